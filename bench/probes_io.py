@@ -39,7 +39,7 @@ from bench.paired import (
     spread,
     whole_process,
 )
-from loadcell.systems.shared.process import free_port
+from loadcell.systems.shared.sockets import free_port
 
 #: Before each measurement, and not in it.
 RAMP_S = 0.5

@@ -75,7 +75,7 @@ class RedisServer:
         deadline = time.monotonic() + _START_LIMIT_S
         while True:
             try:
-                Address("", 0, str(self.root / "s"), password=self.password or None).connect(
+                Address("", 0, socket=str(self.root / "s"), password=self.password or None).connect(
                     limit_s=5
                 ).close()
                 return self

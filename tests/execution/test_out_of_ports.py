@@ -20,7 +20,7 @@ from lines import called, command
 from loadcell.store.read import read_run
 from loadcell.systems.mysql import connection as mysql
 from loadcell.systems.postgres import connection as postgres
-from loadcell.systems.redis import connection as redis
+from loadcell.systems.redis import errors as redis
 from mariadb import MariadbServer
 from redis_server import RedisServer
 from servers import PostgresServer
@@ -156,12 +156,12 @@ def test_a_server_that_cannot_be_asked_for_want_of_a_port_is_not_taken_for_dead(
         2003, f"Can't connect to MySQL server on '10.0.0.5' ([Errno 99] {said})"
     )
     found = {
-        redis: redis.not_connected(OSError(errno.EADDRNOTAVAIL, said), "10.0.0.5:6379", None),
+        redis: redis.connection_error(OSError(errno.EADDRNOTAVAIL, said), "10.0.0.5:6379", None),
         mysql: mysql.not_connected(of_pymysql, "10.0.0.5:3306", "me"),
         postgres: postgres.not_connected(of_libpq, "10.0.0.5:5432", "me"),
     }
     for kind, error in found.items():
-        assert error.message.code in kind.NONE_LEFT
+        assert error.message.code in kind.ANSWERED
         assert "this machine has no port left for a connection to 10.0.0.5" in error.finding
         assert RANGE in error.advice
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from execution.live import LOADCELL, Live, descendants, living, loadcell, until
-from loadcell.systems.shared.process import free_port
+from loadcell.systems.shared.sockets import free_port
 
 PLAN = """
 target: {host: {}}

@@ -8,7 +8,6 @@ import pytest
 
 from loadcell.monitors.base import MonitorContext
 from loadcell.systems.redis.monitor import APPLICATION, RedisMonitor, RedisMonitorOptions
-from loadcell.systems.redis.observed import Observed
 from redis_server import RedisServer
 
 
@@ -36,7 +35,7 @@ def clock() -> Clock:
 def monitor(server: RedisServer, clock: Clock) -> Iterator[RedisMonitor]:
     made = RedisMonitor(
         RedisMonitorOptions(),
-        MonitorContext(roots=list, observed=Observed(server.address())),
+        MonitorContext(roots=list, observed=server.address()),
         monotonic=clock,
     )
     yield made

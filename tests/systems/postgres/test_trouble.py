@@ -15,7 +15,7 @@ import pytest
 
 from loadcell.systems.base import TargetError
 from loadcell.systems.postgres import startup_errors
-from loadcell.systems.postgres.cluster import Cluster
+from loadcell.systems.postgres.server import DataDirectory
 from loadcell.systems.postgres.target import Postgres
 from servers import PostgresServer, free_port
 
@@ -112,7 +112,7 @@ class TestSettings:
 
     def test_memory_that_is_not_there(self) -> None:
         said = ["FATAL:  could not map anonymous shared memory: Cannot allocate memory"]
-        trouble = startup_errors.of_start(said, {"work_mem": "4MB", "shared_buffers": "4000GB"})
+        trouble = startup_errors.startup_error(said, {"work_mem": "4MB", "shared_buffers": "4000GB"})
         assert "no memory for `shared_buffers: 4000GB`" in trouble.finding
         assert "a smaller `target.postgres.settings.shared_buffers`" in trouble.advice
 
@@ -122,7 +122,7 @@ class TestSettings:
             "FATAL:  the moon is in the wrong house",
             "LOG:  database system is shut down",
         ]
-        assert "the moon is in the wrong house" in startup_errors.of_start(said, {}).finding
+        assert "the moon is in the wrong house" in startup_errors.startup_error(said, {}).finding
 
 
 class TestDataDirectory:
@@ -174,13 +174,13 @@ class TestDataDirectory:
         assert "target.postgres.data" in trouble.advice
 
     def test_initdb_broken_off_is_done_again(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        def killed(self: Cluster, state: str, made_parent: bool) -> None:
+        def killed(self: DataDirectory, state: str, made_parent: bool) -> None:
             write(self, state, made_parent)
             if state == "initdb":
                 raise KeyboardInterrupt
 
-        write = Cluster._write_mark
-        monkeypatch.setattr(Cluster, "_write_mark", killed)
+        write = DataDirectory._write_mark
+        monkeypatch.setattr(DataDirectory, "_write_mark", killed)
         target = bench.target()
         with pytest.raises(KeyboardInterrupt):
             target.up()
@@ -195,7 +195,7 @@ class TestPorts:
     ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             ports = iter([taken.getsockname()[1], taken.getsockname()[1], free_port()])
-            monkeypatch.setattr("loadcell.systems.postgres.server.free_port", lambda: next(ports))
+            monkeypatch.setattr("loadcell.systems.server.free_port", lambda: next(ports))
             target = shared.up(server="local")
             assert target.endpoint()["port"] != taken.getsockname()[1]
 
@@ -203,7 +203,7 @@ class TestPorts:
         self, shared: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
-            monkeypatch.setattr("loadcell.systems.postgres.server.free_port", lambda: taken.getsockname()[1])
+            monkeypatch.setattr("loadcell.systems.server.free_port", lambda: taken.getsockname()[1])
             assert "took every port" in trouble_of(shared.target(server="local")).finding
 
 
@@ -218,11 +218,13 @@ class TestRoom:
         ],
     )
     def test_initdb(self, said: str) -> None:
-        assert "no room left" in startup_errors.of_initdb(f"creating subdirectories ... ok\n{said}\n").finding
+        assert (
+            "no room left" in startup_errors.initdb_error(f"creating subdirectories ... ok\n{said}\n").finding
+        )
 
     def test_start(self) -> None:
         said = '2026-11-21 07:19:27 UTC [1] FATAL:  could not write lock file "postmaster.pid": No space left on device'
-        assert "no room left" in startup_errors.of_start([said], {}).finding
+        assert "no room left" in startup_errors.startup_error([said], {}).finding
 
     def test_prepare(self, external: External, standing: PostgresServer) -> None:
         target = external("maker")

@@ -25,7 +25,7 @@ OTHER = {"kv": {"keys": KEYS, "key_prefix": "other:"}}
 def address(endpoint: dict[str, Any]) -> Address:
     """The way of the load: to where the endpoint says."""
     return Address(
-        host=endpoint["host"], port=endpoint["port"], path=endpoint["socket"], user=endpoint["user"] or None,
+        host=endpoint["host"], port=endpoint["port"], socket=endpoint["socket"], user=endpoint["user"] or None,
         password=endpoint["password"], database=int(endpoint["database"]), tls=endpoint["sslmode"] != "disable",
         tls_ca=endpoint["sslrootcert"],
     )  # fmt: skip

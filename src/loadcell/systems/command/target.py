@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
+from loadcell.linux.process import SupervisedProcess
 from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.plan.parts import Misfit, Options
 from loadcell.plan.units import Duration
@@ -39,8 +40,9 @@ from loadcell.systems.command.messages import (
 )
 from loadcell.systems.http.service import Address, TlsOptions
 from loadcell.systems.messages import ENDED_STATUS
+from loadcell.systems.server import start_process
 from loadcell.systems.shared import account, path_checks
-from loadcell.systems.shared.process import Kept, free_port
+from loadcell.systems.shared.sockets import free_port
 
 _POLL_S = 0.03
 _ALIVE_LIMIT_S = 3.0
@@ -199,7 +201,7 @@ class Command(Target[CommandOptions]):
         self._served = False
         self._program = words_of(options.command)[0]
         self._seen = threading.Event()
-        self._kept: Kept | None = None
+        self._process: SupervisedProcess | None = None
 
     # -- life -------------------------------------------------------------------------------------------------------
 
@@ -209,13 +211,13 @@ class Command(Target[CommandOptions]):
             yield from path_checks.there("directory", options.place, _missing(options.place))
 
     def up(self) -> None:
-        kept = self._kept
-        if kept is not None and kept.running:
+        process = self._process
+        if process is not None and process.running:
             if not (self.options.fresh and self._served) and self.alive():
                 self._served = True
                 return
             self.down()
-        if kept is None and _PORT not in self.options.url:
+        if process is None and _PORT not in self.options.url:
             self._refuse_strangers()
         self._start()
         self._served = True
@@ -253,9 +255,10 @@ class Command(Target[CommandOptions]):
         if self.options.under == "valgrind":
             words = valgrind.command(self._valgrind(), words, self._account)
         command = who.command(words, directory=directory, death=Signals[f"SIG{self.options.stop.signal}"])
-        kept = self._kept = Kept(Path(self._program).name, self._hear, environment)
+        self._process = SupervisedProcess(Path(self._program).name, self._on_line, environment)
         try:
-            kept.start(command, self._await)
+            start_process(self._process, command)
+            self._await()
         except BaseException:
             self.down()
             raise
@@ -295,14 +298,14 @@ class Command(Target[CommandOptions]):
             self.context.secret(text).replace(_PORT, str(self._port)).replace(_WORK, str(self.context.work))
         )
 
-    def _hear(self, line: str) -> None:
+    def _on_line(self, line: str) -> None:
         self.context.log(line)
         pattern = self.options.ready.log
         if pattern is not None and re.search(pattern, line.partition(": ")[2]):
             self._seen.set()
 
     def _await(self) -> None:
-        assert self._kept is not None
+        assert self._process is not None
         ready = self.options.ready
         within = ready.within * (valgrind.SLOWER if self.options.under else 1)
         deadline = time.monotonic() + within
@@ -310,7 +313,7 @@ class Command(Target[CommandOptions]):
             why = self._why_not_ready()
             if why is None:
                 return
-            if not self._kept.running:
+            if not self._process.running:
                 raise self._ended()
             if time.monotonic() > deadline:
                 raise TargetError(COMMAND_NOT_READY(program=self._program, limit_s=within, why=why))
@@ -332,9 +335,9 @@ class Command(Target[CommandOptions]):
         return None
 
     def _ended(self) -> TargetError:
-        assert self._kept is not None
-        words = [line for line in self._kept.last_words() if line.strip()]
-        status = self._kept.status
+        assert self._process is not None
+        words = [line for line in self._process.last_output() if line.strip()]
+        status = self._process.exit_status
         how = (
             ENDED_BY(signal=Signals(-status).name)
             if status and status < 0
@@ -344,14 +347,14 @@ class Command(Target[CommandOptions]):
         return TargetError(COMMAND_ENDED(program=self._program, how=how, said=said))
 
     def down(self) -> None:
-        kept, self._kept = self._kept, None
-        if kept is None:
+        process, self._process = self._process, None
+        if process is None:
             return
-        leader = kept.pid
+        leader = process.pid
         stop = self.options.stop
         first = Signals[f"SIG{stop.signal}"]
         within = max(stop.within, valgrind.END_WITHIN_S) if self.options.under else stop.within
-        kept.stop(((first, within, f"SIG{stop.signal}"), (SIGKILL, 10.0, "SIGKILL")))
+        process.stop(((first, within, f"SIG{stop.signal}"), (SIGKILL, 10.0, "SIGKILL")))
         if leader is not None:  # what it started and left behind
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(leader, SIGKILL)
@@ -382,11 +385,11 @@ class Command(Target[CommandOptions]):
         }
 
     def processes(self) -> list[int]:
-        pid = self._kept.pid if self._kept is not None else None
+        pid = self._process.pid if self._process is not None else None
         return [] if pid is None else [pid]
 
     def alive(self) -> bool:
-        if self._kept is None or not self._kept.running:
+        if self._process is None or not self._process.running:
             return False
         return self.address.answers(_ALIVE_LIMIT_S)
 

@@ -9,17 +9,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field
 
 from loadcell.linux import file_system
-from loadcell.plan.parts import Advice, Options
+from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
-from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.base import TargetError
 from loadcell.systems.duckdb.messages import DUCKDB_OWN_THREADS, DUCKDB_UNREADABLE, STRANGER_DATABASE
-from loadcell.systems.messages import TARGET_NOT_UP
-from loadcell.systems.shared.disk_image import Image, MountedImage
-from loadcell.systems.shared.files import Files
-from loadcell.systems.shared.ownership import fingerprint
+from loadcell.systems.inprocess import InProcessOptions, InProcessTarget
+from loadcell.systems.shared.data_files import DataFiles
+from loadcell.systems.shared.disk_image import Image
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -29,7 +28,7 @@ _FILE = "loadcell.duckdb"
 _UPDATED = "SELECT coalesce(sum(updates), 0)::BIGINT FROM readings"
 
 
-class DuckdbOptions(Options):
+class DuckdbOptions(InProcessOptions):
     """DuckDB in the process that makes the load, on a database file of loadcell's own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="duckdb")
@@ -51,73 +50,22 @@ class DuckdbOptions(Options):
         "directory. Or a file system in a file, which loadcell makes, mounts and removes: `{image: DIRECTORY, size: 2GiB, fs: "
         "ext4}`.",
     )
-    keep_data: bool = Field(
-        default=False, description="Keep the data set at the run's end, for the next run (needs `data`)."
-    )
-
-    @model_validator(mode="after")
-    def _hangs_together(self) -> DuckdbOptions:
-        if self.keep_data and (self.data is None or isinstance(self.data, Image)):
-            raise ValueError("`keep_data` needs a directory in `data`: all else goes away with the run")
-        return self
 
 
-class _DatabaseFiles(Files):
+class _DatabaseFiles(DataFiles):
     kind, sign, stranger = "duckdb", _FILE, STRANGER_DATABASE()
 
 
-class Duckdb(Target[DuckdbOptions]):
+class Duckdb(InProcessTarget[DuckdbOptions]):
     """DuckDB, in the process that makes the load."""
 
     name: ClassVar[str] = "duckdb"
     summary: ClassVar[str] = "DuckDB in the process that makes the load"
     Options: ClassVar[type[Options]] = DuckdbOptions
-    in_worker = True
+    threads_advice = DUCKDB_OWN_THREADS
 
-    def __init__(self, options: DuckdbOptions, context: TargetContext) -> None:
-        super().__init__(options, context)
-        self._version = version("duckdb")
-        self._files: Files | None = None
-
-    # -- life -------------------------------------------------------------------------------------------------------
-
-    def up(self) -> None:
-        options = self.options
-        if self._files is None:
-            self._files = _DatabaseFiles(self._parent(), "duckdb", self._version, self.context.log)
-        if isinstance(options.data, Image):
-            MountedImage(options.data, self.context.work, self.name).make()
-        self._files.make()
-
-    def _parent(self) -> Path:
-        data = self.options.data
-        if isinstance(data, Image):
-            return MountedImage(data, self.context.work, self.name).mount
-        return Path(data).expanduser().absolute() if data else self.context.work
-
-    def alive(self) -> bool:
-        """It has no process of its own that could die: only its files can go."""
-        return self._files is not None and self._files.made
-
-    def down(self) -> None:
-        pass  # The database is closed when the load ends.
-
-    def destroy(self) -> None:
-        if self._files is None or self.options.keep_data:
-            return
-        self._files.remove()
-        if isinstance(self.options.data, Image):
-            MountedImage(self.options.data, self.context.work, self.name).remove()
-
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
-        return self._made().prepare(fingerprint(data), lambda: load(self.endpoint()), will_change=will_change)
-
-    def _made(self) -> Files:
-        if self._files is None:
-            raise TargetError(TARGET_NOT_UP())
-        return self._files
-
-    # -- asked by the runner ----------------------------------------------------------------------------------------
+    def _make_files(self, parent: Path) -> DataFiles:
+        return _DatabaseFiles(parent, "duckdb", version("duckdb"), self.context.log)
 
     @property
     def threads(self) -> int:
@@ -128,7 +76,7 @@ class Duckdb(Target[DuckdbOptions]):
         limit = self.options.memory_limit
         return {
             "protocol": "duckdb",
-            "database": str(self._made().data / _FILE),
+            "database": str(self.files.data / _FILE),
             "config": {
                 "threads": self.threads,
                 **({} if limit is None else {"memory_limit": f"{int(limit)}B"}),
@@ -148,13 +96,9 @@ class Duckdb(Target[DuckdbOptions]):
             "product": "DuckDB",
             "version": str(found).removeprefix("v"),
             "settings": {"threads": threads, "memory_limit": limit, "checkpoint_threshold": checkpoint},
-            "size_bytes": file_system.used_bytes(self._made().data),
-            "data": file_system.file_system(self._made().data),
+            "size_bytes": file_system.used_bytes(self.files.data),
+            "data": file_system.file_system(self.files.data),
         }
-
-    def processes(self) -> list[int]:
-        """None of its own: monitors watch the process that makes the load (`in_worker`)."""
-        return []
 
     def counters(self) -> dict[str, int]:
         """Every update adds to its row's count, so that what a load has updated can be counted in the data."""
@@ -179,12 +123,6 @@ class Duckdb(Target[DuckdbOptions]):
                 DUCKDB_UNREADABLE(path=where["database"], said=str(error).splitlines()[0]),
                 during="collect",
             ) from error
-
-    @classmethod
-    def advice(cls, options: DuckdbOptions, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
-        if not isinstance(load.get("threads"), int):
-            return []
-        return [Advice("load.threads", DUCKDB_OWN_THREADS())]
 
 
 PART = Duckdb

@@ -1,4 +1,4 @@
-"""What a plan says of an embedded store."""
+"""Plan options of an embedded store."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
+from loadcell.systems.inprocess import InProcessOptions
 from loadcell.systems.shared.disk_image import Image
 
 Engine = Literal["redb", "fjall", "lmdb", "sqlite", "rocksdb"]
@@ -16,7 +16,7 @@ Engine = Literal["redb", "fjall", "lmdb", "sqlite", "rocksdb"]
 LIBRARIES = {"sqlite": "libsqlite3-0", "rocksdb": "librocksdb-dev (or librocksdb7.8)"}
 
 
-class StoreOptions(Options):
+class StoreOptions(InProcessOptions):
     """A key-value engine in the process that makes the load: each client is a thread that calls it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="store")
@@ -54,17 +54,9 @@ class StoreOptions(Options):
         min_length=1,
         description="`sqlite` and `rocksdb` only: the shared library to use. Default: the machine's.",
     )
-    keep_data: bool = Field(
-        default=False,
-        description="Keep the data set at the run's end, for the next run (needs `data`).",
-    )
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> StoreOptions:
+    def _library_is_loadable(self) -> StoreOptions:
         if self.library is not None and self.engine not in LIBRARIES:
             raise ValueError(f"{self.engine} is part of loadcell: `library` is for sqlite and rocksdb")
-        if self.keep_data and self.data is None:
-            raise ValueError("`keep_data` needs `data`: the run's work directory goes away with the run")
-        if self.keep_data and isinstance(self.data, Image):
-            raise ValueError("`keep_data` needs a directory in `data`: an image goes away with the run")
         return self

@@ -15,8 +15,7 @@ from pydantic import Field
 from loadcell.plan.parts import Options
 from loadcell.systems.base import TargetError
 from loadcell.systems.http.messages import SERVICE_HOST, SERVICE_REFUSED, SERVICE_TIMEOUT
-from loadcell.systems.shared import ports
-from loadcell.systems.shared.messages import CONNECTION_NO_PORT
+from loadcell.systems.shared import sockets
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -102,8 +101,8 @@ class Address:
             raise TargetError(SERVICE_TIMEOUT(where=self, limit_s=limit_s)) from error
         except OSError as error:
             said = error.strerror or error
-            if ports.none_left(error):
-                raise TargetError(ports.no_port(self, str(said))) from error
+            if sockets.no_port_left(error):
+                raise TargetError(sockets.no_port(self, str(said))) from error
             raise TargetError(SERVICE_REFUSED(where=self, said=said)) from error
 
     def answers(self, limit_s: float) -> bool:
@@ -111,7 +110,7 @@ class Address:
         try:
             self.knock(limit_s)
         except TargetError as error:
-            return error.message.code == CONNECTION_NO_PORT.code
+            return error.message.code == sockets.NO_PORT.code
         return True
 
     @property

@@ -6,7 +6,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -41,8 +41,8 @@ from loadcell.systems.mysql.messages import (
     MYSQL_USER_LIMITS,
     MYSQL_WANTS_TLS,
 )
-from loadcell.systems.shared import ports
-from loadcell.systems.shared.messages import CONNECTION_NO_PORT
+from loadcell.systems.server import CONNECT_LIMIT_S, ServerAddress
+from loadcell.systems.shared import sockets
 from loadcell.systems.shared.owned_directory import no_room
 
 if TYPE_CHECKING:
@@ -53,32 +53,18 @@ if TYPE_CHECKING:
     Connection: TypeAlias = _Connection[Any]
 
 APPLICATION = "loadcell"
-CONNECT_LIMIT_S = 10
 #: How long an administrative statement may take to begin its answer; the phases' limits are the sharper ones.
 _ANSWER_LIMIT_S = 3600
 PORT = 3306
 
 
 @dataclass(frozen=True)
-class Address:
-    """A server and a user. `socket` is the path of a Unix socket, and takes precedence over `host`."""
+class Address(ServerAddress):
+    """A server and a user."""
 
-    host: str
-    port: int
     user: str
-    socket: str | None = None
-    password: str | None = field(default=None, repr=False)
     sslmode: str = "prefer"
     sslrootcert: str | None = None
-
-    @property
-    def where(self) -> str:
-        return self.socket or f"{self.host}:{self.port}"
-
-    @property
-    def here(self) -> bool:
-        """Whether the server is, as far as can be seen, on this machine."""
-        return self.socket is not None or self.host in ("localhost", "127.0.0.1", "::1")
 
     def endpoint(self, database: str) -> dict[str, Any]:
         """The `target` section of the engine's specification."""
@@ -95,6 +81,9 @@ class Address:
             "application_name": APPLICATION,
             "connect_timeout_ns": CONNECT_LIMIT_S * 1_000_000_000,
         }
+
+    def check(self, *, limit_s: int) -> None:
+        self.connect(limit_s=limit_s).close()
 
     def connect(
         self, database: str | None = None, *, limit_s: int = CONNECT_LIMIT_S, during: str = "up"
@@ -206,9 +195,11 @@ def external(
 
 
 #: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it with.
-NONE_LEFT = tuple(
-    code.code
-    for code in (CONNECTION_NONE_LEFT, MYSQL_NONE_LEFT_FOR_USER, MYSQL_USER_LIMITS, CONNECTION_NO_PORT)
+ANSWERED = (
+    CONNECTION_NONE_LEFT.code,
+    MYSQL_NONE_LEFT_FOR_USER.code,
+    MYSQL_USER_LIMITS.code,
+    sockets.NO_PORT.code,
 )
 
 #: The server's number of an error -> our code.
@@ -226,7 +217,7 @@ REFUSALS = {
 }
 #: What stands in the words of one that has no number -> our code.
 SIGNS = {
-    ports.SIGN: CONNECTION_NO_PORT,
+    sockets.NO_PORT_MESSAGE: sockets.NO_PORT,
     "refused": CONNECTION_REFUSED,
     "No such file": MYSQL_NO_SOCKET,
     "timed out": CONNECTION_TIMEOUT,

@@ -20,6 +20,7 @@ from loadcell.systems.mysql.messages import (
     DOING_MARK_THE_DATABASE,
     MYSQL_FOREIGN_TABLES,
 )
+from loadcell.systems.server import Prepared
 from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
 
 if TYPE_CHECKING:
@@ -35,14 +36,6 @@ _FLUSH_LIMIT_S = 60.0
 _POLL_S = 0.05
 #: Fewer are of no weight, and there always are some: a mark that was set, statistics that were written.
 _FEW_PAGES = 100
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A data set and the database the load finds it in."""
-
-    data_set: DataSet
-    database: str
 
 
 @dataclass(frozen=True)
@@ -65,29 +58,29 @@ class Databases:
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> Prepared:
         """The data set, untouched: as it lies there, put back, or loaded (again)."""
         began = time.monotonic()
-        print_ = fingerprint(data)
-        name = self.named or PREFIX + print_
+        digest = fingerprint(data)
+        name = self.named or PREFIX + digest
         detail: dict[str, Any] = {"kind": "database", "database": name}
         mark = self._look(name)
-        same = mark is not None and mark.fingerprint == print_
+        same = mark is not None and mark.fingerprint == digest
         if same and mark is not None and mark.state == "ready":
             how = "reused"
-        elif self._copied(print_):
-            self._put_back(print_, detail)
+        elif self._copied(digest):
+            self._restore(digest, detail)
             how = "restored"
         else:
             how = "restored" if same and mark is not None and mark.state == "changed" else "loaded"
-            self._load(name, mark, print_, load, detail)
-        if will_change and self.server is not None and not self._copied(print_):
-            self._keep_copy(print_, detail)
+            self._load(name, mark, digest, load, detail)
+        if will_change and self.server is not None and not self._copied(digest):
+            self._save_copy(digest, detail)
         with self.admin().session(DOING_MARK_THE_DATA_SET(), during="prepare", database=name) as connection:
-            mark = self._mark(connection, name) or Mark("ready", print_, self.owner)
+            mark = self._mark(connection, name) or Mark("ready", digest, self.owner)
             now = mark.now("changed" if will_change else "ready", owner=self.owner, keep=self.keep)
             self._set_mark(connection, now)
             if self.server is not None:
                 detail["flush_s"] = flush(connection)
             size = _size(connection, name)
-        return Prepared(DataSet(print_, how, time.monotonic() - began, size, detail), name)
+        return Prepared(DataSet(digest, how, time.monotonic() - began, size, detail), name)
 
     # -- what is there ----------------------------------------------------------------------------------------------
 
@@ -140,7 +133,7 @@ class Databases:
 
     # -- making it --------------------------------------------------------------------------------------------------
 
-    def _load(self, name: str, mark: Mark | None, print_: str, load: Loader, detail: dict[str, Any]) -> None:
+    def _load(self, name: str, mark: Mark | None, digest: str, load: Loader, detail: dict[str, Any]) -> None:
         began = time.monotonic()
         with self.admin().session(DOING_MAKE_THE_DATABASE(), during="prepare") as connection:
             if mark is not None:
@@ -150,7 +143,7 @@ class Databases:
                     connection,
                     f"CREATE DATABASE IF NOT EXISTS `{name}` CHARACTER SET latin1 COLLATE latin1_swedish_ci",
                 )
-        now = Mark("loading", print_, self.owner, keep=self.keep, loadcell=self.version)
+        now = Mark("loading", digest, self.owner, keep=self.keep, loadcell=self.version)
         with self.admin().session(DOING_MARK_THE_DATABASE(), during="prepare", database=name) as connection:
             self._set_mark(connection, now)
         account = load(self.load().endpoint(name))
@@ -174,10 +167,10 @@ class Databases:
 
     # -- copies of the data directory -------------------------------------------------------------------------------
 
-    def _copied(self, print_: str) -> bool:
-        return self.server is not None and print_ in self.server.directory.copies()
+    def _copied(self, digest: str) -> bool:
+        return self.server is not None and digest in self.server.directory.copies()
 
-    def _keep_copy(self, print_: str, detail: dict[str, Any]) -> None:
+    def _save_copy(self, digest: str, detail: dict[str, Any]) -> None:
         """Stop the server, copy its data directory, and start it again: all later trials begin as this one does."""
         assert self.server is not None
         began = time.monotonic()
@@ -188,15 +181,15 @@ class Databases:
             rows(connection, "SET GLOBAL innodb_buffer_pool_dump_pct = 100")
             flush(connection)
         self.server.stop()
-        self.server.directory.keep_copy(print_)
+        self.server.directory.save_copy(digest)
         self.server.start()
         detail.update(kept_copy_s=time.monotonic() - began)
 
-    def _put_back(self, print_: str, detail: dict[str, Any]) -> None:
+    def _restore(self, digest: str, detail: dict[str, Any]) -> None:
         assert self.server is not None
         began = time.monotonic()
         self.server.stop(quickly=True)  # whatever it holds is thrown away
-        self.server.directory.put_back(print_)
+        self.server.directory.restore_copy(digest)
         self.server.start()
         detail.update(method="data directory copy", copy_s=time.monotonic() - began)
 

@@ -1,121 +1,162 @@
-"""A running server: started on a free port, watched, stopped, and never outliving loadcell."""
+"""A MariaDB that loadcell starts: owned directory, configuration and process."""
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
-from typing import Any
 
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import HOME_LOST_CONTENTS, STRANGER_SERVER
 from loadcell.systems.mysql import startup_errors
+from loadcell.systems.mysql.binaries import Binaries
 from loadcell.systems.mysql.connection import Address, rows
-from loadcell.systems.mysql.directory import ADMIN, USER, DataDirectory
 from loadcell.systems.mysql.messages import DOING_ASK_FOR_THE_BUFFER_POOL
-from loadcell.systems.shared.process import Kept, StopStep, free_port
-from loadcell.systems.shared.sockets import Sockets
+from loadcell.systems.mysql.settings import PERMANENT, line
+from loadcell.systems.server import ManagedServer
+from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.owned_directory import OwnedDirectory
+from loadcell.systems.shared.settings import Setting
 
-_PORT_TRIES = 5
-#: An orderly shutdown writes out all that was changed.
-_STOP: tuple[StopStep, ...] = ((SIGTERM, 120.0, "orderly"), (SIGKILL, 10.0, "kill"))
-_KILL = _STOP[1:]
+#: Makes and drops databases, by the socket only.
+ADMIN = "loadcell_admin"
+#: The load's user: rights on loadcell's databases only.
+USER = "loadcell"
+
+_INSTALL_LIMIT_S = 300.0
 _POLL_S = 0.03
-_SOCKET = "mariadb.sock"
 #: How long the pages that were in memory before the shutdown may take to come back.
-_WARM_LIMIT_S = 300.0
+_WARM_UP_LIMIT_S = 300.0
 
 
-class Server:
-    """The server on one data directory. `log` takes its log line by line; `sockets` is where its Unix socket shall lie."""
+class DataDirectory(OwnedDirectory):
+    """One directory for each combination of permanent settings; all others are read at each start."""
+
+    kind, sign, stranger = "mysql", "ibdata1", STRANGER_SERVER()
 
     def __init__(
-        self, directory: DataDirectory, settings: Mapping[str, Any], sockets: Path, log: Callable[[str], None]
+        self,
+        parent: Path,
+        binaries: Binaries,
+        account: Account,
+        settings: Mapping[str, Setting],
+        log: Callable[[str], None],
     ) -> None:
-        self.directory = directory
-        self.settings = settings
-        self.log = log
-        self.port = 0
-        self._passwords: dict[str, str] = {}
-        self._sockets = Sockets(sockets, directory.account)
-        self._kept = Kept("mariadbd", log)
+        self._permanent = {name: settings[name] for name in PERMANENT if name in settings}
+        suffix = "".join(f"-{value}" for value in self._permanent.values())
+        super().__init__(parent, f"mysql-{binaries.series}{suffix}", binaries.version, account, log)
+        self.binaries = binaries
+        self.temporary = self.home / "tmp"
+        self.config = self.home / "my.cnf"
 
-    @property
-    def running(self) -> bool:
-        return self._kept.running
+    def _install(self, made_parent: bool) -> None:
+        self._begin("installing", made_parent)
+        shutil.rmtree(self._pristine, ignore_errors=True)
+        for directory in (self.data, self.temporary):
+            self._empty(directory)
+        command: list[str | Path] = [
+            self.binaries.install,
+            "--no-defaults",
+            f"--datadir={self.data}",
+            f"--tmpdir={self.temporary}",
+            "--skip-test-db",
+            "--skip-name-resolve",
+            "--auth-root-authentication-method=socket",
+            *(f"--{name}={value}" for name, value in self._permanent.items()),
+        ]
+        done = self.account.run(command, directory=self.data, limit_s=_INSTALL_LIMIT_S)
+        if done.returncode != 0:
+            for output in done.stdout.splitlines():
+                self.log(f"mariadb-install-db: {output}")
+            shutil.rmtree(self.home, ignore_errors=True)
+            raise startup_errors.install_error(done.stdout)
+        self._write_marker("ready", made_parent)
+        self.log(f"made data directory {self.data} (MariaDB {self.binaries.version})")
 
-    @property
-    def pid(self) -> int | None:
-        return self._kept.pid
+    def _check_fit(self) -> None:
+        self._check_owner()
+        if not (self.data / self.sign).exists() and not self.copies():
+            raise TargetError(HOME_LOST_CONTENTS(path=self.data, home=self.home))
+
+    def configure(
+        self, port: int, socket: Path, settings: Mapping[str, Setting], passwords: Mapping[str, str]
+    ) -> None:
+        """Write the configuration of the next start, and the statements that make its users. Raises TargetError."""
+        users = self.home / "init.sql"
+        fixed: dict[str, Setting | Path] = {
+            "datadir": self.data,
+            "tmpdir": self.temporary,
+            "socket": socket,
+            "pid_file": socket.with_suffix(".pid"),
+            "port": port,
+            "bind_address": "127.0.0.1",
+            "skip_name_resolve": True,
+            "init_file": users,
+        }
+        statements = [
+            f"CREATE OR REPLACE USER {name}@'{host}' IDENTIFIED VIA mysql_native_password "
+            f"USING '{verifier(passwords[name])}';\n"
+            f"GRANT {rights} TO {name}@'{host}'{suffix};\n"
+            for name, host, rights, suffix in (
+                (ADMIN, "localhost", "ALL ON *.*", " WITH GRANT OPTION"),
+                (USER, "localhost", r"ALL ON `loadcell\_%`.*", ""),
+                (USER, "127.0.0.1", r"ALL ON `loadcell\_%`.*", ""),
+            )
+        ]
+        lines = ["[mariadbd]\n", *(line(name, value) for name, value in {**fixed, **settings}.items())]
+        self._write_configuration({self.config: "".join(lines), users: "".join(statements)})
+
+
+class Server(ManagedServer[Address, DataDirectory]):
+    """The server on one directory, with new passwords at each start."""
+
+    #: An orderly shutdown writes all changed pages.
+    stop_steps = ((SIGTERM, 120.0, "orderly"), (SIGKILL, 10.0, "kill"))
+    socket_name = "mariadb.sock"
+    _passwords: Mapping[str, str] = {}
 
     def admin(self) -> Address:
-        return self._address(ADMIN, "socket")
+        return self.address(ADMIN, "socket")
 
-    def load(self, connect: str) -> Address:
-        """For the load's user, by `tcp` or by `socket`."""
-        return self._address(USER, connect)
+    def address(self, user: str, connect: str) -> Address:
+        """The server for a user, by `tcp` or by `socket`."""
+        socket = self.socket_path() if connect == "socket" else None
+        password = self._passwords.get(user)
+        return Address("127.0.0.1", self.port, user, socket=socket, password=password, sslmode="disable")
 
-    def _address(self, user: str, connect: str) -> Address:
-        place = self._sockets.place
-        at = str(place / _SOCKET) if connect == "socket" and place else None
-        return Address("127.0.0.1", self.port, user, at, self._passwords.get(user), sslmode="disable")
-
-    def start(self) -> None:
-        """Start and wait until it answers, with the pages in memory that it had at its last shutdown. Raises TargetError."""
-        for tries_left in reversed(range(_PORT_TRIES)):
-            try:
-                self._start_once()
-                return
-            except startup_errors.PortTakenError:
-                if not tries_left:
-                    raise
-
-    def _start_once(self) -> None:
-        self.port = free_port()
+    def _configure(self, socket: Path) -> list[str | Path]:
         self._passwords = {user: secrets.token_urlsafe(24) for user in (ADMIN, USER)}
-        sockets = self._sockets.make(_SOCKET)
-        directory = self.directory
-        directory.configure(self.port, sockets / _SOCKET, self.settings, self._passwords)
-        command = directory.account.command(
-            [directory.binaries.server, f"--defaults-file={directory.config}"],
-            directory=directory.data,
-            death=SIGTERM,
-        )
-        try:
-            self._kept.start(command, self._await_answer)
-            self._await_pages()
-        except BaseException:
-            self.stop(quickly=True)
-            raise
+        self.directory.configure(self.port, socket, self.settings, self._passwords)
+        return [self.directory.binaries.server, f"--defaults-file={self.directory.config}"]
 
-    def _await_answer(self) -> None:
-        self._kept.await_answer(lambda: self.admin().connect(limit_s=5).close(), self._why_not)
-
-    def _await_pages(self) -> None:
-        """InnoDB reads back the pages it had in memory at its last shutdown, unless its settings say otherwise: not during
-        a trial."""
-        deadline = time.monotonic() + _WARM_LIMIT_S
+    def _warm_up(self) -> None:
+        """Wait until InnoDB has read back the pages it had in memory at its last shutdown, where its settings say so."""
+        deadline = time.monotonic() + _WARM_UP_LIMIT_S
         with self.admin().session(DOING_ASK_FOR_THE_BUFFER_POOL(), during="up") as connection:
             while time.monotonic() < deadline:
-                found = rows(connection, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_load_status'")
-                said = str(found[0][1]) if found else ""
-                if not said or any(
-                    word in said for word in ("completed", "not started", "Cannot", "Error", "aborted")
+                status = rows(connection, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_load_status'")
+                text = str(status[0][1]) if status else ""
+                if not text or any(
+                    word in text for word in ("completed", "not started", "Cannot", "Error", "aborted")
                 ):
                     return
                 time.sleep(_POLL_S)
 
-    def _why_not(self) -> TargetError:
-        return startup_errors.of_start(self._kept.last_words(), self.settings, self._known_settings())
+    def _startup_error(self, output: list[str]) -> TargetError:
+        return startup_errors.startup_error(output, self.settings, self._setting_names())
 
-    def _known_settings(self) -> list[str]:
+    def _setting_names(self) -> list[str]:
         command: list[str | Path] = [self.directory.binaries.server, "--no-defaults", "--verbose", "--help"]
-        told = self.directory.account.run(command, limit_s=30).stdout
-        _, _, table = told.partition("Variables (--variable-name=value)")
+        output = self.directory.account.run(command, limit_s=30).stdout
+        _, _, table = output.partition("Variables (--variable-name=value)")
         return [line.split()[0].replace("-", "_") for line in table.splitlines() if line[:1].isalpha()]
 
-    def stop(self, *, quickly: bool = False) -> None:
-        """Stop: in order, or at last by force. Does nothing when it is gone. `quickly` is by force at once."""
-        self._kept.stop(_KILL if quickly else _STOP)
-        self._sockets.remove()
+
+def verifier(password: str) -> str:
+    """What mysql_native_password stores of a password, so that the password itself is in no file."""
+    digest = hashlib.sha1(hashlib.sha1(password.encode()).digest())  # noqa: S324
+    return "*" + digest.hexdigest().upper()

@@ -1,12 +1,12 @@
-"""Server settings: written for the server, read back from it."""
+"""Settings of MariaDB and MySQL: reserved and recorded names, and lines of my.cnf."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
 
-#: Settings that loadcell needs for itself, and why.
+from loadcell.systems.shared.settings import Setting, size_in_bytes
+
+#: Settings that loadcell sets itself, and why.
 RESERVED: dict[str, str] = {
     "datadir": "name the directory by `target.mysql.data`",
     "basedir": "name the installation by `target.mysql.binaries`",
@@ -24,8 +24,8 @@ RESERVED: dict[str, str] = {
     "old_passwords": "the load authenticates by mysql_native_password",
 }
 
-#: What decides how fast a server is: recorded whether it was changed or not.
-THAT_MATTER = (
+#: Settings that affect performance: recorded whether they were changed or not.
+RECORDED = (
     "autocommit",
     "binlog_format",
     "character_set_server",
@@ -79,42 +79,21 @@ THAT_MATTER = (
     "tx_isolation",
 )
 
-#: Settings that a data directory is made with and keeps.
-OF_THE_DIRECTORY = ("innodb_page_size", "lower_case_table_names")
+#: Settings that a data directory is made with and retains.
+PERMANENT = ("innodb_page_size", "lower_case_table_names")
 
 
-def plain(name: str) -> str:
-    """The name of a setting as the server shows it: `innodb-page-size` and `innodb_page_size` are one."""
-    return name.lower().replace("-", "_").removeprefix("loose_")
-
-
-def line(name: str, value: Any) -> str:
+def line(name: str, value: Setting | Path) -> str:
     """One line of my.cnf."""
     text = ("1" if value else "0") if isinstance(value, bool) else str(value)
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'{name} = "{quoted}"\n'
 
 
-def read_back(shown: Mapping[str, str], given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The settings that matter and those that were given, out of `shown`, the server's own (SHOW GLOBAL VARIABLES).
-
-    Each with `name`, `value`, and `given` (the plan's own words, or None). A value that came from `${env:...}` is not
-    read back: the plan's words stand for it.
-    """
-    record = []
-    for name in sorted({*THAT_MATTER, *given}):
-        if name not in shown or name in RESERVED:
-            continue
-        asked = given.get(name)
-        secret = isinstance(asked, str) and "${env:" in asked
-        record.append({"name": name, "value": asked if secret else shown[name], "given": asked})
-    return record
+_UNITS = {"": 1, "b": 1}
+_UNITS |= {f"{letter}{b}": 1 << 10 * power for power, letter in enumerate("kmgt", 1) for b in ("", "b")}
 
 
-_BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def bytes_of(value: Any) -> int | None:
+def bytes_of(value: object) -> int | None:
     """Bytes of a memory setting as the server reads it (512M); None if it is none."""
-    found = re.fullmatch(r"\s*(\d+)\s*([KMGT]?)B?\s*", str(value), re.IGNORECASE)
-    return int(found[1]) * _BYTES[found[2].upper()] if found else None
+    return size_in_bytes(value, _UNITS)

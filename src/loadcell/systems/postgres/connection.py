@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from loadcell.model.message import Message
@@ -38,33 +38,24 @@ from loadcell.systems.postgres.messages import (
     POSTGRES_TLS,
     USER_THIS,
 )
-from loadcell.systems.shared import ports
-from loadcell.systems.shared.messages import CONNECTION_NO_PORT
+from loadcell.systems.server import CONNECT_LIMIT_S, ServerAddress
+from loadcell.systems.shared import sockets
 from loadcell.systems.shared.owned_directory import no_room
 
 if TYPE_CHECKING:
     import psycopg
 
 APPLICATION = "loadcell"
-CONNECT_LIMIT_S = 10
 
 
 @dataclass(frozen=True)
-class Address:
-    """A server, a user and a database. `socket` is the full path of a Unix socket, and takes precedence over `host`."""
+class Address(ServerAddress):
+    """A server, a user and a database."""
 
-    host: str
-    port: int
     user: str
     database: str
-    socket: str | None = None
-    password: str | None = field(default=None, repr=False)
     sslmode: str = "prefer"
     sslrootcert: str | None = None
-
-    @property
-    def where(self) -> str:
-        return self.socket or f"{self.host}:{self.port}"
 
     def endpoint(self, database: str | None = None, options: str | None = None) -> dict[str, Any]:
         """The `target` section of the engine's specification."""
@@ -82,6 +73,9 @@ class Address:
             "options": options,
             "connect_timeout_ns": CONNECT_LIMIT_S * 1_000_000_000,
         }
+
+    def check(self, *, limit_s: int) -> None:
+        self.connect(limit_s=limit_s).close()
 
     def connect(
         self,
@@ -144,6 +138,19 @@ class Address:
             connection.close()
 
 
+@dataclass(frozen=True)
+class Observed:
+    """Access for monitors: `address` for their sessions, begun with `options`, and the database of the load.
+
+    `managed`: loadcell's server, whose address is that of its superuser.
+    """
+
+    address: Address
+    database: str
+    managed: bool
+    options: str | None = None
+
+
 def external(
     dsn: str, *, password: str | None, database: str | None, sslmode: str | None, sslrootcert: str | None
 ) -> Address:
@@ -185,11 +192,11 @@ def external(
 
 
 #: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it with.
-NONE_LEFT = (CONNECTION_NONE_LEFT.code, CONNECTION_NO_PORT.code)
+ANSWERED = (CONNECTION_NONE_LEFT.code, sockets.NO_PORT.code)
 
 #: Pattern in what libpq or the server said -> our code. The first that matches counts.
 REFUSALS = {
-    ports.SIGN: CONNECTION_NO_PORT,
+    sockets.NO_PORT_MESSAGE: sockets.NO_PORT,
     "server does not support SSL": POSTGRES_NO_TLS,
     "certificate verify failed|self.signed certificate": POSTGRES_CERTIFICATE_NOT_TRUSTED,
     "root certificate file|could not read root cert": POSTGRES_ROOTS_UNREADABLE,

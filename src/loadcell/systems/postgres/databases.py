@@ -19,6 +19,7 @@ from loadcell.systems.postgres.messages import (
     POSTGRES_DATABASE_IN_USE_BY,
     POSTGRES_FOREIGN_DATABASE,
 )
+from loadcell.systems.server import Prepared
 from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
 
 if TYPE_CHECKING:
@@ -34,25 +35,16 @@ _DUPLICATE = "42P04"
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A data set and where the load finds it: a database, and what its sessions are to begin with."""
-
-    data_set: DataSet
-    database: str
-    options: str | None = None
-
-
-@dataclass(frozen=True)
 class Databases:
     """Data sets as databases on one server.
 
     `admin` makes and drops them, `load` (the address of the load's role) fills them and owns them. On a server of
-    loadcell's own (`ours`) everything named `loadcell_*` is loadcell's; elsewhere only what bears its mark.
+    loadcell's own (`managed`) everything named `loadcell_*` is loadcell's; elsewhere only what bears its mark.
     """
 
     admin: Address
     load: Address
-    ours: bool
+    managed: bool
     owner: Owner
     keep: bool
     version: str
@@ -61,24 +53,24 @@ class Databases:
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> Prepared:
         """The data set, untouched: the pristine database itself, or a fresh copy of it when it `will_change`."""
         began = time.monotonic()
-        print_ = fingerprint(data)
-        pristine = PREFIX + print_
+        digest = fingerprint(data)
+        pristine = PREFIX + digest
         detail: dict[str, Any] = {"kind": "database"}
         with self.admin.session(DOING_PREPARE_THE_DATA_SET(), during="prepare") as connection:
-            how = self._pristine(connection, pristine, print_, load, detail)
+            how = self._pristine(connection, pristine, digest, load, detail)
             database = pristine
             if will_change:
                 database = f"{pristine}_{self.owner.tag}"
-                self._copy(connection, pristine, database, print_, detail)
+                self._copy(connection, pristine, database, digest, detail)
                 how = "loaded" if how == "loaded" else "restored"
             detail["checkpoint_s"] = checkpoint(connection)
             size = self._size(connection, database)
         detail["database"] = database
-        data_set = DataSet(print_, how, time.monotonic() - began, size, detail)
+        data_set = DataSet(digest, how, time.monotonic() - began, size, detail)
         return Prepared(data_set, database)
 
     def _pristine(
-        self, connection: Connection[Any], name: str, print_: str, load: Loader, detail: dict[str, Any]
+        self, connection: Connection[Any], name: str, digest: str, load: Loader, detail: dict[str, Any]
     ) -> str:
         mark = self._mark(connection, name)
         if mark is not None and mark.state == "ready":
@@ -86,10 +78,10 @@ class Databases:
             return "reused"
         if mark is not None:
             self.log(f"database {name} was left half loaded: making it again")
-            self._drop(connection, name, force=self.ours)
+            self._drop(connection, name, force=self.managed)
         began = time.monotonic()
         self._create(connection, name, "template0")
-        mark = Mark("loading", print_, self.owner, keep=self.keep, loadcell=self.version)
+        mark = Mark("loading", digest, self.owner, keep=self.keep, loadcell=self.version)
         self._set_mark(connection, name, mark)
         account = load(self.load.endpoint(name))
         self._set_mark(connection, name, mark.now("ready"))
@@ -99,14 +91,14 @@ class Databases:
         return "loaded"
 
     def _copy(
-        self, connection: Connection[Any], pristine: str, copy: str, print_: str, detail: dict[str, Any]
+        self, connection: Connection[Any], pristine: str, copy: str, digest: str, detail: dict[str, Any]
     ) -> None:
         began = time.monotonic()
         if self._mark(connection, copy) is not None:
             self._drop(connection, copy, force=True)
         self._create(connection, copy, pristine)
         # `changed` at once: it is handed to a workload that changes it, and nobody else is to take it for pristine.
-        mark = Mark("changed", print_, self.owner, pristine=False, keep=False, loadcell=self.version)
+        mark = Mark("changed", digest, self.owner, pristine=False, keep=False, loadcell=self.version)
         self._set_mark(connection, copy, mark)
         detail.update(
             method="file copy", copy_s=time.monotonic() - began, copied_bytes=self._size(connection, pristine)
@@ -120,7 +112,7 @@ class Databases:
         if row is None:
             return None
         mark = parse(row[0])
-        if mark is None and self.ours:
+        if mark is None and self.managed:
             return Mark("loading", "", self.owner)  # killed between CREATE DATABASE and COMMENT
         if mark is None:
             raise TargetError(POSTGRES_FOREIGN_DATABASE(name=name, where=self.admin.where), during="prepare")
@@ -136,13 +128,13 @@ class Databases:
         from psycopg.sql import SQL, Identifier
 
         statement = SQL("CREATE DATABASE {} TEMPLATE {}").format(Identifier(name), Identifier(template))
-        if self.ours:
+        if self.managed:
             statement += SQL(" OWNER {}").format(Identifier(self.load.user))
         # Copying files and syncing them costs less than sending every page through the log. (Cloning by the file
         # system would be free here, and be paid for by the first writes of the trial.)
         if template != "template0" and connection.info.server_version >= 150000:
             statement += SQL(" STRATEGY FILE_COPY")
-        if self.ours:
+        if self.managed:
             self._end_sessions(connection, template)
         deadline = time.monotonic() + _LEAVE_LIMIT_S
         while True:
@@ -216,7 +208,7 @@ class Databases:
                 if mark is None or not self._to_go(mark):
                     continue
                 try:
-                    self._drop(connection, name, force=self.ours or mark.owner.same_run(self.owner))
+                    self._drop(connection, name, force=self.managed or mark.owner.same_run(self.owner))
                 except TargetError as error:
                     self.log(f"left the database {name} behind: {error.finding}")
 
@@ -226,8 +218,8 @@ class Databases:
             return not (self.keep and done)
         # Kept by an earlier run. In a directory of our own, only what the last run used is worth its room.
         if mark.keep and done:
-            return self.ours
-        return self.ours or mark.owner.surely_dead()
+            return self.managed
+        return self.managed or mark.owner.surely_dead()
 
 
 def checkpoint(connection: Connection[Any]) -> float | None:

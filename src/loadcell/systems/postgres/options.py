@@ -1,37 +1,32 @@
-"""What a plan says of a PostgreSQL target."""
+"""Plan options of a PostgreSQL target."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from loadcell.plan.parts import Options
 from loadcell.systems.postgres.settings import RESERVED
+from loadcell.systems.server_options import OwnOrExternalOptions, SslMode
 from loadcell.systems.shared.disk_image import Image
-from loadcell.systems.shared.options import of_external_server, of_own_server, settings_named
+from loadcell.systems.shared.settings import Setting
 
-#: The oldest server whose catalogues loadcell's statements know.
+#: The oldest server whose catalogues loadcell's statements can read.
 OLDEST = 12
 
-SslMode = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
-Value = str | int | float | bool
 
-_SETTING = re.compile(r"[a-z_][a-z0-9_$]*(\.[a-z_][a-z0-9_$]*)*")
-
-
-class PostgresOptions(Options):
-    """A PostgreSQL server: one that loadcell runs itself, or one that stands already."""
+class PostgresOptions(OwnOrExternalOptions):
+    """A PostgreSQL server: one that loadcell runs itself, or an existing one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="postgres")
 
     server: Literal["embedded", "local", "external"] = Field(
         default="embedded",
         description="`embedded`: PostgreSQL as installed with loadcell. `local`: loadcell runs the binaries of this "
-        "machine. `external`: a server that stands already; it is never stopped and never reconfigured.",
+        "machine. `external`: an existing server; it is never stopped and never reconfigured.",
     )
-    settings: dict[str, Value] = Field(
+    settings: dict[str, Setting] = Field(
         default_factory=dict,
         description="Server settings (`shared_buffers: 512MB`), written as in postgresql.conf. Not for `external`.",
         examples=[{"shared_buffers": "512MB", "synchronous_commit": "off"}],
@@ -58,17 +53,9 @@ class PostgresOptions(Options):
         min_length=1,
         description="User the server runs as when loadcell is run by root. Default: `postgres`, else `nobody`.",
     )
-    connect: Literal["tcp", "socket"] = Field(
-        default="tcp",
-        description="How the load reaches an embedded or local server: TCP on 127.0.0.1, or its Unix socket.",
-    )
     fresh: bool = Field(
         default=False,
         description="Restart the server before each trial, so that each begins with empty shared buffers.",
-    )
-    keep_data: bool = Field(
-        default=False,
-        description="Keep the data sets at the run's end, for the next run (needs `data`, or `server: external`).",
     )
     dsn: str | None = Field(
         default=None,
@@ -95,26 +82,12 @@ class PostgresOptions(Options):
         description="`external` only: file with the certificates trusted to sign the server's.",
     )
 
-    _OWN: ClassVar[tuple[str, ...]] = (
-        "settings",
-        "data",
-        "version",
-        "binaries",
-        "run_as",
-        "connect",
-        "fresh",
-    )
-    _EXTERNAL: ClassVar[tuple[str, ...]] = ("dsn", "password", "database", "sslmode", "sslrootcert")
-
-    _of_own_server = field_validator(*_OWN)(of_own_server)
-    _of_external_server = field_validator(*_EXTERNAL)(of_external_server)
-
-    @field_validator("settings")
-    @classmethod
-    def _settings_are_named_and_free(cls, settings: dict[str, Value]) -> dict[str, Value]:
-        return settings_named(
-            settings, plain=str.lower, shape=_SETTING, kind="a PostgreSQL setting", reserved=RESERVED
-        )
+    own_only = frozenset({"settings", "data", "version", "binaries", "run_as", "connect", "fresh"})
+    external_only = frozenset({"dsn", "password", "database", "sslmode", "sslrootcert"})
+    setting_pattern = re.compile(r"[a-z_][a-z0-9_$]*(\.[a-z_][a-z0-9_$]*)*")
+    setting_kind = "a PostgreSQL setting"
+    reserved_settings = RESERVED
+    external_location = ("dsn", "postgresql://user@host:5432/database")
 
     @field_validator("binaries")
     @classmethod
@@ -122,13 +95,3 @@ class PostgresOptions(Options):
         if value is not None and info.data.get("server") == "embedded":
             raise ValueError("the embedded server has its own binaries: use `server: local` to name others")
         return value
-
-    @model_validator(mode="after")
-    def _hangs_together(self) -> PostgresOptions:
-        if self.server == "external" and self.dsn is None:
-            raise ValueError("`server: external` needs a `dsn`, such as postgresql://user@host:5432/database")
-        if self.keep_data and self.server != "external" and self.data is None:
-            raise ValueError("`keep_data` needs `data`: the run's work directory goes away with the run")
-        if self.keep_data and isinstance(self.data, Image):
-            raise ValueError("`keep_data` needs a directory in `data`: an image goes away with the run")
-        return self

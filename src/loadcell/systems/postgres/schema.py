@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.systems.base import DataSet, Loader, TargetError
 from loadcell.systems.postgres.connection import Address, not_done
-from loadcell.systems.postgres.databases import Prepared, checkpoint
+from loadcell.systems.postgres.databases import checkpoint
 from loadcell.systems.postgres.messages import (
     DOING_CREATE_SCHEMA,
     DOING_DROP_TABLES,
@@ -18,6 +18,7 @@ from loadcell.systems.postgres.messages import (
     POSTGRES_FOREIGN_SCHEMA,
     POSTGRES_FOREIGN_TABLES,
 )
+from loadcell.systems.server import Prepared
 from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
 
 if TYPE_CHECKING:
@@ -48,40 +49,40 @@ class Schema:
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> Prepared:
         """The data set, untouched: as it lies there, or loaded again when it is another or was changed."""
         began = time.monotonic()
-        print_ = fingerprint(data)
+        digest = fingerprint(data)
         detail: dict[str, Any] = {"kind": "schema", "schema": SCHEMA, "database": self.address.database}
         with self.address.session(DOING_PREPARE_THE_DATA_SET(), during="prepare") as connection:
             mark = self._mark(connection)
             how = "loaded"
             if mark is not None:
-                same = mark.fingerprint == print_
+                same = mark.fingerprint == digest
                 if same and mark.state == "ready" and self._relations(connection) == set(mark.tables):
                     how = "reused"
                 elif same and mark.state == "changed":
                     how = "restored"
             if how != "reused":
-                mark = self._load(connection, mark, print_, load, detail)
+                mark = self._load(connection, mark, digest, load, detail)
             assert mark is not None
             now = mark.now("changed" if will_change else "ready", owner=self.owner, keep=self.keep)
             self._set_mark(connection, now)
             detail["checkpoint_s"] = checkpoint(connection)
             size = self._size(connection)
         return Prepared(
-            DataSet(print_, how, time.monotonic() - began, size, detail), self.address.database, SEARCH_PATH
+            DataSet(digest, how, time.monotonic() - began, size, detail), self.address.database, SEARCH_PATH
         )
 
     def _load(
         self,
         connection: Connection[Any],
         mark: Mark | None,
-        print_: str,
+        digest: str,
         load: Loader,
         detail: dict[str, Any],
     ) -> Mark:
         began = time.monotonic()
         if mark is not None:
             self._empty(connection, mark)
-        mark = Mark("loading", print_, self.owner, keep=self.keep, loadcell=self.version)
+        mark = Mark("loading", digest, self.owner, keep=self.keep, loadcell=self.version)
         self._create(connection, mark, there=self._exists(connection))
         account = load(self.address.endpoint(options=SEARCH_PATH))
         detail.update(method="load", load_s=time.monotonic() - began)

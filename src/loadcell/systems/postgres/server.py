@@ -1,129 +1,194 @@
-"""A running server: started on a free port, watched, stopped, and never outliving loadcell."""
+"""A PostgreSQL that loadcell starts: owned directory, configuration and process."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import time
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import SIGINT, SIGKILL, SIGQUIT
-from typing import Any
 
+from loadcell.linux import procfs
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import HOME_LOST_CONTENTS
 from loadcell.systems.postgres import startup_errors
-from loadcell.systems.postgres.cluster import ADMIN, Cluster
+from loadcell.systems.postgres.binaries import Binaries
 from loadcell.systems.postgres.connection import Address
-from loadcell.systems.shared.process import Kept, StopStep, free_port
-from loadcell.systems.shared.sockets import Sockets
+from loadcell.systems.postgres.messages import (
+    POSTGRES_DATA_IN_USE_BY,
+    POSTGRES_HOME_OF_OTHER_VERSION,
+    STRANGER_POSTGRES,
+)
+from loadcell.systems.postgres.settings import line
+from loadcell.systems.server import ManagedServer
+from loadcell.systems.shared import account as accounts
+from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.owned_directory import OwnedDirectory
+from loadcell.systems.shared.settings import Setting
 
-_PORT_TRIES = 5
-#: How long processes of a killed server may hold its shared memory.
-_HELD_LIMIT_S = 20.0
-#: Fast shutdown writes a checkpoint; immediate writes nothing; at last the kernel decides.
-_STOP: tuple[StopStep, ...] = ((SIGINT, 30.0, "fast"), (SIGQUIT, 10.0, "immediate"), (SIGKILL, 10.0, "kill"))
+#: The superuser, authenticated by being the operating system's user that loadcell runs as.
+ADMIN = "loadcell_admin"
+#: The load's role: no superuser, with a new password at each start.
+ROLE = "loadcell"
+_ROOT = Path("/")
 
 
-class Server:
-    """The server on one cluster. `log` takes its log line by line; `sockets` is where its Unix socket shall lie."""
+class DataDirectory(OwnedDirectory):
+    """The data directory `pgdata` of one major version; all that loadcell writes lies outside it."""
+
+    kind, sign, stranger = "postgres", "PG_VERSION", STRANGER_POSTGRES()
 
     def __init__(
-        self, cluster: Cluster, settings: Mapping[str, Any], sockets: Path, log: Callable[[str], None]
+        self,
+        parent: Path,
+        binaries: Binaries,
+        account: Account,
+        log: Callable[[str], None],
+        *,
+        lasting: bool = False,
     ) -> None:
-        self.cluster = cluster
-        self.settings = settings
-        self.log = log
-        self.port = 0
-        self._sockets = Sockets(sockets, cluster.account)
-        self._kept = Kept("postgres", log)
+        name = f"postgres-{binaries.major}"
+        super().__init__(parent, name, binaries.version, account, log, data="pgdata")
+        self.binaries = binaries
+        self.lasting = lasting
+        self.config = self.home / "postgresql.conf"
+
+    def _install(self, made_parent: bool) -> None:
+        self._begin("initdb", made_parent)
+        self._empty(self.data)
+        command: list[str | Path] = [
+            self.binaries.initdb, "-D", self.data, "-U", ADMIN, "--auth-local=peer", "--auth-host=reject",
+            "--encoding=UTF8",
+            "--no-locale",  # collation C: the same order, at the same cost, on every machine
+        ]  # fmt: skip
+        if not self.lasting:  # of no use after a crash of the machine
+            command.append("--no-sync")
+        done = self.account.run(command, directory=self.data)
+        if done.returncode != 0:
+            for output in done.stdout.splitlines():
+                self.log(f"initdb: {output}")
+            shutil.rmtree(self.home, ignore_errors=True)
+            raise startup_errors.initdb_error(done.stdout)
+        self._write_marker("ready", made_parent)
+        self.log(f"made data directory {self.data} (PostgreSQL {self.binaries.version})")
+
+    def _check_fit(self) -> None:
+        """Check major version and user, and that no server runs on it. Raises TargetError."""
+        self._check_owner()
+        try:
+            version = (self.data / self.sign).read_text().strip()
+        except FileNotFoundError:
+            raise TargetError(HOME_LOST_CONTENTS(path=self.data, home=self.home)) from None
+        if version != str(self.binaries.major):
+            raise TargetError(
+                POSTGRES_HOME_OF_OTHER_VERSION(
+                    path=self.data,
+                    found=version,
+                    version=self.binaries.version,
+                    home=self.home,
+                )
+            )
+        if (holder := self.holder()) is not None:
+            raise TargetError(POSTGRES_DATA_IN_USE_BY(path=self.data, pid=str(holder)))
+
+    def holder(self) -> int | None:
+        """Process id of the server that runs on this directory, if one does."""
+        try:
+            pid = int((self.data / "postmaster.pid").read_text().split("\n", 1)[0])
+            directory = Path(f"/proc/{pid}/cwd").resolve(strict=True)
+        except (OSError, ValueError):
+            return None
+        return pid if directory == self.data.resolve() else None
+
+    def configure(self, port: int, sockets: Path, settings: Mapping[str, Setting]) -> None:
+        """Write the configuration of the next start: addresses, users and the plan's settings. Raises TargetError."""
+        hba, ident = self.home / "pg_hba.conf", self.home / "pg_ident.conf"
+        fixed: dict[str, Setting] = {
+            "hba_file": str(hba),
+            "ident_file": str(ident),
+            "listen_addresses": "127.0.0.1",
+            "port": port,
+            "unix_socket_directories": f'"{sockets}"',
+            "unix_socket_permissions": "0700",
+            "password_encryption": "scram-sha-256",
+            "log_timezone": "UTC",
+            "timezone": "UTC",
+        }
+        include = str(self.data / "postgresql.conf").replace("'", "''")
+        lines = [f"include '{include}'\n"]
+        lines += [line(name, value) for name, value in [*fixed.items(), *settings.items()]]
+        users = (
+            f"local all {ADMIN} peer map=loadcell\n"
+            f"local all {ROLE} scram-sha-256\n"
+            f"host all {ROLE} 127.0.0.1/32 scram-sha-256\n"
+        )
+        self._write_configuration(
+            {self.config: "".join(lines), hba: users, ident: f'loadcell "{accounts.current()}" {ADMIN}\n'}
+        )
+
+    def remove(self) -> None:
+        """Remove what loadcell made, unless a server runs on it."""
+        if self.holder() is None:
+            super().remove()
+
+
+class Server(ManagedServer[Address, DataDirectory]):
+    """The server on one data directory."""
+
+    #: Fast shutdown writes a checkpoint; immediate shutdown writes nothing.
+    stop_steps = ((SIGINT, 30.0, "fast"), (SIGQUIT, 10.0, "immediate"), (SIGKILL, 10.0, "kill"))
 
     @property
-    def running(self) -> bool:
-        return self._kept.running
-
-    @property
-    def pid(self) -> int | None:
-        """Process id of the postmaster."""
-        return self._kept.pid
-
-    @property
-    def _socket(self) -> str:
-        """The name PostgreSQL gives its socket."""
+    def socket_name(self) -> str:
         return f".s.PGSQL.{self.port}"
 
     def address(self, role: str, password: str | None, database: str, connect: str) -> Address:
-        """This server for `role`, by `tcp` or by `socket`."""
-        at = f"{self._sockets.place}/{self._socket}" if connect == "socket" else None
-        return Address("127.0.0.1", self.port, role, database, at, password, sslmode="disable")
+        """The server for a role, by `tcp` or by `socket`."""
+        socket = self.socket_path() if connect == "socket" else None
+        return Address(
+            "127.0.0.1", self.port, role, database, socket=socket, password=password, sslmode="disable"
+        )
 
     def admin(self) -> Address:
         return self.address(ADMIN, None, "postgres", "socket")
 
-    def start(self) -> None:
-        """Start and wait until it answers. Raises TargetError."""
-        held_until = time.monotonic() + _HELD_LIMIT_S
-        tries = 0
-        while True:
-            try:
-                self._start_once()
-                return
-            except startup_errors.PortTakenError:
-                tries += 1
-                if tries >= _PORT_TRIES:
-                    raise
-            except startup_errors.StillHeldError:
-                if time.monotonic() > held_until:
-                    raise
-                time.sleep(0.2)
+    def _configure(self, socket: Path) -> list[str | Path]:
+        directory = self.directory
+        directory.configure(self.port, socket.parent, self.settings)
+        return [
+            directory.binaries.postgres,
+            "-D",
+            directory.data,
+            "-c",
+            f"config_file={directory.config}",
+        ]
 
-    def _start_once(self) -> None:
-        self.port = free_port()
-        self.cluster.configure(self.port, self._sockets.make(self._socket), self.settings)
-        cluster = self.cluster
-        command = cluster.account.command(
-            [cluster.binaries.postgres, "-D", cluster.pgdata, "-c", f"config_file={cluster.config}"],
-            directory=cluster.pgdata,
-            death=SIGINT,
-        )
-        try:
-            self._kept.start(command, self._await_answer)
-        except BaseException:
-            self.stop(quickly=True)
-            raise
-
-    def _await_answer(self) -> None:
-        self._kept.await_answer(lambda: self.admin().connect(limit_s=5).close(), self._why_not)
-
-    def _why_not(self) -> TargetError:
-        words = self._kept.last_words()
-        closed = next((line for line in words if line.startswith(("closed: ", "cannot "))), None)
+    def _startup_error(self, output: list[str]) -> TargetError:
+        closed = next((line for line in output if line.startswith(("closed: ", "cannot "))), None)
         if closed is not None:
-            return startup_errors.of_initdb(closed)
-        return startup_errors.of_start(words, self.settings, self._known_settings)
+            return startup_errors.initdb_error(closed)
+        return startup_errors.startup_error(output, self.settings, self._setting_names)
 
-    def _known_settings(self) -> list[str]:
-        told = self.cluster.account.run([self.cluster.binaries.postgres, "--describe-config"], limit_s=30)
-        return [line.split("\t", 1)[0] for line in told.stdout.splitlines()]
+    def _setting_names(self) -> list[str]:
+        output = self.directory.account.run(
+            [self.directory.binaries.postgres, "--describe-config"], limit_s=30
+        ).stdout
+        return [line.split("\t", 1)[0] for line in output.splitlines()]
 
-    def stop(self, *, quickly: bool = False) -> None:
-        """Stop: fast, then immediate, then by force. Does nothing when it is gone. `quickly` leaves out the first."""
-        pid = self._kept.pid
-        children = [] if pid is None else _children(pid)
-        if self._kept.stop(_STOP[1:] if quickly else _STOP):
+    def stop(self, *, quickly: bool = False) -> bool:
+        pid = self.pid
+        children = [] if pid is None else procfs.children(_ROOT, pid)
+        killed = super().stop(quickly=quickly)
+        if killed:
             _kill(children)
-        self._sockets.remove()
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
+        return killed
 
 
 def _kill(pids: list[int]) -> None:
-    """End what a killed postmaster left behind, if it still is a PostgreSQL."""
+    """Kill the remaining processes of a killed postmaster."""
     for pid in pids:
-        with contextlib.suppress(OSError):
-            if "postgres" in Path(f"/proc/{pid}/comm").read_text():
+        stat = procfs.process_stat(_ROOT, pid)
+        if stat is not None and "postgres" in stat.name:
+            with contextlib.suppress(OSError):
                 os.kill(pid, SIGKILL)

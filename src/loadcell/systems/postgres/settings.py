@@ -1,15 +1,16 @@
-"""Server settings: written for the server, read back from it, and remarked upon."""
+"""Settings of PostgreSQL: reserved and recorded names, lines of postgresql.conf, and values as read back."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from loadcell.systems.shared.settings import Setting, is_secret, size_in_bytes
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-#: Settings that loadcell needs for itself, and why.
+#: Settings that loadcell sets itself, and why.
 RESERVED: dict[str, str] = {
     "config_file": "it writes the configuration",
     "hba_file": "it decides who may connect",
@@ -26,8 +27,8 @@ RESERVED: dict[str, str] = {
     "password_encryption": "the load authenticates by SCRAM",
 }
 
-#: What decides how fast a server is: recorded whether it was changed or not.
-THAT_MATTER = (
+#: Settings that affect performance: recorded whether they were changed or not.
+RECORDED = (
     "autovacuum",
     "autovacuum_naptime",
     "backend_flush_after",
@@ -68,7 +69,7 @@ THAT_MATTER = (
     "work_mem",
 )
 
-#: May hold passwords or say nothing of speed.
+#: May hold passwords, and do not affect performance.
 _NEVER_RECORDED = ("primary_conninfo", "ssl_passphrase_command", "restore_command", "archive_command")
 
 _READ_BACK = """
@@ -80,54 +81,49 @@ _READ_BACK = """
 """
 
 
-def line(name: str, value: str | int | float | bool) -> str:
+def line(name: str, value: Setting) -> str:
     """One line of postgresql.conf."""
     text = ("on" if value else "off") if isinstance(value, bool) else str(value)
     quoted = text.replace("\\", "\\\\").replace("'", "''")
     return f"{name} = '{quoted}'\n"
 
 
-def read_back(connection: Connection[Any], given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The settings that matter, those that were given, and whatever else is not the server's default.
+def read_back(connection: Connection[Any], planned: Mapping[str, Setting]) -> list[dict[str, Any]]:
+    """The recorded settings, those of the plan, and all others that are not the server's default.
 
-    Each with `name`, `value` (as SHOW prints it), `setting` and `unit` (as pg_settings has them), `source`,
-    `pending_restart`, and `given` (the plan's own words, or None). A value that came from `${env:...}` is
-    not read back: the plan's words stand for it.
+    Each with `name`, `value` (as SHOW prints it), `setting` and `unit` (as in pg_settings), `source`,
+    `pending_restart`, and `given` (the plan's text, or None).
     """
-    wanted = sorted({*THAT_MATTER, *given})
+    wanted = sorted({*RECORDED, *planned})
     rows = connection.execute(_READ_BACK, {"wanted": wanted}).fetchall()
     record = []
     for name, setting, unit, source, pending, shown in rows:
         if name in _NEVER_RECORDED or name in RESERVED:
             continue
-        asked = given.get(name.lower())
-        secret = isinstance(asked, str) and "${env:" in asked
+        given = planned.get(name.lower())
+        secret = is_secret(given)
         record.append(
             {
                 "name": name,
-                "value": asked if secret else shown,
-                "setting": asked if secret else setting,
+                "value": given if secret else shown,
+                "setting": given if secret else setting,
                 "unit": unit,
                 "source": source,
                 "pending_restart": pending,
-                "given": asked,
+                "given": given,
             }
         )
     return record
 
 
-_BYTES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
-_BLOCK = 8192
+_UNITS = {"": 8192, "B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
 
-def bytes_of(value: Any) -> int | None:
-    """Bytes of a memory setting as PostgreSQL reads it (a bare number counts 8 KiB blocks); None if it is none."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(B|kB|MB|GB|TB)?\s*", str(value))
-    if found is None:
-        return None
-    return int(float(found[1]) * (_BYTES[found[2]] if found[2] else _BLOCK))
+def bytes_of(value: object) -> int | None:
+    """Bytes of a memory setting as PostgreSQL reads it (a bare number counts blocks of 8 KiB); None if it is none."""
+    return size_in_bytes(value, _UNITS, case_sensitive=True)
 
 
-def is_off(value: Any) -> bool:
-    """Whether PostgreSQL reads this as false."""
+def is_off(value: object) -> bool:
+    """True if PostgreSQL reads the value as false."""
     return str(value).strip().lower() in ("off", "of", "false", "fals", "fal", "fa", "f", "no", "n", "0")

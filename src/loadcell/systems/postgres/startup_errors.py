@@ -1,23 +1,13 @@
-"""What a server that did not come up said about it, turned into a finding with advice."""
+"""Errors of a server that did not start, from the last lines of its output."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
-from loadcell.model.message import NO_OUTPUT, Message
+from loadcell.model.message import Message
 from loadcell.systems.base import TargetError
-from loadcell.systems.messages import (
-    SERVER_DATA_CLOSED,
-    SERVER_DATA_IN_USE,
-    SERVER_INIT_FAILED,
-    SERVER_NOT_STARTED,
-    SERVER_PORTS_TAKEN,
-    SERVER_SETTING_REFUSED,
-    WHERE_DATA_DIRECTORY,
-)
+from loadcell.systems.messages import SERVER_DATA_IN_USE, SERVER_INIT_FAILED, SERVER_NOT_STARTED
 from loadcell.systems.postgres.messages import (
     POSTGRES_DATA_IN_USE_BY,
     POSTGRES_NO_EXTENSION,
@@ -26,18 +16,25 @@ from loadcell.systems.postgres.messages import (
     POSTGRES_OTHER_VERSION,
     POSTGRES_STILL_HELD,
 )
-from loadcell.systems.shared.owned_directory import no_room
-from loadcell.systems.shared.startup_errors import setting_unknown
-
-#: A line of the log, or what the server says before it has a log.
-_SPOKEN = re.compile(r"(?:\b(?:LOG|FATAL|PANIC|ERROR|HINT|DETAIL|WARNING): +|^postgres: )(.*)")
-#: How a full device shows, by the kernel's words or by a write that came out short.
-_NO_ROOM = re.compile(
-    r"No space left on device|Disk quota exceeded|wrote only \d+ of \d+ bytes|Check free disk space"
+from loadcell.systems.shared.settings import Setting
+from loadcell.systems.shared.startup_errors import (
+    StillHeldError,
+    common_error,
+    last_line,
+    room_or_access_error,
+    setting_error,
 )
-_GRAVE = re.compile(r"\b(?:FATAL|PANIC|ERROR): +(.*)")
 
-#: Settings that decide how much shared memory the server asks the kernel for.
+#: A line of the log, or of the server before it has a log.
+_LOG_LINE = re.compile(r"(?:\b(?:LOG|FATAL|PANIC|ERROR|HINT|DETAIL|WARNING): +|^postgres: )(.*)")
+_ERROR_LINE = re.compile(r"\b(?:FATAL|PANIC|ERROR): +(.*)")
+#: The kernel's message for a full device, or a write that came out short; not where shared memory is full.
+_DEVICE_FULL = re.compile(
+    r"\A(?!.*(?:shared memory|dev/shm)).*?(?:No space left on device|Disk quota exceeded"
+    r"|wrote only \d+ of \d+ bytes|Check free disk space)",
+    re.DOTALL,
+)
+#: Settings that determine how much shared memory the server asks the kernel for.
 _MEMORY = (
     "shared_buffers",
     "huge_pages",
@@ -48,124 +45,95 @@ _MEMORY = (
 )
 
 
-class PortTakenError(TargetError):
-    """Somebody else took the port between our choosing it and the server's binding it: worth another try."""
-
-
-class StillHeldError(TargetError):
-    """The shared memory of a server that was killed a moment ago is still in use: worth another try."""
-
-
-def of_start(
-    words: Sequence[str], settings: Mapping[str, Any], known: Callable[[], Iterable[str]] = tuple
+def startup_error(
+    lines: Sequence[str], settings: Mapping[str, Setting], names: Callable[[], Iterable[str]] = tuple
 ) -> TargetError:
-    """Why the server did not start, from the last lines of its log.
+    """The reason why the server did not start.
 
-    `settings` are those of the plan; `known` gives the names of all settings this server has.
+    `settings` are those of the plan; `names` gives those that the server has.
     """
-    text = "\n".join(words)
-    for telling in (_port, _locked, _held, _room, _other_version, _memory):
-        trouble = telling(text, settings)
-        if trouble is not None:
-            return trouble
-    return _refused(words, settings, known) or TargetError(SERVER_NOT_STARTED(said=last_words(words)))
-
-
-def of_initdb(output: str) -> TargetError:
-    """Why `initdb` failed."""
-    if _NO_ROOM.search(output):
-        return no_room("postgres", WHERE_DATA_DIRECTORY())
-    closed = re.search(r"^closed: (.*)$", output, re.MULTILINE)
-    if closed:
-        return TargetError(SERVER_DATA_CLOSED(path=closed[1], kind="postgres"))
-    lines = output.splitlines()
-    said = next((line.partition("error: ")[2] for line in lines if "error: " in line), None) or last_words(
-        lines
+    output = "\n".join(lines)
+    return (
+        common_error(output, "postgres", _DEVICE_FULL)
+        or _directory_in_use(output)
+        or _other_version(output)
+        or _no_memory(output, settings)
+        or _refused_setting(lines, settings, names)
+        or TargetError(SERVER_NOT_STARTED(said=gravest_line(lines)))
     )
-    return TargetError(SERVER_INIT_FAILED(program="initdb", said=said))
 
 
-def last_words(words: Sequence[str]) -> str | Message:
-    """The line that says most: the gravest the server wrote, else its last."""
-    grave = [found[1] for line in words if (found := _GRAVE.search(line))]
-    if grave:
-        return grave[0]
-    return next((line.strip() for line in reversed(words) if line.strip()), NO_OUTPUT)
+def initdb_error(output: str) -> TargetError:
+    """The reason why `initdb` failed."""
+    if error := room_or_access_error(output, "postgres", _DEVICE_FULL):
+        return error
+    lines = output.splitlines()
+    message = next((line.partition("error: ")[2] for line in lines if "error: " in line), None)
+    return TargetError(SERVER_INIT_FAILED(program="initdb", said=message or gravest_line(lines)))
 
 
-def _port(text: str, _: Mapping[str, Any]) -> TargetError | None:
-    if "Address already in use" not in text:
+def gravest_line(lines: Sequence[str]) -> str | Message:
+    """The first error of the log, else the last line."""
+    errors = [match[1] for line in lines if (match := _ERROR_LINE.search(line))]
+    return errors[0] if errors else last_line(lines)
+
+
+def _directory_in_use(output: str) -> TargetError | None:
+    if "pre-existing shared memory block" in output:
+        return StillHeldError(POSTGRES_STILL_HELD())
+    if not re.search(r'lock file "[^"]*" already exists', output):
         return None
-    return PortTakenError(SERVER_PORTS_TAKEN())
-
-
-def _locked(text: str, _: Mapping[str, Any]) -> TargetError | None:
-    if not re.search(r'lock file "[^"]*" already exists', text):
-        return None
-    holder = re.search(r"\(PID (\d+)\) running in data directory \"([^\"]*)\"", text)
+    holder = re.search(r"\(PID (\d+)\) running in data directory \"([^\"]*)\"", output)
     if holder is None:
         return TargetError(SERVER_DATA_IN_USE())
     return TargetError(POSTGRES_DATA_IN_USE_BY(path=holder[2], pid=holder[1]))
 
 
-def _held(text: str, _: Mapping[str, Any]) -> TargetError | None:
-    if "pre-existing shared memory block" not in text:
-        return None
-    return StillHeldError(POSTGRES_STILL_HELD())
-
-
-def _room(text: str, _: Mapping[str, Any]) -> TargetError | None:
-    if not _NO_ROOM.search(text) or re.search("shared memory|dev/shm", text):
-        return None
-    return no_room("postgres", WHERE_DATA_DIRECTORY())
-
-
-def _other_version(text: str, _: Mapping[str, Any]) -> TargetError | None:
-    found = re.search(
-        r"initialized by PostgreSQL version (\S+), which is not compatible with this version (.*)", text
+def _other_version(output: str) -> TargetError | None:
+    match = re.search(
+        r"initialized by PostgreSQL version (\S+), which is not compatible with this version (.*)", output
     )
-    if found is None:
+    if match is None:
         return None
-    return TargetError(POSTGRES_OTHER_VERSION(found=found[1].rstrip(","), version=found[2].rstrip(".")))
+    versions = {"found": match[1].rstrip(","), "version": match[2].rstrip(".")}
+    return TargetError(POSTGRES_OTHER_VERSION(**versions))
 
 
-def _memory(text: str, settings: Mapping[str, Any]) -> TargetError | None:
-    if not re.search(r"could not (?:map anonymous|create|resize) shared memory", text):
+def _no_memory(output: str, settings: Mapping[str, Setting]) -> TargetError | None:
+    if not re.search(r"could not (?:map anonymous|create|resize) shared memory", output):
         return None
-    named = [f"`{name}: {settings[name]}`" for name in _MEMORY if name in settings]
-    said = last_words(text.splitlines())
-    if not named:
-        return TargetError(POSTGRES_NO_MEMORY(said=said))
-    return TargetError(POSTGRES_NO_MEMORY_FOR(settings=named, said=said))
+    lines = [f"`{name}: {settings[name]}`" for name in _MEMORY if name in settings]
+    message = gravest_line(output.splitlines())
+    if not lines:
+        return TargetError(POSTGRES_NO_MEMORY(said=message))
+    return TargetError(POSTGRES_NO_MEMORY_FOR(settings=lines, said=message))
 
 
-def _refused(
-    words: Sequence[str], settings: Mapping[str, Any], known: Callable[[], Iterable[str]]
+def _refused_setting(
+    lines: Sequence[str], settings: Mapping[str, Setting], names: Callable[[], Iterable[str]]
 ) -> TargetError | None:
-    spoken = [found[1].strip() for line in words if (found := _SPOKEN.search(line))]
-    for said in spoken:
-        places = {name: found.start() for name in settings if (found := _named(name, said))}
-        if not places:
-            continue
-        name = min(places, key=lambda one: places[one])
-        line = f"{name}: {settings[name]}"
-        if "unrecognized configuration parameter" in said:
-            near = difflib.get_close_matches(name, list(known()), n=1)
-            return TargetError(setting_unknown(line, without_place(said), near))
-        why = SERVER_SETTING_REFUSED(line=line, said=without_place(said), kind="postgres", name=name)
-        return TargetError(why)
+    messages = [match[1].strip() for line in lines if (match := _LOG_LINE.search(line))]
+    for message in messages:
+        positions = {name: match.start() for name in settings if (match := _mention(name, message))}
+        if positions:
+            name = min(positions, key=positions.__getitem__)
+            unknown = "unrecognized configuration parameter" in message
+            return setting_error(
+                name, settings[name], without_position(message), "postgres", unknown=unknown,
+                names=names() if unknown else (),
+            )  # fmt: skip
     preload = str(settings.get("shared_preload_libraries", ""))
-    for said in spoken:
-        missing = re.search(r'could not access file "([^"]+)"', said)
+    for message in messages:
+        missing = re.search(r'could not access file "([^"]+)"', message)
         if missing and missing[1] in preload:
-            return TargetError(POSTGRES_NO_EXTENSION(libraries=preload, said=said))
+            return TargetError(POSTGRES_NO_EXTENSION(libraries=preload, said=message))
     return None
 
 
-def _named(name: str, said: str) -> re.Match[str] | None:
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", said, re.IGNORECASE)
+def _mention(name: str, message: str) -> re.Match[str] | None:
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", message, re.IGNORECASE)
 
 
-def without_place(said: str) -> str:
-    """Without the server's own file and line, which are not the user's."""
-    return re.sub(r' in file "[^"]*" line \d+', "", said)
+def without_position(message: str) -> str:
+    """The message without file and line of the server's configuration, which is not the user's file."""
+    return re.sub(r' in file "[^"]*" line \d+', "", message)

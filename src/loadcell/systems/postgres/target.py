@@ -1,4 +1,4 @@
-"""The PostgreSQL target: brings the parts of this package together."""
+"""PostgreSQL: embedded, from this machine, or an existing server."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell import __version__
-from loadcell.linux import file_system
+from loadcell.linux import procfs
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice
-from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.base import DataSet, Loader, TargetError
 from loadcell.systems.messages import (
     DOING_ASK_THE_VERSION,
     DOING_CHECK_THE_DATA,
@@ -24,184 +25,132 @@ from loadcell.systems.messages import (
     DOING_READ_COUNTERS,
     DOING_READ_SETTINGS,
     SERVER_PRODUCT_TOO_OLD,
-    TARGET_NOT_UP,
 )
 from loadcell.systems.postgres import advice, binaries, counters, settings
-from loadcell.systems.postgres.cluster import ROLE, Cluster
-from loadcell.systems.postgres.connection import NONE_LEFT, Address, external
-from loadcell.systems.postgres.databases import Databases, Prepared
+from loadcell.systems.postgres.connection import ANSWERED, Address, Observed, external
+from loadcell.systems.postgres.databases import Databases
 from loadcell.systems.postgres.messages import DOING_ASK_FOR_PERMISSIONS, DOING_MAKE_THE_ROLE
-from loadcell.systems.postgres.observed import Observed
 from loadcell.systems.postgres.options import OLDEST, PostgresOptions
 from loadcell.systems.postgres.schema import Schema
-from loadcell.systems.postgres.server import Server
+from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
+from loadcell.systems.server import ALIVE_LIMIT_S, ServerTarget
 from loadcell.systems.shared import account
-from loadcell.systems.shared.disk_image import Image, MountedImage
 from loadcell.systems.shared.ownership import Owner
+from loadcell.systems.shared.settings import Setting
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-_ALIVE_LIMIT_S = 3
-#: No statement that administers is worth a line in the trial's log, least of all one with a password's digest in it.
-_QUIETLY = (
+#: Session options of administration: its statements, one of which has a password's digest, stay out of the trial's log.
+_QUIET = (
     "-c log_statement=none -c log_min_duration_statement=-1 -c statement_timeout=0 -c synchronous_commit=on"
 )
 
 
-class Postgres(Target[PostgresOptions]):
-    """PostgreSQL: embedded, from this machine, or standing elsewhere."""
+class Postgres(ServerTarget[PostgresOptions, Server, Address]):
+    """PostgreSQL: embedded, from this machine, or an existing server."""
 
     name = "postgres"
     summary = "PostgreSQL: embedded, local, or external"
     Options = PostgresOptions
-
-    def __init__(self, options: PostgresOptions, context: TargetContext) -> None:
-        super().__init__(options, context)
-        self._server: Server | None = None
-        self._password: str | None = None
-        self._external: Address | None = None
-        self._prepared: Prepared | None = None
-        self._served = False
-        self._touched = False
+    answered_codes = ANSWERED
+    _password: str | None = None
+    #: True once a trial has run on the server since its start
+    _used = False
 
     # -- life ---------------------------------------------------------------------------------------------------
 
-    def up(self) -> None:
-        if self.options.server == "external":
-            self._reach()
-            return
-        server = self._server or self._make()
-        # One that was killed a moment ago may still be a process; one that hangs is.
-        if server.running and ((self.options.fresh and self._served) or not self.alive()):
-            server.stop()
-        if not server.running:
-            self._start(server)
-
-    def _make(self) -> Server:
+    def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
         options = self.options
-        who = account.choose(options.run_as, product="PostgreSQL", kind="postgres", pin=self.context.pin)
+        user = account.choose(options.run_as, product="PostgreSQL", kind="postgres", pin=self.context.pin)
         if options.server == "embedded":
-            found = binaries.embedded(options.version)
+            programs = binaries.embedded(options.version)
         else:
-            found = binaries.local(options.binaries, options.version)
-        found = binaries.usable_by(found, who)
-        cluster = Cluster(self._parent(), found, who, self.context.log, lasting=options.keep_data)
-        given = {
-            name: self.context.secret(value) if isinstance(value, str) else value
-            for name, value in options.settings.items()
-        }
-        self._server = Server(cluster, given, self.context.work / "socket", self.context.log)
-        return self._server
+            programs = binaries.local(options.binaries, options.version)
+        directory = DataDirectory(
+            parent, binaries.usable_by(programs, user), user, self.context.log, lasting=options.keep_data
+        )
+        return Server("postgres", directory, settings, sockets, self.context.log)
 
-    def _parent(self) -> Path:
-        """The directory in which the data directory is made."""
-        data = self.options.data
-        if isinstance(data, Image):
-            return MountedImage(data, self.context.work).mount
-        return Path(data).expanduser().absolute() if data else self.context.work
+    def _managed_address(self, server: Server) -> Address:
+        return server.address(ROLE, self._password, "postgres", self.options.connect)
+
+    def _restart_needed(self) -> bool:
+        return self.options.fresh and self._used
 
     def _start(self, server: Server) -> None:
-        from psycopg.sql import SQL, Identifier, Literal
-
-        server.stop()  # what is left of one that died
-        if isinstance(self.options.data, Image):
-            MountedImage(self.options.data, self.context.work).make()
-        server.cluster.make()
-        server.start()
-        self._password = secrets.token_urlsafe(24)
+        super()._start(server)
+        self._used = False
         try:
-            with self._administer(DOING_MAKE_THE_ROLE(), "up") as connection:
-                there = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone()
-                verb = "ALTER" if there else "CREATE"
-                connection.execute(
-                    SQL(verb + " ROLE {} LOGIN PASSWORD {}").format(
-                        Identifier(ROLE), Literal(scram_verifier(self._password))
-                    )
-                )
+            self._make_role()
         except BaseException:
             server.stop()
             raise
-        self._served = False
 
-    def _reach(self) -> None:
-        if self._external is None:
-            options, reveal = self.options, self.context.secret
-            assert options.dsn is not None
-            self._external = external(
-                reveal(options.dsn),
-                password=reveal(options.password) if options.password else None,
-                database=options.database,
-                sslmode=options.sslmode,
-                sslrootcert=options.sslrootcert,
-            )
-        with self._external.session(DOING_ASK_THE_VERSION(), during="up") as connection:
-            version = connection.info.server_version
-            if version < OLDEST * 10000:
-                shown = connection.info.parameter_status("server_version")
-                raise TargetError(
-                    SERVER_PRODUCT_TOO_OLD(
-                        where=self._external.where,
-                        product="PostgreSQL",
-                        version=shown,
-                        oldest=OLDEST,
-                    )
+    def _make_role(self) -> None:
+        """Make the load's role, or give it a new password."""
+        from psycopg.sql import SQL, Identifier, Literal
+
+        self._password = secrets.token_urlsafe(24)
+        with self._administer(DOING_MAKE_THE_ROLE(), "up") as connection:
+            exists = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone()
+            verb = "ALTER" if exists else "CREATE"
+            connection.execute(
+                SQL(verb + " ROLE {} LOGIN PASSWORD {}").format(
+                    Identifier(ROLE), Literal(scram_verifier(self._password))
                 )
+            )
 
-    def down(self) -> None:
-        if self._server is not None:
-            self._server.stop()
+    def _external_address(self) -> Address:
+        options, reveal = self.options, self.context.secret
+        assert options.dsn is not None
+        return external(
+            reveal(options.dsn),
+            password=reveal(options.password) if options.password else None,
+            database=options.database,
+            sslmode=options.sslmode,
+            sslrootcert=options.sslrootcert,
+        )
 
-    def destroy(self) -> None:
-        try:
-            if self.options.server == "external":
-                if self._external is not None and self._touched:
-                    self._place().sweep()
+    def _check_external(self, address: Address) -> None:
+        with address.session(DOING_ASK_THE_VERSION(), during="up") as connection:
+            if connection.info.server_version >= OLDEST * 10000:
                 return
-            if self._server is None:
-                return
-            if self.options.keep_data:
-                if self._touched and self._server.cluster.made:
-                    self.up()
-                    self._place().sweep()
-                self._server.stop()
-            else:
-                self._server.stop()
-                self._server.cluster.remove()
-                if isinstance(self.options.data, Image):
-                    MountedImage(self.options.data, self.context.work).remove()
-        except TargetError as error:
-            self.context.log(f"cannot clean up: {error.finding}: {error.advice}")
-            self.down()
+            version = connection.info.parameter_status("server_version")
+        raise TargetError(
+            SERVER_PRODUCT_TOO_OLD(
+                where=address.where,
+                product="PostgreSQL",
+                version=version,
+                oldest=OLDEST,
+            )
+        )
 
     # -- data ---------------------------------------------------------------------------------------------------
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
-        self._touched = True
-        self._prepared = self._place().prepare(data, load, will_change=will_change)
-        done = self._prepared.data_set
-        if self.options.fresh and done.how == "loaded" and self._server is not None:
+        data_set = super().prepare(data, load, will_change=will_change)
+        if self.options.fresh and data_set.how == "loaded" and self._server is not None:
             # Loading filled the shared buffers, and later trials will find them empty.
-            self._server.stop()
             self._start(self._server)
-        self._served = True
-        return done
+        self._used = True
+        return data_set
 
-    def _place(self) -> Databases | Schema:
+    def _data_sets(self) -> Databases | Schema:
         owner = Owner.of(self.context.work)
         keep, log = self.options.keep_data, self.context.log
         if self._server is not None:
             return Databases(self._admin(), self._load_address(), True, owner, keep, __version__, log)
         address = self._load_address()
         with address.session(DOING_ASK_FOR_PERMISSIONS(), during="prepare") as connection:
-            may = connection.execute(
+            permitted = connection.execute(
                 "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
             ).fetchone()
-        if may and may[0]:
+        if permitted and permitted[0]:
             return Databases(address, address, False, owner, keep, __version__, log)
         return Schema(address, owner, keep, __version__, log)
 
-    # -- asked by the runner ------------------------------------------------------------------------------------
+    # -- facts --------------------------------------------------------------------------------------------------
 
     def endpoint(self) -> dict[str, Any]:
         prepared = self._prepared
@@ -209,72 +158,40 @@ class Postgres(Target[PostgresOptions]):
             prepared.database if prepared else None, prepared.options if prepared else None
         )
 
-    def describe(self) -> dict[str, Any]:
-        # As any client would see them: what administers quietly has settings of its own.
-        with self._admin().session(DOING_READ_SETTINGS(), during="collect", options=None) as connection:
-            record: dict[str, Any] = {
-                "server": self.options.server,
+    def _facts(self) -> tuple[dict[str, Any], Path | None]:
+        # With the server's settings, not with those of administration.
+        with self._admin().session(DOING_READ_SETTINGS(), during="collect") as connection:
+            facts: dict[str, Any] = {
                 "version": connection.info.parameter_status("server_version"),
                 "version_number": connection.info.server_version,
                 "settings": settings.read_back(connection, self.options.settings),
                 "tls": connection.pgconn.ssl_in_use,
             }
-            if self._prepared is not None:
-                record["database"] = _database(connection, self._prepared.database)
-            at = self._data_directory(connection)
-        if self._server is not None:
-            cluster = self._server.cluster
-            record["binaries"] = str(cluster.binaries.directory)
-            record["run_as"] = cluster.account.name
-            record["connect"] = self.options.connect
-            record["size_bytes"] = file_system.used_bytes(cluster.pgdata)
-        else:
-            record["host"] = self._load_address().host
-        record["data"] = file_system.file_system(at) if at is not None else None
-        return record
+            if self._prepared is not None and self._prepared.database is not None:
+                facts["database"] = _database_facts(connection, self._prepared.database)
+            if self._server is not None:
+                return {**facts, "binaries": str(self._server.directory.binaries.directory)}, None
+            return facts, self._data_directory(connection)
 
     def _data_directory(self, connection: Connection[Any]) -> Path | None:
-        """Where the server's data lies, if that is on this machine and we may know."""
-        if self._server is not None:
-            return self._server.cluster.pgdata
+        """The data directory of an external server, if it is on this machine and readable."""
         if not self.processes():
             return None
         row = connection.execute("SELECT setting FROM pg_settings WHERE name = 'data_directory'").fetchone()
-        at = Path(row[0]) if row and row[0] else None
-        return at if at is not None and os.access(at.parent, os.X_OK) else None
+        path = Path(row[0]) if row and row[0] else None
+        return path if path is not None and os.access(path.parent, os.X_OK) else None
 
-    def processes(self) -> list[int]:
-        if self._server is not None:
-            pid = self._server.pid
-            return [] if pid is None else [pid]
-        address = self._external
-        if address is None or not (address.socket or address.host in ("localhost", "127.0.0.1", "::1")):
-            return []
-        try:
-            with address.session(
-                DOING_FIND_THE_PROCESS(), during="collect", limit_s=_ALIVE_LIMIT_S
-            ) as connection:
-                return _postmaster_of(connection)
-        except TargetError:
-            return []
+    def _external_processes(self, address: Address) -> list[int]:
+        with address.session(DOING_FIND_THE_PROCESS(), during="collect", limit_s=ALIVE_LIMIT_S) as connection:
+            return _postmaster_of(connection)
 
     def observed(self) -> Observed:
-        admin = self._admin()
-        database = self._prepared.database if self._prepared else self._load_address().database
-        own = self._server is not None
-        return Observed(admin, database, own, _QUIETLY if own else None)
-
-    def alive(self) -> bool:
-        if self.options.server != "external" and (self._server is None or not self._server.running):
-            return False
-        try:
-            self._admin().connect(limit_s=_ALIVE_LIMIT_S).close()
-        except TargetError as error:
-            return error.message.code in NONE_LEFT  # it answered, after all
-        return True
+        prepared, managed = self._prepared, self._server is not None
+        database = (prepared.database if prepared else None) or self._load_address().database
+        return Observed(self._admin(), database, managed, _QUIET if managed else None)
 
     def counters(self) -> dict[str, int]:
-        database = self._prepared.database if self._prepared else self._admin().database
+        database = (self._prepared.database if self._prepared else None) or self._admin().database
         with self._administer(DOING_READ_COUNTERS()) as connection:
             return counters.read(connection, database, self._load_address().user)
 
@@ -288,21 +205,9 @@ class Postgres(Target[PostgresOptions]):
         ) as connection:
             return connection.execute(question.encode()).fetchall()
 
-    # -- connections --------------------------------------------------------------------------------------------
-
-    def _admin(self) -> Address:
-        return self._server.admin() if self._server is not None else self._load_address()
-
     def _administer(self, doing: Message, during: str = "collect") -> AbstractContextManager[Connection[Any]]:
-        options = _QUIETLY if self._server is not None else None
+        options = _QUIET if self._server is not None else None
         return self._admin().session(doing, during=during, options=options)
-
-    def _load_address(self) -> Address:
-        if self._server is not None:
-            return self._server.address(ROLE, self._password, "postgres", self.options.connect)
-        if self._external is None:
-            raise TargetError(TARGET_NOT_UP())
-        return self._external
 
     @classmethod
     def advice(cls, options: PostgresOptions, load: dict[str, Any]) -> list[Advice]:
@@ -310,16 +215,16 @@ class Postgres(Target[PostgresOptions]):
 
 
 def scram_verifier(password: str, salt: Callable[[int], bytes] = secrets.token_bytes) -> str:
-    """What the server stores of a password, so that the password itself is in no statement (RFC 5802, RFC 7677)."""
-    rounds, grain = 4096, salt(16)
-    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), grain, rounds)
+    """The stored form of a password, so that the password itself is in no statement (RFC 5802, RFC 7677)."""
+    rounds, random = 4096, salt(16)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), random, rounds)
     client = hmac.digest(salted, b"Client Key", "sha256")
     server = hmac.digest(salted, b"Server Key", "sha256")
-    words = [base64.b64encode(part).decode() for part in (grain, hashlib.sha256(client).digest(), server)]
+    words = [base64.b64encode(part).decode() for part in (random, hashlib.sha256(client).digest(), server)]
     return f"SCRAM-SHA-256${rounds}:{words[0]}${words[1]}:{words[2]}"
 
 
-def _database(connection: Connection[Any], name: str) -> dict[str, Any]:
+def _database_facts(connection: Connection[Any], name: str) -> dict[str, Any]:
     row = connection.execute(
         "SELECT pg_encoding_to_char(encoding), datcollate, datctype, pg_database_size(oid) "
         "FROM pg_database WHERE datname = %s",
@@ -331,24 +236,24 @@ def _database(connection: Connection[Any], name: str) -> dict[str, Any]:
 
 
 def _postmaster_of(connection: Connection[Any]) -> list[int]:
-    """The postmaster's process id, if the server process behind this connection is one of this machine.
+    """The postmaster's process id, if the server process of this connection is one of this machine.
 
     A port may be forwarded from elsewhere, where the same number is another process: the title of ours
     must name the port we connected from.
     """
-    import socket
-
     row = connection.execute("SELECT pg_backend_pid()").fetchone()
     assert row is not None
+    root, pid = Path("/"), int(row[0])
+    title = procfs.read_small(f"/proc/{pid}/cmdline")
     try:
-        title = Path(f"/proc/{row[0]}/cmdline").read_bytes().decode("utf-8", "replace")
-        with socket.socket(fileno=os.dup(connection.fileno())) as ours:
-            mine = "[local]" if ours.family == socket.AF_UNIX else f"({ours.getsockname()[1]})"
-        if not title.startswith("postgres:") or mine not in title:
-            return []
-        return [int(Path(f"/proc/{row[0]}/stat").read_text().rpartition(")")[2].split()[1])]
-    except (OSError, ValueError, IndexError):
+        with socket.socket(fileno=os.dup(connection.fileno())) as client:
+            origin = "[local]" if client.family == socket.AF_UNIX else f"({client.getsockname()[1]})"
+    except OSError:
         return []
+    stat = procfs.process_stat(root, pid)
+    if stat is None or not title.startswith("postgres:") or origin not in title:
+        return []
+    return [stat.parent]
 
 
 PART = Postgres

@@ -60,7 +60,7 @@ def _known(server: Path) -> Binary:
         said = done.stdout
     except (OSError, subprocess.SubprocessError):
         said = ""
-    found = product.of_program(said)
+    found = product.from_program(said)
     if found is None or found.version is None:
         raise TargetError(REDIS_NO_VERSION(program=server))
     if tuple(int(part) for part in found.version.split(".")[:2]) < OLDEST:

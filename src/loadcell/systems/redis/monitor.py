@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.systems.base import TargetError
-from loadcell.systems.redis.connection import Connection, GarbageError, RefusedError
-from loadcell.systems.redis.observed import Observed
+from loadcell.systems.redis.connection import Address
+from loadcell.systems.redis.errors import NotRedisError, RefusedError
+
+if TYPE_CHECKING:
+    from loadcell.systems.redis.client import Client
 
 #: The name under which the server's own lists show the monitor.
 APPLICATION = "loadcell-monitor"
@@ -73,7 +76,7 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
     ) -> None:
         super().__init__(options, context)
         self._monotonic = monotonic
-        self._connection: Connection | None = None
+        self._connection: Client | None = None
         self._tried_s = float("-inf")
         self._read_s = 0.0
         self._before: dict[str, float] = {}
@@ -87,7 +90,7 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
             return []
         try:
             return self._look(self._connection)
-        except (OSError, RefusedError, GarbageError) as error:
+        except (OSError, RefusedError, NotRedisError) as error:
             self._note = self._note or str(error)
             self._events.append(
                 {"event": "monitor", "monitor": self.name, "what": "lost", "reason": str(error)}
@@ -115,12 +118,12 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
 
     def _connect(self) -> None:
         """Get a session, and the base of all differences."""
-        observed, now_s = self.context.observed, self._monotonic()
-        if not isinstance(observed, Observed) or now_s < self._tried_s + _RETRY_S:
+        address, now_s = self.context.observed, self._monotonic()
+        if not isinstance(address, Address) or now_s < self._tried_s + _RETRY_S:
             return
         self._tried_s = now_s
         try:
-            connection = observed.address.connect(limit_s=_LIMIT_S, during="measure", name=APPLICATION)
+            connection = address.connect(limit_s=_LIMIT_S, during="measure", name=APPLICATION)
         except TargetError as error:
             self._note = self._note or error.finding
             return
@@ -131,7 +134,7 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
         self._connects += 1
         self.sample(0.0)
 
-    def _look(self, connection: Connection) -> list[Row]:
+    def _look(self, connection: Client) -> list[Row]:
         self._questions += len(_SECTIONS)
         info = connection.info(*_SECTIONS)
         now_s = self._monotonic()

@@ -1,32 +1,28 @@
-"""What a plan says of a Redis target."""
+"""Plan options of a Redis target."""
 
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal
+from typing import Literal
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from loadcell.plan.parts import Options
-from loadcell.systems.redis.settings import RESERVED, plain
-from loadcell.systems.shared.options import of_external_server, of_own_server, settings_named
-
-Value = str | int | float | bool
-
-_SETTING = re.compile(r"[a-z][a-z0-9-]*")
+from loadcell.systems.redis.settings import RESERVED
+from loadcell.systems.server_options import OwnOrExternalOptions
+from loadcell.systems.shared.settings import Setting
 
 
-class RedisOptions(Options):
-    """A Redis that loadcell runs itself, or one that stands already: Redis, Valkey, KeyDB, Dragonfly."""
+class RedisOptions(OwnOrExternalOptions):
+    """A Redis that loadcell runs itself, or an existing one: Redis, Valkey, KeyDB, Dragonfly."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="redis")
 
     server: Literal["local", "external"] = Field(
         default="local",
-        description="`local`: loadcell runs the Redis of this machine (Debian: package redis-server). `external`: one that "
-        "stands already; it is never stopped, reconfigured or flushed.",
+        description="`local`: loadcell runs the Redis of this machine (Debian: package redis-server). `external`: an "
+        "existing one; it is never stopped, reconfigured or flushed.",
     )
-    settings: dict[str, Value] = Field(
+    settings: dict[str, Setting] = Field(
         default_factory=dict,
         description="Server settings (`maxmemory: 512mb`), written as in redis.conf. Not for `external`.",
         examples=[{"save": "", "appendonly": "yes", "appendfsync": "everysec"}],
@@ -48,10 +44,6 @@ class RedisOptions(Options):
         min_length=1,
         description="User the server runs as when loadcell is run by root. Default: `redis`, else `nobody`.",
     )
-    connect: Literal["tcp", "socket"] = Field(
-        default="tcp",
-        description="How the load reaches a local server: TCP on 127.0.0.1, or its Unix socket.",
-    )
     host: str | None = Field(
         default=None, min_length=1, description="`external` only: name or address of the server."
     )
@@ -68,7 +60,6 @@ class RedisOptions(Options):
         min_length=1,
         description="`external` only: the user. Default: the server's default user.",
     )
-    password: str | None = Field(default=None, description="`external` only: the password, as `${env:NAME}`.")
     database: int | None = Field(
         default=None,
         ge=0,
@@ -86,7 +77,7 @@ class RedisOptions(Options):
         default=None,
         description="`external` only: `false` uses TLS without looking whose certificate the server has. Default: true.",
     )
-    keep_data: bool | None = Field(
+    keep_data: bool | None = Field(  # type: ignore[assignment]  # None, unlike False, is valid for local servers
         default=None,
         description="`external` only: keep loaded keys at the run's end, for the next run. Default: false.",
     )
@@ -95,21 +86,19 @@ class RedisOptions(Options):
         description="Version of the protocol. Default: 3, or 2 where the server does not know it.",
     )
 
-    _OWN: ClassVar[tuple[str, ...]] = ("settings", "bin", "data", "run_as", "connect")
-    _EXTERNAL: ClassVar[tuple[str, ...]] = (
-        "host", "port", "socket", "user", "password", "database", "tls", "tls_ca", "tls_verify", "keep_data",
-    )  # fmt: skip
+    own_only = frozenset({"settings", "bin", "data", "run_as", "connect"})
+    external_only = frozenset(
+        {"host", "port", "socket", "user", "password", "database", "tls", "tls_ca", "tls_verify", "keep_data"}
+    )
+    setting_pattern = re.compile(r"[a-z][a-z0-9-]*")
+    reserved_settings = RESERVED
 
-    _of_own_server = field_validator(*_OWN)(of_own_server)
-    _of_external_server = field_validator(*_EXTERNAL)(of_external_server)
-
-    @field_validator("settings")
-    @classmethod
-    def _settings_are_named_and_free(cls, settings: dict[str, Value]) -> dict[str, Value]:
-        return settings_named(settings, plain=plain, shape=_SETTING, kind="a setting", reserved=RESERVED)
+    @staticmethod
+    def canonical_setting(name: str) -> str:
+        return name.lower().replace("_", "-")
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> RedisOptions:
+    def _options_fit(self) -> RedisOptions:
         if self.server == "external" and self.host is None and self.socket is None:
             raise ValueError(
                 "`server: external` needs a `host`, such as 10.0.0.5 or redis.example.com, or a `socket`"

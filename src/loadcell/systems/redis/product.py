@@ -37,7 +37,7 @@ class Product:
     redis_version: str | None = None
 
 
-def of_info(info: Mapping[str, str]) -> Product:
+def from_info(info: Mapping[str, str]) -> Product:
     """The server that gave these figures (INFO of `SECTIONS`)."""
     said = info.get("redis_version")
     for field, name in _OWN_VERSION.items():
@@ -51,7 +51,7 @@ def of_info(info: Mapping[str, str]) -> Product:
     return Product(name, said) if name == "Redis" else Product(name, None, said)
 
 
-def of_program(said: str) -> Product | None:
+def from_program(said: str) -> Product | None:
     """The server whose program said this about its version; None where it did not as a Redis does."""
     found = _PROGRAM.search(said)
     return Product(_CALLED.get(found[1].lower(), found[1]), found[2]) if found else None

@@ -1,4 +1,4 @@
-"""A running server: started on a free port, watched, stopped, and never outliving loadcell."""
+"""A Redis that loadcell starts: owned directory, configuration and process."""
 
 from __future__ import annotations
 
@@ -6,81 +6,75 @@ import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
-from typing import Any
 
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import STRANGER_SERVER
 from loadcell.systems.redis import startup_errors
+from loadcell.systems.redis.binaries import Binary
 from loadcell.systems.redis.connection import Address
-from loadcell.systems.redis.directory import DataDirectory
-from loadcell.systems.shared.process import Kept, StopStep, free_port
-from loadcell.systems.shared.sockets import Sockets
-
-_PORT_TRIES = 5
-#: An orderly shutdown writes the data out, where the settings want that.
-_STOP: tuple[StopStep, ...] = ((SIGTERM, 120.0, "orderly"), (SIGKILL, 10.0, "kill"))
-_KILL = _STOP[1:]
-_SOCKET = "redis.sock"
+from loadcell.systems.redis.settings import line
+from loadcell.systems.server import ManagedServer
+from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.owned_directory import OwnedDirectory
+from loadcell.systems.shared.settings import Setting
 
 
-class Server:
-    """The server on one directory. `log` takes its log line by line; `sockets` is where its Unix socket shall lie."""
+class DataDirectory(OwnedDirectory):
+    """Configuration and working directory of a server of one version."""
 
-    def __init__(
-        self, directory: DataDirectory, settings: Mapping[str, Any], sockets: Path, log: Callable[[str], None]
-    ) -> None:
-        self.directory = directory
-        self.settings = settings
-        self.port = 0
-        self._password = ""
-        self._sockets = Sockets(sockets, directory.account)
-        self._kept = Kept(directory.binary.server.name, log)
+    kind, sign, stranger = "redis", "dump.rdb", STRANGER_SERVER()
 
-    @property
-    def running(self) -> bool:
-        return self._kept.running
+    def __init__(self, parent: Path, binary: Binary, account: Account, log: Callable[[str], None]) -> None:
+        name = f"{binary.product.lower()}-{binary.version}"
+        super().__init__(parent, name, binary.version, account, log)
+        self.binary = binary
+        self.config = self.home / "redis.conf"
 
-    @property
-    def pid(self) -> int | None:
-        return self._kept.pid
+    def _install(self, made_parent: bool) -> None:
+        self._begin("installing", made_parent)
+        self._empty(self.data)
+        self._write_marker("ready", made_parent)
+        self.log(f"made directory {self.data} ({self.binary.product} {self.binary.version})")
+
+    def _check_fit(self) -> None:
+        self._check_owner()
+
+    def configure(self, port: int, socket: Path, password: str, settings: Mapping[str, Setting]) -> None:
+        """Write the configuration of the next start. Raises TargetError."""
+        fixed: dict[str, Setting | Path] = {
+            "port": port,
+            "bind": "127.0.0.1",
+            "protected-mode": True,
+            "unixsocket": socket,
+            "unixsocketperm": "700",
+            "dir": self.data,
+            "daemonize": False,
+            "requirepass": password,
+        }
+        lines = [line(name, value) for name, value in {**fixed, **settings}.items()]
+        self._write_configuration({self.config: "".join(lines)})
+
+
+class Server(ManagedServer[Address, DataDirectory]):
+    """The server on one directory, with a new password at each start."""
+
+    #: An orderly shutdown writes the data, where the settings ask for that.
+    stop_steps = ((SIGTERM, 120.0, "orderly"), (SIGKILL, 10.0, "kill"))
+    socket_name = "redis.sock"
+    _password = ""
+
+    def admin(self) -> Address:
+        return self.address("socket")
 
     def address(self, connect: str, resp: int | None = None) -> Address:
-        """Where it is, by `tcp` or by `socket`."""
-        place = self._sockets.place
-        path = str(place / _SOCKET) if connect == "socket" and place else None
-        return Address("127.0.0.1", self.port, path, password=self._password, resp=resp)
+        """The server by `tcp` or by `socket`, with version `resp` of the protocol."""
+        socket = self.socket_path() if connect == "socket" else None
+        return Address("127.0.0.1", self.port, socket=socket, password=self._password, resp=resp)
 
-    def start(self) -> None:
-        """Start and wait until it answers, with the data that it had written. Raises TargetError."""
-        for tries_left in reversed(range(_PORT_TRIES)):
-            try:
-                self._start_once()
-                return
-            except startup_errors.PortTakenError:
-                if not tries_left:
-                    raise
+    def _configure(self, socket: Path) -> list[str | Path]:
+        self._password = secrets.token_urlsafe(24)
+        self.directory.configure(self.port, socket, self._password, self.settings)
+        return [self.directory.binary.server, self.directory.config]
 
-    def _start_once(self) -> None:
-        self.port, self._password = free_port(), secrets.token_urlsafe(24)
-        path = self._sockets.make(_SOCKET) / _SOCKET
-        directory = self.directory
-        directory.configure(self.port, path, self._password, self.settings)
-        # The server's user owns its configuration and may enter the directory that holds it.
-        command = directory.account.command(
-            [directory.binary.server, directory.config], directory=directory.data, death=SIGTERM
-        )
-        try:
-            self._kept.start(command, self._await_answer)
-        except BaseException:
-            self.stop(quickly=True)
-            raise
-
-    def _await_answer(self) -> None:
-        self._kept.await_answer(lambda: self.address("socket").connect(limit_s=5).close(), self._why_not)
-
-    def _why_not(self) -> TargetError:
-        return startup_errors.of_start(self._kept.last_words(), self.settings)
-
-    def stop(self, *, quickly: bool = False) -> None:
-        """Stop: in order, or at last by force. Does nothing when it is gone. `quickly` is by force at once."""
-        self._kept.stop(_KILL if quickly else _STOP)
-        self._sockets.remove()
+    def _startup_error(self, output: list[str]) -> TargetError:
+        return startup_errors.startup_error(output, self.settings)

@@ -1,13 +1,13 @@
-"""Server settings: written for the server, read back from it."""
+"""Settings of Redis: reserved and recorded names, and lines of redis.conf."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-#: Settings that loadcell needs for itself, and why.
+from loadcell.systems.shared.settings import size_in_bytes
+
+#: Settings that loadcell sets itself, and why.
 RESERVED: dict[str, str] = {
     "dir": "name the directory by `target.redis.data`",
     "port": "a free port is taken at each start",
@@ -31,8 +31,8 @@ RESERVED: dict[str, str] = {
     "tls-port": "the load of a local server comes in the clear; use `server: external` for TLS",
 }
 
-#: What decides how fast a server is: recorded whether it was changed or not.
-THAT_MATTER = (
+#: Settings that affect performance: recorded whether they were changed or not.
+RECORDED = (
     "activedefrag",
     "activerehashing",
     "appendfsync",
@@ -75,13 +75,8 @@ THAT_MATTER = (
 )
 
 
-def plain(name: str) -> str:
-    """The name of a setting as the server shows it."""
-    return name.lower().replace("_", "-")
-
-
-def line(name: str, value: Any) -> str:
-    """One line of redis.conf. Words of a value stay words (`save: 60 1000`); nothing at all is the empty word."""
+def line(name: str, value: object) -> str:
+    """One line of redis.conf. A value is split into words (`save: 60 1000`); an empty value is the empty word."""
     if isinstance(value, Path):
         return f"{name} {_word(str(value))}\n"
     text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
@@ -96,28 +91,9 @@ def _word(word: str) -> str:
     return f'"{escaped}"'
 
 
-def read_back(shown: Mapping[str, str], given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The settings that matter and those that were given, out of `shown`, the server's own (CONFIG GET).
-
-    Each with `name`, `value`, and `given` (the plan's own words, or None). A value that came from `${env:...}` is not
-    read back: the plan's words stand for it.
-    """
-    record = []
-    for name in sorted({*THAT_MATTER, *given}):
-        if name not in shown:
-            continue
-        asked = given.get(name)
-        secret = isinstance(asked, str) and "${env:" in asked
-        record.append({"name": name, "value": asked if secret else shown[name], "given": asked})
-    return record
+_UNITS = {"": 1, "b": 1, "k": 10**3, "kb": 1 << 10, "m": 10**6, "mb": 1 << 20, "g": 10**9, "gb": 1 << 30}
 
 
-_BYTES = {
-    "": 1, "b": 1, "k": 10**3, "kb": 1 << 10, "m": 10**6, "mb": 1 << 20, "g": 10**9, "gb": 1 << 30,
-}  # fmt: skip
-
-
-def bytes_of(value: Any) -> int | None:
+def bytes_of(value: object) -> int | None:
     """Bytes of a memory setting as the server reads it (512mb); None if it is none."""
-    found = re.fullmatch(r"\s*(\d+)\s*([kmg]?b?)\s*", str(value), re.IGNORECASE)
-    return int(found[1]) * _BYTES[found[2].lower()] if found else None
+    return size_in_bytes(value, _UNITS)

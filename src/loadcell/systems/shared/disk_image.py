@@ -81,7 +81,7 @@ class MountedImage:
     options: Image
     work: Path
     #: the target as the plan names it, for advice
-    kind: str = "postgres"
+    kind: str
 
     @property
     def place(self) -> Path:
@@ -145,6 +145,36 @@ class MountedImage:
         # Past the page cache of the storage below, where that can be: or everything would be cached twice.
         for device in _devices_of(file):
             _run("losetup", "--direct-io=on", device)
+
+
+@dataclass(frozen=True)
+class DataLocation:
+    """The parent directory of a target's data: a directory of the plan, an image, or (None) the run's work directory."""
+
+    data: str | Image | None
+    work: Path
+    #: the target as the plan names it, for advice
+    kind: str
+
+    @property
+    def parent(self) -> Path:
+        if (image := self._image) is not None:
+            return image.mount
+        return Path(str(self.data)).expanduser().absolute() if self.data else self.work
+
+    def make(self) -> None:
+        """Make and mount an image. Raises TargetError."""
+        if (image := self._image) is not None:
+            image.make()
+
+    def remove(self) -> None:
+        """Unmount and remove an image."""
+        if (image := self._image) is not None:
+            image.remove()
+
+    @property
+    def _image(self) -> MountedImage | None:
+        return MountedImage(self.data, self.work, self.kind) if isinstance(self.data, Image) else None
 
 
 def _only_root() -> None:

@@ -1,45 +1,72 @@
-"""Where a server's Unix socket lies: in a directory of its own, for as long as the server runs."""
+"""Local sockets: free ports, the lack of them, and directories for Unix sockets."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import socket
 import tempfile
 from pathlib import Path
 
+from loadcell.model.message import Message
 from loadcell.systems.base import TargetError
 from loadcell.systems.shared.account import Account
-from loadcell.systems.shared.messages import SOCKETS_NOT_MADE
+from loadcell.systems.shared.messages import CONNECTION_NO_PORT, SOCKETS_NOT_MADE
 
-#: The kernel's limit for a socket's path is 108 bytes, its end included.
+#: Code of the reason that this machine has no port left for a connection, which says nothing about the server.
+NO_PORT = CONNECTION_NO_PORT
+#: The kernel's message for it, for drivers that pass on the message alone (libpq, PyMySQL).
+NO_PORT_MESSAGE = os.strerror(errno.EADDRNOTAVAIL)
+#: The kernel's limit for the path of a socket is 108 bytes, its terminator included.
 _PATH_LIMIT = 107
 
 
-class Sockets:
-    """A directory at `wanted`, or below /tmp where a socket's path would become too long. `place` is None while it is not there."""
+def no_port_left(error: BaseException) -> bool:
+    """True if a connection failed for want of a local port (connect(2): EADDRNOTAVAIL)."""
+    return isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL
 
-    def __init__(self, wanted: Path, account: Account) -> None:
-        self.place: Path | None = None
-        self._wanted = wanted
+
+def no_port(where: object, message: str) -> Message:
+    """The reason why there is no connection to `where`."""
+    return CONNECTION_NO_PORT(where=where, said=message)
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class SocketDirectory:
+    """The directory of a server's Unix socket: `preferred`, or one in /tmp where the path would become too long.
+
+    `path` is None while it does not exist.
+    """
+
+    def __init__(self, preferred: Path, account: Account) -> None:
+        self.path: Path | None = None
+        self._preferred = preferred
         self._account = account
 
     def make(self, name: str) -> Path:
-        """Make it, unless it is there, for a socket of that name. Raises TargetError."""
-        if self.place is not None:
-            return self.place
-        place = self._wanted
-        if len(os.fsencode(place / name)) > _PATH_LIMIT:
-            place = Path(tempfile.mkdtemp(prefix="loadcell-", dir="/tmp"))
+        """Make the directory, unless it exists, for a socket called `name`. Raises TargetError."""
+        if self.path is not None:
+            return self.path
+        path = self._preferred
+        if len(os.fsencode(path / name)) > _PATH_LIMIT:
+            path = Path(tempfile.mkdtemp(prefix="loadcell-", dir="/tmp"))
         try:
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._account.own(place)
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._account.own(path)
         except OSError as error:
-            raise TargetError(SOCKETS_NOT_MADE(path=place, said=error.strerror)) from error
-        self.place = place
-        return place
+            raise TargetError(SOCKETS_NOT_MADE(path=path, said=error.strerror)) from error
+        self.path = path
+        return path
 
     def remove(self) -> None:
-        """Remove it with all that is in it."""
-        if self.place is not None:
-            shutil.rmtree(self.place, ignore_errors=True)
-            self.place = None
+        """Remove the directory with its contents."""
+        if self.path is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+            self.path = None

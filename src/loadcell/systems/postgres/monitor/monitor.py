@@ -15,6 +15,7 @@ from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Rate
 from loadcell.systems.base import TargetError
+from loadcell.systems.postgres.connection import Observed
 from loadcell.systems.postgres.monitor import activity, queries, statements, waits
 from loadcell.systems.postgres.monitor.activity import Numbers
 from loadcell.systems.postgres.monitor.checkpoints import Checkpoints
@@ -26,7 +27,6 @@ from loadcell.systems.postgres.monitor.link import (
     LinkError,
     Record,
 )
-from loadcell.systems.postgres.observed import Observed
 
 #: What cannot be seen, and what to do about it; the report says the same in its own languages.
 NOTES = {
@@ -169,7 +169,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         On a server of loadcell's own it is one of those kept for replication: they are not counted against
         max_connections, so that the load can have all of these, and are no client sessions.
         """
-        if observed.own:
+        if observed.managed:
             try:
                 return self._open(observed, observed.address.database, replication="database")
             except TargetError as error:
@@ -291,7 +291,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         """Read the base of pg_stat_statements, wherever it is."""
         if not self.options.statements:
             return
-        if observed.own:
+        if observed.managed:
             libraries = link.ask("SHOW shared_preload_libraries")[0][0]["shared_preload_libraries"] or ""
             if "pg_stat_statements" not in libraries:
                 self._notes["statements-not-loaded"] = ""

@@ -1,0 +1,206 @@
+"""Child processes: supervised servers, line readers of their output, and death signals.
+
+A child of loadcell never outlives it: the kernel sends it a signal when the *thread* that started it ends (prctl(2),
+PR_SET_PDEATHSIG), so a supervised process is started by a thread that lives as long as the process does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import queue
+import selectors
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+#: Numbers of prctl(2): linux/prctl.h.
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+#: How long an interrupted start waits for the thread that carries it out.
+_START_LIMIT_S = 5.0
+_OUTPUT_PIPE_BYTES = 1 << 20
+_LAST_LINES = 200
+_READ_BYTES = 1 << 16
+
+#: A signal, how long its effect may take, and the name of that kind of shutdown.
+StopStep = tuple[signal.Signals, float, str]
+#: Takes a stream's number (1 standard output, 2 standard error) and a line without its end.
+OnLine = Callable[[int, str], None]
+
+
+def die_with_parent() -> None:
+    """Have this process killed when the thread that started it ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of every descendant whose own parent ends (a child subreaper)."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Report whether a child has ended, leaving it a zombie, so that its id stays reserved."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+class LineReader:
+    """Reads whole lines of a child's standard output and standard error as they arrive.
+
+    With `longest`, a longer line is cut into pieces. With `carriage_returns`, each of these ends a line, too.
+    """
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        on_line: OnLine,
+        *,
+        longest: int | None = None,
+        carriage_returns: bool = False,
+    ) -> None:
+        self._on_line = on_line
+        self._longest = longest
+        self._carriage_returns = carriage_returns
+        self._partial = {1: b"", 2: b""}
+        self._pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
+        self._selector = selectors.DefaultSelector()
+        for stream, pipe in ((1, process.stdout), (2, process.stderr)):
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
+            self._selector.register(pipe, selectors.EVENT_READ, stream)
+
+    @property
+    def open(self) -> bool:
+        """True until both streams have ended."""
+        return bool(self._selector.get_map())
+
+    def read(self, timeout_s: float) -> bool:
+        """Pass on the output of the next `timeout_s` seconds; returns False if there was none."""
+        ready = self._selector.select(timeout_s)
+        for key, _ in ready:
+            data = os.read(key.fd, _READ_BYTES)
+            if not data:
+                self._selector.unregister(key.fileobj)
+            self._split(key.data, data, last=not data)
+        return bool(ready)
+
+    def close(self) -> None:
+        """Pass on unfinished lines and close the streams."""
+        for stream in self._partial:
+            self._split(stream, b"", last=True)
+        for pipe in self._pipes:
+            pipe.close()
+        self._selector.close()
+
+    def _split(self, stream: int, data: bytes, *, last: bool) -> None:
+        text = self._partial[stream] + data
+        if self._carriage_returns:
+            text = text.replace(b"\r", b"\n")
+        *lines, partial = text.split(b"\n")
+        if partial and (last or (self._longest is not None and len(partial) > self._longest)):
+            lines, partial = [*lines, partial], b""
+        self._partial[stream] = partial
+        for line in lines:
+            self._on_line(stream, line.decode("utf-8", "replace"))
+
+
+class SupervisedProcess:
+    """A long-lived program, one process at a time; `log` takes each line of its output, with its `name` before it."""
+
+    def __init__(self, name: str, log: Callable[[str], None], environment: Mapping[str, str]) -> None:
+        self.name = name
+        self.log = log
+        #: the last lines of its output
+        self.output: deque[str] = deque(maxlen=_LAST_LINES)
+        self._environment = environment
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None and self.running else None
+
+    @property
+    def exit_status(self) -> int | None:
+        """Exit status of a process that has ended, or minus the number of the signal that ended it."""
+        return self._process.poll() if self._process is not None else None
+
+    def start(self, command: Sequence[str]) -> None:
+        """Start the program. Raises OSError."""
+        self.output.clear()
+        self._process = None
+        started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
+        self._thread = threading.Thread(
+            target=self._supervise, args=(command, started), name=f"{self.name}-log", daemon=True
+        )
+        try:
+            self._thread.start()
+            process = started.get()
+        except BaseException:
+            if self._process is None:  # interrupted while the thread was starting it
+                with contextlib.suppress(queue.Empty):
+                    started.get(timeout=_START_LIMIT_S)
+            raise
+        if isinstance(process, OSError):
+            raise process
+
+    def _supervise(
+        self, command: Sequence[str], started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError]
+    ) -> None:
+        """Start the process and pass on its output until it ends."""
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                cwd="/",
+                start_new_session=True,  # Ctrl-C is for loadcell, which then stops the process in its turn
+            )
+        except OSError as error:
+            started.put(error)
+            return
+        assert process.stdout is not None
+        with contextlib.suppress(OSError, AttributeError):
+            fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _OUTPUT_PIPE_BYTES)
+        self._process = process
+        started.put(process)
+        with process.stdout as output:
+            for raw in output:
+                line = raw.decode("utf-8", "replace").rstrip("\n")
+                self.output.append(line)
+                self.log(f"{self.name}: {line}")
+        process.wait()
+
+    def last_output(self) -> list[str]:
+        """The last lines of an ended process, complete."""
+        if self._thread is not None:
+            self._thread.join(timeout=2)
+        return list(self.output)
+
+    def stop(self, steps: Sequence[StopStep]) -> bool:
+        """Send one signal after the other until the process has ended; returns True if it had to be killed."""
+        process = self._process
+        killed = False
+        if process is not None and process.poll() is None:
+            for number, limit_s, kind in steps:
+                with contextlib.suppress(ProcessLookupError):
+                    process.send_signal(number)
+                try:
+                    process.wait(limit_s)
+                    break
+                except subprocess.TimeoutExpired:
+                    self.log(f"the server did not end within {limit_s:.0f} s of a {kind} shutdown")
+            killed = process.returncode == -signal.SIGKILL
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5)
+        self._process = self._thread = None
+        return killed

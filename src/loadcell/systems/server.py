@@ -1,0 +1,356 @@
+"""Bases of targets that are servers: one that loadcell starts on an owned directory, or one that is already running."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from loadcell.linux import file_system
+from loadcell.linux.process import StopStep, SupervisedProcess
+from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.messages import TARGET_NOT_UP
+from loadcell.systems.server_options import OwnOrExternalOptions
+from loadcell.systems.shared.account import environment
+from loadcell.systems.shared.disk_image import DataLocation
+from loadcell.systems.shared.messages import PROCESS_NO_ANSWER, PROCESS_NOT_STARTED
+from loadcell.systems.shared.owned_directory import OwnedDirectory
+from loadcell.systems.shared.settings import Setting
+from loadcell.systems.shared.sockets import SocketDirectory, free_port
+from loadcell.systems.shared.startup_errors import PortTakenError, StillHeldError
+
+CONNECT_LIMIT_S = 10
+#: How long a server may take to answer whether it is alive.
+ALIVE_LIMIT_S = 3
+_PORT_TRIES = 5
+#: How long processes of a killed server may hold its shared memory.
+_HELD_LIMIT_S = 20.0
+#: A start may have to recover from a crash; the trial's own limit is the sharper one.
+_START_LIMIT_S = 600.0
+_POLL_S = 0.03
+
+OptionsT = TypeVar("OptionsT", bound=OwnOrExternalOptions)
+AddressT = TypeVar("AddressT", bound="ServerAddress")
+DirectoryT = TypeVar("DirectoryT", bound=OwnedDirectory)
+ServerT = TypeVar("ServerT", bound="ManagedServer[Any, Any]")
+
+
+@dataclass(frozen=True)
+class ServerAddress(ABC):
+    """How to connect to a server, password included. `socket` is a Unix socket's path and takes precedence over `host`."""
+
+    host: str
+    port: int
+    socket: str | None = field(default=None, kw_only=True)
+    password: str | None = field(default=None, repr=False, kw_only=True)
+
+    @property
+    def where(self) -> str:
+        return self.socket or f"{self.host}:{self.port}"
+
+    @property
+    def here(self) -> bool:
+        """True if the server is, as far as can be seen, on this machine."""
+        return self.socket is not None or self.host in ("localhost", "127.0.0.1", "::1")
+
+    @abstractmethod
+    def check(self, *, limit_s: int) -> None:
+        """Open and close an administrative connection. Raises TargetError."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A data set, the database that holds it, and the options that sessions of the load begin with."""
+
+    data_set: DataSet
+    database: str | None = None
+    options: str | None = None
+
+
+class DataSets(Protocol):
+    """The data sets of loadcell on one server."""
+
+    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> Prepared:
+        """Provide the data set, untouched. Raises TargetError."""
+
+    def sweep(self) -> None:
+        """Remove what this run and dead runs made, except what is to be kept. Raises TargetError."""
+
+
+def start_process(process: SupervisedProcess, command: list[str]) -> None:
+    """Start a supervised process. Raises TargetError."""
+    try:
+        process.start(command)
+    except OSError as error:
+        raise TargetError(PROCESS_NOT_STARTED(said=error.strerror)) from error
+
+
+class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
+    """A server process on an owned directory: started on a free port, watched, stopped; it never outlives loadcell.
+
+    `name` precedes its lines in the log; `sockets` is the preferred directory of its Unix socket.
+    """
+
+    #: from an orderly shutdown to SIGKILL; the first signal is also that of loadcell's own death
+    stop_steps: ClassVar[tuple[StopStep, ...]]
+
+    def __init__(
+        self,
+        name: str,
+        directory: DirectoryT,
+        settings: Mapping[str, Setting],
+        sockets: Path,
+        log: Callable[[str], None],
+    ) -> None:
+        self.directory = directory
+        self.settings = settings
+        self.log = log
+        self.port = 0
+        self.sockets = SocketDirectory(sockets, directory.account)
+        self._process = SupervisedProcess(name, log, environment())
+
+    @property
+    def running(self) -> bool:
+        return self._process.running
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the server's first process."""
+        return self._process.pid
+
+    @property
+    @abstractmethod
+    def socket_name(self) -> str:
+        """File name of the Unix socket on the present port."""
+
+    @abstractmethod
+    def admin(self) -> AddressT:
+        """The address for administration, by the Unix socket."""
+
+    @abstractmethod
+    def _configure(self, socket: Path) -> list[str | Path]:
+        """Write the configuration for the present port; returns the command. Raises TargetError."""
+
+    @abstractmethod
+    def _startup_error(self, output: list[str]) -> TargetError:
+        """The reason why the process ended before it answered, from its last lines."""
+
+    def _warm_up(self) -> None:
+        """Wait for work that a server does after it answers first. Raises TargetError."""
+
+    def socket_path(self) -> str | None:
+        """Path of the Unix socket while the server runs."""
+        directory = self.sockets.path
+        return str(directory / self.socket_name) if directory else None
+
+    def start(self) -> None:
+        """Start and wait until the server answers. Raises TargetError."""
+        held_until = time.monotonic() + _HELD_LIMIT_S
+        tries = 0
+        while True:
+            try:
+                self._start_once()
+                return
+            except PortTakenError:
+                tries += 1
+                if tries >= _PORT_TRIES:
+                    raise
+            except StillHeldError:
+                if time.monotonic() > held_until:
+                    raise
+                time.sleep(0.2)
+
+    def _start_once(self) -> None:
+        self.port = free_port()
+        program = self._configure(self.sockets.make(self.socket_name) / self.socket_name)
+        directory = self.directory
+        command = directory.account.command(program, directory=directory.data, death=self.stop_steps[0][0])
+        try:
+            start_process(self._process, command)
+            self._await_answer()
+            self._warm_up()
+        except BaseException:
+            self.stop(quickly=True)
+            raise
+
+    def _await_answer(self) -> None:
+        deadline = time.monotonic() + _START_LIMIT_S
+        while True:
+            if not self.running:
+                raise self._startup_error(self._process.last_output())
+            try:
+                self.admin().check(limit_s=5)
+                return
+            except TargetError as error:
+                if time.monotonic() > deadline:
+                    raise TargetError(PROCESS_NO_ANSWER(limit_s=_START_LIMIT_S, why=error.message)) from error
+            time.sleep(_POLL_S)
+
+    def stop(self, *, quickly: bool = False) -> bool:
+        """Stop the server, if it runs; `quickly` leaves out the orderly shutdown. Returns True if it had to be killed."""
+        killed = self._process.stop(self.stop_steps[1:] if quickly else self.stop_steps)
+        self.sockets.remove()
+        return killed
+
+
+class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
+    """A server that loadcell manages, or (`server: external`) one that is already running and is never changed."""
+
+    #: codes of reasons why a connection failed although the server answered, or could not be asked
+    answered_codes: ClassVar[tuple[str, ...]]
+
+    def __init__(self, options: OptionsT, context: TargetContext) -> None:
+        super().__init__(options, context)
+        self._server: ServerT | None = None
+        self._external: AddressT | None = None
+        self._prepared: Prepared | None = None
+        self._touched = False
+
+    # -- what a system defines ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> ServerT:
+        """The server, not started, with its directory in `parent`. Raises TargetError."""
+
+    @abstractmethod
+    def _external_address(self) -> AddressT:
+        """The address of the external server, secrets revealed. Raises TargetError."""
+
+    @abstractmethod
+    def _check_external(self, address: AddressT) -> None:
+        """Connect and check that the server is of a supported kind. Raises TargetError."""
+
+    @abstractmethod
+    def _managed_address(self, server: ServerT) -> AddressT:
+        """The address of the load's user on a managed server."""
+
+    @abstractmethod
+    def _data_sets(self) -> DataSets:
+        """Loadcell's data sets on the server."""
+
+    @abstractmethod
+    def _facts(self) -> tuple[dict[str, Any], Path | None]:
+        """Version and settings as read back, and the data directory if it is on this machine and readable."""
+
+    def _external_processes(self, address: AddressT) -> list[int]:  # noqa: ARG002
+        """The server's root processes on this machine. Raises TargetError."""
+        return []
+
+    def _restart_needed(self) -> bool:
+        """True if a running server must be restarted before the next trial."""
+        return False
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    def up(self) -> None:
+        if self.options.server == "external":
+            if self._external is None:
+                self._external = self._external_address()
+            self._check_external(self._external)
+            return
+        if self._server is None:
+            settings = {
+                name: self.context.secret(value) if isinstance(value, str) else value
+                for name, value in self.options.settings.items()
+            }
+            self._server = self._make_server(self._location.parent, settings, self.context.work / "socket")
+        server = self._server
+        # A server that was killed a moment ago may still be a process, and so is one that hangs.
+        if server.running and (self._restart_needed() or not self.alive()):
+            server.stop()
+        if not server.running:
+            self._start(server)
+
+    def _start(self, server: ServerT) -> None:
+        server.stop()  # remains of one that died
+        self._location.make()
+        server.directory.make()
+        server.start()
+
+    @property
+    def _location(self) -> DataLocation:
+        return DataLocation(self.options.data, self.context.work, self.name)
+
+    def alive(self) -> bool:
+        if self.options.server != "external" and (self._server is None or not self._server.running):
+            return False
+        try:
+            self._admin().check(limit_s=ALIVE_LIMIT_S)
+        except TargetError as error:
+            return error.message.code in self.answered_codes
+        return True
+
+    def down(self) -> None:
+        if self._server is not None:
+            self._server.stop()
+
+    def destroy(self) -> None:
+        try:
+            server = self._server
+            if server is None:
+                if self._external is not None and self._touched:
+                    self._data_sets().sweep()
+            elif self.options.keep_data:
+                if self._touched and server.directory.made:
+                    self.up()
+                    self._data_sets().sweep()
+                server.stop()
+            else:
+                server.stop(quickly=True)
+                server.directory.remove()
+                self._location.remove()
+        except TargetError as error:
+            self.context.log(f"cannot clean up: {error.finding}: {error.advice}")
+            self.down()
+
+    # -- data and facts ---------------------------------------------------------------------------------------------
+
+    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
+        self._touched = True
+        self._prepared = self._data_sets().prepare(data, load, will_change=will_change)
+        return self._prepared.data_set
+
+    def describe(self) -> dict[str, Any]:
+        facts, data = self._facts()
+        facts = {"server": self.options.server, **facts}
+        server = self._server
+        if server is not None:
+            directory = server.directory
+            facts["run_as"] = directory.account.name
+            facts["connect"] = self.options.connect
+            facts["size_bytes"] = file_system.used_bytes(directory.data)
+            data = directory.data
+        else:
+            facts.setdefault("host", self._load_address().host)
+        return {**facts, "data": file_system.file_system(data) if data is not None else None}
+
+    def processes(self) -> list[int]:
+        if self._server is not None:
+            pid = self._server.pid
+            return [] if pid is None else [pid]
+        if self._external is None or not self._external.here:
+            return []
+        try:
+            return self._external_processes(self._external)
+        except TargetError:
+            return []
+
+    # -- addresses --------------------------------------------------------------------------------------------------
+
+    def _admin(self) -> AddressT:
+        """The address for administration."""
+        if self._server is not None:
+            admin: AddressT = self._server.admin()
+            return admin
+        return self._load_address()
+
+    def _load_address(self) -> AddressT:
+        """The address for the load."""
+        if self._server is not None:
+            return self._managed_address(self._server)
+        if self._external is None:
+            raise TargetError(TARGET_NOT_UP())
+        return self._external

@@ -1,0 +1,87 @@
+"""Plan options of a server that loadcell starts, or finds running: `server: embedded | local | external`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from loadcell.plan.parts import Options
+from loadcell.systems.shared.disk_image import Image
+from loadcell.systems.shared.settings import Setting, checked_settings
+
+SslMode = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
+
+
+class OwnOrExternalOptions(Options):
+    """Options that such servers have in common; a system narrows and describes those that differ.
+
+    `server` is the first field, as the validators of all others depend on it.
+    """
+
+    #: options of servers that loadcell starts, and of external ones: an error with the other kind
+    own_only: ClassVar[frozenset[str]]
+    external_only: ClassVar[frozenset[str]]
+    #: form and kind of the names of server settings, and those that loadcell sets, each with the reason
+    setting_pattern: ClassVar[re.Pattern[str]]
+    setting_kind: ClassVar[str] = "a setting"
+    reserved_settings: ClassVar[Mapping[str, str]]
+    #: the option that says where an external server is, and an example of its value
+    external_location: ClassVar[tuple[str, str] | None] = None
+
+    server: Literal["embedded", "local", "external"] = "local"
+    settings: dict[str, Setting] = Field(default_factory=dict)
+    data: str | Image | None = None
+    run_as: str | None = None
+    connect: Literal["tcp", "socket"] = Field(
+        default="tcp",
+        description="How the load reaches a local server: TCP on 127.0.0.1, or its Unix socket.",
+    )
+    keep_data: bool = Field(
+        default=False,
+        description="Keep the data sets at the run's end, for the next run (needs `data`, or `server: external`).",
+    )
+    password: str | None = Field(default=None, description="`external` only: the password, as `${env:NAME}`.")
+
+    @staticmethod
+    def canonical_setting(name: str) -> str:
+        """The name of a server setting as the server writes it."""
+        return name.lower()
+
+    @field_validator("*")
+    @classmethod
+    def _belongs_to_the_server(cls, value: Any, info: ValidationInfo) -> Any:
+        name, server = info.field_name, info.data.get("server")
+        if server == "external" and name in cls.own_only and value not in (None, {}):
+            if name == "settings":
+                raise ValueError(
+                    "an external server is never reconfigured: set these on the server itself, or use `server: local`"
+                )
+            raise ValueError(f"an external server is not started by loadcell, so `{name}` has no meaning")
+        if server not in ("external", None) and name in cls.external_only and value is not None:
+            raise ValueError(f"`{name}` belongs to `server: external`")
+        return value
+
+    @field_validator("settings")
+    @classmethod
+    def _settings_are_valid_names(cls, settings: dict[str, Setting]) -> dict[str, Setting]:
+        return checked_settings(
+            settings,
+            canonical=cls.canonical_setting,
+            pattern=cls.setting_pattern,
+            kind=cls.setting_kind,
+            reserved=cls.reserved_settings,
+        )
+
+    @model_validator(mode="after")
+    def _location_is_known(self) -> OwnOrExternalOptions:
+        location = self.external_location
+        if self.server == "external" and location is not None and getattr(self, location[0]) is None:
+            raise ValueError(f"`server: external` needs a `{location[0]}`, such as {location[1]}")
+        if self.keep_data and self.server != "external" and self.data is None:
+            raise ValueError("`keep_data` needs `data`: the run's work directory goes away with the run")
+        if self.keep_data and isinstance(self.data, Image):
+            raise ValueError("`keep_data` needs a directory in `data`: an image goes away with the run")
+        return self

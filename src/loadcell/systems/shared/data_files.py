@@ -1,0 +1,142 @@
+"""The files of a system that runs in the load's process: an owned directory, its data set, and copies to restore it from.
+
+`home` holds loadcell's marker, `data` (the system's files and nothing else), `data.json` (fingerprint and state of the data
+set), and `pristine` (copies of `data`, made while no process had it open).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from loadcell.linux import file_system
+from loadcell.systems.base import DataSet, TargetError
+from loadcell.systems.messages import HOME_LOST_CONTENTS
+from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.owned_directory import OwnedDirectory
+
+#: `loading`: being filled, or interrupted while it was; `ready`: as loaded; `changed`: a load has run on it.
+State = Literal["loading", "ready", "changed"]
+
+
+def _current_account() -> Account:
+    """The user that loadcell runs as: such a system lives in a process of loadcell's."""
+    uid, gid = os.geteuid(), os.getegid()
+    try:
+        name = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        name = str(uid)
+    return Account(name, uid, gid, (), other=False)
+
+
+class DataFiles(OwnedDirectory):
+    """The files of one system, in the directory `name` in `parent`; `version` is that of the system that wrote them."""
+
+    def __init__(self, parent: Path, name: str, version: str, log: Callable[[str], None]) -> None:
+        super().__init__(parent, name, version, _current_account(), log)
+        self._state = self.home / "data.json"
+
+    def _install(self, made_parent: bool) -> None:
+        self._begin("making", made_parent)
+        for directory in (self.data, self._pristine):
+            shutil.rmtree(directory, ignore_errors=True)
+        self._state.unlink(missing_ok=True)
+        self.data.mkdir(mode=0o700)
+        self._write_marker("ready", made_parent)
+
+    def _check_fit(self) -> None:
+        if not self.data.is_dir():
+            raise TargetError(HOME_LOST_CONTENTS(path=self.data, home=self.home))
+        self._check_owner()
+        marker = self._read_marker() or {}
+        if marker.get("version") != self._version:
+            # Files of another version may be unreadable, or be rewritten when opened.
+            self.log(f"{self.home} is of version {marker.get('version')}: made again for {self._version}")
+            self._install(bool(marker.get("made_parent")))
+
+    # -- data ------------------------------------------------------------------------------------------------------
+
+    def prepare(self, wanted: str, load: Callable[[], dict[str, Any]], *, will_change: bool) -> DataSet:
+        """Provide the data set with the fingerprint `wanted`, untouched: reused, restored from a copy, or loaded.
+
+        `will_change`: the coming trial changes it, so a copy is made for those after it.
+        """
+        began = time.monotonic()
+        fingerprint, state = self.contents()
+        detail: dict[str, Any] = {"kind": "directory", "directory": str(self.data)}
+        if fingerprint == wanted and state == "ready":
+            how = "reused"
+        elif wanted in self.copies():
+            self.restore_copy(wanted)
+            detail.update(method="copy", copy_s=time.monotonic() - began)
+            how = "restored"
+        else:
+            how = "restored" if fingerprint == wanted and state == "changed" else "loaded"
+            self.empty(wanted)
+            account = load()
+            self.note(wanted, "ready")
+            detail.update(method="load", load_s=time.monotonic() - began, rows=account["rows"])
+        if will_change and wanted not in self.copies():
+            copying = time.monotonic()
+            self.save_copy(wanted)
+            detail.update(kept_copy_s=time.monotonic() - copying)
+        if how != "reused":
+            self.flush()
+        size = file_system.used_bytes(self.data)
+        self.note(wanted, "changed" if will_change else "ready")
+        return DataSet(wanted, how, time.monotonic() - began, size, detail)
+
+    def contents(self) -> tuple[str | None, State]:
+        """Fingerprint and state of the data set; None and `loading` if there is none."""
+        try:
+            state = json.loads(self._state.read_text())
+            return str(state["fingerprint"]), state["state"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None, "loading"
+
+    def note(self, fingerprint: str, state: State) -> None:
+        """Record fingerprint and state, atomically. Raises TargetError."""
+        try:
+            part = self._state.with_suffix(".part")
+            part.write_text(json.dumps({"fingerprint": fingerprint, "state": state}) + "\n")
+            part.replace(self._state)
+        except OSError as error:
+            raise self._error_of(error) from error
+
+    def empty(self, fingerprint: str) -> None:
+        """Remove all data before the data set is loaded."""
+        self._clear()
+        self.data.mkdir(mode=0o700)
+        self.note(fingerprint, "loading")
+
+    def _clear(self) -> None:
+        """Remove the state before the data, which needs no space on a full device."""
+        self._state.unlink(missing_ok=True)
+        shutil.rmtree(self.data, ignore_errors=True)
+
+    def save_copy(self, name: str) -> None:
+        """Copy the data set as it is now, in place of the copies of others."""
+        for other in self._pristine.glob("*"):
+            shutil.rmtree(other, ignore_errors=True)
+        super().save_copy(name)
+
+    def restore_copy(self, name: str) -> None:
+        self._clear()
+        super().restore_copy(name)
+        self.note(name, "ready")
+
+    def flush(self) -> None:
+        """Write all files to disk, so that no trial pays for earlier writes."""
+        for directory, _, names in os.walk(self.data):
+            for name in names:
+                handle = os.open(Path(directory) / name, os.O_RDONLY)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
