@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from loadcell.execution.progress import Progress
 from loadcell.execution.runner import Ended, Runner
 from loadcell.execution.runner import Options as RunOptions
+from loadcell.model.capability import Capability
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Options, Parts
@@ -69,6 +70,7 @@ class World:
 
         class Mock(Target[MockOptions]):
             name: ClassVar[str] = "mock"
+            offers = frozenset({Capability("mock")})
             summary = "nothing"
             Options = MockOptions
 
@@ -119,7 +121,7 @@ class World:
             name = "work"
             summary = "nothing"
             Options = WorkOptions
-            targets = ("mock",)
+            needs = frozenset({Capability("mock")})
 
             def data(self) -> dict[str, Any] | None:
                 return {"work": {}}

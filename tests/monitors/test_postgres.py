@@ -331,12 +331,12 @@ class TestTopStatements:
 
     def test_a_server_of_somebody_elses_is_not_changed_for_it(self, loaded: PostgresServer) -> None:
         loaded.sql("DROP EXTENSION IF EXISTS pg_stat_statements")
-        watch = Watch(loaded, managed=False)
+        watch = Watch(loaded, own=False)
         assert "statements-not-installed" in watch.notes()
         assert not loaded.sql("SELECT 1 FROM pg_extension WHERE extname = 'pg_stat_statements'")
         watch.finish()
         loaded.sql("CREATE EXTENSION pg_stat_statements", database="load")
-        watch = Watch(loaded, managed=False)
+        watch = Watch(loaded, own=False)
         loaded.sql("SELECT 1 AS mine", database="load")
         watch.finish()
         assert any(row["query"] == "SELECT $1 AS mine" for row in watch.beside["statements"])
@@ -398,7 +398,7 @@ class TestTrouble:
 
     def test_a_role_without_rights_says_what_it_does_not_see(self, mine: PostgresServer) -> None:
         mine.sql("CREATE ROLE plain LOGIN")
-        watch = Watch(mine, managed=False, user="plain")
+        watch = Watch(mine, own=False, user="plain")
         assert watch.notes() == {"others-hidden", "statements-not-installed"}
         with session(mine) as other, background(other, "SELECT pg_sleep(600)"):
             until_asleep(mine)
@@ -411,14 +411,14 @@ class TestTrouble:
         assert watch.rows[-1]["sessions"] == 1, "those of its own role have"
         mine.sql("GRANT pg_monitor TO plain")
         watch.finish()
-        watch = Watch(mine, managed=False, user="plain")
+        watch = Watch(mine, own=False, user="plain")
         assert "others-hidden" not in watch.notes()
         watch.finish()
 
     def test_a_role_that_may_enter_one_database_only_says_so(self, mine: PostgresServer) -> None:
         mine.sql("CREATE ROLE narrow LOGIN")
         mine.sql("REVOKE CONNECT ON DATABASE postgres FROM PUBLIC")
-        watch = Watch(mine, managed=False, user="narrow", dsn_database="load")
+        watch = Watch(mine, own=False, user="narrow", dsn_database="load")
         assert "same-database" in watch.notes()
         watch.sample()
         assert len(watch.rows) == 1

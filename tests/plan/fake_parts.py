@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
+from loadcell.model.capability import Capability
 from loadcell.model.message import as_written
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Advice, Options, Parts
 from loadcell.plan.problems import PlanError, Problem
 from loadcell.plan.units import Duration, Fraction, Rate, Size
+
+DATABASE, CACHE = Capability("database"), Capability("cache")
 
 
 class DatabaseOptions(Options):
@@ -23,6 +26,7 @@ class DatabaseOptions(Options):
 
 class Database:
     name = "database"
+    offers = frozenset({DATABASE})
     summary = "A database."
     Options = DatabaseOptions
 
@@ -45,6 +49,7 @@ class CacheOptions(Options):
 
 class Cache:
     name = "cache"
+    offers = frozenset({CACHE})
     summary = "A cache."
     Options = CacheOptions
 
@@ -79,7 +84,7 @@ class Sql:
     name = "sql"
     summary = "One statement."
     Options = SqlOptions
-    targets: ClassVar[tuple[str, ...]] = ("database",)
+    needs = frozenset({DATABASE})
 
     def __init__(self, options: SqlOptions) -> None:
         self.options = options
@@ -136,7 +141,7 @@ class CacheStats:
     name = "cache-stats"
     summary = "A cache from inside."
     Options = HostOptions
-    targets = ("cache",)
+    needs = frozenset({CACHE})
 
 
 PARTS = Parts(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from loadcell.parts import installed
 from loadcell.plan.model import Load
 from loadcell.workloads.http import Http, HttpOptions
 
@@ -61,7 +62,9 @@ def test_streams_are_several_requests_at_once_on_a_connection_of_http_2() -> Non
     assert "stands beside `keep_alive: false`" in mistake(version=2, streams=8, keep_alive=False)
     load = Load.model_validate({"rate": "100/s", "clients": 5, "duration": "1s"})
     http = Http(HttpOptions.model_validate({"version": 2, "streams": 8}))
-    assert [misfit.path for misfit in http.misfits(load, "http")] == ["workload.http.streams"]
+    assert [misfit.path for misfit in http.misfits(load, installed().target_kind("http"))] == [
+        "workload.http.streams"
+    ]
 
 
 def test_a_body_is_checked_by_a_regular_expression() -> None:

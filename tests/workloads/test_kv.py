@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from loadcell.parts import installed
 from loadcell.plan.model import Load
 from loadcell.workloads.kv import Kv, KvOptions
 
@@ -121,7 +122,7 @@ def test_what_cannot_work_is_refused(options: dict[str, Any], part: str) -> None
 
 def test_what_a_target_cannot_do_is_a_misfit() -> None:
     def paths(target: str, clients: int = 1, **options: Any) -> list[str]:
-        found = workload(**options).misfits(Load(clients=clients), target)
+        found = workload(**options).misfits(Load(clients=clients), installed().target_kind(target))
         assert all(one.message.text and one.message.advice for one in found)
         return [one.path.removeprefix("workload.kv.") for one in found]
 

@@ -10,6 +10,7 @@ import pytest
 
 from lines import CliRunner
 from loadcell.cli import main
+from loadcell.parts import installed
 from loadcell.plan.expect import METRICS
 from loadcell.plan.model import Load
 from loadcell.workloads.tool import Tool, ToolOptions
@@ -97,15 +98,15 @@ def test_what_does_not_go_together(
     given: dict[str, Any], load: dict[str, Any], target: str, path: str, finding: str
 ) -> None:
     settings = Load.model_validate_json(json.dumps({"clients": 1, "warmup": "0s", **load}), strict=True)
-    [one] = tool(**given).misfits(settings, target)
+    [one] = tool(**given).misfits(settings, installed().target_kind(target))
     assert (one.path, one.message.text) == (path, finding)
     assert one.message.advice
 
 
 def test_what_goes_together() -> None:
     load = Load.model_validate_json('{"clients": 8, "warmup": "0s", "requests": 100}', strict=True)
-    assert tool(ab="").misfits(load, "http") == []
-    assert tool(command="x ${clients} ${requests}").misfits(load, "host") == []
+    assert tool(ab="").misfits(load, installed().target_kind("http")) == []
+    assert tool(command="x ${clients} ${requests}").misfits(load, installed().target_kind("host")) == []
 
 
 @pytest.mark.parametrize(

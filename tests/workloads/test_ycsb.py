@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from loadcell.parts import installed
 from loadcell.plan.model import Load
 from loadcell.workloads.ycsb import Ycsb, YcsbOptions
 from loadcell.workloads.ycsb_properties import LETTERS, Properties
@@ -202,5 +203,5 @@ def test_what_redis_is_asked_is_known() -> None:
 
 def test_statements_parsed_each_time_are_postgresqls_own() -> None:
     made = workload(protocol="extended")
-    assert made.misfits(Load(clients=1), "mysql")
-    assert not made.misfits(Load(clients=1), "postgres")
+    assert made.misfits(Load(clients=1), installed().target_kind("mysql"))
+    assert not made.misfits(Load(clients=1), installed().target_kind("postgres"))

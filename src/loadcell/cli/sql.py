@@ -61,7 +61,7 @@ def _known(target: str) -> list[str]:
     variants: dict[str, tuple[str, ...]] = {
         "sysbench": get_args(Script), "pgbench": tuple(BUILTINS), "tpcc": (), "ycsb": tuple("abcdef"),
     }  # fmt: skip
-    fitting = installed().workloads_of(target)
+    fitting = installed().workloads_for(target)
     return [
         said
         for name, each in variants.items()
@@ -210,7 +210,7 @@ def _check(target: str, name: str, given: str) -> None:
     from loadcell.plan.problems import nearest
 
     parts = installed()
-    fitting = parts.workloads_of(target)
+    fitting = parts.workloads_for(target)
     if name in fitting:
         return
     wrong = f"the workload {name} cannot be run on {target}."

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from loadcell.model.capability import Capability
 from loadcell.plan.parts import Options
 
 Opts = TypeVar("Opts", bound=Options)
@@ -37,7 +38,7 @@ class MonitorContext:
 class Monitor(ABC, Generic[Opts]):
     """Samples something once an interval. The sampler adds times, lateness and cost to every row.
 
-    A monitor that only some targets can be watched by names them in `targets`.
+    A monitor that looks into systems of one kind names the capability of such targets in `needs`.
     """
 
     name: ClassVar[str]
@@ -48,8 +49,8 @@ class Monitor(ABC, Generic[Opts]):
     columns: ClassVar[tuple[str, ...]]
     #: tables beside it, each with its columns: `waits` of `postgres.csv` goes to `postgres-waits.csv`
     tables: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    #: the names of the targets it knows; None: any
-    targets: ClassVar[tuple[str, ...] | None] = None
+    #: capabilities of which a target must offer one; none: any target can be watched
+    needs: ClassVar[frozenset[Capability]] = frozenset()
 
     def __init__(self, options: Opts, context: MonitorContext) -> None:
         self.options = options

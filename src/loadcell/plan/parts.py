@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from loadcell.model.capability import Capability, TargetKind
 from loadcell.model.message import Message
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ class Part(Protocol):
     """What a plan needs to know of a target, workload or monitor.
 
     More is optional: a target's `in_worker` says that it lives in the process that makes the load, its `started(options)` that
-    loadcell starts its processes, its `misfits(options)` are reasons why it cannot be had on this machine; a workload's `targets`
-    names the targets it can be run on, its `load_settings(options)` gives settings of the load that the plan itself leaves open,
+    loadcell starts its processes, its `misfits(options)` are reasons why it cannot be had on this machine; a workload's `needs`
+    are the capabilities of which a target must offer one, its `load_settings(options)` gives settings of the load that the plan itself leaves open,
     its `misfits(load, target)` are reasons why it cannot run under that load; a monitor with `by_default = False` watches only
     in plans that name it; `advice` remarks on options that are valid but unwise.
     """
@@ -74,10 +75,19 @@ class Parts:
     monitors: Mapping[str, type[Any]] = field(default_factory=dict)
     topology: Callable[[], Topology] | None = None
 
-    def workloads_of(self, target: str) -> dict[str, type[Any]]:
-        """The workloads that can be run on this target."""
-        return {
-            name: part
-            for name, part in self.workloads.items()
-            if target in (getattr(part, "targets", None) or (target,))
-        }
+    def target_kind(self, name: str) -> TargetKind:
+        """Name and capabilities of an installed target."""
+        return TargetKind(name, getattr(self.targets[name], "offers", frozenset()))
+
+    def fits(self, part: type[Any], target: str) -> bool:
+        """True if a workload or monitor needs nothing, or one of the capabilities of the target."""
+        needs: frozenset[Capability] = getattr(part, "needs", frozenset())
+        return not needs or bool(needs & self.target_kind(target).offers)
+
+    def workloads_for(self, target: str) -> dict[str, type[Any]]:
+        """The workloads that can be run on a target."""
+        return {name: part for name, part in self.workloads.items() if self.fits(part, target)}
+
+    def targets_for(self, part: type[Any]) -> list[str]:
+        """Names of the targets that a workload or monitor can be used with."""
+        return [name for name in self.targets if self.fits(part, name)]

@@ -51,10 +51,10 @@ def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> 
     entries: dict[str, Entry] = {}
     if node is None:
         target = root.get("target")
-        named = list(target.entries) if isinstance(target, Keys) else []
+        named = [name for name in target.entries if name in parts.targets] if isinstance(target, Keys) else []
         for name, part in parts.monitors.items():
-            able: tuple[str, ...] | None = getattr(part, "targets", None)
-            if getattr(part, "by_default", True) and (able is None or set(named) & set(able)):
+            fits = not getattr(part, "needs", None) or any(parts.fits(part, target) for target in named)
+            if getattr(part, "by_default", True) and fits:
                 entries[name] = Entry(root.mark, Keys(root.mark, {}))
         return _with_monitors(root, root.mark, Keys(root.mark, entries))
     if isinstance(node, Keys):
@@ -113,7 +113,7 @@ class Resolver:
             return self._several(root)
         problems: list[Problem] = []
         target = self._target(root, problems)
-        fitting = self._parts.workloads if target is None else self._parts.workloads_of(target[0])
+        fitting = self._parts.workloads if target is None else self._parts.workloads_for(target[0])
         workload = self._one_part(root, "workload", self._parts.workloads, problems, fitting)
         load = self._load(root, workload, problems)
         limits = self._section(root, "limits", Limits, problems)
@@ -127,7 +127,7 @@ class Resolver:
         if target is not None and workload is not None:
             problems.extend(self._fit(root, target[0], workload[0]))
         if workload is not None and load is not None:
-            problems.extend(self._misfits(root, workload, load, target[0] if target else None))
+            problems.extend(self._misfits(root, workload, load, target and target[0]))
         if target is not None:
             problems.extend(self._watched(root, target[0], monitors))
         if problems or target is None or workload is None or load is None or limits is None:
@@ -217,7 +217,8 @@ class Resolver:
         part = self._parts.workloads[name]
         if not hasattr(part, "misfits"):
             return []
-        return [_misfit(root, misfit.path, misfit) for misfit in part(options).misfits(load, target)]
+        kind = None if target is None else self._parts.target_kind(target)
+        return [_misfit(root, misfit.path, misfit) for misfit in part(options).misfits(load, kind)]
 
     def _target(self, root: Keys, problems: list[Problem]) -> tuple[str, Options] | None:
         """The target with its options, and why it cannot be had on this machine."""
@@ -306,28 +307,30 @@ class Resolver:
         return found
 
     def _fit(self, root: Keys, target: str, workload: str) -> list[Problem]:
-        able: tuple[str, ...] | None = getattr(self._parts.workloads[workload], "targets", None)
-        if able is None or target in able:
+        part = self._parts.workloads[workload]
+        if self._parts.fits(part, target):
             return []
         finding = f"the workload {workload} cannot be run on the target {target}"
         return [
-            Problem.at(
-                root.place("workload"), f"workload.{workload}", finding, allowed=f"the target {listed(able)}"
-            )
+            Problem.at(root.place("workload"), f"workload.{workload}", finding, allowed=self._allowed(part))
         ]
+
+    def _allowed(self, part: type[Any]) -> str:
+        """The targets that a workload or monitor can be used with, else what one would have to offer."""
+        targets = self._parts.targets_for(part)
+        needs = sorted(capability.name for capability in part.needs)
+        return f"the target {listed(targets)}" if targets else f"a target that offers {listed(needs)}"
 
     def _watched(self, root: Keys, target: str, monitors: Mapping[str, Options]) -> list[Problem]:
         """Monitors that look into a target of another kind."""
         node = root.get("monitors")
         found = []
         for name in monitors:
-            able: tuple[str, ...] | None = getattr(self._parts.monitors[name], "targets", None)
-            if able is not None and target not in able and isinstance(node, Keys):
+            part = self._parts.monitors[name]
+            if not self._parts.fits(part, target) and isinstance(node, Keys):
                 finding = f"the monitor {name} cannot watch the target {target}"
                 mark = node.entries[name].mark
-                found.append(
-                    Problem.at(mark, f"monitors.{name}", finding, allowed=f"the target {listed(able)}")
-                )
+                found.append(Problem.at(mark, f"monitors.{name}", finding, allowed=self._allowed(part)))
         return found
 
 

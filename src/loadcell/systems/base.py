@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from loadcell.model.capability import Capability
 from loadcell.model.message import Message, MessageError
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.topology import ANYWHERE, Pin
@@ -69,6 +70,8 @@ class Target(ABC, Generic[Opts]):
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[Options]]
+    #: protocols that it speaks, and other abilities, for workloads and monitors
+    offers: ClassVar[frozenset[Capability]] = frozenset()
     #: Whether the system lives in the process that makes the load: that is then what monitors watch.
     in_worker: ClassVar[bool] = False
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from loadcell.model.capability import Capability, TargetKind
 from loadcell.plan.parts import Advice, Misfit, Options
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ class Workload(ABC, Generic[Opts]):
     unit: ClassVar[str] = "transaction"
     #: the module that makes its load in the worker, with the engine's contract (see `loadcell.execution.worker`); None: the engine
     made_by: ClassVar[str | None] = None
-    #: names of the targets this workload can be run on
-    targets: ClassVar[tuple[str, ...]]
+    #: capabilities of which a target must offer one for this workload to run on it
+    needs: ClassVar[frozenset[Capability]]
 
     def __init__(self, options: Opts) -> None:
         self.options = options
@@ -79,8 +80,8 @@ class Workload(ABC, Generic[Opts]):
         """Remarks on these options in their plan (whole paths): on how they go with target and load."""
         return []
 
-    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
-        """What makes it impossible to run this under that load, or on the target of that name (None: it is not known)."""
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
+        """Reasons why this cannot run under the load, or on the target (None: not known)."""
         return []
 
     @property

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_validator, model_validator
 
+from loadcell.model.capability import TargetKind
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads import benchmarksql_file
@@ -98,7 +99,7 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     name = "benchmarksql"
     summary = "TPC-C with the settings of a BenchmarkSQL property file"
     Options = BenchmarkSqlOptions
-    targets = Tpcc.targets
+    needs = Tpcc.needs
     verified: ClassVar[str | None] = Tpcc.verified
 
     def __init__(self, options: BenchmarkSqlOptions) -> None:
@@ -134,7 +135,7 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     def verify(self, ask: Ask) -> list[Condition]:
         return self._tpcc.verify(ask)
 
-    def misfits(self, load: Load, target: str | None) -> list[Misfit]:
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
         return [
             one
             if one.path.startswith("load.")

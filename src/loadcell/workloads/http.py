@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from loadcell.model.capability import HTTP, TargetKind
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Size
 from loadcell.workloads.base import Workload
@@ -322,7 +323,7 @@ class Http(Workload[HttpOptions]):
     name = "http"
     summary = "requests of HTTP: one kind or a mix, with parameters in URL, headers and body"
     Options = HttpOptions
-    targets = ("http", "command")
+    needs = frozenset({HTTP})
     unit: ClassVar[str] = "request"
 
     @staticmethod
@@ -340,7 +341,7 @@ class Http(Workload[HttpOptions]):
     def engine(self) -> dict[str, Any]:
         return {"http": self.options.section()}
 
-    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
         if self.options.streams == 1 or load.rate is None:
             return []
         return [Misfit("workload.http.streams", HTTP_STREAMS_WITH_RATE())]

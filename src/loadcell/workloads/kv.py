@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from loadcell.model.capability import RESP, STORE, Capability, TargetKind
 from loadcell.model.message import Message, as_written
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Duration, Fraction, Size
@@ -342,7 +343,7 @@ class Kv(Workload[KvOptions]):
     name = "kv"
     summary = "key-value operations: any mix of get, set, mget, scan ..., verified if wanted"
     Options = KvOptions
-    targets = ("redis", "store")
+    needs = frozenset({RESP, STORE})
     unit: ClassVar[str] = "operation"
 
     def __init__(self, options: KvOptions) -> None:
@@ -374,13 +375,14 @@ class Kv(Workload[KvOptions]):
     def engine(self) -> dict[str, Any]:
         return {"kv": self.options.section()}
 
-    def misfits(self, load: Load, target: str | None) -> list[Misfit]:
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
         options, found = self.options, []
 
         def without(name: str, message: Message) -> None:
             found.append(Misfit(f"workload.kv.{name}", message))
 
-        if target == "store":
+        offers = target.offers if target is not None else frozenset[Capability]()
+        if STORE in offers:
             for name, there in (
                 ("pipeline", options.pipeline > 1),
                 ("ttl", options.ttl is not None),
@@ -388,7 +390,7 @@ class Kv(Workload[KvOptions]):
             ):
                 if there:
                     without(name, KV_NOT_EMBEDDED(name=name))
-        if target == "redis":
+        if RESP in offers:
             if "scan" in options.shares():
                 without("mix.scan", KV_NO_SCAN())
             if options.pipeline > 1 and load.rate is not None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, computed_field, model_validator
 
+from loadcell.model.capability import POSTGRES
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import nearest
 from loadcell.plan.units import Duration
@@ -215,7 +216,7 @@ class Pgbench(Workload[PgbenchOptions]):
     name = "pgbench"
     summary = "pgbench's scripts: tpcb-like, simple-update, select-only, and your own files"
     Options = PgbenchOptions
-    targets = ("postgres",)
+    needs = frozenset({POSTGRES})
     verified: ClassVar[str | None] = "pgbench-balances"
 
     def data(self) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from loadcell.model.capability import MYSQL, POSTGRES, TargetKind
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads.base import Workload
 from loadcell.workloads.messages import (
@@ -49,9 +50,9 @@ SqlState = Annotated[str, Field(pattern=r"^[0-9A-Z]{5}$")]
 each_once = AfterValidator(lambda values: tuple(dict.fromkeys(values)))
 
 
-def unknown_protocol(workload: str, protocol: str, target: str | None) -> list[Misfit]:
-    """Statements parsed for each execution are PostgreSQL's own."""
-    if protocol != "extended" or target != "mysql":
+def unknown_protocol(workload: str, protocol: str, target: TargetKind | None) -> list[Misfit]:
+    """The misfit of statements that are parsed for each execution, which only PostgreSQL's protocol has."""
+    if protocol != "extended" or target is None or MYSQL not in target.offers:
         return []
     return [Misfit(f"workload.{workload}.protocol", SQL_NO_PROTOCOL(protocol=protocol))]
 
@@ -148,7 +149,7 @@ class Sysbench(Workload[SysbenchOptions]):
     name = "sysbench"
     summary = "sysbench's OLTP scripts: oltp_read_write, oltp_read_only, ..."
     Options = SysbenchOptions
-    targets = ("postgres", "mysql")
+    needs = frozenset({POSTGRES, MYSQL})
 
     def data(self) -> dict[str, Any]:
         return {"sysbench": self.options.model_dump(mode="json", include=_OF_THE_DATA)}
@@ -161,7 +162,7 @@ class Sysbench(Workload[SysbenchOptions]):
     def engine(self) -> dict[str, Any]:
         return {"sysbench": self.options.model_dump(mode="json")}
 
-    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
         return unknown_protocol(self.name, self.options.protocol, target)
 
     def advice(self) -> list[Advice]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from loadcell.model.capability import MYSQL, POSTGRES, TargetKind
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads import tpcc_conditions
 from loadcell.workloads.base import Ask, Condition, Workload
@@ -92,7 +93,7 @@ class Tpcc(Workload[TpccOptions]):
     name = "tpcc"
     summary = "TPC-C as BenchmarkSQL 5 runs it: tpmC and tpmTotal"
     Options = TpccOptions
-    targets = ("postgres", "mysql")
+    needs = frozenset({POSTGRES, MYSQL})
     verified: ClassVar[str | None] = "tpcc-consistency"
 
     def data(self) -> dict[str, Any]:
@@ -131,7 +132,7 @@ class Tpcc(Workload[TpccOptions]):
     def verify(self, ask: Ask) -> list[Condition]:
         return tpcc_conditions.hold(ask)
 
-    def misfits(self, load: Load, target: str | None) -> list[Misfit]:
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
         found = unknown_protocol(self.name, self.options.protocol, target)
         most = self.options.warehouses * TERMINALS_PER_WAREHOUSE
         if load.clients is None or load.clients <= most:

@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from loadcell.model.capability import MYSQL, POSTGRES, RESP, STORE, TargetKind
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import nearest
 from loadcell.workloads import ycsb_properties
@@ -125,7 +126,7 @@ class Ycsb(Workload[YcsbOptions]):
     name = "ycsb"
     summary = "YCSB's core workloads A to F, from property files or keys of the plan"
     Options = YcsbOptions
-    targets = ("redis", "store", "postgres", "mysql")
+    needs = frozenset({RESP, STORE, POSTGRES, MYSQL})
     unit: ClassVar[str] = "operation"
 
     @staticmethod
@@ -177,7 +178,7 @@ class Ycsb(Workload[YcsbOptions]):
             called["hgetall" if self.options.all().readallfields else "hmget"] = count["READ"]
         return called
 
-    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
         return unknown_protocol(self.name, self.options.protocol, target)
 
     def advice(self) -> list[Advice]:

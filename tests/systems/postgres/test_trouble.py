@@ -179,8 +179,8 @@ class TestDataDirectory:
             if state == "initdb":
                 raise KeyboardInterrupt
 
-        write = DataDirectory._write_mark
-        monkeypatch.setattr(DataDirectory, "_write_mark", killed)
+        write = DataDirectory._write_marker
+        monkeypatch.setattr(DataDirectory, "_write_marker", killed)
         target = bench.target()
         with pytest.raises(KeyboardInterrupt):
             target.up()

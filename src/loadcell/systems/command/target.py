@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from loadcell.linux.process import SupervisedProcess
+from loadcell.model.capability import HTTP
 from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.plan.parts import Misfit, Options
 from loadcell.plan.units import Duration
@@ -194,6 +195,7 @@ class Command(Target[CommandOptions]):
     name: ClassVar[str] = "command"
     summary: ClassVar[str] = "any server of HTTP that a command starts"
     Options: ClassVar[type[Options]] = CommandOptions
+    offers = frozenset({HTTP})
 
     def __init__(self, options: CommandOptions, context: TargetContext) -> None:
         super().__init__(options, context)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import ConfigDict, Field
 
 from loadcell.linux import file_system
+from loadcell.model.capability import DUCKDB
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
 from loadcell.systems.base import TargetError
@@ -62,6 +63,7 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
     name: ClassVar[str] = "duckdb"
     summary: ClassVar[str] = "DuckDB in the process that makes the load"
     Options: ClassVar[type[Options]] = DuckdbOptions
+    offers = frozenset({DUCKDB})
     threads_advice = DUCKDB_OWN_THREADS
 
     def _make_files(self, parent: Path) -> DataFiles:

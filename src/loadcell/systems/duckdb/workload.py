@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import ConfigDict, Field, model_validator
 
+from loadcell.model.capability import DUCKDB, TargetKind
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.systems.duckdb.messages import DUCKDB_NO_TIMEOUT, DUCKDB_READS_ONLY
 from loadcell.workloads.base import Workload
@@ -63,7 +64,7 @@ class Duckdb(Workload[DuckdbOptions]):
     name = "duckdb"
     summary = "a composite of queries on DuckDB: a SELECT DISTINCT, 50 UPDATEs, a page of a list"
     Options = DuckdbOptions
-    targets = ("duckdb",)
+    needs = frozenset({DUCKDB})
     unit: ClassVar[str] = "composite"
     made_by: ClassVar[str | None] = "loadcell.systems.duckdb.load"
     #: a part that finds other rows than there are fails with the code `corrupt`
@@ -82,7 +83,7 @@ class Duckdb(Workload[DuckdbOptions]):
     def calls(self, operations: Mapping[str, int]) -> dict[str, int]:
         return {"update": operations.get("update", 0)} if self.options.updates else {}
 
-    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
         if load.timeout is None:
             return []
         return [Misfit("load.timeout", DUCKDB_NO_TIMEOUT())]

@@ -9,6 +9,7 @@ from typing import Any
 
 from loadcell import _engine
 from loadcell.linux import file_system
+from loadcell.model.capability import STORE
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import TargetError
 from loadcell.systems.embedded.messages import (
@@ -34,6 +35,7 @@ class Store(InProcessTarget[StoreOptions]):
     name = "store"
     summary = "embedded key-value stores: redb, fjall, LMDB, SQLite, RocksDB"
     Options = StoreOptions
+    offers = frozenset({STORE})
     threads_advice = STORE_OWN_THREADS
     _about: Mapping[str, Any] = {}
 

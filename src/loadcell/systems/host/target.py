@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 
 from loadcell.linux import file_system
 from loadcell.linux.time_limits import ask
+from loadcell.model.capability import HOST
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
@@ -90,6 +91,7 @@ class Host(Target[HostOptions]):
     name: ClassVar[str] = "host"
     summary: ClassVar[str] = "this machine itself"
     Options: ClassVar[type[Options]] = HostOptions
+    offers = frozenset({HOST})
     in_worker: ClassVar[bool] = True
 
     def __init__(self, options: HostOptions, context: TargetContext) -> None:

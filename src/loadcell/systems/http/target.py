@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from loadcell.model.capability import HTTP
 from loadcell.plan.parts import Options
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.systems.http.messages import HTTP_NO_DATA
@@ -46,6 +47,7 @@ class Http(Target[HttpOptions]):
     name: ClassVar[str] = "http"
     summary: ClassVar[str] = "a service of HTTP that stands already"
     Options: ClassVar[type[Options]] = HttpOptions
+    offers = frozenset({HTTP})
 
     def __init__(self, options: HttpOptions, context: TargetContext) -> None:
         super().__init__(options, context)

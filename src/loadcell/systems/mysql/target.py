@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell import __version__
+from loadcell.model.capability import DATABASES, MYSQL
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import TargetError
 from loadcell.systems.messages import (
@@ -58,6 +59,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
     name = "mysql"
     summary = "MariaDB and MySQL: local (MariaDB), or external"
     Options = MysqlOptions
+    offers = frozenset({MYSQL, DATABASES})
     answered_codes = ANSWERED
     #: the database that the URL of an external server names
     _named_database: str | None = None

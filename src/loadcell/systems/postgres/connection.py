@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loadcell.model.capability import Capability
 from loadcell.model.message import Message
 from loadcell.systems.base import TargetError
 from loadcell.systems.messages import (
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     import psycopg
 
 APPLICATION = "loadcell"
+#: The target shows an `Observed` to monitors.
+POSTGRES_STATISTICS = Capability("postgres-statistics")
 
 
 @dataclass(frozen=True)

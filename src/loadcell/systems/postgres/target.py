@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell import __version__
 from loadcell.linux import procfs
+from loadcell.model.capability import DATABASES, POSTGRES
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import DataSet, Loader, TargetError
@@ -27,7 +28,7 @@ from loadcell.systems.messages import (
     SERVER_PRODUCT_TOO_OLD,
 )
 from loadcell.systems.postgres import advice, binaries, counters, settings
-from loadcell.systems.postgres.connection import ANSWERED, Address, Observed, external
+from loadcell.systems.postgres.connection import ANSWERED, POSTGRES_STATISTICS, Address, Observed, external
 from loadcell.systems.postgres.databases import Databases
 from loadcell.systems.postgres.messages import DOING_ASK_FOR_PERMISSIONS, DOING_MAKE_THE_ROLE
 from loadcell.systems.postgres.options import OLDEST, PostgresOptions
@@ -53,6 +54,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     name = "postgres"
     summary = "PostgreSQL: embedded, local, or external"
     Options = PostgresOptions
+    offers = frozenset({POSTGRES, DATABASES, POSTGRES_STATISTICS})
     answered_codes = ANSWERED
     _password: str | None = None
     #: True once a trial has run on the server since its start

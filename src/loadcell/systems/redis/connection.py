@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loadcell.model.capability import Capability
 from loadcell.model.message import Message
 from loadcell.systems.redis.errors import NotRedisError, RefusedError, command_error, connection_error
 from loadcell.systems.server import CONNECT_LIMIT_S, ServerAddress
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from loadcell.systems.redis.client import Client
 
 APPLICATION = "loadcell"
+#: The target shows its `Address` to monitors.
+REDIS_INFO = Capability("redis-info")
 #: How long an administrative command may take; the limits of the phases are the sharper ones.
 _ANSWER_LIMIT_S = 600.0
 PORT = 6379

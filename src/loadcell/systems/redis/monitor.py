@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.systems.base import TargetError
-from loadcell.systems.redis.connection import Address
+from loadcell.systems.redis.connection import REDIS_INFO, Address
 from loadcell.systems.redis.errors import NotRedisError, RefusedError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
     name = "redis"
     summary = "the Redis server: commands, hits, memory, evictions, clients, persistence"
     Options = RedisMonitorOptions
-    targets: ClassVar[tuple[str, ...]] = ("redis",)
+    needs = frozenset({REDIS_INFO})
     file = "redis.csv"
     columns = ("elapsed_s", *COUNTERS, "cpu_s", *LEVELS, "keys")
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell import __version__
+from loadcell.model.capability import RESP
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import TargetError
 from loadcell.systems.messages import DOING_FIND_THE_PROCESS, DOING_READ_COUNTERS, DOING_READ_SETTINGS
 from loadcell.systems.redis import advice, binaries, product, settings
-from loadcell.systems.redis.connection import PORT, Address
+from loadcell.systems.redis.connection import PORT, REDIS_INFO, Address
 from loadcell.systems.redis.errors import ANSWERED, RefusedError
 from loadcell.systems.redis.keys import Keys, key_count
 from loadcell.systems.redis.messages import DOING_ASK_WHAT_IT_IS, REDIS_CLUSTER
@@ -53,6 +54,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
     name = "redis"
     summary = "Redis, Valkey and what speaks RESP: local, or external"
     Options = RedisOptions
+    offers = frozenset({RESP, REDIS_INFO})
     answered_codes = ANSWERED
 
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, Field, model_validator
 
+from loadcell.model.capability import HOST, TargetKind
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads.base import Workload
 from loadcell.workloads.probe.cpu import CpuOptions
@@ -73,7 +74,7 @@ class Probe(Workload[ProbeOptions]):
     name = "probe"
     summary = "what this machine can do: cpu, memory, latency, disk, network"
     Options = ProbeOptions
-    targets = ("host",)
+    needs = frozenset({HOST})
 
     @property
     def unit(self) -> str:  # type: ignore[override]  # each probe counts its own
@@ -106,7 +107,7 @@ class Probe(Workload[ProbeOptions]):
             return []
         return [Advice("target.host.directory", PROBE_IN_MEMORY(memory=memory))]
 
-    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
         kind, found = self.options.kind, []
         if load.rate is not None:
             found.append(Misfit("load.rate", PROBE_NO_RATE()))

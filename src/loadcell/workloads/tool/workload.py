@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from loadcell.model.capability import DATABASES, Capability, TargetKind
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
@@ -30,12 +31,8 @@ from loadcell.workloads.tool_runner.registry import Tool as KnownTool
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
 
-#: How the endpoint of each target calls the way it is spoken to.
-_PROTOCOLS: Mapping[str, str] = {
-    "host": "host", "postgres": "postgres", "mysql": "mysql", "redis": "resp", "http": "http", "command": "http",
-}  # fmt: skip
-#: Targets that make a database for the data of a workload.
-_WITH_DATABASES = ("postgres", "mysql")
+#: The protocols whose endpoints command lines can name.
+_PROTOCOLS = frozenset(Capability(name) for name in OF_PROTOCOL)
 
 
 class Tool(Workload[ToolOptions]):
@@ -47,7 +44,7 @@ class Tool(Workload[ToolOptions]):
     )
     Options = ToolOptions
     made_by: ClassVar[str] = "loadcell.workloads.tool_runner"
-    targets = tuple(_PROTOCOLS)
+    needs = _PROTOCOLS
 
     @property
     def unit(self) -> str:  # type: ignore[override]  # of this workload it depends on the options
@@ -81,21 +78,22 @@ class Tool(Workload[ToolOptions]):
 
     # -- in its plan ------------------------------------------------------------------------------------------------
 
-    def misfits(self, load: Load, target: str | None) -> list[Misfit]:
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
         return [*self._of_target(target), *self._of_load(load, target)]
 
-    def _setting(self, target: str | None, *, counted: bool = False) -> Setting:
-        return Setting(_PROTOCOLS.get(target or "", "host"), counted=counted)
+    def _setting(self, target: TargetKind | None, *, counted: bool = False) -> Setting:
+        protocols = sorted(one.name for one in _PROTOCOLS & target.offers) if target else []
+        return Setting(protocols[0] if protocols else "host", counted=counted)
 
     @property
     def _section(self) -> str:
         return f"workload.tool.{self.options.name or COMMAND}"
 
-    def _of_target(self, target: str | None) -> Iterator[Misfit]:
-        if target not in _PROTOCOLS:
+    def _of_target(self, target: TargetKind | None) -> Iterator[Misfit]:
+        if target is None or not _PROTOCOLS & target.offers:
             return
-        if self.options.prepare and target not in _WITH_DATABASES:
-            yield Misfit("workload.tool.prepare", TOOL_NO_DATABASE(target=target))
+        if self.options.prepare and DATABASES not in target.offers:
+            yield Misfit("workload.tool.prepare", TOOL_NO_DATABASE(target=target.name))
         setting = self._setting(target)
         there = (*ALWAYS, *OF_PROTOCOL[setting.protocol])
         commands = [(self._section, self.options.words(setting))]
@@ -109,10 +107,12 @@ class Tool(Workload[ToolOptions]):
                 if name in PLACES and name not in there:
                     yield Misfit(
                         path,
-                        TOOL_NO_PLACEHOLDER(place=f"${{{name}}}", target=target, available=listed(there)),
+                        TOOL_NO_PLACEHOLDER(
+                            place=f"${{{name}}}", target=target.name, available=listed(there)
+                        ),
                     )
 
-    def _of_load(self, load: Load, target: str | None) -> Iterator[Misfit]:
+    def _of_load(self, load: Load, target: TargetKind | None) -> Iterator[Misfit]:
         words = self.options.words(self._setting(target, counted=load.requests is not None))
         named = placeholders.named(words)
         what = self.options.name or "the command"

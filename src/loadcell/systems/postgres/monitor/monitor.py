@@ -15,7 +15,7 @@ from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Rate
 from loadcell.systems.base import TargetError
-from loadcell.systems.postgres.connection import Observed
+from loadcell.systems.postgres.connection import POSTGRES_STATISTICS, Observed
 from loadcell.systems.postgres.monitor import activity, queries, statements, waits
 from loadcell.systems.postgres.monitor.activity import Numbers
 from loadcell.systems.postgres.monitor.checkpoints import Checkpoints
@@ -58,7 +58,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
     name = "postgres"
     summary = "the PostgreSQL server: counters, checkpoints, what sessions wait for, top statements"
     Options = PostgresMonitorOptions
-    targets: ClassVar[tuple[str, ...]] = ("postgres",)
+    needs = frozenset({POSTGRES_STATISTICS})
     file = "postgres.csv"
     columns = ("elapsed_s", "looks", *waits.MEANS, *activity.COUNTERS)
     tables: ClassVar[Mapping[str, tuple[str, ...]]] = {
