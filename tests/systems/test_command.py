@@ -138,7 +138,7 @@ def test_one_that_died_is_started_again(make: Make) -> None:
         ({"command": "./missing"}, "no program './missing'"),
         ({"command": [sys.executable, "-c", "print('no port left'); raise SystemExit(3)"]}, "status 3"),
         ({"command": [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]}, "ended by SIGKILL"),
-        ({"command": "sleep 60", "ready": {"within": "200ms"}}, "was not ready within 0.2 s"),
+        ({"command": "sleep 60", "ready": {"within": "200ms"}}, "was not ready within 0.20 s"),
         ({"command": "sleep 60", "ready": {"log": "never", "within": "200ms"}}, "no line of its output"),
         ({"directory": "nowhere"}, "there is no directory"),
     ],

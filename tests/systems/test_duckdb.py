@@ -226,7 +226,7 @@ def test_what_is_kept_is_found_again_and_what_another_version_wrote_is_made_anew
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"keep_data": True}, "needs a directory"),
+        ({"keep_data": True}, "needs `data`"),
         ({"threads": 0}, "threads"),
         ({"memory_limit": "1KiB"}, "memory_limit"),
     ],
