@@ -1,5 +1,5 @@
-//! Processors, by sysbench's definition of its `cpu` test: how often a second all primes below a bound can be found by trial
-//! division.
+//! CPU probe with the definition of sysbench's `cpu` test: how often per second all primes below a bound are
+//! found by trial division.
 
 use std::hint::black_box;
 
@@ -14,7 +14,7 @@ use loadcell_load::blocking::Fault;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Numbers below this one are tried, from 3 on.
+    /// Numbers from 3 up to below this one are tested.
     #[serde(default = "ten_thousand")]
     pub max_prime: u64,
 }
@@ -23,10 +23,10 @@ fn ten_thousand() -> u64 {
     10_000
 }
 
-/// A pass with this bound takes hours.
+/// Maximum bound; a pass takes hours with it.
 const LARGEST: u64 = 1_000_000_000;
 
-/// One event is one pass: it takes long enough for a clock (0.3 ms to 1 ms with the default bound).
+/// An event is a pass, which is long enough to be timed (0.3 ms to 1 ms with the default bound).
 pub struct Cpu {
     max_prime: u64,
 }
@@ -67,16 +67,16 @@ impl Passes for Divisions {
     }
 }
 
-/// How many of the numbers from 3 up to below `max_prime` are prime: each is divided by every number from 2 to its square root,
-/// until one divides it.
+/// Number of primes from 3 to below `max_prime`: each number is divided by every number from 2 to its square
+/// root, until one divides it.
 ///
-/// Division by 2 is a look at the last bit, which is what compilers make of it in sysbench too; as there, the square root is
-/// waited for first.
+/// Division by 2 tests the last bit, as compilers do for sysbench too; as there, the square root is computed
+/// first.
 ///
-/// The work is the definition, so none of it may be saved: a division of 64 bits, which compilers replace, where numbers happen
-/// to be small, by one of 32 bits, which some processors do three times as fast. Nor may any of it be added: each loop does the
-/// steps that a compiler of C makes of the definition, and begins where it begins in Debian's sysbench, counted from a line of
-/// the cache of instructions. Elsewhere they are faster or slower by up to 7%, from build to build.
+/// The work is the definition and must not be optimised. Compilers replace 64-bit divisions of small numbers
+/// by 32-bit ones, which are three times as fast on some processors. Nor may it become slower: the loops have
+/// the instructions that a C compiler makes of the definition, and the alignment within cache lines that they
+/// have in Debian's sysbench. Other alignments change the speed by up to 7%, from build to build.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 pub fn primes(max_prime: u64) -> u64 {
@@ -84,7 +84,8 @@ pub fn primes(max_prime: u64) -> u64 {
     if max_prime <= FIRST {
         return found;
     }
-    // SAFETY: registers only; a divisor is at least 3, and the upper half of what it divides 0: the quotient fits.
+    // SAFETY: registers only; a divisor is at least 3, and the upper half of the dividend is 0: the quotient
+    // fits.
     unsafe {
         std::arch::asm!(
             "jmp 2f",
@@ -94,7 +95,7 @@ pub fn primes(max_prime: u64) -> u64 {
             "2:",
             "pxor xmm0, xmm0",
             "cvtsi2sd xmm0, rcx",
-            // C's square root is asked whether there is one.
+            // C's square root checks that the root exists.
             "ucomisd xmm3, xmm0",
             "ja 5f",
             "sqrtsd xmm0, xmm0",
@@ -104,7 +105,7 @@ pub fn primes(max_prime: u64) -> u64 {
             "je 6f",
             "mov esi, 2",
             "jmp 4f",
-            // 37 bytes: the divisors' loop is at 56.
+            // 37 bytes: the loop over divisors is at 56.
             ".p2align 3",
             // One divisor of it.
             "3:",
@@ -144,17 +145,17 @@ pub fn primes(max_prime: u64) -> u64 {
     found
 }
 
-/// The first number that is tried.
+/// First number tested.
 const FIRST: u64 = 3;
 
-/// Where the loop over numbers begins, and from there the one over divisors, in bytes after a multiple of 64.
+/// Start of the loop over numbers, and from there of the one over divisors, in bytes after a multiple of 64.
 #[cfg(target_arch = "x86_64")]
 const NUMBERS_AT: usize = 16;
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(never)]
 pub fn primes(max_prime: u64) -> u64 {
-    let as_float = |number: u64| number as i64 as f64; // Below 2^63 that is one instruction.
+    let as_float = |number: u64| number as i64 as f64; // Below 2^63 this is one instruction.
     let mut found = 0;
     for candidate in FIRST..max_prime {
         let root = as_float(candidate).sqrt();

@@ -1,4 +1,4 @@
-//! The processor's probe against known answers: primes that anybody can count.
+//! CPU probe compared with known numbers of primes.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn options(section: serde_json::Value) -> Options {
 
 #[test]
 fn it_finds_as_many_primes_as_there_are() {
-    // The numbers of primes up to powers of ten (Legendre and others), less 2, which is not tried.
+    // Numbers of primes up to powers of ten (Legendre and others), minus 2, which is not tested.
     for (bound, known) in [(10, 4), (100, 25), (1_000, 168), (10_000, 1_229), (100_000, 9_592)] {
         assert_eq!(primes(bound + 1), known - 1, "up to {bound}");
     }
@@ -20,12 +20,12 @@ fn it_finds_as_many_primes_as_there_are() {
     assert_eq!((primes(0), primes(3)), (0, 0), "there is nothing to try");
 }
 
-/// Speed depends on it by some percent, and a change of a few bytes in front of a loop would move it.
+/// Speed depends on the alignment by some percent, and a change of a few bytes before a loop would move it.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_loops_lie_where_sysbenchs_do() {
     let start = primes as *const u8;
-    // SAFETY: it is nearly as long, and far from being the last of this program's code.
+    // SAFETY: the function is nearly as long, and other code follows it.
     let code = unsafe { std::slice::from_raw_parts(start, 256) };
     let line = |octets: &[u8]| {
         let at = code.windows(octets.len()).position(|found| found == octets).expect("it is there");

@@ -1,8 +1,8 @@
-//! How long memory takes to answer: a chase through pointers, each of which is where the last one points to.
+//! Memory latency probe: pointer chasing.
 //!
-//! The pointers are one cycle through all lines of the working set in random order (Sattolo, 1986), so that neither prefetching
-//! nor doing several things at once helps. Pages are the system's small ones, unless it makes others of itself: where a working set
-//! is larger than what the processor remembers of pages, their look-up is part of the time.
+//! The pointers form one cycle through all lines of the working set in random order (Sattolo, 1986), which
+//! defeats prefetching and parallelism. Pages are small unless the system merges them: with a working set
+//! beyond the TLB's reach, page walks are part of the time.
 
 use std::hint::black_box;
 
@@ -18,24 +18,23 @@ use loadcell_load::blocking::Fault;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// The working set of each thread, in bytes.
+    /// Working set of each thread in bytes.
     pub size: u64,
 }
 
-/// What processors move between caches, mostly: each is visited once in a cycle.
+/// Size of a cache line in bytes; each line is visited once per cycle.
 const LINE: usize = 64;
 
-/// Accesses of a pass: 60 microseconds in the nearest cache, 10 ms in far memory.
+/// Accesses per pass: 60 microseconds in the nearest cache, 10 ms in distant memory.
 const ACCESSES: u64 = 1 << 16;
 
-/// Before a measurement so many accesses are made at least, or all of a cycle where that is shorter: what fits into a cache is
-/// in it then.
+/// Minimum accesses before the measurement, or a complete cycle if that is shorter, to fill the caches.
 const FIRST: u64 = 1 << 20;
 
 #[repr(align(64))]
 #[derive(Clone)]
 struct Line {
-    /// Where the next one is: its number while the cycle is made, then its address.
+    /// Next line: its index during construction, its address afterwards.
     next: usize,
 }
 
@@ -47,7 +46,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// For so many threads. Refuses what this machine has no room for.
+    /// Prepare for `clients` threads. Fails if memory is insufficient.
     pub fn new(options: &Options, clients: u32, seed: u64) -> Result<Self, Problem> {
         let lines = options.size / LINE as u64;
         if lines < 2 {
@@ -76,9 +75,9 @@ impl Probe for Latency {
     }
 }
 
-/// One thread's way through its working set.
+/// State of one thread.
 pub struct Chase {
-    /// Never touched again but by their addresses.
+    /// Only accessed through addresses.
     _lines: Vec<Line>,
     at: usize,
 }
@@ -96,13 +95,13 @@ impl Chase {
         Ok(chase)
     }
 
-    /// Makes so many accesses, and says where it has come to.
+    /// Follow `accesses` pointers. Returns the final address.
     #[inline(never)]
     pub fn follow(&mut self, accesses: u64) -> usize {
         let mut at = black_box(self.at);
         for _ in 0..accesses {
-            // SAFETY: it is the address of a line of `_lines`, which begins with the address of another; their memory stays
-            // where it is, and nobody writes to it.
+            // SAFETY: `at` is the address of a line of `_lines`, which contains the address of another; the
+            // memory stays in place and is not written.
             at = unsafe { *(at as *const usize) };
         }
         self.at = black_box(at);
@@ -117,7 +116,7 @@ impl Passes for Chase {
     }
 }
 
-/// Every line leads to another one, and all of them in one cycle; each such cycle is as likely (Sattolo, 1986).
+/// Link all lines into a single random cycle; all cycles are equally likely (Sattolo, 1986).
 fn make_cycle(lines: &mut [Line], random: &mut Random) {
     for (number, line) in lines.iter_mut().enumerate() {
         line.next = number;
@@ -163,7 +162,7 @@ mod tests {
 
     #[test]
     fn every_cycle_is_as_likely() {
-        // Of four lines there are 3! = 6 cycles.
+        // Four lines have 3! = 6 cycles.
         let mut random = Random::stream(7, 0);
         let mut counts = std::collections::HashMap::new();
         for _ in 0..6_000 {
@@ -173,7 +172,7 @@ mod tests {
         }
         let counts: Vec<_> = counts.into_values().collect();
         assert_eq!(counts.len(), 6);
-        // 3.1 standard deviations are passed by chance once in a thousand; the seed is fixed.
+        // 3.1 standard deviations are exceeded once in a thousand cases by chance; the seed is fixed.
         assert!(loadcell_core::fit::deviation(&counts, &[1.0 / 6.0; 6]) < 3.1, "{counts:?}");
     }
 

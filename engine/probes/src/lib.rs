@@ -1,13 +1,12 @@
-//! What the machine itself can do: its processors, its memory, its disks and its network, each by a definition that people know
-//! from another tool.
+//! Machine probes: CPU, memory, disk and network, each with the definition of a well-known tool.
 //!
-//! A probe is a load like any other. Each client is a thread, and its work comes in passes: a pass is the one operation that is
-//! recorded, timed from the call to its return. What a probe counts may be far smaller (a block of memory that is written in
-//! 30 ns): a pass is then so many of them that reading the clock has no weight, always the same number, so that the figures
-//! follow from how long passes took.
+//! A probe is a load like any other. Each client is a thread that runs passes: a pass is the recorded
+//! operation, timed from call to return. The unit of a probe may be far smaller (a memory block written in 30
+//! ns): a pass is then a fixed number of units, so that reading the clock is negligible and the metrics
+//! follow from the duration of passes.
 //!
-//! A new probe is one file: its options, what its threads share ([`Probe`]), and what one of them does ([`Passes`]). One whose
-//! operations are in progress side by side is a [`BlockingClient`] itself, and starts and records each of them as it likes.
+//! A new probe is one file: its options, its shared state ([`Probe`]), and the work of a thread ([`Passes`]).
+//! A probe with concurrent operations implements [`BlockingClient`] itself, and records each of them.
 
 mod cpu;
 #[cfg(test)]
@@ -31,43 +30,43 @@ use loadcell_core::spec::Spec;
 use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, BlockingLoad, Fault, fault};
 use loadcell_load::{ClientFactory, Measurement};
 
-/// The operations of a probe that does always the same.
+/// Operations of a probe with identical passes.
 pub const PASS: [Operation; 1] = [Operation { name: "transaction", kind: Kind::Transaction }];
 
-/// What the threads of a probe share.
+/// Shared state of a probe's threads.
 pub trait Probe: Send + Sync {
-    /// What one thread does.
+    /// Work of one thread.
     type Passes<'p>: Passes
     where
         Self: 'p;
 
-    /// What passes count as; the transaction, which each of them is, first.
+    /// Operations of passes, the transaction first.
     fn operations(&self) -> &[Operation] {
         &PASS
     }
 
-    /// What client number `client` does. It is called on the client's own thread, before anything is measured: memory that is
-    /// made and touched here lies near the thread that will use it.
+    /// Work of client number `client`. Called on the client's thread before the measurement, so that memory
+    /// is allocated near it.
     fn passes(&self, client: u32) -> Result<Self::Passes<'_>, Fault>;
 
-    /// The probe's figures, by name.
+    /// Metrics of the probe by name.
     fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)>;
 }
 
-/// What one thread does.
+/// Work of one thread.
 pub trait Passes {
-    /// One more pass. It says what it was, besides a transaction; `TRANSACTION` where there is but one kind. A fault that is
-    /// fatal ends it for this client.
+    /// Run one pass. Returns its operation besides the transaction; `TRANSACTION` if there is only one kind.
+    /// A fatal fault ends this client.
     fn pass(&mut self) -> Result<OpId, Fault>;
 }
 
-/// A probe as tasks of its threads.
+/// A probe as a factory of blocking clients.
 struct Probed<P>(P);
 
-/// The passes of one thread, with what is known of the one that is made.
+/// The passes of one thread, and the state of the current one.
 struct Passing<P> {
     passes: P,
-    /// When the one that is chosen should begin.
+    /// Intended start of the selected pass.
     due: Option<Nanos>,
     outcome: Result<OpId, Fault>,
 }
@@ -133,7 +132,7 @@ impl<P: Passes> BlockingClient for Passing<P> {
     }
 }
 
-/// What probes the machine as a specification says.
+/// Client factory of the probe in a specification.
 pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
     let (name, section) = spec.workload();
     if name != "probe" {
@@ -171,7 +170,7 @@ fn boxed<P: Probe + 'static>(probe: P) -> Box<dyn ClientFactory> {
     Box::new(BlockingLoad(Probed(probe)))
 }
 
-/// The options of the probe `name`.
+/// Options of the probe `name`.
 fn read<O: DeserializeOwned>(name: &str, section: &Value) -> Result<O, Problem> {
     O::deserialize(section).map_err(|error| {
         Problem::new(
@@ -182,7 +181,7 @@ fn read<O: DeserializeOwned>(name: &str, section: &Value) -> Result<O, Problem> 
     })
 }
 
-/// What a person can do about a fault of this code.
+/// Remedy for a fault code.
 pub fn advice(code: &str) -> &'static str {
     match code {
         fault::NO_SPACE => "make room, or name a directory on another device in `target.host.directory`",

@@ -1,4 +1,4 @@
-//! How much memory there is for a probe: it must neither drive the machine into swapping nor be killed half-way.
+//! Memory available to a probe, without swapping or being killed.
 
 use std::fs;
 use std::path::Path;
@@ -6,13 +6,14 @@ use std::path::Path;
 use loadcell_core::error::Problem;
 use loadcell_load::blocking::Fault;
 
-/// Of what is available so much stays with others: one part in so many.
+/// One part in this many of the available memory is left to other processes.
 const KEPT: u64 = 16;
 
-/// The code of what this machine, or this process, cannot have.
+/// Code of insufficient memory.
 pub const LIMIT: &str = "limit";
 
-/// Refuses what does not fit, before anything is allocated. `what` says what it is for, as in "2 threads with 2 arrays each".
+/// Check before allocating that `bytes` bytes are available. `what` describes their use, as in "2 threads
+/// with 2 arrays each".
 pub fn check(bytes: u64, what: &str) -> Result<(), Problem> {
     match available(Path::new("/")) {
         Some(available) if bytes > available - available / KEPT => Err(Problem::new(
@@ -30,12 +31,12 @@ pub fn check(bytes: u64, what: &str) -> Result<(), Problem> {
     }
 }
 
-/// As many values in memory that is there from now on: each of them is written.
+/// Allocate and initialise `count` equal values.
 pub fn filled<T: Clone>(count: usize, value: T) -> Result<Vec<T>, Fault> {
     filled_with(count, || value.clone())
 }
 
-/// The same of values that are made one by one.
+/// Allocate values made one by one.
 pub fn filled_with<T>(count: usize, value: impl FnMut() -> T) -> Result<Vec<T>, Fault> {
     let mut made = Vec::new();
     made.try_reserve_exact(count).map_err(|_| {
@@ -46,7 +47,7 @@ pub fn filled_with<T>(count: usize, value: impl FnMut() -> T) -> Result<Vec<T>, 
     Ok(made)
 }
 
-/// Bytes as people write them.
+/// A size in bytes for messages.
 fn size(bytes: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];
     let mut amount = bytes as f64 / 1024.0;
@@ -58,15 +59,15 @@ fn size(bytes: u64) -> String {
     format!("{amount:.1} {}", units[unit])
 }
 
-/// What can be had without swapping, in bytes: of the machine, and within the limits of the groups that this process is in.
-/// None where nothing is known.
+/// Memory available without swapping, in bytes: on the machine, and within the limits of this process's
+/// control groups. `None` if unknown.
 fn available(root: &Path) -> Option<u64> {
     let machine = fs::read_to_string(root.join("proc/meminfo")).ok();
     let machine = machine.and_then(|text| Some(number_after(&text, "MemAvailable:")? * 1024));
     machine.into_iter().chain(in_groups(root)).min()
 }
 
-/// What each control group with a limit, from this process's own up to the outermost, has left.
+/// Remaining memory of each limited control group, from this process's own to the outermost.
 fn in_groups(root: &Path) -> Vec<u64> {
     let text = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let mut found = Vec::new();
@@ -88,7 +89,8 @@ fn in_groups(root: &Path) -> Vec<u64> {
     found
 }
 
-/// What a group has left: pages of files that nobody has used of late can be had, too. None where it has no limit.
+/// Remaining memory of a group, including inactive file pages, which can be reclaimed. `None` without a
+/// limit.
 fn left(group: &Path, [limit, usage, idle]: [&str; 3]) -> Option<u64> {
     let number = |name: &str| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
     let (limit, used) = (number(limit)?, number(usage)?);
@@ -97,7 +99,7 @@ fn left(group: &Path, [limit, usage, idle]: [&str; 3]) -> Option<u64> {
     Some(limit.saturating_sub(used.saturating_sub(idle)))
 }
 
-/// The number in the line that begins so.
+/// The number in the line that starts with `head`.
 fn number_after(text: &str, head: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(head))?;
     rest.split_whitespace().next()?.parse().ok()
@@ -109,7 +111,7 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    /// A machine with 8 GiB available, and files in its groups.
+    /// Available memory of a simulated machine with 8 GiB and these control group files.
     fn machine(name: &str, cgroup: &str, files: &[(&str, &str)]) -> Option<u64> {
         let root = std::env::temp_dir().join(format!("loadcell-room-{}-{name}", std::process::id()));
         let put = |path: &str, text: &str| {

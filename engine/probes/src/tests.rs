@@ -1,4 +1,4 @@
-//! Whole loads of probes.
+//! Complete loads of probes.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn every_probe_counts_its_passes_and_has_its_figure() {
         (json!({"latency": {"size": 4096}}), "access_ns"),
     ];
     for (probe, name) in probes {
-        // As many as are asked for, however busy the machine is.
+        // The requested number, however busy the machine is.
         let result = run(&spec(probe.clone(), json!({"requests": 20, "duration_ns": 60_000_000_000u64})));
         assert_eq!(result["outcome"], "completed", "{probe}: {}", result["reason"]);
         let [transaction] = &result["operations"].as_array().unwrap()[..] else { panic!("{result}") };

@@ -1,4 +1,4 @@
-//! Memory for blocks as direct I/O wants it.
+//! Aligned buffers for direct I/O.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
@@ -6,20 +6,20 @@ use std::ptr::NonNull;
 
 use loadcell_core::random::Random;
 
-/// Whatever a device's sectors are, pages are whole multiples of them.
+/// A multiple of the sector size of any device.
 pub const ALIGNMENT: usize = 4096;
 
-/// A block of memory that begins at a page.
+/// A page-aligned block of memory.
 pub struct Buffer {
     start: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: the memory is the buffer's own, as a vector's is.
+// SAFETY: the buffer owns its memory, as a vector does.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    /// Of random octets, which no device can squeeze; at least one.
+    /// A buffer of at least one byte with random contents, which devices cannot compress.
     pub fn new(length: usize, random: &mut Random) -> Self {
         let layout = Layout::from_size_align(length, ALIGNMENT).expect("it is far smaller than memory");
         // SAFETY: the length is not 0.
@@ -33,7 +33,7 @@ impl Buffer {
         buffer
     }
 
-    /// Makes each page differ from what was written before: a device that knows a page again need not write it.
+    /// Make each page differ from earlier writes, so that devices cannot deduplicate it.
     #[inline]
     pub fn stamp(&mut self, number: u64) {
         for page in self.chunks_mut(ALIGNMENT) {
@@ -49,21 +49,21 @@ impl Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: it is allocated, and was written to, for the whole length.
+        // SAFETY: allocated and initialised for its complete length.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.layout.size()) }
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and nobody else has it.
+        // SAFETY: as above, with exclusive access.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.layout.size()) }
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout.
+        // SAFETY: allocated with this layout.
         unsafe { dealloc(self.start.as_ptr(), self.layout) }
     }
 }

@@ -1,4 +1,4 @@
-//! A file without a name: it goes when the process goes, however that ends.
+//! Unnamed files, which disappear with the process in any case.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -13,14 +13,14 @@ use super::buffer::{ALIGNMENT, Buffer};
 use loadcell_core::random::Random;
 use loadcell_transport::check;
 
-/// A file of a directory that nobody else can open.
+/// Create a file in a directory without a name.
 pub fn nameless(directory: &Path) -> io::Result<File> {
     let path = CString::new(directory.as_os_str().as_bytes())?;
     let how = libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC;
     // SAFETY: the path ends in a 0; the descriptor is owned at once.
     match check(unsafe { libc::open(path.as_ptr(), how, 0o600) }) {
         Ok(fd) => Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd) })),
-        // Some file systems have no files without a name.
+        // Some file systems do not support unnamed files.
         Err(error)
             if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL)) =>
         {
@@ -39,11 +39,11 @@ fn named_for_a_moment(directory: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// As much is written at once while a file is laid out.
+/// Size of the writes that lay out a file.
 const CHUNK: u64 = 1 << 20;
 
-/// Writes all of a file, and has it on the device and out of the page cache: nothing of its making is left to the measurement.
-/// False when `go` said that it is not wanted any more.
+/// Fill a file, flush it to the device and drop it from the page cache, so that its creation does not affect
+/// the measurement. False if `go` returned false.
 pub fn lay_out(file: &File, bytes: u64, random: &mut Random, go: impl Fn() -> bool) -> io::Result<bool> {
     reserve(file, bytes)?;
     let mut buffer = Buffer::new(CHUNK as usize, random);
@@ -62,7 +62,7 @@ pub fn lay_out(file: &File, bytes: u64, random: &mut Random, go: impl Fn() -> bo
     Ok(true)
 }
 
-/// Has the file system find room for all of it at once, in one piece if it can. What cannot do that is only written.
+/// Reserve space for the complete file, contiguous if possible. Without support it is only written.
 fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     // SAFETY: no pointers.
     match check(unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes as libc::off_t) }) {
@@ -75,20 +75,20 @@ fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Has the page cache forget what it holds of a file, as far as it can.
+/// Drop a file from the page cache as far as possible.
 fn forget(file: &File) {
     // SAFETY: no pointers. It is advice: nothing depends on it.
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
 }
 
-/// Whether blocks of a new file are now read and written past the page cache; not all file systems can.
+/// Bypass the page cache for a new file. False if the file system does not support it.
 pub fn go_direct(file: &File) -> io::Result<bool> {
     match set_flags(file, libc::O_DIRECT) {
         Ok(()) => {}
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => return Ok(false),
         Err(error) => return Err(error),
     }
-    // Some say so only when they are asked to do it, and where there is something to be read.
+    // Some report that only on I/O, and only if there is data to read.
     let mut page = Buffer::new(ALIGNMENT, &mut Random::stream(0, 0));
     let direct = match file.write_all_at(&page, 0).and_then(|()| file.read_exact_at(&mut page, 0)) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
@@ -106,10 +106,10 @@ fn set_flags(file: &File, flags: libc::c_int) -> io::Result<()> {
     check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags) }).map(drop)
 }
 
-/// Bytes that are free to us on a directory's file system, and all of its bytes.
+/// Free bytes and total bytes of a directory's file system.
 pub fn room(directory: &Path) -> io::Result<(u64, u64)> {
     let path = CString::new(directory.as_os_str().as_bytes())?;
-    // SAFETY: all zeros are a valid `statvfs`, and a valid place to write to; the path ends in a 0.
+    // SAFETY: all zeros are a valid `statvfs` and output; the path ends in a 0.
     let mut state: libc::statvfs = unsafe { std::mem::zeroed() };
     check(unsafe { libc::statvfs(path.as_ptr(), &mut state) })?;
     Ok((state.f_bavail * state.f_frsize, state.f_blocks * state.f_frsize))
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_cannot_go_past_the_page_cache_is_found_out() {
-        // No file of this kind of the kernel's can: it is there wherever we are tested.
+        // Files in /proc do not support it on any system.
         let within = File::open("/proc/self/status").unwrap();
         assert!(!go_direct(&within).unwrap());
     }

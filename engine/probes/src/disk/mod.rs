@@ -1,8 +1,9 @@
-//! Disks, as fio tests them: blocks of a file are read and written, in order or at random, and flushed now and then.
+//! Disk probe in the style of fio: reads and writes blocks of a file, sequentially or at random, with
+//! flushes.
 //!
-//! Each client has a file of its own, laid out before anything is measured, and one thread. A block is a transaction; where a
-//! flush follows a write it belongs to that block's transaction, and both have times of their own besides. Nothing but files
-//! without a name is made: no device is opened, and no end of the process leaves anything behind.
+//! Each client has a file, laid out before the measurement, and a thread. A block is a transaction; a flush
+//! after a write belongs to that block's transaction, and both are also recorded separately. Only unnamed
+//! files are created: no device is opened, and nothing remains however the process ends.
 
 mod buffer;
 mod file;
@@ -35,20 +36,20 @@ use loadcell_core::spec::Spec;
 use loadcell_load::Measurement;
 use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, Fault};
 
-/// What the clients of a disk probe share.
+/// Shared state of a disk probe's clients.
 pub struct Disk {
     options: Options,
     directory: PathBuf,
     seed: u64,
     operations: Vec<Operation>,
     ops: Ops,
-    /// How a file is to go past the page cache: whether it can.
+    /// Makes a file bypass the page cache; returns whether that is supported.
     go_direct: fn(&File) -> io::Result<bool>,
-    /// Blocks were to go past the page cache, and could not.
+    /// The page cache could not be bypassed as requested.
     indirect: AtomicBool,
 }
 
-/// What is counted and timed besides whole transactions; the transaction's own where there is no such thing.
+/// Operations besides the transaction; equal to the transaction's where they do not occur.
 #[derive(Clone, Copy)]
 struct Ops {
     read: OpId,
@@ -64,14 +65,15 @@ impl Ops {
         }
     }
 
-    /// What a flush is counted as. After a block that was read there may be nothing to flush: its time is the transaction's only.
+    /// Operation of a flush. After a read there may be nothing to flush: its time is only part of the
+    /// transaction.
     fn flush_after(self, act: Act) -> Option<OpId> {
         (act == Act::Write).then_some(self.flush)
     }
 }
 
 impl Disk {
-    /// Finds out beforehand what can be found out: whether there is room, and whether the kernel lets us.
+    /// Prepare the probe, and check free space and permissions.
     pub fn new(section: &Value, spec: &Spec) -> Result<Self, Problem> {
         let options = Options::read(section)?;
         let Some(directory) = spec.target.directory.clone() else {
@@ -100,7 +102,7 @@ impl Disk {
         Ok(Self { options, directory, seed, operations, ops, go_direct: file::go_direct, indirect })
     }
 
-    /// A file as a client needs it. None when nobody waits for it any more.
+    /// Create a client's file. `None` if it is no longer wanted.
     fn file(&self, random: &mut Random, wanted: &dyn Fn() -> bool) -> Result<Option<File>, Fault> {
         let doing = |error: io::Error| {
             let fault = Fault::from(error);
@@ -155,10 +157,10 @@ impl BlockingClientFactory for Disk {
     }
 }
 
-/// What a reader must know: blocks went through the page cache though they were not to.
+/// Remark: blocks went through the page cache against the request.
 pub const INDIRECT: &str = "indirect";
 
-/// One client's work, by the engine that was asked for.
+/// Client with the requested engine.
 pub enum Client<'d> {
     One(Box<Psync<'d>>),
     Many(Box<Ring<'d>>),
@@ -175,7 +177,7 @@ impl BlockingClient for Client<'_> {
         }
     }
 
-    /// However many blocks that are: a choice fills what is free.
+    /// Any number of blocks: one selection fills the queue.
     #[inline]
     fn selected(&self) -> usize {
         1
@@ -206,7 +208,7 @@ impl BlockingClient for Client<'_> {
     }
 }
 
-/// What became of a block, or of a flush: nothing else ends a disk's probe than that it does not work.
+/// Failure of a block or a flush, which ends the probe.
 fn fatal(doing: &str, error: io::Error) -> Fault {
     let fault = Fault::from(error);
     Fault { message: format!("{doing}: {}", fault.message), fatal: true, ..fault }
@@ -220,11 +222,11 @@ fn doing(act: Act) -> &'static str {
 }
 const FLUSHING: &str = "the data could not be flushed";
 
-/// Of a file system this share, and at least so much, stays free: other work on the machine must not find it full.
+/// Share of a file system, and minimum, that stays free for other programs.
 const KEPT_SHARE: u64 = 20;
 const KEPT_LEAST: u64 = 1 << 30;
 
-/// Whether so many files fit, and leave room to others.
+/// Check that the files fit and leave free space.
 fn check_room(directory: &Path, options: &Options, clients: u32) -> Result<(), Problem> {
     let (free, all) =
         file::room(directory).map_err(|error| in_directory("cannot use the directory", directory, error))?;
@@ -233,7 +235,7 @@ fn check_room(directory: &Path, options: &Options, clients: u32) -> Result<(), P
         (if clients == 1 { "file" } else { "files" }, if clients == 1 { "" } else { " each" });
     let wanted = format!("{clients} {files} of {}{each}", size(options.file_bytes()));
     if all == 0 {
-        // As ramfs, which holds its files in memory and has no bounds: what must not be filled is that.
+        // Like ramfs, whose files are in memory without a limit: memory must not be filled.
         let what = format!(
             "{wanted} in {}, whose file system names no size and may be in memory",
             directory.display()
@@ -263,7 +265,7 @@ fn in_directory(doing: &str, directory: &Path, error: io::Error) -> Problem {
     Fault::from(error).with_advice(&format!("{doing} {}", directory.display()), super::advice)
 }
 
-/// A number of bytes for people.
+/// A size in bytes for messages.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let (mut size, mut unit) = (bytes as f64, 0);

@@ -1,11 +1,11 @@
-//! What a disk probe is to do: the `disk` section of its workload.
+//! The `disk` section of a probe.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use loadcell_core::error::Problem;
 
-/// How blocks are chosen, and what is done to them; names and meaning are fio's.
+/// Access pattern, with fio's names and meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
@@ -31,13 +31,13 @@ impl Access {
     }
 }
 
-/// Who carries blocks.
+/// I/O engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
-    /// `pread` and `pwrite`: one block a thread at a time.
+    /// `pread` and `pwrite`: one block per thread at a time.
     Psync,
-    /// As many at a time as the queue is deep.
+    /// Several blocks at a time, up to the queue depth.
     #[serde(rename = "io_uring")]
     IoUring,
 }
@@ -46,29 +46,29 @@ pub enum Engine {
 #[serde(deny_unknown_fields)]
 pub struct Options {
     pub access: Access,
-    /// Of each client's file.
+    /// Size of each client's file in bytes.
     pub size_bytes: u64,
     pub block_bytes: u64,
-    /// Past the page cache.
+    /// Bypass the page cache.
     pub direct: bool,
-    /// The data are flushed to the device while a multiple of so many blocks is written; never if 0.
+    /// Number of written blocks between flushes; 0: never flush.
     pub fdatasync: u64,
-    /// Blocks that a client has under way at once.
+    /// Concurrent blocks per client.
     pub depth: u32,
     pub engine: Engine,
-    /// Whether random access comes to each block once before it comes to any again.
+    /// Random access visits every block once before repeating any.
     #[serde(default = "yes")]
     pub random_map: bool,
-    /// Of mixed access, the share of blocks that are read.
+    /// Share of reads in mixed access.
     #[serde(default = "half")]
     pub reads: f64,
 }
 
-/// Blocks that a queue may hold, as io_uring's own limit for a small ring.
+/// Maximum queue depth, the limit of io_uring for a small ring.
 const DEEPEST: u32 = 4096;
 const LARGEST_BLOCK: u64 = 1 << 30;
 const LARGEST_FILE: u64 = 1 << 50;
-/// What any device's sector is a multiple of.
+/// Common divisor of the sector sizes of all devices.
 const SECTOR: u64 = 512;
 
 impl Options {
@@ -80,7 +80,8 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether a flush follows a block once so many are written. As with fio also after one that was read, until the next write.
+    /// True if a flush follows a block after `written` writes. As in fio also after a read, until the next
+    /// write.
     pub fn flushes(&self, written: u64) -> bool {
         self.fdatasync > 0 && written > 0 && written.is_multiple_of(self.fdatasync)
     }
@@ -114,12 +115,12 @@ impl Options {
         Ok(())
     }
 
-    /// Whole blocks of a file.
+    /// Number of blocks of a file.
     pub fn blocks(&self) -> u64 {
         self.size_bytes / self.block_bytes
     }
 
-    /// What a file takes.
+    /// Size of a file in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.blocks() * self.block_bytes
     }

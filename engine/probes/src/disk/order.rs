@@ -1,26 +1,27 @@
-//! Which block comes next, and whether it is read or written.
+//! Sequence of blocks, and of reads and writes.
 
 use super::options::{Access, Options};
 use super::permutation::Permutation;
 use loadcell_core::random::Random;
 
-/// What is done to a block.
+/// Kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Read,
     Write,
 }
 
-/// One client's way through its file. Like fio's: reads and writes of a sequential mix each go on where the last of them ended,
-/// those of a random mix share one order; at the end of the file all begins anew.
+/// Progress of one client in its file. As in fio, reads and writes of a sequential mix have separate
+/// positions, and those of a random mix share one order; at the end of the file it starts again.
 pub struct Order {
     access: Access,
     blocks: u64,
     reads: f64,
     random: Random,
-    /// The next block to be read, and to be written.
+    /// Next block to read, and to write.
     next: [u64; 2],
-    /// Of random access: this pass's order, and how far it has come; none where blocks may come again at once.
+    /// For random access: the order of this pass, and the position in it; `None` if blocks may repeat at any
+    /// time.
     pass: Option<(Permutation, u64)>,
 }
 
@@ -32,7 +33,7 @@ impl Order {
         Self { access: options.access, blocks, reads: options.reads, random, next: [0; 2], pass }
     }
 
-    /// What is next, and at which block.
+    /// Next access and its block.
     #[inline]
     pub fn next(&mut self) -> (Act, u64) {
         let act = self.act();

@@ -1,9 +1,9 @@
-//! An order in which every block of a file comes once, at random, without a list of those that were there.
+//! Random order of all blocks of a file in constant memory.
 
 use loadcell_core::random::Random;
 
-/// A random permutation of `0..count`: a Feistel network over the next power of two, walked until it is within `count` again
-/// (Black and Rogaway, 2002). It takes the same few octets whatever is permuted.
+/// A random permutation of `0..count`: a Feistel network over the next power of two, with cycle walking
+/// (Black and Rogaway, 2002). Its size does not depend on `count`.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     count: u64,
@@ -13,11 +13,11 @@ pub struct Permutation {
     keys: [u64; ROUNDS],
 }
 
-/// Each half is mixed into the other so often that neighbours are strewn over all of the file.
+/// Number of rounds, enough to spread neighbours over the complete file.
 const ROUNDS: usize = 6;
 
 impl Permutation {
-    /// Of at least one.
+    /// For a `count` of at least one.
     pub fn new(count: u64, random: &mut Random) -> Self {
         let bits = u64::BITS - (count - 1).leading_zeros();
         let right_bits = bits.div_ceil(2);
@@ -26,7 +26,7 @@ impl Permutation {
         Self { count, right_bits, left_mask: (1 << left_bits) - 1, right_mask: (1 << right_bits) - 1, keys }
     }
 
-    /// Where number `index`, one of `0..count`, goes to.
+    /// Image of `index`, which is below `count`.
     #[inline]
     pub fn at(&self, index: u64) -> u64 {
         let mut at = index;
@@ -77,7 +77,7 @@ mod tests {
         let (one, other) = (Permutation::new(10_000, &mut random), Permutation::new(10_000, &mut random));
         let same = (0..10_000).filter(|&index| one.at(index) == other.at(index)).count();
         let next = (1..10_000).filter(|&index| one.at(index) == one.at(index - 1) + 1).count();
-        // About one of each is chance.
+        // About one of each is expected by chance.
         assert!(same < 20 && next < 20, "{same} stayed, {next} follow each other");
     }
 

@@ -1,4 +1,4 @@
-//! One block at a time, by the calls that every program uses.
+//! Synchronous engine: one block at a time.
 
 use std::fs::File;
 use std::io;
@@ -21,7 +21,7 @@ pub struct Psync<'d> {
     act: Act,
     offset: u64,
     due: Nanos,
-    /// When the block was done, where a flush follows.
+    /// End of the block, if a flush follows.
     block_done: Option<Nanos>,
     fault: Option<Fault>,
 }
@@ -102,7 +102,7 @@ impl<'d> Psync<'d> {
     }
 }
 
-/// Less than a block was read or written: the file is there in full, so something is wrong with what it lies on.
+/// Error of a short read or write: the file has its full size, so the device or file system is faulty.
 pub fn cut() -> io::Error {
     io::Error::other("only a part of it was")
 }

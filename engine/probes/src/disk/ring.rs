@@ -1,4 +1,4 @@
-//! Many blocks at a time, handed to the kernel and taken back through io_uring.
+//! io_uring engine: several blocks at a time.
 
 use std::fs::File;
 use std::io;
@@ -27,33 +27,33 @@ pub struct Ring<'d> {
     queue: Queue,
 }
 
-/// What the kernel works with: it must have let go of all memory before that is freed.
+/// Memory used by the kernel, which must have released all of it before it is freed.
 struct Queue {
     ring: IoUring,
     file: File,
     slots: ManuallyDrop<Vec<Slot>>,
-    /// Slots with nothing under way, by number.
+    /// Indexes of idle slots.
     free: Vec<usize>,
-    /// Those whose block, or flush, was handed over since the last record.
+    /// Slots whose block or flush was submitted since the last record.
     fresh: Vec<usize>,
-    /// Those that have come back since then, and with what.
+    /// Slots completed since the last record, with their results.
     back: Vec<(usize, i32)>,
 }
 
-/// A block on its way.
+/// A block in progress.
 struct Slot {
     buffer: Buffer,
     act: Act,
-    /// A flush is to follow, or is under way.
+    /// A flush follows or is in progress.
     flush: bool,
     flushing: bool,
     due: Nanos,
     sent: Nanos,
-    /// When the flush was handed over, and the block was done.
+    /// Submission of the flush, and end of the block.
     block_done: Nanos,
 }
 
-/// Whether the kernel lets us have a queue.
+/// Check that the kernel permits io_uring.
 pub fn available() -> Result<(), Problem> {
     IoUring::new(2).map(drop).map_err(|error| refused(&error))
 }
@@ -93,7 +93,7 @@ impl<'d> Ring<'d> {
         Ok(Self { disk, order, written: 0, fault: None, queue })
     }
 
-    /// Fills what is free of the queue.
+    /// Fill the queue.
     #[inline]
     pub fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
         let wanted = recorder.reserve(self.queue.free.len() as u64);
@@ -112,7 +112,7 @@ impl<'d> Ring<'d> {
         }
     }
 
-    /// Waits until something comes back.
+    /// Wait for a completion.
     #[inline]
     pub fn execute(&mut self) -> Result<(), Fault> {
         let waited = self.queue.wait().map_err(|error| fatal("the queue broke", error));
@@ -156,10 +156,10 @@ impl<'d> Ring<'d> {
                 queue.free.push(number);
             }
         }
-        queue.back = back; // Its memory is used again.
+        queue.back = back; // Reuse the buffer.
     }
 
-    /// Whether anything is under way.
+    /// True if anything is in progress.
     #[inline]
     pub fn is_unfinished(&self) -> bool {
         self.queue.free.len() < self.queue.slots.len()
@@ -187,7 +187,7 @@ impl Queue {
 
     #[inline]
     fn push(&mut self, number: usize, entry: Entry) {
-        // SAFETY: file and buffer stay where they are until the entry has come back: see `drop`.
+        // SAFETY: file and buffer stay in place until the completion: see `drop`.
         let pushed = unsafe { self.ring.submission().push(&entry.user_data(number as u64)) };
         pushed.expect("each slot has one entry, and the ring as many as slots");
         self.fresh.push(number);
@@ -204,7 +204,7 @@ impl Queue {
         Ok(())
     }
 
-    /// The first thing of what came back that went wrong.
+    /// First error among the completions.
     #[inline]
     fn check(&self) -> Result<(), Fault> {
         for &(number, answer) in &self.back {
@@ -233,11 +233,11 @@ impl Drop for Queue {
         while left > 0 {
             self.back.clear();
             if self.wait().is_err() {
-                return; // The kernel may still use the memory: it is never freed.
+                return; // The kernel may still use the memory: leak it.
             }
             left -= self.back.len().min(left);
         }
-        // SAFETY: it is dropped here only, and nothing is under way any more.
+        // SAFETY: dropped only here, with nothing in progress.
         unsafe { ManuallyDrop::drop(&mut self.slots) };
     }
 }

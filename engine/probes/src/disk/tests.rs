@@ -1,4 +1,4 @@
-//! Whole probes of a directory: what they count, what they leave, and what they say where something is not to be had.
+//! Complete probes of a directory: counts, remaining files, and messages for missing resources.
 
 use std::fs::File;
 use std::io;
@@ -20,7 +20,7 @@ use loadcell_load::blocking::{BlockingClient, BlockingLoad, Fault};
 use loadcell_load::{NoResult, TargetContext, run as run_load};
 use loadcell_transport::Endpoint;
 
-/// A directory that is there for one test.
+/// A temporary directory.
 pub struct Place(PathBuf);
 
 static PLACES: AtomicU32 = AtomicU32::new(0);
@@ -48,7 +48,7 @@ impl Drop for Place {
     }
 }
 
-/// Counts what has a name in the directory while the load goes on.
+/// Counts the names in the directory during the load.
 struct Watch<'p>(&'p Place, usize);
 
 impl Observer for Watch<'_> {
@@ -94,7 +94,7 @@ fn can_queue() -> bool {
     super::ring::available().is_ok()
 }
 
-/// Whichever of the two the kernel lets us have: one thread with one block, and with many.
+/// Engines that the kernel permits: one thread with one block, and with several.
 fn engines() -> Vec<Value> {
     let mut engines = vec![json!({"engine": "psync"})];
     if can_queue() {
@@ -110,7 +110,7 @@ fn with(one: &Value, other: &Value) -> Value {
     both
 }
 
-/// A minute at the most: a number of blocks ends it long before.
+/// Number of blocks, which ends a probe long before its time limit of a minute.
 const BLOCKS: u64 = 200;
 
 fn bounded() -> Value {
@@ -176,7 +176,7 @@ fn past_the_page_cache_where_the_file_system_can() {
     assert_eq!((count(&result, "transaction"), &result["outcome"]), (BLOCKS, &json!("completed")));
 }
 
-/// A probe made by hand, whose files cannot go past the page cache, or cannot be used at all.
+/// A probe with a replaced `go_direct`, to simulate unsupported or failing files.
 fn by_hand(go_direct: fn(&File) -> io::Result<bool>) -> Value {
     let place = Place::new();
     let whole = spec(place.path(), json!({"direct": true}), bounded());
@@ -209,7 +209,7 @@ fn a_device_that_fails_is_named() {
         "{reason}"
     );
     assert!(reason.ends_with("Input/output error") && result["advice"].as_str().unwrap().contains("dmesg"));
-    // One whose files are replaced by what takes nothing, as a full device.
+    // Replace the files by one that accepts nothing, like a full device.
     let full = by_hand(|file| {
         let full = File::options().write(true).open("/dev/full")?;
         // SAFETY: both descriptors are open.
@@ -271,7 +271,7 @@ fn a_queue_is_had_or_refused_in_words() {
     }
 }
 
-/// A client by itself, whose file is what lies at `path`; what became of its first turn.
+/// First step of a single client on the file at `path`.
 fn one_turn(engine: &Value, path: &str) -> (Fault, Recorder) {
     let place = Place::new();
     let whole = spec(place.path(), with(engine, &json!({"access": "write", "fdatasync": 1})), json!({}));
@@ -287,7 +287,7 @@ fn one_turn(engine: &Value, path: &str) -> (Fault, Recorder) {
     let mut outcome = client.execute();
     client.record(&mut recorder, 10, 20);
     while outcome.is_ok() {
-        outcome = client.execute(); // A queue has its flush in a turn of its own.
+        outcome = client.execute(); // A queue flushes in a separate step.
         client.record(&mut recorder, 25, 30);
     }
     (outcome.unwrap_err(), recorder)
@@ -302,7 +302,7 @@ fn a_device_that_fills_up_or_breaks_ends_it_and_is_counted() {
         let failed = |recorder: &Recorder, op: usize| recorder.stats().operations[op].counts.failed;
         assert!(failed(&recorder, 0) > 0 && failed(&recorder, 0) == failed(&recorder, 1), "{engine}");
         assert_eq!(recorder.stats().errors[0].code, "no-space");
-        // What takes everything and cannot flush.
+        // A device that accepts all data but no flush.
         let (fault, recorder) = one_turn(&engine, "/dev/null");
         assert!(
             fault.fatal && fault.message.starts_with("the data could not be flushed"),

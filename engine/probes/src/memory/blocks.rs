@@ -26,30 +26,32 @@ pub enum Operation {
     None,
 }
 
-/// What of memory a pass goes over, about: 0.2 ms and more, so that reading the clock is less than a thousandth of it. A word at
-/// random takes ten times as long as one in sequence, and where it misses all caches fifty times.
+/// Memory per pass in bytes: at least 0.2 ms, so that reading the clock takes less than a thousandth. Random
+/// access takes ten times as long as sequential, or fifty times if it misses all caches.
 const IN_SEQUENCE: u64 = 16 << 20;
 const AT_RANDOM: u64 = 1 << 20;
 
-/// sysbench's loops do eight words a round, as its compiler was told to; a loop of one word a round would be bound by the loop.
+/// Words per iteration of the loop, as unrolled by sysbench's compiler; the overhead of a single-word loop
+/// would dominate.
 const ROUND: usize = 8;
 
-/// Words are atomic because threads may share them; relaxed, each is one plain instruction that no compiler joins with others.
+/// Allocate a block. Words are atomic, as threads may share them; relaxed access is a plain instruction that
+/// compilers do not combine.
 pub fn block(bytes: u64) -> Result<Vec<AtomicU64>, Fault> {
     memory_budget::filled_with((bytes / WORD) as usize, || AtomicU64::new(1))
 }
 
-/// One thread's passes over a block.
+/// Passes of one thread over a block.
 pub struct Blocks {
     words: Arc<Vec<AtomicU64>>,
     walk: fn(&[AtomicU64], u64, &mut Random),
-    /// How many blocks are a pass.
+    /// Blocks per pass.
     count: u64,
     random: Random,
 }
 
 impl Blocks {
-    /// How many blocks of a size are a pass.
+    /// Number of blocks per pass for a block size.
     pub fn in_a_pass(bytes: u64, access: Access) -> u64 {
         let amount = match access {
             Access::Seq => IN_SEQUENCE,
@@ -81,10 +83,10 @@ impl Blocks {
     }
 }
 
-/// Has a value be there, in a register: a load whose value nobody uses is otherwise left out.
+/// Keep a value in a register: a load whose value is unused would be removed.
 #[inline(always)]
 fn keep(value: u64) {
-    // SAFETY: there is no instruction in it.
+    // SAFETY: no instructions.
     unsafe { asm!("/* {0} */", in(reg) value, options(nomem, nostack, preserves_flags)) };
 }
 
@@ -101,8 +103,8 @@ fn read(words: &[AtomicU64], count: u64, _: &mut Random) {
     }
 }
 
-/// Into each word goes how many are left, as with sysbench; and as there that is worked out anew for each word, from where it
-/// is: what a store takes in the caches is then less than what surrounds it.
+/// Write the number of remaining words into each word, computed for each word from its address, as in
+/// sysbench; a store that hits the caches takes less time than this computation.
 #[inline(never)]
 fn write(words: &[AtomicU64], count: u64, _: &mut Random) {
     let end = words.as_ptr_range().end;
@@ -122,8 +124,8 @@ fn write_words(words: &[AtomicU64], end: *const AtomicU64) {
     }
 }
 
-/// Processors take this at so many instructions a cycle, in the caches: it has as many as Debian's sysbench, which is a tenth less
-/// than what is made of the loop over words, and begins where that does, counted from a line of the cache of instructions.
+/// The loop is bound by instructions per cycle when in the caches. It has the instructions and the alignment
+/// of Debian's sysbench, a tenth fewer than a compiler makes of a loop over words.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn write_rounds(rounds: &[[AtomicU64; ROUND]], end: *const AtomicU64) {
@@ -131,7 +133,7 @@ fn write_rounds(rounds: &[[AtomicU64; ROUND]], end: *const AtomicU64) {
     if rounds.is_empty() {
         return;
     }
-    // SAFETY: all it writes to are the words of the rounds, each by one plain store, as a relaxed one is.
+    // SAFETY: writes only the words of `rounds`, by plain stores, like relaxed ones.
     unsafe {
         asm!(
             "jmp 2f",
@@ -168,15 +170,15 @@ fn write_rounds(rounds: &[[AtomicU64; ROUND]], end: *const AtomicU64) {
     rounds.iter().for_each(|round| write_words(round, end));
 }
 
-/// The same number, of which the compiler knows nothing: what was made of it for one word is of no use for the next.
+/// The same number, opaque to the compiler, which prevents reuse of computations between words.
 #[inline(always)]
 fn hidden(mut value: u64) -> u64 {
-    // SAFETY: there is no instruction in it.
+    // SAFETY: no instructions.
     unsafe { asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags)) };
     value
 }
 
-/// What the loop itself takes: sysbench's, too, moves on by a round when nothing is done with its words.
+/// Loop overhead alone; sysbench's loop also advances by eight words without access.
 #[inline(never)]
 fn neither(words: &[AtomicU64], count: u64, _: &mut Random) {
     for _ in 0..count {

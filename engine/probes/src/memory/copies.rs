@@ -1,4 +1,4 @@
-//! mbw's tests: an array is copied to another.
+//! mbw's tests: copies of arrays.
 
 use std::arch::asm;
 use std::hint::black_box;
@@ -8,19 +8,19 @@ use super::WORD;
 use crate::memory_budget;
 use loadcell_load::blocking::Fault;
 
-/// What mbw calls its tests.
+/// Tests by mbw's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     /// One call of the C library's `memcpy`.
     Memcpy,
     /// Word by word.
     Dumb,
-    /// Calls of `memcpy` for 262144 bytes each, and one for the tail. mbw does not move on in the array that it copies from:
-    /// its first block is copied over and over, from a cache.
+    /// Calls of `memcpy` for 262144 bytes each, and one for the tail. mbw does not advance the source: its
+    /// first block is copied repeatedly, from a cache.
     Mcblock,
 }
 
-/// What mbw fills its arrays with, and how large its blocks are.
+/// Initial value of mbw's arrays, and its block size.
 const FILLING: u64 = 0xaa;
 const BLOCK_BYTES: u64 = 262_144;
 const BLOCK: usize = (BLOCK_BYTES / WORD) as usize;
@@ -32,7 +32,7 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Of arrays of so many bytes.
+    /// Allocate arrays of `bytes` bytes.
     pub fn new(manner: Manner, bytes: u64) -> Result<Self, Fault> {
         let words = (bytes / WORD) as usize;
         Ok(Self { manner, from: Array::new(words)?, to: Array::new(words)? })
@@ -52,15 +52,15 @@ impl Copies {
         black_box(&mut self.to[..]);
     }
 
-    /// The two arrays.
+    /// Both arrays.
     #[cfg(test)]
     pub fn arrays(&mut self) -> (&mut [u64], &mut [u64]) {
         (&mut self.from, &mut self.to)
     }
 }
 
-/// An array that begins where the C library puts a large one of mbw's, so many bytes after the beginning of a page. `memcpy` is
-/// several times faster or slower with how two arrays lie to each other in their pages: that must be no accident.
+/// An array with the page offset of large allocations of the C library, as in mbw. The relative alignment of
+/// two arrays changes the speed of `memcpy` several times, so it is fixed.
 struct Array {
     memory: Vec<u64>,
     first: usize,
@@ -92,12 +92,12 @@ impl DerefMut for Array {
     }
 }
 
-/// A compiler that saw what this does would call `memcpy`.
+/// Copy word by word, in a form that compilers do not replace by `memcpy`.
 #[inline(never)]
 fn word_by_word(from: &[u64], to: &mut [u64]) {
     for (to, from) in to.iter_mut().zip(from) {
         let mut word = *from;
-        // SAFETY: there is no instruction in it; it hides that the word stays what it is.
+        // SAFETY: no instructions; it hides that the word is unchanged.
         unsafe { asm!("/* {0} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags)) };
         *to = word;
     }

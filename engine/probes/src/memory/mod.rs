@@ -1,4 +1,4 @@
-//! Memory, by the definitions of three tools: sysbench's blocks, mbw's copies, and STREAM's arrays.
+//! Memory probe with the definitions of three tools: sysbench's blocks, mbw's copies, STREAM's arrays.
 
 mod blocks;
 mod copies;
@@ -35,7 +35,7 @@ pub enum Test {
     Triad,
 }
 
-/// Who passes over a block of sysbench's: all threads over the same, or each over its own.
+/// Scope of sysbench's block: shared by all threads, or one per thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -47,10 +47,10 @@ pub enum Scope {
 #[serde(deny_unknown_fields)]
 pub struct Options {
     pub test: Test,
-    /// Of one array, in bytes; of each thread. Not of sysbench's test.
+    /// Size of one array of each thread in bytes; not for sysbench's test.
     #[serde(default)]
     pub size: u64,
-    /// Of sysbench's test: bytes of its block, and what is done with it.
+    /// For sysbench's test: size of the block in bytes, and the access to it.
     #[serde(default = "one_kib")]
     pub block: u64,
     #[serde(default = "in_sequence")]
@@ -74,9 +74,9 @@ fn global() -> Scope {
     Scope::Global
 }
 
-/// What a test does with memory.
+/// Test and its shared state.
 enum Means {
-    /// Over which block all threads pass; none where each has its own.
+    /// The block shared by all threads; `None` if each has its own.
     Blocks(Option<Arc<Vec<AtomicU64>>>),
     Copies(Manner),
     Stream(Kernel),
@@ -86,15 +86,15 @@ pub struct Memory {
     options: Options,
     means: Means,
     seed: u64,
-    /// Bytes that one pass counts.
+    /// Bytes counted per pass.
     moved: u64,
 }
 
-/// A word: what all of these tests work in.
+/// Size of a word in bytes, the unit of all tests.
 const WORD: u64 = 8;
 
 impl Memory {
-    /// For so many threads. Refuses what this machine has no room for.
+    /// Prepare for `clients` threads. Fails if memory is insufficient.
     pub fn new(options: &Options, clients: u32, seed: u64) -> Result<Self, Problem> {
         let (test, threads) = (options.test, u64::from(clients));
         let whole = |bytes: u64| bytes >= WORD && bytes.is_multiple_of(WORD);
@@ -142,7 +142,7 @@ impl Memory {
     }
 }
 
-/// Whether there is room for so many arrays for each thread.
+/// Check that `arrays` arrays per thread fit into memory.
 fn fits(size: u64, arrays: u64, clients: u32) -> Result<(), Problem> {
     let what = format!("{clients} thread{} with {arrays} arrays each", if clients == 1 { "" } else { "s" });
     memory_budget::check(size.saturating_mul(arrays).saturating_mul(clients.into()), &what)
@@ -170,7 +170,7 @@ impl Probe for Memory {
         })
     }
 
-    /// The speed of one pass on average, times the threads. STREAM tells of its best round, too, which is one thread's.
+    /// Mean speed of a pass, times the number of threads. For STREAM also the best pass, of one thread.
     fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let mib = self.moved as f64 / f64::from(1 << 20);
         let mut found: Vec<_> = measured
@@ -187,7 +187,7 @@ impl Probe for Memory {
     }
 }
 
-/// What one thread does with memory.
+/// Work of one thread.
 pub enum Moves {
     Blocks(Blocks),
     Copies(Copies),

@@ -19,7 +19,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// Of how many arrays the bytes are counted: those that are read, and the one that is written.
+    /// Number of arrays whose bytes are counted: those read, and the one written.
     pub fn arrays_moved(self) -> u64 {
         match self {
             Self::Copy | Self::Scale => 2,
@@ -28,7 +28,7 @@ impl Kernel {
     }
 }
 
-/// s, and what the arrays begin with.
+/// s, and the initial value of the arrays.
 const SCALAR: f64 = 3.0;
 const FILLINGS: [f64; 3] = [1.0, 2.0, 0.5];
 
@@ -40,7 +40,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// On arrays of so many bytes.
+    /// Allocate arrays of `bytes` bytes.
     pub fn new(kernel: Kernel, bytes: u64) -> Result<Self, Fault> {
         let [a, b, c] = FILLINGS.map(|filling| memory_budget::filled((bytes / WORD) as usize, filling));
         Ok(Self { kernel, a: a?, b: b?, c: c? })

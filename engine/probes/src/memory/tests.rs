@@ -1,4 +1,4 @@
-//! Memory's probes against what memory must hold after them.
+//! Memory probes, checked by the contents of memory after a pass.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -89,7 +89,7 @@ fn a_pass_is_as_many_blocks_as_its_bytes_say() {
     assert_eq!(moved(json!({"test": "triad", "size": 4096})), 3 * 4096);
 }
 
-/// What is in the second array after a pass, where the first one holds 0, 1, 2, ...
+/// Contents of the second array after a pass, with 0, 1, 2, ... in the first.
 fn copied(test: &str, size: u64) -> Vec<u64> {
     let Moves::Copies(mut copies) = memory(json!({"test": test, "size": size}), 1).passes(0).unwrap() else {
         panic!("no copies");

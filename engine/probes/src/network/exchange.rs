@@ -1,4 +1,4 @@
-//! Request and response: over one connection, or over a new one for each.
+//! Request/response tests, over one connection or over a new one per request.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -13,15 +13,16 @@ use loadcell_core::clock::Nanos;
 use loadcell_core::record::{Recorder, TRANSACTION};
 use loadcell_load::blocking::Fault;
 
-/// Ports come back by the dozen, a minute after their use: to ask for one all the time takes time from whoever has one.
+/// Pause when no local port is available. Ports become free in batches, a minute after their use, and
+/// constant retries would slow down other clients.
 const PORTS_PAUSE: Duration = Duration::from_millis(5);
 
 pub struct Exchange {
     hello: Hello,
     address: SocketAddr,
-    /// None where each transaction has its own.
+    /// None if each transaction has its own connection.
     stream: Option<TcpStream>,
-    /// What is written: of a connection's only request, the hello comes first.
+    /// Bytes to send; if a connection has a single request, they start with the hello.
     out: Vec<u8>,
     piece: Vec<u8>,
     pub due: Nanos,

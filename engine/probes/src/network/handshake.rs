@@ -1,32 +1,34 @@
-//! The few octets by which a client and `loadcell host --serve` come to terms.
+//! Handshake between a client and `loadcell host --serve`.
 //!
-//! A connection begins with a hello of 20 octets: who speaks, the version, which test, and how long requests and responses are.
-//! The server answers it with 12, except where a whole connection is one transaction (`crr`): there the request follows the hello
-//! at once, and the response is the answer. A test begins with a greeting, which is all that its connection is for.
+//! A connection starts with a hello of 20 bytes: magic, version, test, request and response length. The
+//! server answers with 12 bytes, except where a connection is a single transaction (`crr`): then the request
+//! follows the hello directly, and the response is the answer. A test starts with a greeting on a separate
+//! connection.
 
-/// What both sides begin with.
+/// Start of both messages.
 const MAGIC: [u8; 8] = *b"loadcell";
-/// Changed with whatever follows.
+/// To be incremented with any change of the format.
 pub const VERSION: u16 = 1;
 pub const HELLO_BYTES: usize = 20;
 pub const ANSWER_BYTES: usize = 12;
-/// No request or response is longer. Nobody sets so much memory aside: they are read and written in pieces.
+/// Maximum length of requests and responses in bytes. They are processed in pieces, without buffers of that
+/// size.
 pub const LONGEST: u32 = 16 << 20;
 
-/// What a connection is for.
+/// Purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// To find out whether they understand each other.
+    /// Check of compatibility.
     Greeting = 0,
-    /// Request and response, again and again.
+    /// Repeated requests and responses.
     Rr = 1,
     /// One request and its response.
     Crr = 2,
-    /// Octets in one direction; the server tells how many have come.
+    /// Bytes in one direction; the server reports the number received.
     Stream = 3,
 }
 
-/// How a client begins.
+/// First message of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
     pub test: Test,
@@ -34,15 +36,15 @@ pub struct Hello {
     pub response: u32,
 }
 
-/// How a server answers.
+/// Answer of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Welcome = 0,
-    /// It speaks another version.
+    /// It has another version.
     Version = 1,
-    /// It has as many connections as it takes.
+    /// Its connection limit is reached.
     Full = 2,
-    /// There is no such test, or requests or responses are too long.
+    /// Unknown test, or too long requests or responses.
     Unknown = 3,
 }
 
@@ -57,7 +59,8 @@ impl Hello {
         out
     }
 
-    /// What a client said. None from whoever is no loadcell, who gets no answer; else the answer where it cannot be had.
+    /// Decode a hello. `None` from an unrelated client, which gets no answer; `Err` with the answer if the
+    /// test cannot run.
     pub fn decode(said: &[u8; HELLO_BYTES]) -> Option<Result<Self, Answer>> {
         if said[..8] != MAGIC {
             return None;
@@ -88,7 +91,7 @@ impl Answer {
         out
     }
 
-    /// What a server said, and its version. None from what is no loadcell.
+    /// Decode an answer and its version. `None` from an unrelated server.
     pub fn decode(said: &[u8; ANSWER_BYTES]) -> Option<(Self, u16)> {
         if said[..8] != MAGIC {
             return None;

@@ -1,7 +1,7 @@
-//! Networks, as netperf tests them: request and response over connections that last (`rr`) or are made for each (`crr`), and
-//! octets in one direction (`stream`).
+//! Network probe in the style of netperf: request/response over persistent connections (`rr`) or one per
+//! request (`crr`), and one-way streams (`stream`).
 //!
-//! Each client is a thread with a connection of its own to a loadcell on the other side, [`Server`]; what is set up before the
+//! Each client is a thread with a connection to a loadcell on the other side, [`Server`]; setup before the
 //! first transaction is not measured.
 
 mod exchange;
@@ -34,14 +34,14 @@ use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, Fault};
 pub use serve::serve;
 pub use server::{Served, Server};
 
-/// What the clients of a network probe share.
+/// Shared state of a network probe's clients.
 pub struct Network {
     options: Options,
     peer: Peer,
 }
 
 impl Network {
-    /// Meets the peer, or makes one.
+    /// Connect to the peer, or start one.
     pub fn new(section: &Value, spec: &Spec) -> Result<Self, Problem> {
         let options = Options::read(section)?;
         let peer = match &spec.target.peer {
@@ -77,7 +77,7 @@ impl BlockingClientFactory for Network {
     }
 }
 
-/// One client's work.
+/// Client of a test.
 pub enum Client {
     Exchange(Exchange),
     Stream(Stream),
@@ -125,7 +125,7 @@ impl BlockingClient for Client {
     }
 }
 
-/// What went wrong between this machine and its peer. Only the lack of ports goes by: they come back.
+/// Classify an error between this machine and its peer. Only exhausted ports are transient.
 fn fault(error: &io::Error) -> Fault {
     use io::ErrorKind::{
         BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, TimedOut, UnexpectedEof,

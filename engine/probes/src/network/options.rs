@@ -1,4 +1,4 @@
-//! What a network probe is to do: the `network` section of its workload.
+//! The `network` section of a probe.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::handshake::{Hello, LONGEST, Test};
 use loadcell_core::error::Problem;
 
-/// The tests, by netperf's names.
+/// Tests by netperf's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -23,7 +23,7 @@ pub struct Options {
     pub request_bytes: u32,
     #[serde(default = "one")]
     pub response_bytes: u32,
-    /// Of a stream: what is written at once.
+    /// Size of a stream's writes in bytes.
     #[serde(default = "block")]
     pub block_bytes: u32,
 }
@@ -60,7 +60,7 @@ impl Options {
 fn one() -> u32 {
     1
 }
-/// As iperf3's.
+/// As in iperf3.
 fn block() -> u32 {
     128 << 10
 }

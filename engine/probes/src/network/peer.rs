@@ -1,4 +1,4 @@
-//! Who answers a network probe: a loadcell elsewhere, or a process of our own on the loopback.
+//! Peer of a network probe: a loadcell on another machine, or a child process on the loopback.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -11,7 +11,7 @@ use loadcell_core::error::Problem;
 use loadcell_load::blocking::Fault;
 use loadcell_transport::check;
 
-/// How long a peer may take for anything.
+/// Time limit of any operation of a peer.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 pub enum Peer {
@@ -20,7 +20,7 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// The server at `HOST:PORT`, if it is one that we understand.
+    /// Check that a compatible server listens at `HOST:PORT`.
     pub fn meet(name: &str) -> Result<Self, Problem> {
         let unknown = |error: io::Error| {
             let finding = format!("the peer's name in {name:?} cannot be resolved ({error})");
@@ -36,7 +36,8 @@ impl Peer {
         Err(last)
     }
 
-    /// A server on the loopback, as a process of its own: what it takes is told apart from what clients take.
+    /// Start a server on the loopback in a separate process, which separates its resource usage from the
+    /// clients'.
     pub fn make() -> Result<Self, Problem> {
         let refused = |error: io::Error| {
             let finding = format!("the operating system refuses a server on the loopback ({error})");
@@ -45,8 +46,8 @@ impl Peer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let parent = std::process::id();
-        // SAFETY: the child does not return from here, and takes nothing with it that another thread may have held: whoever
-        // makes a load has no other threads yet.
+        // SAFETY: the child never returns from here and uses no locks of other threads: a process that runs a
+        // load has a single thread at this point.
         match check(unsafe { libc::fork() }).map_err(refused)? {
             0 => serve_to_the_end(listener, parent),
             pid => Ok(Self::Own(Child { pid, address })),
@@ -61,14 +62,14 @@ impl Peer {
     }
 }
 
-/// The life of a child: it serves until its parent ends it, or ends.
+/// Main function of the child: serves until its parent ends or kills it.
 fn serve_to_the_end(listener: TcpListener, parent: u32) -> ! {
-    // SAFETY: no memory is shared by these calls but a name that ends in a 0.
+    // SAFETY: these calls share no memory but a zero-terminated name.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::prctl(libc::PR_SET_NAME, c"loadcell-serve".as_ptr());
         for signal in [libc::SIGINT, libc::SIGTERM] {
-            libc::signal(signal, libc::SIG_IGN); // The load ends in order, and this with it.
+            libc::signal(signal, libc::SIG_IGN); // The load ends in an orderly way, and this process with it.
         }
     }
     let orphaned = std::os::unix::process::parent_id() != parent;
@@ -80,7 +81,7 @@ fn serve_to_the_end(listener: TcpListener, parent: u32) -> ! {
     unsafe { libc::_exit(1) }
 }
 
-/// A process that serves; ended when it is dropped.
+/// A serving process, killed when dropped.
 pub struct Child {
     pid: libc::pid_t,
     address: SocketAddr,
@@ -88,7 +89,7 @@ pub struct Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // SAFETY: it is our own child, and was not waited for.
+        // SAFETY: our own child, not waited for yet.
         unsafe {
             libc::kill(self.pid, libc::SIGKILL);
             libc::waitpid(self.pid, std::ptr::null_mut(), 0);
@@ -96,7 +97,7 @@ impl Drop for Child {
     }
 }
 
-/// Why a peer is of no use.
+/// Reason why a peer is unusable.
 enum Unfit {
     Gone(io::Error),
     Stranger,
@@ -140,7 +141,7 @@ fn plain(error: &io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().into()
 }
 
-/// Says hello, and nothing else.
+/// Send a greeting and check the answer.
 fn greet(address: SocketAddr) -> Result<(), Unfit> {
     let hello = Hello { test: Test::Greeting, request: 1, response: 1 };
     let mut stream = dial(address, PATIENCE / 2).map_err(Unfit::Gone)?;
@@ -165,7 +166,7 @@ fn answered(stream: &mut TcpStream) -> Result<(), Unfit> {
     }
 }
 
-/// A connection for a test of more than one transaction.
+/// Open a connection for a test with several transactions.
 pub fn open(address: SocketAddr, hello: Hello) -> Result<TcpStream, Fault> {
     let mut stream = dial(address, PATIENCE).map_err(|error| fault(&error))?;
     stream

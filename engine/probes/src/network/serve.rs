@@ -1,4 +1,4 @@
-//! `loadcell host --serve`: a server until somebody ends it.
+//! `loadcell host --serve`: runs a server until it is stopped.
 
 use std::io;
 use std::net::{TcpListener, ToSocketAddrs};
@@ -10,7 +10,7 @@ use loadcell_core::error::Problem;
 use loadcell_core::observe::{Directive, Observer, TICK};
 use loadcell_load::NoResult;
 
-/// Serves at `HOST:PORT` until the observer has enough of it.
+/// Serve at `HOST:PORT` until the observer stops it.
 pub fn serve(address: &str, observer: &mut dyn Observer) -> Result<Served, NoResult> {
     let refused = |error: io::Error| refused(address, &error);
     let named = address.to_socket_addrs().map_err(refused)?.next();

@@ -1,8 +1,8 @@
-//! The other end of a network probe: answers requests, and counts what streams to it.
+//! Server of a network probe: answers requests and counts streamed bytes.
 //!
-//! A thread takes one connection after the other and serves it to its end, as a server of request and response does best; one
-//! more is always waiting. A client can make it hold no more than a thread and a fixed piece of memory, and for no longer than it
-//! has something to say.
+//! A thread serves one connection after the other to its end, which is best for request/response; one more
+//! thread is always waiting. A client can occupy at most a thread and a fixed amount of memory, and only
+//! while it is active.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,21 +15,21 @@ use std::time::{Duration, Instant};
 use super::handshake::{Answer, HELLO_BYTES, Hello, Test};
 use super::socket_io::{PIECE, pass, readable, receive_now, write};
 
-/// Connections at once; the next is told so.
+/// Maximum of concurrent connections; further ones get an answer to that effect.
 const MOST_CONNECTIONS: u32 = 1024;
-/// Threads that stay with nothing to do, for those that come next.
+/// Maximum of idle threads, kept for later connections.
 const SPARE_THREADS: u32 = 16;
-/// A client says hello at once.
+/// Time limit of the hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
-/// Nobody is kept waiting for long by one who cannot be served.
+/// Time limit of rejecting a connection.
 const FULL_TIMEOUT: Duration = Duration::from_millis(100);
-/// A client that is silent for longer has gone.
+/// Silence after which a client is considered gone.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
-/// Of a stream: how much may come, and how long it may take, before the client is told how much has come.
+/// Bytes and time after which a stream's client gets a report.
 const TELL_BYTES: u64 = 1 << 20;
 const TELL_AFTER: Duration = Duration::from_millis(10);
 
-/// A server, until it is dropped.
+/// A running server; stopped when dropped.
 pub struct Server {
     shared: Arc<Shared>,
     pub address: SocketAddr,
@@ -45,14 +45,14 @@ struct Shared {
     received: AtomicU64,
 }
 
-/// What a server has done, of connections that have ended.
+/// Totals of a server, over finished connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Served {
-    /// Those of tests; not those that only greeted.
+    /// Connections of tests, without greetings.
     pub connections: u64,
-    /// Requests that were answered.
+    /// Requests answered.
     pub transactions: u64,
-    /// That streamed to it.
+    /// Bytes streamed.
     pub received_bytes: u64,
 }
 
@@ -82,7 +82,7 @@ impl Server {
         }
     }
 
-    /// Whether every connection has ended.
+    /// True if every connection has ended.
     pub fn is_idle(&self) -> bool {
         self.shared.serving.load(Relaxed) == 0
     }
@@ -91,12 +91,12 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.over.store(true, Relaxed);
-        // SAFETY: no pointers. Whoever waits for a connection wakes up; who serves one ends with it.
+        // SAFETY: no pointers. Threads waiting for connections wake up; those serving one end with it.
         unsafe { libc::shutdown(self.shared.listener.as_raw_fd(), libc::SHUT_RDWR) };
     }
 }
 
-/// One more thread, which waits for connections.
+/// Start one more thread that waits for connections.
 fn employ(shared: &Arc<Shared>) -> io::Result<()> {
     let own = shared.clone();
     shared.waiting.fetch_add(1, Relaxed);
@@ -108,12 +108,12 @@ fn employ(shared: &Arc<Shared>) -> io::Result<()> {
 }
 
 impl Shared {
-    /// Takes connections until there are threads enough without this one.
+    /// Serve connections until enough other threads are idle.
     fn work(self: Arc<Self>) {
         let mut piece = vec![0; PIECE];
         while !self.over.load(Relaxed) {
             let Ok((stream, _)) = self.listener.accept() else {
-                // No descriptor is left, or a client went before it was taken.
+                // No descriptor is free, or a client left before it was accepted.
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
             };
@@ -123,10 +123,10 @@ impl Shared {
             } else {
                 let alone = self.waiting.fetch_sub(1, Relaxed) == 1;
                 if alone && employ(&self).is_err() {
-                    // Nobody would be left to take the next.
+                    // No thread would remain to accept the next connection.
                     let _ = refuse(&stream, Answer::Full, FULL_TIMEOUT);
                 } else {
-                    // How a connection ends is its client's affair.
+                    // Errors of a connection concern its client only.
                     let _ = self.serve(&stream, &mut piece);
                 }
                 self.waiting.fetch_add(1, Relaxed);
@@ -151,13 +151,13 @@ impl Shared {
         };
         match hello.test {
             Test::Greeting => return (&*stream).write_all(&Answer::Welcome.encode()),
-            // The whole connection is one request, which has come with the hello.
+            // The connection is a single request, which came with the hello.
             Test::Crr => {
                 self.connections.fetch_add(1, Relaxed);
                 pass(stream, hello.request, piece)?;
                 write(stream, hello.response, piece)?;
                 self.transactions.fetch_add(1, Relaxed);
-                // The client ends it, and keeps the port for a while: as with a client of HTTP.
+                // The client closes first and keeps the port for a while, like an HTTP client.
                 return (&*stream).read(piece).map(drop);
             }
             Test::Rr | Test::Stream => {}
@@ -170,7 +170,7 @@ impl Shared {
         if hello.test == Test::Stream { self.count(stream, piece) } else { self.answer(stream, hello, piece) }
     }
 
-    /// Requests, until there are no more.
+    /// Answer requests until the client ends.
     fn answer(&self, stream: &TcpStream, hello: Hello, piece: &mut [u8]) -> io::Result<()> {
         let mut answered = 0;
         let ended = loop {
@@ -184,7 +184,7 @@ impl Shared {
         Err(ended)
     }
 
-    /// Whatever comes, until nothing does.
+    /// Count received bytes until the client ends.
     fn count(&self, stream: &TcpStream, piece: &mut [u8]) -> io::Result<()> {
         let mut counter = Counter { total: 0, told: 0, since: Instant::now() };
         let ended = counter.run(stream, piece);
@@ -193,7 +193,7 @@ impl Shared {
     }
 }
 
-/// What has come of a stream, and of that what the client was told, and when.
+/// Received bytes, and the total and time of the last report.
 struct Counter {
     total: u64,
     told: u64,
@@ -216,7 +216,7 @@ impl Counter {
         }
     }
 
-    /// Nothing is there: waits for more, and no longer than the client may be left without news.
+    /// Wait for more data, at most until the next report is due.
     fn wait(&mut self, stream: &TcpStream) -> io::Result<()> {
         let patience = if self.total > self.told { TELL_AFTER } else { IDLE_TIMEOUT };
         let came = readable(stream, patience)?;
@@ -236,7 +236,7 @@ impl Counter {
 fn refuse(mut stream: &TcpStream, answer: Answer, patience: Duration) -> io::Result<()> {
     stream.set_write_timeout(Some(patience))?;
     stream.write_all(&answer.encode())?;
-    // With its hello unread, the end of the connection would take the answer with it.
+    // If its hello were unread, closing the connection would discard the answer.
     stream.set_read_timeout(Some(patience))?;
     stream.read(&mut [0; HELLO_BYTES]).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Octets over a connection, whichever they are.
+//! Socket helpers for data whose contents do not matter.
 
 use std::io::{self, Read, Write};
 use std::mem::size_of;
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use loadcell_transport::check;
 
-/// Octets that are read or written at once, as many as iperf3's: twice as many, and a stream over the loopback is slower by a fifth,
-/// since they no longer stay in the cache next to a core.
+/// Size of reads and writes in bytes, as in iperf3. Twice as much slows a loopback stream by a fifth, as it
+/// exceeds the caches next to a core.
 pub const PIECE: usize = 128 << 10;
 
-/// A connection, made by one call of the kernel as every client makes it. What it does later, it does within `patience` as well.
+/// Connect with a single system call, as typical clients do. `patience` also limits its later operations.
 pub fn dial(address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
     let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     // SAFETY: no pointers; the descriptor is owned at once.
@@ -42,7 +42,7 @@ pub fn dial(address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
         ),
     };
     match connected {
-        // So the kernel says that the time for it is over.
+        // The kernel's code for an expired time limit.
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Err(io::ErrorKind::TimedOut.into()),
         answer => answer.map(|()| stream),
     }
@@ -54,7 +54,7 @@ fn connect<A>(stream: &TcpStream, address: &A) -> io::Result<()> {
     check(unsafe { libc::connect(stream.as_raw_fd(), std::ptr::from_ref(address).cast(), length) }).map(drop)
 }
 
-/// Reads so many octets, and forgets them.
+/// Read and discard `length` bytes.
 pub fn pass(mut stream: &TcpStream, length: u32, piece: &mut [u8]) -> io::Result<()> {
     let mut left = length as usize;
     while left > 0 {
@@ -69,7 +69,7 @@ pub fn pass(mut stream: &TcpStream, length: u32, piece: &mut [u8]) -> io::Result
     Ok(())
 }
 
-/// Writes so many octets, whichever.
+/// Write `length` arbitrary bytes.
 pub fn write(mut stream: &TcpStream, length: u32, piece: &[u8]) -> io::Result<()> {
     let mut left = length as usize;
     while left > 0 {
@@ -80,7 +80,7 @@ pub fn write(mut stream: &TcpStream, length: u32, piece: &[u8]) -> io::Result<()
     Ok(())
 }
 
-/// What has come, without waiting for it.
+/// Read without waiting.
 pub fn receive_now(stream: &TcpStream, piece: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the memory is valid for its length.
     let count =
@@ -88,7 +88,7 @@ pub fn receive_now(stream: &TcpStream, piece: &mut [u8]) -> io::Result<usize> {
     if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
 }
 
-/// Whether something comes within the time given.
+/// Wait up to `within` for data. True if there is some.
 pub fn readable(stream: &TcpStream, within: Duration) -> io::Result<bool> {
     let mut asked = libc::pollfd { fd: stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let milliseconds = within.as_millis().min(i32::MAX as u128) as libc::c_int;

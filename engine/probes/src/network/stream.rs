@@ -1,7 +1,7 @@
-//! Octets in one direction, counted where they arrive.
+//! One-way stream, counted at the receiver.
 //!
-//! The server tells how many have come, about every megabyte. A block is a transaction, from when it is handed to the kernel to
-//! when its last octet is known to have arrived: so many of them are on their way at once as buffers hold.
+//! The server reports the received bytes about every megabyte. A block is a transaction, from its handover to
+//! the kernel until its last byte is known to have arrived: as many of them are in flight as buffers hold.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,23 +16,23 @@ use loadcell_core::clock::Nanos;
 use loadcell_core::record::{Recorder, TRANSACTION};
 use loadcell_load::blocking::Fault;
 
-/// With nothing left to send, news is waited for so long before it is looked whether time is up.
+/// Time limit of waiting for a report, between checks of the time limit.
 const NEWS: Duration = Duration::from_millis(20);
 
 pub struct Stream {
     stream: TcpStream,
     block: Vec<u8>,
-    /// The next block was chosen.
+    /// The next block was selected.
     chosen: Option<Nanos>,
-    /// Blocks that have not arrived: when they were due, and handed over.
+    /// Blocks in flight: intended start and handover.
     under_way: VecDeque<(Nanos, Nanos)>,
-    /// How many blocks have arrived since the last record.
+    /// Blocks that arrived since the last record.
     arrived: u64,
     news: News,
     fault: Option<Fault>,
 }
 
-/// What the server tells: numbers of 8 octets, how many octets have come so far.
+/// Decoder of reports: numbers of 8 bytes, the total of bytes received.
 #[derive(Default)]
 struct News {
     part: [u8; 8],
@@ -73,7 +73,7 @@ impl Stream {
         }
     }
 
-    /// Takes the news that is there.
+    /// Process the available reports.
     #[inline]
     fn hear(&mut self) -> io::Result<()> {
         let mut said = [0; 512];
@@ -104,7 +104,7 @@ impl Stream {
         }
     }
 
-    /// Whether anything has not arrived.
+    /// True if blocks are in flight.
     #[inline]
     pub fn is_unfinished(&self) -> bool {
         !self.under_way.is_empty()

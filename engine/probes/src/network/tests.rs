@@ -1,4 +1,4 @@
-//! Whole probes of the loopback, held against what the server counted; and a server among strangers.
+//! Complete probes on the loopback, compared with the server's counts; and unrelated or hostile peers.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -50,7 +50,7 @@ fn run(server: &Server, network: &Value, load: &Value) -> Value {
     result
 }
 
-/// What the server has counted when every client has gone.
+/// Totals of the server, once every client has left.
 fn settled(server: &Server) -> Served {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !server.is_idle() {
@@ -96,7 +96,7 @@ fn a_stream_is_counted_where_it_arrives() {
     let arrived = transaction["succeeded"].as_u64().unwrap();
     let (handed_over, served) = (transaction["attempted"].as_u64().unwrap(), settled(&server));
     assert!(arrived > 0 && served.connections == 2);
-    // What was in flight at the end may have come, too.
+    // Bytes in flight at the end may have arrived, too.
     assert!((arrived * 10_000..=(handed_over + 2) * 10_000).contains(&served.received_bytes), "{served:?}");
     let seconds = result["window"]["duration_ns"].as_f64().unwrap() / 1e9;
     let figure = result["figures"]["mbit_per_s"].as_f64().unwrap();
@@ -124,14 +124,14 @@ fn problem(peer: &str) -> String {
 
 #[test]
 fn a_peer_that_is_gone_is_said_before_anything_is_measured() {
-    let gone = listener().local_addr().unwrap(); // It is closed again.
+    let gone = listener().local_addr().unwrap(); // Closed again.
     let said = problem(&gone.to_string());
     assert!(said.starts_with(&format!("no loadcell answers at {gone} (Connection refused)")), "{said}");
     assert!(said.contains("loadcell host --serve"));
     assert!(problem("no port").contains("HOST:PORT"));
 }
 
-/// One that says this to whoever comes, and leaves.
+/// A server that sends these bytes to every client and closes.
 fn stranger(says: Vec<u8>) -> String {
     let listener = listener();
     let address = listener.local_addr().unwrap().to_string();
@@ -159,7 +159,7 @@ fn what_is_no_loadcell_or_another_is_told_apart() {
 
 #[test]
 fn a_peer_that_goes_ends_the_load() {
-    // It takes one connection that greets, and one for the test, which it breaks off.
+    // Accepts one greeting and one test, which it aborts.
     let listener = listener();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
