@@ -10,10 +10,10 @@ fn options(section: serde_json::Value) -> Options {
 }
 
 #[test]
-fn it_finds_as_many_primes_as_there_are() {
+fn prime_counts_are_correct() {
     // Numbers of primes up to powers of ten (Legendre and others), minus 2, which is not tested.
-    for (bound, known) in [(10, 4), (100, 25), (1_000, 168), (10_000, 1_229), (100_000, 9_592)] {
-        assert_eq!(primes(bound + 1), known - 1, "up to {bound}");
+    for (bound, expected_count) in [(10, 4), (100, 25), (1_000, 168), (10_000, 1_229), (100_000, 9_592)] {
+        assert_eq!(primes(bound + 1), expected_count - 1, "up to {bound}");
     }
     assert_eq!(primes(4), 1, "3 alone");
     assert_eq!((primes(5), primes(6)), (1, 2), "the bound itself is not tried");
@@ -23,12 +23,12 @@ fn it_finds_as_many_primes_as_there_are() {
 /// Speed depends on the alignment by some percent, and a change of a few bytes before a loop would move it.
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn the_loops_lie_where_sysbenchs_do() {
+fn loops_are_aligned_like_sysbench() {
     let start = primes as *const u8;
     // SAFETY: the function is nearly as long, and other code follows it.
     let code = unsafe { std::slice::from_raw_parts(start, 256) };
     let line = |octets: &[u8]| {
-        let at = code.windows(octets.len()).position(|found| found == octets).expect("it is there");
+        let at = code.windows(octets.len()).position(|window| window == octets).expect("it is there");
         (start.addr() + at) % 64
     };
     const ZERO_AND_CONVERT: [[u8; 9]; 2] = [
@@ -39,13 +39,13 @@ fn the_loops_lie_where_sysbenchs_do() {
 }
 
 #[test]
-fn sysbenchs_bound_is_the_default() {
+fn default_bound_is_that_of_sysbench() {
     assert_eq!(options(json!({})).max_prime, 10_000);
     assert_eq!(options(json!({"max_prime": 20_000})).max_prime, 20_000);
 }
 
 #[test]
-fn a_bound_that_makes_no_sense_is_refused() {
+fn invalid_bound_is_rejected() {
     for max_prime in [0, 3, 1_000_000_001] {
         let problem = Cpu::new(&Options { max_prime }).err().unwrap();
         assert!(problem.finding.contains("between 4 and"), "{problem}");

@@ -53,8 +53,9 @@ impl Latency {
             let finding = "`size` must be at least two lines of 64 bytes";
             return Err(Problem::new("spec", finding, "see `loadcell/_engine.pyi`"));
         }
-        let what = format!("{clients} thread{} with a working set each", if clients == 1 { "" } else { "s" });
-        memory_budget::check(options.size.saturating_mul(clients.into()), &what)?;
+        let description =
+            format!("{clients} thread{} with a working set each", if clients == 1 { "" } else { "s" });
+        memory_budget::check(options.size.saturating_mul(clients.into()), &description)?;
         Ok(Self { lines: lines as usize, seed })
     }
 }
@@ -135,19 +136,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chase_comes_to_every_line_once_and_then_begins_anew() {
+    fn chase_visits_each_line_once_per_cycle() {
         for count in [2, 3, 64, 1_000] {
             let mut chase = Chase::new(count, &mut Random::stream(5, 0)).unwrap();
             let start = chase.at;
-            let places: HashSet<_> = (0..count).map(|_| chase.follow(1)).collect();
-            assert_eq!(places.len(), count);
+            let addresses: HashSet<_> = (0..count).map(|_| chase.follow(1)).collect();
+            assert_eq!(addresses.len(), count);
             assert_eq!(chase.at, start);
-            assert!(places.iter().all(|place| place % LINE == 0), "each has a line of its own");
+            assert!(addresses.iter().all(|address| address % LINE == 0), "each has a line of its own");
         }
     }
 
     #[test]
-    fn its_order_is_random_and_every_threads_own() {
+    fn order_is_random_per_thread() {
         let order = |seed, client| {
             let mut chase = Chase::new(256, &mut Random::stream(seed, client)).unwrap();
             let base = chase._lines.as_ptr() as usize;
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cycle_is_as_likely() {
+    fn cycles_are_uniform() {
         // Four lines have 3! = 6 cycles.
         let mut random = Random::stream(7, 0);
         let mut counts = std::collections::HashMap::new();
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_working_set_or_too_large_a_one_is_refused() {
+    fn invalid_working_sets_are_rejected() {
         let refused = |size| Latency::new(&Options { size }, 2, 1).err().unwrap();
         assert!(refused(64).finding.contains("two lines"));
         let problem = refused(1 << 60);

@@ -7,24 +7,24 @@ use loadcell_core::error::Problem;
 use loadcell_load::blocking::Fault;
 
 /// One part in this many of the available memory is left to other processes.
-const KEPT: u64 = 16;
+const RESERVED_PART: u64 = 16;
 
 /// Code of insufficient memory.
 pub const LIMIT: &str = "limit";
 
-/// Check before allocating that `bytes` bytes are available. `what` describes their use, as in "2 threads
+/// Check before allocating that `bytes` bytes are available. `purpose` describes their use, as in "2 threads
 /// with 2 arrays each".
-pub fn check(bytes: u64, what: &str) -> Result<(), Problem> {
+pub fn check(bytes: u64, purpose: &str) -> Result<(), Problem> {
     match available(Path::new("/")) {
-        Some(available) if bytes > available - available / KEPT => Err(Problem::new(
+        Some(available) if bytes > available - available / RESERVED_PART => Err(Problem::new(
             LIMIT,
             format!(
-                "the probe needs {} ({what}), and {} of memory are available",
+                "the probe needs {} ({purpose}), and {} of memory are available",
                 size(bytes),
                 size(available)
             ),
             format!(
-                "use a smaller `size`, or fewer clients: a {KEPT}th of what is available is left to others"
+                "use a smaller `size`, or fewer clients: a {RESERVED_PART}th of what is available is left to others"
             ),
         )),
         _ => Ok(()),
@@ -70,28 +70,28 @@ fn available(root: &Path) -> Option<u64> {
 /// Remaining memory of each limited control group, from this process's own to the outermost.
 fn in_groups(root: &Path) -> Vec<u64> {
     let text = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-    let mut found = Vec::new();
+    let mut remaining = Vec::new();
     for line in text.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
         let (base, names) = match controllers {
             "" => ("sys/fs/cgroup", ["memory.max", "memory.current", "inactive_file"]),
-            all if all.split(',').any(|one| one == "memory") => (
+            all if all.split(',').any(|controller| controller == "memory") => (
                 "sys/fs/cgroup/memory",
                 ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"],
             ),
             _ => continue,
         };
         for group in Path::new(path.trim_start_matches('/')).ancestors() {
-            found.extend(left(&root.join(base).join(group), names));
+            remaining.extend(remaining_bytes(&root.join(base).join(group), names));
         }
     }
-    found
+    remaining
 }
 
 /// Remaining memory of a group, including inactive file pages, which can be reclaimed. `None` without a
 /// limit.
-fn left(group: &Path, [limit, usage, idle]: [&str; 3]) -> Option<u64> {
+fn remaining_bytes(group: &Path, [limit, usage, idle]: [&str; 3]) -> Option<u64> {
     let number = |name: &str| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
     let (limit, used) = (number(limit)?, number(usage)?);
     let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
@@ -101,8 +101,8 @@ fn left(group: &Path, [limit, usage, idle]: [&str; 3]) -> Option<u64> {
 
 /// The number in the line that starts with `head`.
 fn number_after(text: &str, head: &str) -> Option<u64> {
-    let rest = text.lines().find_map(|line| line.strip_prefix(head))?;
-    rest.split_whitespace().next()?.parse().ok()
+    let number_text = text.lines().find_map(|line| line.strip_prefix(head))?;
+    number_text.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -122,20 +122,20 @@ mod tests {
         put("proc/meminfo", "MemTotal:       16777216 kB\nMemFree: 1 kB\nMemAvailable:    8388608 kB\n");
         put("proc/self/cgroup", cgroup);
         files.iter().for_each(|(path, text)| put(path, text));
-        let found = available(&root);
+        let remaining = available(&root);
         fs::remove_dir_all(&root).unwrap();
-        found
+        remaining
     }
 
     #[test]
-    fn a_machine_without_limits_has_what_the_kernel_says() {
+    fn unlimited_machine_uses_the_kernels_value() {
         assert_eq!(machine("free", "0::/\n", &[]), Some(8 * GIB));
         assert_eq!(machine("none", "0::/\n", &[("sys/fs/cgroup/memory.max", "max\n")]), Some(8 * GIB));
         assert_eq!(available(Path::new("/nowhere")), None);
     }
 
     #[test]
-    fn the_narrowest_group_decides() {
+    fn narrowest_group_decides() {
         let files = [
             ("sys/fs/cgroup/a/memory.max", "3221225472\n"),
             ("sys/fs/cgroup/a/memory.current", "2147483648\n"),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_the_first_version_count_too() {
+    fn cgroup_v1_is_supported() {
         let files = [
             ("sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "1073741824\n"),
             ("sys/fs/cgroup/memory/docker/memory.usage_in_bytes", "2147483648\n"),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_advice() {
+    fn excessive_requests_are_rejected_with_advice() {
         check(1 << 20, "one array").unwrap();
         let problem = check(1 << 60, "2 threads with 2 arrays each").unwrap_err();
         assert_eq!(problem.code, LIMIT);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_cannot_be_had_is_a_fault_and_no_crash() {
+    fn failed_allocation_is_a_fault() {
         assert_eq!(filled(3, 7u64).unwrap(), [7, 7, 7]);
         let fault = filled(usize::MAX / 16, 0u64).unwrap_err();
         assert!(fault.fatal && fault.code == LIMIT, "{fault:?}");

@@ -19,11 +19,11 @@ impl Observer for Nobody {
 }
 
 fn spec(probe: Value, load: Value) -> Value {
-    let mut whole =
+    let mut load_spec =
         json!({"clients": 2, "warmup_ns": 10_000_000, "duration_ns": 60_000_000, "interval_ns": 20_000_000});
-    whole.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
+    load_spec.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
     let target = json!({"protocol": "host", "directory": "/tmp", "peer": null});
-    json!({"version": 1, "seed": 5, "target": target, "workload": {"probe": probe}, "load": whole})
+    json!({"version": 1, "seed": 5, "target": target, "workload": {"probe": probe}, "load": load_spec})
 }
 
 fn run(spec: &Value) -> Value {
@@ -42,7 +42,7 @@ fn figure(result: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn every_probe_counts_its_passes_and_has_its_figure() {
+fn every_probe_counts_passes_and_has_a_metric() {
     let probes = [
         (json!({"cpu": {"max_prime": 1000}}), "events_per_s"),
         (json!({"memory": {"test": "sysbench"}}), "mib_per_s"),
@@ -63,12 +63,12 @@ fn every_probe_counts_its_passes_and_has_its_figure() {
 }
 
 #[test]
-fn figures_follow_from_how_long_passes_took() {
+fn metrics_follow_from_pass_durations() {
     let load = json!({"clients": 1, "requests": 50, "duration_ns": 60_000_000_000u64});
     let result = run(&spec(json!({"memory": {"test": "triad", "size": 65536}}), load.clone()));
     let service = &result["operations"][0]["service"];
     let speed = |ns: f64| 3.0 * 65536.0 / f64::from(1 << 20) * 1e9 / ns;
-    let near = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-9, "{one} and {other}");
+    let near = |left: f64, right: f64| assert!((left / right - 1.0).abs() < 1e-9, "{left} and {right}");
     near(figure(&result, "mib_per_s"), speed(service["mean_ns"].as_f64().unwrap()));
     near(figure(&result, "best_mib_per_s"), speed(service["min_ns"].as_f64().unwrap()));
     let result = run(&spec(json!({"latency": {"size": 4096}}), load.clone()));
@@ -80,7 +80,7 @@ fn figures_follow_from_how_long_passes_took() {
 }
 
 #[test]
-fn a_load_ends_when_its_time_is_over() {
+fn load_ends_at_its_duration() {
     let result = run(&spec(json!({"cpu": {"max_prime": 100}}), json!({})));
     assert_eq!(
         (&result["outcome"], &result["window"]["duration_ns"]),
@@ -89,10 +89,10 @@ fn a_load_ends_when_its_time_is_over() {
 }
 
 #[test]
-fn groups_have_figures_of_their_own() {
+fn groups_have_separate_metrics() {
     let group = |name: &str, probe: Value| json!({"name": name, "workload": {"probe": probe}, "load": {"clients": 1}});
-    let mut whole = spec(json!({}), json!({"duration_ns": 1_000_000_000}));
-    let object = whole.as_object_mut().unwrap();
+    let mut load_spec = spec(json!({}), json!({"duration_ns": 1_000_000_000}));
+    let object = load_spec.as_object_mut().unwrap();
     object.remove("workload");
     object["load"].as_object_mut().unwrap().remove("clients");
     let groups = [
@@ -100,18 +100,18 @@ fn groups_have_figures_of_their_own() {
         group("waits", json!({"latency": {"size": 4096}})),
     ];
     object.insert("groups".into(), json!(groups));
-    let result = run(&whole);
+    let result = run(&load_spec);
     assert_eq!(result["outcome"], "completed");
     assert!(result.get("figures").is_none(), "they do not add up");
     for group in result["groups"].as_array().unwrap() {
-        let own = group["figures"].as_object().unwrap();
+        let group_metrics = group["figures"].as_object().unwrap();
         let name = if group["name"] == "sums" { "events_per_s" } else { "access_ns" };
-        assert_eq!(own.keys().collect::<Vec<_>>(), [name]);
+        assert_eq!(group_metrics.keys().collect::<Vec<_>>(), [name]);
     }
 }
 
 #[test]
-fn what_is_no_probe_is_refused() {
+fn unknown_probe_is_rejected() {
     let finding = |probe: Value| refused(&spec(probe, json!({}))).finding;
     assert!(finding(json!({"gpu": {}})).contains("no probe `gpu`"));
     assert!(finding(json!({})).contains("one key"));
@@ -119,7 +119,7 @@ fn what_is_no_probe_is_refused() {
     assert!(finding(json!({"latency": {}})).contains("missing field `size`"));
     let schedule = json!({"schedule": {"rate": [{"from_per_s": 5, "to_per_s": 5, "for_ns": 1_000_000_000}]}});
     assert!(refused(&spec(json!({"cpu": {}}), schedule)).finding.contains("as fast as it can"));
-    let mut other = spec(json!({}), json!({}));
-    other["workload"] = json!({"kv": {}});
-    assert!(refused(&other).finding.contains("no workload `kv` for a host"));
+    let mut right = spec(json!({}), json!({}));
+    right["workload"] = json!({"kv": {}});
+    assert!(refused(&right).finding.contains("no workload `kv` for a host"));
 }

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_begins_at_a_page_and_is_what_was_asked_for() {
+    fn buffer_is_page_aligned_with_the_requested_size() {
         let mut random = Random::stream(1, 1);
         for length in [1, 512, 4096, 4097, 1 << 20] {
             let buffer = Buffer::new(length, &mut random);
@@ -82,12 +82,12 @@ mod tests {
     }
 
     #[test]
-    fn no_page_is_written_twice_alike() {
+    fn pages_are_unique() {
         let mut buffer = Buffer::new(3 * ALIGNMENT + 3, &mut Random::stream(1, 1));
         let before = buffer.to_vec();
         buffer.stamp(1);
         assert!(
-            before.chunks(ALIGNMENT).zip(buffer.chunks(ALIGNMENT)).take(3).all(|(one, other)| one != other)
+            before.chunks(ALIGNMENT).zip(buffer.chunks(ALIGNMENT)).take(3).all(|(left, right)| left != right)
         );
         assert_eq!(before[8..ALIGNMENT], buffer[8..ALIGNMENT]);
     }

@@ -107,7 +107,7 @@ fn set_flags(file: &File, flags: libc::c_int) -> io::Result<()> {
 }
 
 /// Free bytes and total bytes of a directory's file system.
-pub fn room(directory: &Path) -> io::Result<(u64, u64)> {
+pub fn free_space(directory: &Path) -> io::Result<(u64, u64)> {
     let path = CString::new(directory.as_os_str().as_bytes())?;
     // SAFETY: all zeros are a valid `statvfs` and output; the path ends in a 0.
     let mut state: libc::statvfs = unsafe { std::mem::zeroed() };
@@ -120,49 +120,51 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     use super::*;
-    use crate::disk::tests::Place;
+    use crate::disk::tests::TempDirectory;
 
     fn random() -> Random {
         Random::stream(1, 1)
     }
 
     #[test]
-    fn nothing_has_a_name_in_the_directory() {
-        let place = Place::new();
-        for file in [nameless(place.path()).unwrap(), named_for_a_moment(place.path()).unwrap()] {
-            assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+    fn files_are_unnamed() {
+        let directory_guard = TempDirectory::new();
+        for file in
+            [nameless(directory_guard.path()).unwrap(), named_for_a_moment(directory_guard.path()).unwrap()]
+        {
+            assert_eq!(std::fs::read_dir(directory_guard.path()).unwrap().count(), 0);
             assert!(lay_out(&file, 3 * CHUNK / 2, &mut random(), || true).unwrap());
-            let found = file.metadata().unwrap();
-            assert_eq!((found.len(), found.nlink()), (3 * CHUNK / 2, 0));
-            assert!(found.blocks() * 512 >= 3 * CHUNK / 2, "no holes");
+            let metadata = file.metadata().unwrap();
+            assert_eq!((metadata.len(), metadata.nlink()), (3 * CHUNK / 2, 0));
+            assert!(metadata.blocks() * 512 >= 3 * CHUNK / 2, "no holes");
         }
     }
 
     #[test]
-    fn it_is_not_laid_out_for_nobody() {
-        let place = Place::new();
-        let file = nameless(place.path()).unwrap();
+    fn unwanted_file_is_not_laid_out() {
+        let directory_guard = TempDirectory::new();
+        let file = nameless(directory_guard.path()).unwrap();
         assert!(!lay_out(&file, CHUNK, &mut random(), || false).unwrap());
     }
 
     #[test]
-    fn a_full_device_is_an_error() {
+    fn full_device_is_an_error() {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let error = lay_out(&full, CHUNK, &mut random(), || true).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENOSPC));
     }
 
     #[test]
-    fn what_cannot_go_past_the_page_cache_is_found_out() {
+    fn missing_direct_io_is_detected() {
         // Files in /proc do not support it on any system.
         let within = File::open("/proc/self/status").unwrap();
         assert!(!go_direct(&within).unwrap());
     }
 
     #[test]
-    fn a_file_system_has_room() {
-        let (free, all) = room(Path::new("/")).unwrap();
+    fn file_system_has_free_space() {
+        let (free, all) = free_space(Path::new("/")).unwrap();
         assert!(free <= all && all > 0);
-        assert_eq!(room(Path::new("/nowhere")).unwrap_err().raw_os_error(), Some(libc::ENOENT));
+        assert_eq!(free_space(Path::new("/nowhere")).unwrap_err().raw_os_error(), Some(libc::ENOENT));
     }
 }

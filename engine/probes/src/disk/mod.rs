@@ -79,7 +79,7 @@ impl Disk {
         let Some(directory) = spec.target.directory.clone() else {
             return Err(Problem::new("spec", "the target has no `directory`", "see `loadcell/_engine.pyi`"));
         };
-        check_room(&directory, &options, spec.load.clients)?;
+        check_free_space(&directory, &options, spec.load.clients)?;
         file::nameless(&directory)
             .map_err(|error| in_directory("cannot make a file in", &directory, error))?;
         if options.engine == Engine::IoUring {
@@ -134,21 +134,21 @@ impl BlockingClientFactory for Disk {
         };
         let order = Order::new(&self.options, random.clone());
         Ok(match self.options.engine {
-            Engine::Psync => Client::One(Box::new(Psync::new(self, file, order, &mut random))),
+            Engine::Psync => Client::Single(Box::new(Psync::new(self, file, order, &mut random))),
             Engine::IoUring => Client::Many(Box::new(Ring::new(self, file, order, &mut random)?)),
         })
     }
 
     fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let mib = self.options.block_bytes as f64 / f64::from(1 << 20);
-        let mut figures: Vec<_> =
+        let mut metrics: Vec<_> =
             measured.rate_per_s(TRANSACTION).map(|rate| ("iops", rate)).into_iter().collect();
         for (name, op) in [("read_mib_per_s", self.ops.read), ("write_mib_per_s", self.ops.write)] {
             if op != TRANSACTION {
-                figures.extend(measured.rate_per_s(op).map(|rate| (name, rate * mib)));
+                metrics.extend(measured.rate_per_s(op).map(|rate| (name, rate * mib)));
             }
         }
-        figures
+        metrics
     }
 
     fn remarks(&self) -> Vec<Remark> {
@@ -162,7 +162,7 @@ pub const INDIRECT: &str = "indirect";
 
 /// Client with the requested engine.
 pub enum Client<'d> {
-    One(Box<Psync<'d>>),
+    Single(Box<Psync<'d>>),
     Many(Box<Ring<'d>>),
 }
 
@@ -172,7 +172,7 @@ impl BlockingClient for Client<'_> {
     #[inline]
     fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
         match self {
-            Self::One(one) => one.select(recorder, due),
+            Self::Single(client) => client.select(recorder, due),
             Self::Many(many) => many.select(recorder, due),
         }
     }
@@ -186,7 +186,7 @@ impl BlockingClient for Client<'_> {
     #[inline]
     fn execute(&mut self) -> Result<(), Fault> {
         match self {
-            Self::One(one) => one.execute(),
+            Self::Single(client) => client.execute(),
             Self::Many(many) => many.execute(),
         }
     }
@@ -194,7 +194,7 @@ impl BlockingClient for Client<'_> {
     #[inline]
     fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
         match self {
-            Self::One(one) => one.record(recorder, sent, done),
+            Self::Single(client) => client.record(recorder, sent, done),
             Self::Many(many) => many.record(recorder, sent, done),
         }
     }
@@ -202,7 +202,7 @@ impl BlockingClient for Client<'_> {
     #[inline]
     fn is_unfinished(&self) -> bool {
         match self {
-            Self::One(_) => false,
+            Self::Single(_) => false,
             Self::Many(many) => many.is_unfinished(),
         }
     }
@@ -223,27 +223,27 @@ fn doing(act: Act) -> &'static str {
 const FLUSHING: &str = "the data could not be flushed";
 
 /// Share of a file system, and minimum, that stays free for other programs.
-const KEPT_SHARE: u64 = 20;
-const KEPT_LEAST: u64 = 1 << 30;
+const RESERVED_SHARE: u64 = 20;
+const RESERVED_LEAST: u64 = 1 << 30;
 
 /// Check that the files fit and leave free space.
-fn check_room(directory: &Path, options: &Options, clients: u32) -> Result<(), Problem> {
-    let (free, all) =
-        file::room(directory).map_err(|error| in_directory("cannot use the directory", directory, error))?;
+fn check_free_space(directory: &Path, options: &Options, clients: u32) -> Result<(), Problem> {
+    let (free, all) = file::free_space(directory)
+        .map_err(|error| in_directory("cannot use the directory", directory, error))?;
     let needed = options.file_bytes().saturating_mul(clients.into());
     let (files, each) =
         (if clients == 1 { "file" } else { "files" }, if clients == 1 { "" } else { " each" });
     let wanted = format!("{clients} {files} of {}{each}", size(options.file_bytes()));
     if all == 0 {
         // Like ramfs, whose files are in memory without a limit: memory must not be filled.
-        let what = format!(
+        let description = format!(
             "{wanted} in {}, whose file system names no size and may be in memory",
             directory.display()
         );
-        return memory_budget::check(needed, &what);
+        return memory_budget::check(needed, &description);
     }
-    let kept = (all / KEPT_SHARE).max(KEPT_LEAST);
-    if needed.saturating_add(kept) <= free {
+    let reserved = (all / RESERVED_SHARE).max(RESERVED_LEAST);
+    if needed.saturating_add(reserved) <= free {
         return Ok(());
     }
     let finding = format!(
@@ -252,9 +252,9 @@ fn check_room(directory: &Path, options: &Options, clients: u32) -> Result<(), P
         size(needed),
         directory.display(),
         size(free),
-        size(kept)
+        size(reserved)
     );
-    let advice = match kept < free {
+    let advice = match reserved < free {
         true => "use a smaller `size`, or name a directory on another device in `target.host.directory`",
         false => "no `size` is small enough: name a directory on another device in `target.host.directory`",
     };

@@ -151,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_whole_blocks() {
+    fn file_size_is_a_multiple_of_the_block() {
         let options = changed("fdatasync", json!(1)).unwrap();
         assert_eq!((options.blocks(), options.file_bytes(), options.random_map), (2, 8192, true));
         assert!(options.access.is_random() && options.access.reads() && options.access.writes());
     }
 
     #[test]
-    fn what_cannot_be_done_is_named() {
+    fn invalid_options_are_reported() {
         let finding = |key: &str, value: Value| changed(key, value).unwrap_err().finding;
         assert!(finding("access", json!("trim")).contains("unknown variant `trim`"));
         assert!(finding("block_bytes", json!(0)).contains("`block`"));

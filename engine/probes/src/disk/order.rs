@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_comes_to_every_block_once_whatever_is_done_to_it() {
+    fn pass_visits_each_block_once() {
         for access in ["randread", "randwrite", "randrw", "read", "write"] {
             let mut order = order(access, true);
             for _ in 0..3 {
@@ -97,18 +97,19 @@ mod tests {
     }
 
     #[test]
-    fn a_sequential_mix_goes_on_with_each_where_it_was() {
+    fn sequential_mix_keeps_separate_positions() {
         let mut order = order("readwrite", true);
         let acts: Vec<(Act, u64)> = (0..400).map(|_| order.next()).collect();
         for act in [Act::Read, Act::Write] {
-            let own: Vec<u64> = acts.iter().filter(|one| one.0 == act).map(|one| one.1).collect();
-            assert!(own.len() > 140, "half of them");
-            assert!(own.iter().enumerate().all(|(index, &block)| block == index as u64 % 100));
+            let blocks_of_kind: Vec<u64> =
+                acts.iter().filter(|access| access.0 == act).map(|access| access.1).collect();
+            assert!(blocks_of_kind.len() > 140, "half of them");
+            assert!(blocks_of_kind.iter().enumerate().all(|(index, &block)| block == index as u64 % 100));
         }
     }
 
     #[test]
-    fn without_a_map_blocks_may_come_again() {
+    fn without_a_map_blocks_may_repeat() {
         let mut order = order("randread", false);
         let mut pass: Vec<u64> = (0..100).map(|_| order.next().1).collect();
         pass.sort_unstable();
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_read_is_never_written() {
+    fn read_only_access_never_writes() {
         let only = |access: &str, act: Act| {
             let mut order = order(access, true);
             (0..200).all(|_| order.next().0 == act)

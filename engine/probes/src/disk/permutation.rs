@@ -40,12 +40,12 @@ impl Permutation {
 
     #[inline]
     fn shuffled(&self, at: u64) -> u64 {
-        let (mut left, mut right) = (at >> self.right_bits, at & self.right_mask);
+        let (mut high_half, mut low_half) = (at >> self.right_bits, at & self.right_mask);
         for keys in self.keys.chunks_exact(2) {
-            left ^= mixed(right ^ keys[0]) & self.left_mask;
-            right ^= mixed(left ^ keys[1]) & self.right_mask;
+            high_half ^= mixed(low_half ^ keys[0]) & self.left_mask;
+            low_half ^= mixed(high_half ^ keys[1]) & self.right_mask;
         }
-        left << self.right_bits | right
+        high_half << self.right_bits | low_half
     }
 }
 
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_comes_once() {
+    fn permutation_is_a_bijection() {
         for count in (1..70).chain([127, 128, 129, 1000, 4096, 65_537]) {
             let permutation = Permutation::new(count, &mut Random::stream(count, 1));
             let mut seen = vec![false; count as usize];
@@ -72,17 +72,17 @@ mod tests {
     }
 
     #[test]
-    fn it_is_another_one_each_time_and_has_no_runs() {
+    fn permutations_differ_and_have_no_runs() {
         let mut random = Random::stream(7, 0);
-        let (one, other) = (Permutation::new(10_000, &mut random), Permutation::new(10_000, &mut random));
-        let same = (0..10_000).filter(|&index| one.at(index) == other.at(index)).count();
-        let next = (1..10_000).filter(|&index| one.at(index) == one.at(index - 1) + 1).count();
+        let (first, second) = (Permutation::new(10_000, &mut random), Permutation::new(10_000, &mut random));
+        let same = (0..10_000).filter(|&index| first.at(index) == second.at(index)).count();
+        let next = (1..10_000).filter(|&index| first.at(index) == first.at(index - 1) + 1).count();
         // About one of each is expected by chance.
         assert!(same < 20 && next < 20, "{same} stayed, {next} follow each other");
     }
 
     #[test]
-    fn the_largest_files_have_room() {
+    fn largest_count_is_supported() {
         let permutation = Permutation::new(1 << 52, &mut Random::stream(1, 1));
         assert!((0..1000).all(|index| permutation.at(index) < 1 << 52));
     }

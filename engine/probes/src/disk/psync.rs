@@ -68,8 +68,8 @@ impl<'d> Psync<'d> {
             Act::Read => self.file.read_at(&mut self.buffer, self.offset),
             Act::Write => self.file.write_at(&self.buffer, self.offset),
         };
-        let whole = moved.and_then(|count| if count == self.buffer.len() { Ok(()) } else { Err(cut()) });
-        whole.map_err(|error| fatal(doing(self.act), error))?;
+        let complete = moved.and_then(|count| if count == self.buffer.len() { Ok(()) } else { Err(cut()) });
+        complete.map_err(|error| fatal(doing(self.act), error))?;
         if self.disk.options.flushes(self.written) {
             self.block_done = Some(clock::now());
             self.file.sync_data().map_err(|error| fatal(FLUSHING, error))?;

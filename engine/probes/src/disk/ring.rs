@@ -35,9 +35,9 @@ struct Queue {
     /// Indexes of idle slots.
     free: Vec<usize>,
     /// Slots whose block or flush was submitted since the last record.
-    fresh: Vec<usize>,
+    submitted: Vec<usize>,
     /// Slots completed since the last record, with their results.
-    back: Vec<(usize, i32)>,
+    completed: Vec<(usize, i32)>,
 }
 
 /// A block in progress.
@@ -60,7 +60,7 @@ pub fn available() -> Result<(), Problem> {
 
 fn refused(error: &io::Error) -> Problem {
     let text = error.to_string();
-    let said = text.split(" (os error").next().unwrap_or_default();
+    let message = text.split(" (os error").next().unwrap_or_default();
     let advice = match error.raw_os_error() {
         Some(libc::ENOSYS) => "io_uring came with Linux 5.1: use `engine: psync` with more clients",
         Some(libc::ENOMEM) => "raise the limit of locked memory (`ulimit -l`), or use a smaller `depth`",
@@ -69,7 +69,7 @@ fn refused(error: &io::Error) -> Problem {
              `engine: psync` with more clients"
         }
     };
-    Problem::new("io-uring", format!("the kernel refuses io_uring: {said}"), advice)
+    Problem::new("io-uring", format!("the kernel refuses io_uring: {message}"), advice)
 }
 
 impl<'d> Ring<'d> {
@@ -89,7 +89,7 @@ impl<'d> Ring<'d> {
         let slots: Vec<Slot> = (0..depth).map(slot).collect();
         let free = (0..slots.len()).rev().collect();
         let slots = ManuallyDrop::new(slots);
-        let queue = Queue { ring, file, slots, free, fresh: Vec::new(), back: Vec::new() };
+        let queue = Queue { ring, file, slots, free, submitted: Vec::new(), completed: Vec::new() };
         Ok(Self { disk, order, written: 0, fault: None, queue })
     }
 
@@ -124,12 +124,12 @@ impl<'d> Ring<'d> {
     #[inline]
     pub fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
         let Self { disk, queue, fault, .. } = self;
-        for number in queue.fresh.drain(..) {
+        for number in queue.submitted.drain(..) {
             let slot = &mut queue.slots[number];
             *(if slot.flushing { &mut slot.block_done } else { &mut slot.sent }) = sent;
         }
-        let mut back = std::mem::take(&mut queue.back);
-        for (number, answer) in back.drain(..) {
+        let mut completed = std::mem::take(&mut queue.completed);
+        for (number, answer) in completed.drain(..) {
             let slot = &mut queue.slots[number];
             let (op, began, sent) = match slot.flushing {
                 true => (disk.ops.flush_after(slot.act), slot.block_done, slot.block_done),
@@ -156,7 +156,7 @@ impl<'d> Ring<'d> {
                 queue.free.push(number);
             }
         }
-        queue.back = back; // Reuse the buffer.
+        queue.completed = completed; // Reuse the buffer.
     }
 
     /// True if anything is in progress.
@@ -190,7 +190,7 @@ impl Queue {
         // SAFETY: file and buffer stay in place until the completion: see `drop`.
         let pushed = unsafe { self.ring.submission().push(&entry.user_data(number as u64)) };
         pushed.expect("each slot has one entry, and the ring as many as slots");
-        self.fresh.push(number);
+        self.submitted.push(number);
     }
 
     #[inline]
@@ -200,14 +200,15 @@ impl Queue {
                 return Err(error);
             }
         }
-        self.back.extend(self.ring.completion().map(|entry| (entry.user_data() as usize, entry.result())));
+        self.completed
+            .extend(self.ring.completion().map(|entry| (entry.user_data() as usize, entry.result())));
         Ok(())
     }
 
     /// First error among the completions.
     #[inline]
     fn check(&self) -> Result<(), Fault> {
-        for &(number, answer) in &self.back {
+        for &(number, answer) in &self.completed {
             let slot = &self.slots[number];
             slot.outcome(answer)
                 .map_err(|error| fatal(if slot.flushing { FLUSHING } else { doing(slot.act) }, error))?;
@@ -229,13 +230,13 @@ impl Slot {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        let mut left = self.slots.len() - self.free.len() - self.back.len();
-        while left > 0 {
-            self.back.clear();
+        let mut in_progress = self.slots.len() - self.free.len() - self.completed.len();
+        while in_progress > 0 {
+            self.completed.clear();
             if self.wait().is_err() {
                 return; // The kernel may still use the memory: leak it.
             }
-            left -= self.back.len().min(left);
+            in_progress -= self.completed.len().min(in_progress);
         }
         // SAFETY: dropped only here, with nothing in progress.
         unsafe { ManuallyDrop::drop(&mut self.slots) };
@@ -247,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_says_what_helps() {
+    fn error_has_advice() {
         let of = |number| refused(&io::Error::from_raw_os_error(number)).to_string();
         assert!(of(libc::EPERM).contains("Operation not permitted: the rules of a container (seccomp)"));
         assert!(of(libc::ENOSYS).contains("Linux 5.1"));

@@ -21,13 +21,13 @@ use loadcell_load::{NoResult, TargetContext, run as run_load};
 use loadcell_transport::Endpoint;
 
 /// A temporary directory.
-pub struct Place(PathBuf);
+pub struct TempDirectory(PathBuf);
 
-static PLACES: AtomicU32 = AtomicU32::new(0);
+static COUNTER: AtomicU32 = AtomicU32::new(0);
 
-impl Place {
+impl TempDirectory {
     pub fn new() -> Self {
-        let name = format!("loadcell-disk-{}-{}", std::process::id(), PLACES.fetch_add(1, SeqCst));
+        let name = format!("loadcell-disk-{}-{}", std::process::id(), COUNTER.fetch_add(1, SeqCst));
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir(&path).unwrap();
         Self(path)
@@ -42,14 +42,14 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
 /// Counts the names in the directory during the load.
-struct Watch<'p>(&'p Place, usize);
+struct Watch<'p>(&'p TempDirectory, usize);
 
 impl Observer for Watch<'_> {
     fn event(&mut self, _: &Value) -> Directive {
@@ -66,28 +66,29 @@ fn spec(directory: &Path, disk: Value, load: Value) -> Value {
     let mut section = json!({"access": "randrw", "size_bytes": 1 << 20, "block_bytes": 4096, "direct": false, "fdatasync": 0,
         "depth": 1, "engine": "psync"});
     section.as_object_mut().unwrap().extend(disk.as_object().unwrap().clone());
-    let mut whole = json!({"clients": 2, "duration_ns": 150_000_000, "interval_ns": 50_000_000});
-    whole.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
+    let mut load_spec = json!({"clients": 2, "duration_ns": 150_000_000, "interval_ns": 50_000_000});
+    load_spec.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
     json!({"version": 1, "seed": 5, "target": {"protocol": "host", "directory": directory},
-        "workload": {"probe": {"disk": section}}, "load": whole})
+        "workload": {"probe": {"disk": section}}, "load": load_spec})
 }
 
 fn run(disk: Value, load: Value) -> Value {
-    let place = Place::new();
-    let mut watch = Watch(&place, 0);
-    let result = loadcell_dispatch::run(&spec(place.path(), disk, load).to_string(), &mut watch).unwrap();
-    assert_eq!((watch.1, place.entries()), (0, 0), "nothing has a name");
-    for one in result["operations"].as_array().unwrap() {
-        let of = |name: &str| one[name].as_u64().unwrap();
-        assert_eq!(of("attempted"), of("succeeded") + of("failed") + of("in_flight"), "{one}");
+    let directory = TempDirectory::new();
+    let mut watch = Watch(&directory, 0);
+    let result = loadcell_dispatch::run(&spec(directory.path(), disk, load).to_string(), &mut watch).unwrap();
+    assert_eq!((watch.1, directory.entries()), (0, 0), "nothing has a name");
+    for operation in result["operations"].as_array().unwrap() {
+        let of = |name: &str| operation[name].as_u64().unwrap();
+        assert_eq!(of("attempted"), of("succeeded") + of("failed") + of("in_flight"), "{operation}");
     }
     result
 }
 
 fn count(result: &Value, name: &str) -> u64 {
     let operations = result["operations"].as_array().unwrap();
-    let found = operations.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("no {name}"));
-    found["succeeded"].as_u64().unwrap()
+    let operation_found =
+        operations.iter().find(|operation| operation["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+    operation_found["succeeded"].as_u64().unwrap()
 }
 
 fn can_queue() -> bool {
@@ -104,8 +105,8 @@ fn engines() -> Vec<Value> {
     engines
 }
 
-fn with(one: &Value, other: &Value) -> Value {
-    let mut both = one.clone();
+fn with(operation: &Value, other: &Value) -> Value {
+    let mut both = operation.clone();
     both.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
     both
 }
@@ -118,7 +119,7 @@ fn bounded() -> Value {
 }
 
 #[test]
-fn every_write_is_followed_by_its_flush() {
+fn each_write_is_flushed() {
     for engine in engines() {
         let result = run(with(&engine, &json!({"fdatasync": 1, "access": "randrw"})), bounded());
         assert_eq!(result["outcome"], "completed", "{engine}: {}", result["reason"]);
@@ -130,9 +131,9 @@ fn every_write_is_followed_by_its_flush() {
             "{engine}"
         );
         assert!(reads > 50 && writes > 50, "about half each: {reads}, {writes}");
-        let figures = &result["figures"];
-        assert!(figures["iops"].as_f64().unwrap() > 0.0 && figures["read_mib_per_s"].as_f64().unwrap() > 0.0);
-        assert!(figures["write_mib_per_s"].as_f64().unwrap() > 0.0);
+        let metrics = &result["figures"];
+        assert!(metrics["iops"].as_f64().unwrap() > 0.0 && metrics["read_mib_per_s"].as_f64().unwrap() > 0.0);
+        assert!(metrics["write_mib_per_s"].as_f64().unwrap() > 0.0);
         assert_eq!(result["client"]["threads"].as_array().unwrap().len(), 2, "a thread a client");
     }
 }
@@ -147,7 +148,7 @@ fn one_flush_after_several_writes() {
 }
 
 #[test]
-fn what_is_only_read_has_no_writes() {
+fn read_only_probe_has_no_writes() {
     for engine in engines() {
         for access in ["read", "randread"] {
             let result = run(with(&engine, &json!({"access": access})), bounded());
@@ -159,7 +160,7 @@ fn what_is_only_read_has_no_writes() {
 }
 
 #[test]
-fn time_ends_it_as_well_and_a_deep_queue_is_full() {
+fn time_limit_ends_it_with_a_full_queue() {
     for engine in engines() {
         let result = run(with(&engine, &json!({"access": "randread"})), json!({"warmup_ns": 30_000_000}));
         assert_eq!(result["outcome"], "completed", "{}", result["reason"]);
@@ -171,25 +172,25 @@ fn time_ends_it_as_well_and_a_deep_queue_is_full() {
 }
 
 #[test]
-fn past_the_page_cache_where_the_file_system_can() {
+fn direct_io_where_supported() {
     let result = run(json!({"direct": true}), bounded());
     assert_eq!((count(&result, "transaction"), &result["outcome"]), (BLOCKS, &json!("completed")));
 }
 
 /// A probe with a replaced `go_direct`, to simulate unsupported or failing files.
 fn by_hand(go_direct: fn(&File) -> io::Result<bool>) -> Value {
-    let place = Place::new();
-    let whole = spec(place.path(), json!({"direct": true}), bounded());
-    let spec = Spec::read(&whole.to_string()).unwrap();
-    let disk = Disk::new(&whole["workload"]["probe"]["disk"], &spec).unwrap();
+    let directory = TempDirectory::new();
+    let load_spec = spec(directory.path(), json!({"direct": true}), bounded());
+    let spec = Spec::read(&load_spec.to_string()).unwrap();
+    let disk = Disk::new(&load_spec["workload"]["probe"]["disk"], &spec).unwrap();
     let probe = BlockingLoad(Disk { go_direct, ..disk });
     let endpoint = std::sync::Arc::new(Endpoint::of(&spec.target).unwrap());
     let ground = TargetContext { endpoint, connect_timeout_ns: 0, advice: crate::advice };
-    run_load(&probe, &ground, &spec.load, &mut Watch(&place, 0)).unwrap()
+    run_load(&probe, &ground, &spec.load, &mut Watch(&directory, 0)).unwrap()
 }
 
 #[test]
-fn a_file_system_that_cannot_is_used_all_the_same_and_that_is_said() {
+fn missing_direct_io_is_a_remark() {
     let result = by_hand(|_| Ok(false));
     assert_eq!(
         (&result["outcome"], &result["remarks"]),
@@ -200,7 +201,7 @@ fn a_file_system_that_cannot_is_used_all_the_same_and_that_is_said() {
 }
 
 #[test]
-fn a_device_that_fails_is_named() {
+fn failing_device_is_reported() {
     let result = by_hand(|_| Err(io::Error::from_raw_os_error(libc::EIO)));
     assert_eq!(result["outcome"], "connect-failed");
     let reason = result["reason"].as_str().unwrap();
@@ -226,61 +227,68 @@ fn fd(file: &File) -> std::os::fd::RawFd {
 }
 
 fn problem(directory: &Path, disk: Value) -> String {
-    match loadcell_dispatch::run(&spec(directory, disk, json!({})).to_string(), &mut Watch(&Place::new(), 0))
-    {
+    match loadcell_dispatch::run(
+        &spec(directory, disk, json!({})).to_string(),
+        &mut Watch(&TempDirectory::new(), 0),
+    ) {
         Err(NoResult::Problem(problem)) => problem.to_string(),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn a_disk_is_never_filled() {
-    let place = Place::new();
-    let said = problem(place.path(), json!({"size_bytes": 1_u64 << 49}));
-    assert!(said.starts_with("2 files of 512 TiB each need 1024 TiB in"), "{said}");
-    assert!(said.contains("is free, of which") && said.contains("smaller `size`"), "{said}");
+fn disk_is_never_filled() {
+    let directory = TempDirectory::new();
+    let message = problem(directory.path(), json!({"size_bytes": 1_u64 << 49}));
+    assert!(message.starts_with("2 files of 512 TiB each need 1024 TiB in"), "{message}");
+    assert!(message.contains("is free, of which") && message.contains("smaller `size`"), "{message}");
 }
 
 #[test]
-fn memory_is_never_filled_by_a_file_system_without_a_size() {
-    let said = problem(Path::new("/proc"), json!({"size_bytes": 1_u64 << 49})); // which has none either
-    assert!(said.contains("(2 files of 512 TiB each in /proc, whose file system names no size"), "{said}");
-    assert!(said.contains("of memory are available: use a smaller `size`"), "{said}");
-}
-
-#[test]
-fn a_directory_that_takes_no_files_is_said() {
-    let said = problem(Path::new("/proc"), json!({}));
-    assert!(said.starts_with("cannot make a file in /proc: "), "{said}");
-    let said = problem(Path::new("/nowhere/at/all"), json!({}));
+fn memory_is_never_filled_by_ramfs() {
+    let message = problem(Path::new("/proc"), json!({"size_bytes": 1_u64 << 49})); // which has none either
     assert!(
-        said.starts_with("cannot use the directory /nowhere/at/all: No such file or directory"),
-        "{said}"
+        message.contains("(2 files of 512 TiB each in /proc, whose file system names no size"),
+        "{message}"
+    );
+    assert!(message.contains("of memory are available: use a smaller `size`"), "{message}");
+}
+
+#[test]
+fn unwritable_directory_is_reported() {
+    let message = problem(Path::new("/proc"), json!({}));
+    assert!(message.starts_with("cannot make a file in /proc: "), "{message}");
+    let message = problem(Path::new("/nowhere/at/all"), json!({}));
+    assert!(
+        message.starts_with("cannot use the directory /nowhere/at/all: No such file or directory"),
+        "{message}"
     );
 }
 
 #[test]
-fn a_queue_is_had_or_refused_in_words() {
-    let place = Place::new();
+fn queue_is_available_or_reported() {
+    let directory = TempDirectory::new();
     let disk = json!({"engine": "io_uring", "depth": 4});
     if can_queue() {
         let result = run(disk, bounded());
         assert_eq!(result["outcome"], "completed");
     } else {
-        assert!(problem(place.path(), disk).starts_with("the kernel refuses io_uring"));
+        assert!(problem(directory.path(), disk).starts_with("the kernel refuses io_uring"));
     }
 }
 
 /// First step of a single client on the file at `path`.
-fn one_turn(engine: &Value, path: &str) -> (Fault, Recorder) {
-    let place = Place::new();
-    let whole = spec(place.path(), with(engine, &json!({"access": "write", "fdatasync": 1})), json!({}));
+fn single_step(engine: &Value, path: &str) -> (Fault, Recorder) {
+    let directory = TempDirectory::new();
+    let load_spec =
+        spec(directory.path(), with(engine, &json!({"access": "write", "fdatasync": 1})), json!({}));
     let disk =
-        Disk::new(&whole["workload"]["probe"]["disk"], &Spec::read(&whole.to_string()).unwrap()).unwrap();
+        Disk::new(&load_spec["workload"]["probe"]["disk"], &Spec::read(&load_spec.to_string()).unwrap())
+            .unwrap();
     let (file, mut random) = (File::options().write(true).open(path).unwrap(), Random::stream(1, 1));
     let (order, mut recorder) = (Order::new(&disk.options, random.clone()), Recorder::new(&disk.operations));
     let mut client = match disk.options.engine {
-        Engine::Psync => Client::One(Box::new(Psync::new(&disk, file, order, &mut random))),
+        Engine::Psync => Client::Single(Box::new(Psync::new(&disk, file, order, &mut random))),
         Engine::IoUring => Client::Many(Box::new(Ring::new(&disk, file, order, &mut random).unwrap())),
     };
     client.select(&mut recorder, 5);
@@ -294,16 +302,16 @@ fn one_turn(engine: &Value, path: &str) -> (Fault, Recorder) {
 }
 
 #[test]
-fn a_device_that_fills_up_or_breaks_ends_it_and_is_counted() {
+fn full_or_failing_device_ends_the_load_and_is_counted() {
     for engine in engines() {
-        let (fault, recorder) = one_turn(&engine, "/dev/full");
+        let (fault, recorder) = single_step(&engine, "/dev/full");
         assert_eq!((fault.code, fault.fatal), ("no-space", true), "{engine}");
         assert_eq!(fault.message, "a block could not be written: No space left on device");
         let failed = |recorder: &Recorder, op: usize| recorder.stats().operations[op].counts.failed;
         assert!(failed(&recorder, 0) > 0 && failed(&recorder, 0) == failed(&recorder, 1), "{engine}");
         assert_eq!(recorder.stats().errors[0].code, "no-space");
         // A device that accepts all data but no flush.
-        let (fault, recorder) = one_turn(&engine, "/dev/null");
+        let (fault, recorder) = single_step(&engine, "/dev/null");
         assert!(
             fault.fatal && fault.message.starts_with("the data could not be flushed"),
             "{engine}: {fault:?}"

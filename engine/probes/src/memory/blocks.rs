@@ -94,11 +94,11 @@ fn keep(value: u64) {
 fn read(words: &[AtomicU64], count: u64, _: &mut Random) {
     for _ in 0..count {
         let rounds = words.chunks_exact(ROUND);
-        let rest = rounds.remainder();
+        let remainder = rounds.remainder();
         for round in rounds {
             round.iter().for_each(|word| keep(word.load(Relaxed)));
         }
-        rest.iter().for_each(|word| keep(word.load(Relaxed)));
+        remainder.iter().for_each(|word| keep(word.load(Relaxed)));
         compiler_fence(SeqCst);
     }
 }
@@ -108,10 +108,10 @@ fn read(words: &[AtomicU64], count: u64, _: &mut Random) {
 #[inline(never)]
 fn write(words: &[AtomicU64], count: u64, _: &mut Random) {
     let end = words.as_ptr_range().end;
-    let (rounds, rest) = words.as_chunks::<ROUND>();
+    let (rounds, remainder) = words.as_chunks::<ROUND>();
     for _ in 0..count {
         write_rounds(rounds, end);
-        write_words(rest, end);
+        write_words(remainder, end);
         compiler_fence(SeqCst);
     }
 }

@@ -10,7 +10,7 @@ use loadcell_load::blocking::Fault;
 
 /// Tests by mbw's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum CopyMethod {
     /// One call of the C library's `memcpy`.
     Memcpy,
     /// Word by word.
@@ -26,24 +26,24 @@ const BLOCK_BYTES: u64 = 262_144;
 const BLOCK: usize = (BLOCK_BYTES / WORD) as usize;
 
 pub struct Copies {
-    manner: Manner,
+    copy_method: CopyMethod,
     from: Array,
     to: Array,
 }
 
 impl Copies {
     /// Allocate arrays of `bytes` bytes.
-    pub fn new(manner: Manner, bytes: u64) -> Result<Self, Fault> {
+    pub fn new(copy_method: CopyMethod, bytes: u64) -> Result<Self, Fault> {
         let words = (bytes / WORD) as usize;
-        Ok(Self { manner, from: Array::new(words)?, to: Array::new(words)? })
+        Ok(Self { copy_method, from: Array::new(words)?, to: Array::new(words)? })
     }
 
     pub fn pass(&mut self) {
         let (from, to) = (black_box(&self.from[..]), black_box(&mut self.to[..]));
-        match self.manner {
-            Manner::Memcpy => to.copy_from_slice(from),
-            Manner::Dumb => word_by_word(from, to),
-            Manner::Mcblock => {
+        match self.copy_method {
+            CopyMethod::Memcpy => to.copy_from_slice(from),
+            CopyMethod::Dumb => word_by_word(from, to),
+            CopyMethod::Mcblock => {
                 for part in to.chunks_mut(BLOCK) {
                     part.copy_from_slice(&black_box(from)[..part.len()]);
                 }

@@ -19,7 +19,7 @@ use loadcell_load::Measurement;
 use loadcell_load::blocking::Fault;
 
 pub use blocks::{Access, Blocks, Operation};
-pub use copies::{Copies, Manner};
+pub use copies::{Copies, CopyMethod};
 pub use stream::{Kernel, Stream};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -75,16 +75,16 @@ fn global() -> Scope {
 }
 
 /// Test and its shared state.
-enum Means {
+enum Method {
     /// The block shared by all threads; `None` if each has its own.
     Blocks(Option<Arc<Vec<AtomicU64>>>),
-    Copies(Manner),
+    Copies(CopyMethod),
     Stream(Kernel),
 }
 
 pub struct Memory {
     options: Options,
-    means: Means,
+    method: Method,
     seed: u64,
     /// Bytes counted per pass.
     moved: u64,
@@ -97,7 +97,7 @@ impl Memory {
     /// Prepare for `clients` threads. Fails if memory is insufficient.
     pub fn new(options: &Options, clients: u32, seed: u64) -> Result<Self, Problem> {
         let (test, threads) = (options.test, u64::from(clients));
-        let whole = |bytes: u64| bytes >= WORD && bytes.is_multiple_of(WORD);
+        let is_word_multiple = |bytes: u64| bytes >= WORD && bytes.is_multiple_of(WORD);
         let wrong = |finding: &str| Err(Problem::new("spec", finding, "see `loadcell/_engine.pyi`"));
         let kernel = match test {
             Test::Copy => Some(Kernel::Copy),
@@ -106,46 +106,49 @@ impl Memory {
             Test::Triad => Some(Kernel::Triad),
             _ => None,
         };
-        let (means, moved) = match (test, kernel) {
+        let (method, moved) = match (test, kernel) {
             (Test::Sysbench, _) => {
-                if !whole(options.block) {
+                if !is_word_multiple(options.block) {
                     return wrong("`block` must be a whole number of words of 8 bytes");
                 }
-                let (copies, what) = match options.scope {
+                let (copies, description) = match options.scope {
                     Scope::Global => (1, "one block".into()),
                     Scope::Local => (threads, format!("{clients} threads with a block each")),
                 };
-                memory_budget::check(options.block.saturating_mul(copies), &what)?;
+                memory_budget::check(options.block.saturating_mul(copies), &description)?;
                 let shared = match options.scope {
                     Scope::Global => Some(Arc::new(blocks::block(options.block).map_err(refused)?)),
                     Scope::Local => None,
                 };
                 let blocks = Blocks::in_a_pass(options.block, options.access);
-                (Means::Blocks(shared), options.block.saturating_mul(blocks))
+                (Method::Blocks(shared), options.block.saturating_mul(blocks))
             }
-            _ if !whole(options.size) => return wrong("`size` must be a whole number of words of 8 bytes"),
+            _ if !is_word_multiple(options.size) => {
+                return wrong("`size` must be a whole number of words of 8 bytes");
+            }
             (_, Some(kernel)) => {
                 fits(options.size, 3, clients)?;
-                (Means::Stream(kernel), options.size * kernel.arrays_moved())
+                (Method::Stream(kernel), options.size * kernel.arrays_moved())
             }
             _ => {
                 fits(options.size, 2, clients)?;
-                let manner = match test {
-                    Test::Dumb => Manner::Dumb,
-                    Test::Mcblock => Manner::Mcblock,
-                    _ => Manner::Memcpy,
+                let copy_method = match test {
+                    Test::Dumb => CopyMethod::Dumb,
+                    Test::Mcblock => CopyMethod::Mcblock,
+                    _ => CopyMethod::Memcpy,
                 };
-                (Means::Copies(manner), options.size)
+                (Method::Copies(copy_method), options.size)
             }
         };
-        Ok(Self { options: options.clone(), means, seed, moved })
+        Ok(Self { options: options.clone(), method, seed, moved })
     }
 }
 
 /// Check that `arrays` arrays per thread fit into memory.
 fn fits(size: u64, arrays: u64, clients: u32) -> Result<(), Problem> {
-    let what = format!("{clients} thread{} with {arrays} arrays each", if clients == 1 { "" } else { "s" });
-    memory_budget::check(size.saturating_mul(arrays).saturating_mul(clients.into()), &what)
+    let description =
+        format!("{clients} thread{} with {arrays} arrays each", if clients == 1 { "" } else { "s" });
+    memory_budget::check(size.saturating_mul(arrays).saturating_mul(clients.into()), &description)
 }
 
 fn refused(fault: Fault) -> Problem {
@@ -153,48 +156,56 @@ fn refused(fault: Fault) -> Problem {
 }
 
 impl Probe for Memory {
-    type Passes<'p> = Moves;
+    type Passes<'p> = MemoryPasses;
 
-    fn passes(&self, client: u32) -> Result<Moves, Fault> {
+    fn passes(&self, client: u32) -> Result<MemoryPasses, Fault> {
         let Options { size, block, access, operation, .. } = self.options;
-        Ok(match &self.means {
-            Means::Blocks(shared) => {
+        Ok(match &self.method {
+            Method::Blocks(shared) => {
                 let words = match shared {
                     Some(shared) => shared.clone(),
                     None => Arc::new(blocks::block(block)?),
                 };
-                Moves::Blocks(Blocks::new(words, access, operation, Random::stream(self.seed, client.into())))
+                MemoryPasses::Blocks(Blocks::new(
+                    words,
+                    access,
+                    operation,
+                    Random::stream(self.seed, client.into()),
+                ))
             }
-            Means::Copies(manner) => Moves::Copies(Copies::new(*manner, size)?),
-            Means::Stream(kernel) => Moves::Stream(Stream::new(*kernel, size)?),
+            Method::Copies(copy_method) => MemoryPasses::Copies(Copies::new(*copy_method, size)?),
+            Method::Stream(kernel) => MemoryPasses::Stream(Stream::new(*kernel, size)?),
         })
     }
 
     /// Mean speed of a pass, times the number of threads. For STREAM also the best pass, of one thread.
     fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let mib = self.moved as f64 / f64::from(1 << 20);
-        let mut found: Vec<_> = measured
+        let mut metrics_found: Vec<_> = measured
             .service_rate_per_s(TRANSACTION)
             .map(|pace| ("mib_per_s", pace * mib))
             .into_iter()
             .collect();
         let fastest = measured.operations[TRANSACTION.index()].service.min();
-        if !found.is_empty() && matches!(self.means, Means::Stream(_)) && measured.clients == 1 && fastest > 0
+        if !metrics_found.is_empty()
+            && matches!(self.method, Method::Stream(_))
+            && measured.clients == 1
+            && fastest > 0
         {
-            found.push(("best_mib_per_s", mib * 1e9 / fastest as f64));
+            metrics_found.push(("best_mib_per_s", mib * 1e9 / fastest as f64));
         }
-        found
+        metrics_found
     }
 }
 
 /// Work of one thread.
-pub enum Moves {
+pub enum MemoryPasses {
     Blocks(Blocks),
     Copies(Copies),
     Stream(Stream),
 }
 
-impl Passes for Moves {
+impl Passes for MemoryPasses {
     fn pass(&mut self) -> Result<OpId, Fault> {
         match self {
             Self::Blocks(blocks) => blocks.pass(),

@@ -17,7 +17,7 @@ fn memory(section: Value, clients: u32) -> Memory {
 
 fn blocks(probe: &Memory, client: u32) -> Blocks {
     match probe.passes(client).unwrap() {
-        Moves::Blocks(blocks) => blocks,
+        MemoryPasses::Blocks(blocks) => blocks,
         _ => panic!("no blocks"),
     }
 }
@@ -27,20 +27,20 @@ fn words(blocks: &Blocks) -> Vec<u64> {
 }
 
 #[test]
-fn sysbenchs_defaults_are_the_defaults() {
-    let found = options(json!({"test": "sysbench"}));
-    assert_eq!((found.block, found.access, found.operation), (1024, Access::Seq, Operation::Write));
-    assert_eq!(found.scope, Scope::Global);
+fn defaults_match_sysbench() {
+    let actual = options(json!({"test": "sysbench"}));
+    assert_eq!((actual.block, actual.access, actual.operation), (1024, Access::Seq, Operation::Write));
+    assert_eq!(actual.scope, Scope::Global);
 }
 
 #[test]
-fn a_pass_writes_every_word_of_the_block() {
+fn pass_writes_each_word() {
     for block in [8, 64, 72, 1024, 1 << 20] {
         let probe = memory(json!({"test": "sysbench", "block": block}), 1);
-        let mut own = blocks(&probe, 0);
-        own.pass();
+        let mut local_blocks = blocks(&probe, 0);
+        local_blocks.pass();
         let expected: Vec<u64> = (1..=block / 8).rev().collect();
-        assert_eq!(words(&own), expected, "a block of {block}");
+        assert_eq!(words(&local_blocks), expected, "a block of {block}");
     }
 }
 
@@ -50,32 +50,32 @@ fn only_writing_changes_anything() {
         for operation in ["read", "none"] {
             let section =
                 json!({"test": "sysbench", "block": 1000, "access": access, "operation": operation});
-            let mut own = blocks(&memory(section, 1), 0);
-            own.pass();
-            assert_eq!(words(&own), [1; 125], "{operation} {access}");
+            let mut local_blocks = blocks(&memory(section, 1), 0);
+            local_blocks.pass();
+            assert_eq!(words(&local_blocks), [1; 125], "{operation} {access}");
         }
     }
-    let mut own = blocks(&memory(json!({"test": "sysbench", "block": 64, "access": "rnd"}), 1), 0);
-    own.pass();
+    let mut local_blocks = blocks(&memory(json!({"test": "sysbench", "block": 64, "access": "rnd"}), 1), 0);
+    local_blocks.pass();
     assert!(
-        words(&own).iter().all(|word| *word > 1),
+        words(&local_blocks).iter().all(|word| *word > 1),
         "each of eight words was drawn among a hundred thousand"
     );
 }
 
 #[test]
-fn a_global_block_is_everybodys_and_a_local_one_each_threads_own() {
+fn global_block_is_shared_and_local_ones_are_not() {
     for (scope, shared) in [("global", true), ("local", false)] {
         let probe = memory(json!({"test": "sysbench", "scope": scope}), 2);
-        let (mut one, two) = (blocks(&probe, 0), blocks(&probe, 1));
-        assert_eq!(Arc::ptr_eq(one.words(), two.words()), shared, "{scope}");
-        one.pass();
-        assert_eq!(words(&two)[0] == 128, shared, "{scope}");
+        let (mut first, second) = (blocks(&probe, 0), blocks(&probe, 1));
+        assert_eq!(Arc::ptr_eq(first.words(), second.words()), shared, "{scope}");
+        first.pass();
+        assert_eq!(words(&second)[0] == 128, shared, "{scope}");
     }
 }
 
 #[test]
-fn a_pass_is_as_many_blocks_as_its_bytes_say() {
+fn pass_has_the_expected_number_of_blocks() {
     let moved = |section| memory(section, 1).moved;
     assert_eq!(moved(json!({"test": "sysbench"})), 16 << 20);
     assert_eq!(moved(json!({"test": "sysbench", "access": "rnd"})), 1 << 20);
@@ -91,7 +91,8 @@ fn a_pass_is_as_many_blocks_as_its_bytes_say() {
 
 /// Contents of the second array after a pass, with 0, 1, 2, ... in the first.
 fn copied(test: &str, size: u64) -> Vec<u64> {
-    let Moves::Copies(mut copies) = memory(json!({"test": test, "size": size}), 1).passes(0).unwrap() else {
+    let MemoryPasses::Copies(mut copies) = memory(json!({"test": test, "size": size}), 1).passes(0).unwrap()
+    else {
         panic!("no copies");
     };
     let (from, to) = copies.arrays();
@@ -104,7 +105,7 @@ fn copied(test: &str, size: u64) -> Vec<u64> {
 }
 
 #[test]
-fn copies_are_copies() {
+fn copies_are_equal() {
     for test in ["memcpy", "dumb"] {
         for size in [8, 4096, 1 << 20] {
             assert_eq!(copied(test, size), (0..size / 8).collect::<Vec<_>>(), "{test} of {size}");
@@ -113,9 +114,10 @@ fn copies_are_copies() {
 }
 
 #[test]
-fn arrays_lie_in_their_pages_as_mbws_do() {
+fn arrays_have_page_offsets_like_mbw() {
     for size in [8, 4096, 1 << 20, (1 << 20) + 8, 64 << 20] {
-        let Moves::Copies(mut copies) = memory(json!({"test": "memcpy", "size": size}), 1).passes(0).unwrap()
+        let MemoryPasses::Copies(mut copies) =
+            memory(json!({"test": "memcpy", "size": size}), 1).passes(0).unwrap()
         else {
             panic!("no copies");
         };
@@ -126,19 +128,19 @@ fn arrays_lie_in_their_pages_as_mbws_do() {
 }
 
 #[test]
-fn mcblock_copies_the_first_block_again_and_again_and_then_the_tail() {
+fn mcblock_repeats_the_first_block_and_copies_the_tail() {
     let block = 262_144 / 8;
     for (size, tail) in [(4096, 512), (262_144, block), (3 * 262_144, block), (2 * 262_144 + 800, 100)] {
-        let found = copied("mcblock", size);
-        assert_eq!(found.len() as u64, size / 8);
+        let actual = copied("mcblock", size);
+        assert_eq!(actual.len() as u64, size / 8);
         let expected: Vec<u64> = (0..size / 8).map(|at| at % block).collect();
-        assert_eq!(found, expected, "of {size}");
-        assert_eq!(found[found.len() - 1], tail - 1, "of {size}");
+        assert_eq!(actual, expected, "of {size}");
+        assert_eq!(actual[actual.len() - 1], tail - 1, "of {size}");
     }
 }
 
 #[test]
-fn streams_kernels_compute_what_mccalpin_says() {
+fn stream_kernels_match_mccalpin() {
     let (a, b, c) = (1.0, 2.0, 0.5);
     for (test, expected) in [
         ("copy", [a, b, a]),
@@ -146,7 +148,8 @@ fn streams_kernels_compute_what_mccalpin_says() {
         ("add", [a, b, a + b]),
         ("triad", [b + 3.0 * c, b, c]),
     ] {
-        let Moves::Stream(mut stream) = memory(json!({"test": test, "size": 4096}), 1).passes(0).unwrap()
+        let MemoryPasses::Stream(mut stream) =
+            memory(json!({"test": test, "size": 4096}), 1).passes(0).unwrap()
         else {
             panic!("no arrays");
         };
@@ -158,7 +161,7 @@ fn streams_kernels_compute_what_mccalpin_says() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused() {
+fn invalid_options_are_rejected() {
     let refused = |section: Value, clients| Memory::new(&options(section), clients, 1).err().unwrap();
     assert!(refused(json!({"test": "memcpy"}), 1).finding.contains("`size`"));
     assert!(refused(json!({"test": "add", "size": 12}), 1).finding.contains("`size`"));

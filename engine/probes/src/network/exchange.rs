@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::fault;
 use super::handshake::{HELLO_BYTES, Hello, Test};
 use super::options::Options;
-use super::peer::{PATIENCE, open};
+use super::peer::{TIMEOUT, open};
 use super::socket_io::{PIECE, dial, pass, write};
 use loadcell_core::clock::Nanos;
 use loadcell_core::record::{Recorder, TRANSACTION};
@@ -46,7 +46,7 @@ impl Exchange {
     pub fn execute(&mut self) -> Result<(), Fault> {
         let done = match &self.stream {
             Some(stream) => exchange(stream, &self.out, self.hello.response, &mut self.piece),
-            None => dial(self.address, PATIENCE)
+            None => dial(self.address, TIMEOUT)
                 .and_then(|stream| exchange(&stream, &self.out, self.hello.response, &mut self.piece)),
         };
         self.fault = done.as_ref().err().map(fault);

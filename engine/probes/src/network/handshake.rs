@@ -61,15 +61,15 @@ impl Hello {
 
     /// Decode a hello. `None` from an unrelated client, which gets no answer; `Err` with the answer if the
     /// test cannot run.
-    pub fn decode(said: &[u8; HELLO_BYTES]) -> Option<Result<Self, Answer>> {
-        if said[..8] != MAGIC {
+    pub fn decode(bytes: &[u8; HELLO_BYTES]) -> Option<Result<Self, Answer>> {
+        if bytes[..8] != MAGIC {
             return None;
         }
-        if said[8..10] != VERSION.to_be_bytes() {
+        if bytes[8..10] != VERSION.to_be_bytes() {
             return Some(Err(Answer::Version));
         }
-        let number = |at: usize| u32::from_be_bytes([said[at], said[at + 1], said[at + 2], said[at + 3]]);
-        let test = match said[10] {
+        let number = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let test = match bytes[10] {
             0 => Test::Greeting,
             1 => Test::Rr,
             2 => Test::Crr,
@@ -92,12 +92,12 @@ impl Answer {
     }
 
     /// Decode an answer and its version. `None` from an unrelated server.
-    pub fn decode(said: &[u8; ANSWER_BYTES]) -> Option<(Self, u16)> {
-        if said[..8] != MAGIC {
+    pub fn decode(bytes: &[u8; ANSWER_BYTES]) -> Option<(Self, u16)> {
+        if bytes[..8] != MAGIC {
             return None;
         }
-        let version = u16::from_be_bytes([said[8], said[9]]);
-        let answer = match said[10] {
+        let version = u16::from_be_bytes([bytes[8], bytes[9]]);
+        let answer = match bytes[10] {
             _ if version != VERSION => Self::Version,
             0 => Self::Welcome,
             1 => Self::Version,
@@ -117,7 +117,7 @@ mod tests {
     const HELLO: Hello = Hello { test: Test::Crr, request: 4096, response: 1024 };
 
     #[test]
-    fn what_is_said_is_understood() {
+    fn messages_round_trip() {
         for test in [Test::Greeting, Test::Rr, Test::Crr, Test::Stream] {
             let hello = Hello { test, ..HELLO };
             assert_eq!(Hello::decode(&hello.encode()), Some(Ok(hello)));
@@ -128,11 +128,11 @@ mod tests {
     }
 
     #[test]
-    fn strangers_and_others_are_told_apart() {
+    fn unrelated_and_incompatible_peers_are_distinguished() {
         let changed = |at: usize, to: u8| {
-            let mut said = HELLO.encode();
-            said[at] = to;
-            Hello::decode(&said)
+            let mut bytes = HELLO.encode();
+            bytes[at] = to;
+            Hello::decode(&bytes)
         };
         assert_eq!(changed(0, b'L'), None);
         assert_eq!(changed(9, 2), Some(Err(Answer::Version)));
@@ -148,20 +148,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_octets_make_it_ask_for_more_than_it_may(said: [u8; HELLO_BYTES], known: bool) {
-            let mut said = said;
-            if known {
-                said[..10].copy_from_slice(&HELLO.encode()[..10]);
+        fn decoded_lengths_are_limited(bytes: [u8; HELLO_BYTES], valid: bool) {
+            let mut bytes = bytes;
+            if valid {
+                bytes[..10].copy_from_slice(&HELLO.encode()[..10]);
             }
-            if let Some(Ok(hello)) = Hello::decode(&said) {
+            if let Some(Ok(hello)) = Hello::decode(&bytes) {
                 prop_assert!((1..=LONGEST).contains(&hello.request) && (1..=LONGEST).contains(&hello.response));
                 prop_assert_eq!(Hello::decode(&hello.encode()), Some(Ok(hello)));
             }
         }
 
         #[test]
-        fn no_octets_break_a_client(said: [u8; ANSWER_BYTES]) {
-            if let Some((answer, version)) = Answer::decode(&said) {
+        fn arbitrary_answers_never_panic(bytes: [u8; ANSWER_BYTES]) {
+            if let Some((answer, version)) = Answer::decode(&bytes) {
                 prop_assert!(version == VERSION || answer == Answer::Version);
             }
         }

@@ -32,7 +32,7 @@ use loadcell_load::Measurement;
 use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, Fault};
 
 pub use serve::serve;
-pub use server::{Served, Server};
+pub use server::{Server, ServerTotals};
 
 /// Shared state of a network probe's clients.
 pub struct Network {
@@ -45,8 +45,8 @@ impl Network {
     pub fn new(section: &Value, spec: &Spec) -> Result<Self, Problem> {
         let options = Options::read(section)?;
         let peer = match &spec.target.peer {
-            Some(name) => Peer::meet(name)?,
-            None => Peer::make()?,
+            Some(name) => Peer::connect_to(name)?,
+            None => Peer::start_child()?,
         };
         Ok(Self { options, peer })
     }
@@ -132,9 +132,9 @@ fn fault(error: &io::Error) -> Fault {
         WouldBlock,
     };
     let text = error.to_string();
-    let said = text.split(" (os error").next().unwrap_or_default();
+    let message = text.split(" (os error").next().unwrap_or_default();
     if let Some(code) = error.raw_os_error().and_then(os::local_exhaustion) {
-        return Fault { code, message: said.into(), fatal: code != os::PORTS };
+        return Fault { code, message: message.into(), fatal: code != os::PORTS };
     }
     match error.kind() {
         WouldBlock | TimedOut => Fault::fatal("timeout", "the peer did not answer in time"),
@@ -142,6 +142,6 @@ fn fault(error: &io::Error) -> Fault {
             Fault::fatal("reset", "the peer broke the connection off")
         }
         ConnectionRefused => Fault::fatal("refused", "the peer takes no connection any more"),
-        _ => Fault::fatal("connection", said),
+        _ => Fault::fatal("connection", message),
     }
 }

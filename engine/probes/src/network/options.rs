@@ -19,9 +19,9 @@ pub enum Kind {
 #[serde(deny_unknown_fields)]
 pub struct Options {
     pub test: Kind,
-    #[serde(default = "one")]
+    #[serde(default = "one_byte")]
     pub request_bytes: u32,
-    #[serde(default = "one")]
+    #[serde(default = "one_byte")]
     pub response_bytes: u32,
     /// Size of a stream's writes in bytes.
     #[serde(default = "block")]
@@ -57,7 +57,7 @@ impl Options {
     }
 }
 
-fn one() -> u32 {
+fn one_byte() -> u32 {
     1
 }
 /// As in iperf3.
@@ -72,14 +72,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_said_is_as_with_netperf() {
+    fn defaults_match_netperf() {
         let options = Options::read(&json!({"test": "rr"})).unwrap();
         assert_eq!((options.request_bytes, options.response_bytes), (1, 1));
         assert_eq!(options.hello(), Hello { test: Test::Rr, request: 1, response: 1 });
     }
 
     #[test]
-    fn what_cannot_be_done_is_named() {
+    fn invalid_options_are_reported() {
         let finding = |section: Value| Options::read(&section).unwrap_err().finding;
         assert!(finding(json!({"test": "udp"})).contains("unknown variant `udp`"));
         assert!(finding(json!({"test": "rr", "request_bytes": 0})).contains("between 1 byte"));

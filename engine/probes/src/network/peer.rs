@@ -12,16 +12,16 @@ use loadcell_load::blocking::Fault;
 use loadcell_transport::check;
 
 /// Time limit of any operation of a peer.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub enum Peer {
     Elsewhere(SocketAddr),
-    Own(Child),
+    Child(Child),
 }
 
 impl Peer {
     /// Check that a compatible server listens at `HOST:PORT`.
-    pub fn meet(name: &str) -> Result<Self, Problem> {
+    pub fn connect_to(name: &str) -> Result<Self, Problem> {
         let unknown = |error: io::Error| {
             let finding = format!("the peer's name in {name:?} cannot be resolved ({error})");
             Problem::new("connection", finding, "check `target.host.peer`: it is HOST:PORT")
@@ -38,7 +38,7 @@ impl Peer {
 
     /// Start a server on the loopback in a separate process, which separates its resource usage from the
     /// clients'.
-    pub fn make() -> Result<Self, Problem> {
+    pub fn start_child() -> Result<Self, Problem> {
         let refused = |error: io::Error| {
             let finding = format!("the operating system refuses a server on the loopback ({error})");
             Problem::new("limit", finding, "is the loopback up? `target.host.peer` names a server elsewhere")
@@ -50,14 +50,14 @@ impl Peer {
         // load has a single thread at this point.
         match check(unsafe { libc::fork() }).map_err(refused)? {
             0 => serve_to_the_end(listener, parent),
-            pid => Ok(Self::Own(Child { pid, address })),
+            pid => Ok(Self::Child(Child { pid, address })),
         }
     }
 
     pub fn address(&self) -> SocketAddr {
         match self {
             Self::Elsewhere(address) => *address,
-            Self::Own(child) => child.address,
+            Self::Child(child) => child.address,
         }
     }
 }
@@ -98,7 +98,7 @@ impl Drop for Child {
 }
 
 /// Reason why a peer is unusable.
-enum Unfit {
+enum PeerError {
     Gone(io::Error),
     Stranger,
     Other(u16),
@@ -106,7 +106,7 @@ enum Unfit {
     Silent,
 }
 
-impl Unfit {
+impl PeerError {
     fn at(&self, name: &str) -> Problem {
         let problem = |finding: String, advice: &str| Problem::new("connection", finding, advice);
         match self {
@@ -142,38 +142,38 @@ fn plain(error: &io::Error) -> String {
 }
 
 /// Send a greeting and check the answer.
-fn greet(address: SocketAddr) -> Result<(), Unfit> {
+fn greet(address: SocketAddr) -> Result<(), PeerError> {
     let hello = Hello { test: Test::Greeting, request: 1, response: 1 };
-    let mut stream = dial(address, PATIENCE / 2).map_err(Unfit::Gone)?;
-    stream.write_all(&hello.encode()).map_err(|_| Unfit::Stranger)?;
+    let mut stream = dial(address, TIMEOUT / 2).map_err(PeerError::Gone)?;
+    stream.write_all(&hello.encode()).map_err(|_| PeerError::Stranger)?;
     answered(&mut stream)
 }
 
-fn answered(stream: &mut TcpStream) -> Result<(), Unfit> {
-    let mut said = [0; ANSWER_BYTES];
-    match stream.read_exact(&mut said) {
+fn answered(stream: &mut TcpStream) -> Result<(), PeerError> {
+    let mut bytes = [0; ANSWER_BYTES];
+    match stream.read_exact(&mut bytes) {
         Ok(()) => {}
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-            return Err(Unfit::Silent);
+            return Err(PeerError::Silent);
         }
-        Err(_) => return Err(Unfit::Stranger),
+        Err(_) => return Err(PeerError::Stranger),
     }
-    match Answer::decode(&said) {
+    match Answer::decode(&bytes) {
         Some((Answer::Welcome, _)) => Ok(()),
-        Some((Answer::Version, version)) => Err(Unfit::Other(version)),
-        Some((Answer::Full, _)) => Err(Unfit::Full),
-        Some((Answer::Unknown, _)) | None => Err(Unfit::Stranger),
+        Some((Answer::Version, version)) => Err(PeerError::Other(version)),
+        Some((Answer::Full, _)) => Err(PeerError::Full),
+        Some((Answer::Unknown, _)) | None => Err(PeerError::Stranger),
     }
 }
 
 /// Open a connection for a test with several transactions.
 pub fn open(address: SocketAddr, hello: Hello) -> Result<TcpStream, Fault> {
-    let mut stream = dial(address, PATIENCE).map_err(|error| fault(&error))?;
+    let mut stream = dial(address, TIMEOUT).map_err(|error| fault(&error))?;
     stream
         .set_nodelay(true)
         .and_then(|()| stream.write_all(&hello.encode()))
         .map_err(|error| fault(&error))?;
-    let unfit = |unfit: Unfit| Fault::fatal("connection", unfit.at(&address.to_string()).finding);
+    let unfit = |unfit: PeerError| Fault::fatal("connection", unfit.at(&address.to_string()).finding);
     answered(&mut stream).map_err(unfit)?;
     Ok(stream)
 }

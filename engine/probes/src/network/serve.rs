@@ -5,13 +5,13 @@ use std::net::{TcpListener, ToSocketAddrs};
 
 use serde_json::json;
 
-use super::server::{Served, Server};
+use super::server::{Server, ServerTotals};
 use loadcell_core::error::Problem;
 use loadcell_core::observe::{Directive, Observer, TICK};
 use loadcell_load::NoResult;
 
 /// Serve at `HOST:PORT` until the observer stops it.
-pub fn serve(address: &str, observer: &mut dyn Observer) -> Result<Served, NoResult> {
+pub fn serve(address: &str, observer: &mut dyn Observer) -> Result<ServerTotals, NoResult> {
     let refused = |error: io::Error| refused(address, &error);
     let named = address.to_socket_addrs().map_err(refused)?.next();
     let named = named.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
@@ -26,12 +26,12 @@ pub fn serve(address: &str, observer: &mut dyn Observer) -> Result<Served, NoRes
 
 fn refused(address: &str, error: &io::Error) -> Problem {
     let text = error.to_string();
-    let said = text.split(" (os error").next().unwrap_or_default();
+    let message = text.split(" (os error").next().unwrap_or_default();
     let advice = match error.raw_os_error() {
         Some(libc::EADDRINUSE) => "something listens there already: name another port",
         Some(libc::EADDRNOTAVAIL) => "name an address of this machine: `loadcell host` lists them",
         Some(libc::EACCES) => "ports below 1024 are root's: name a higher one",
         _ => "name an address of this machine and a port, such as 127.0.0.1:7733",
     };
-    Problem::new("connection", format!("cannot listen on {address}: {said}"), advice)
+    Problem::new("connection", format!("cannot listen on {address}: {message}"), advice)
 }

@@ -26,7 +26,7 @@ const FULL_TIMEOUT: Duration = Duration::from_millis(100);
 /// Silence after which a client is considered gone.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Bytes and time after which a stream's client gets a report.
-const TELL_BYTES: u64 = 1 << 20;
+const REPORT_BYTES: u64 = 1 << 20;
 const TELL_AFTER: Duration = Duration::from_millis(10);
 
 /// A running server; stopped when dropped.
@@ -47,7 +47,7 @@ struct Shared {
 
 /// Totals of a server, over finished connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Served {
+pub struct ServerTotals {
     /// Connections of tests, without greetings.
     pub connections: u64,
     /// Requests answered.
@@ -69,13 +69,13 @@ impl Server {
             received: AtomicU64::new(0),
         };
         let shared = Arc::new(shared);
-        employ(&shared)?;
+        start_thread(&shared)?;
         Ok(Self { shared, address })
     }
 
-    pub fn served(&self) -> Served {
+    pub fn served(&self) -> ServerTotals {
         let Shared { connections, transactions, received, .. } = &*self.shared;
-        Served {
+        ServerTotals {
             connections: connections.load(Relaxed),
             transactions: transactions.load(Relaxed),
             received_bytes: received.load(Relaxed),
@@ -97,10 +97,10 @@ impl Drop for Server {
 }
 
 /// Start one more thread that waits for connections.
-fn employ(shared: &Arc<Shared>) -> io::Result<()> {
-    let own = shared.clone();
+fn start_thread(shared: &Arc<Shared>) -> io::Result<()> {
+    let thread_shared = shared.clone();
     shared.waiting.fetch_add(1, Relaxed);
-    let started = Builder::new().name("serve".into()).spawn(move || own.work());
+    let started = Builder::new().name("serve".into()).spawn(move || thread_shared.work());
     if started.is_err() {
         shared.waiting.fetch_sub(1, Relaxed);
     }
@@ -122,7 +122,7 @@ impl Shared {
                 let _ = refuse(&stream, Answer::Full, FULL_TIMEOUT);
             } else {
                 let alone = self.waiting.fetch_sub(1, Relaxed) == 1;
-                if alone && employ(&self).is_err() {
+                if alone && start_thread(&self).is_err() {
                     // No thread would remain to accept the next connection.
                     let _ = refuse(&stream, Answer::Full, FULL_TIMEOUT);
                 } else {
@@ -142,9 +142,9 @@ impl Shared {
 
     fn serve(&self, stream: &TcpStream, piece: &mut [u8]) -> io::Result<()> {
         stream.set_read_timeout(Some(HELLO_TIMEOUT))?;
-        let mut said = [0; HELLO_BYTES];
-        (&*stream).read_exact(&mut said)?;
-        let hello = match Hello::decode(&said) {
+        let mut bytes = [0; HELLO_BYTES];
+        (&*stream).read_exact(&mut bytes)?;
+        let hello = match Hello::decode(&bytes) {
             None => return Ok(()),
             Some(Err(answer)) => return refuse(stream, answer, HELLO_TIMEOUT),
             Some(Ok(hello)) => hello,
@@ -174,8 +174,9 @@ impl Shared {
     fn answer(&self, stream: &TcpStream, hello: Hello, piece: &mut [u8]) -> io::Result<()> {
         let mut answered = 0;
         let ended = loop {
-            let one = pass(stream, hello.request, piece).and_then(|()| write(stream, hello.response, piece));
-            if let Err(error) = one {
+            let exchanged =
+                pass(stream, hello.request, piece).and_then(|()| write(stream, hello.response, piece));
+            if let Err(error) = exchanged {
                 break error;
             }
             answered += 1;
@@ -186,7 +187,7 @@ impl Shared {
 
     /// Count received bytes until the client ends.
     fn count(&self, stream: &TcpStream, piece: &mut [u8]) -> io::Result<()> {
-        let mut counter = Counter { total: 0, told: 0, since: Instant::now() };
+        let mut counter = Counter { total: 0, reported: 0, since: Instant::now() };
         let ended = counter.run(stream, piece);
         self.received.fetch_add(counter.total, Relaxed);
         ended
@@ -196,7 +197,7 @@ impl Shared {
 /// Received bytes, and the total and time of the last report.
 struct Counter {
     total: u64,
-    told: u64,
+    reported: u64,
     since: Instant,
 }
 
@@ -209,8 +210,8 @@ impl Counter {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(stream)?,
                 Err(error) => return Err(error),
             }
-            let unknown = self.total - self.told;
-            if unknown >= TELL_BYTES || unknown > 0 && self.since.elapsed() >= TELL_AFTER {
+            let unknown = self.total - self.reported;
+            if unknown >= REPORT_BYTES || unknown > 0 && self.since.elapsed() >= TELL_AFTER {
                 self.tell(stream)?;
             }
         }
@@ -218,9 +219,9 @@ impl Counter {
 
     /// Wait for more data, at most until the next report is due.
     fn wait(&mut self, stream: &TcpStream) -> io::Result<()> {
-        let patience = if self.total > self.told { TELL_AFTER } else { IDLE_TIMEOUT };
+        let patience = if self.total > self.reported { TELL_AFTER } else { IDLE_TIMEOUT };
         let came = readable(stream, patience)?;
-        match (came, self.total > self.told) {
+        match (came, self.total > self.reported) {
             (true, _) => Ok(()),
             (false, true) => self.tell(stream),
             (false, false) => Err(io::ErrorKind::TimedOut.into()),
@@ -228,7 +229,7 @@ impl Counter {
     }
 
     fn tell(&mut self, stream: &TcpStream) -> io::Result<()> {
-        (self.told, self.since) = (self.total, Instant::now());
+        (self.reported, self.since) = (self.total, Instant::now());
         (&*stream).write_all(&self.total.to_be_bytes())
     }
 }

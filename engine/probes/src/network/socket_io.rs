@@ -56,12 +56,12 @@ fn connect<A>(stream: &TcpStream, address: &A) -> io::Result<()> {
 
 /// Read and discard `length` bytes.
 pub fn pass(mut stream: &TcpStream, length: u32, piece: &mut [u8]) -> io::Result<()> {
-    let mut left = length as usize;
-    while left > 0 {
-        let most = left.min(piece.len());
+    let mut remaining = length as usize;
+    while remaining > 0 {
+        let most = remaining.min(piece.len());
         match stream.read(&mut piece[..most]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => left -= count,
+            Ok(count) => remaining -= count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -71,11 +71,11 @@ pub fn pass(mut stream: &TcpStream, length: u32, piece: &mut [u8]) -> io::Result
 
 /// Write `length` arbitrary bytes.
 pub fn write(mut stream: &TcpStream, length: u32, piece: &[u8]) -> io::Result<()> {
-    let mut left = length as usize;
-    while left > 0 {
-        let most = left.min(piece.len());
+    let mut remaining = length as usize;
+    while remaining > 0 {
+        let most = remaining.min(piece.len());
         stream.write_all(&piece[..most])?;
-        left -= most;
+        remaining -= most;
     }
     Ok(())
 }

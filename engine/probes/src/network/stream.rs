@@ -17,7 +17,7 @@ use loadcell_core::record::{Recorder, TRANSACTION};
 use loadcell_load::blocking::Fault;
 
 /// Time limit of waiting for a report, between checks of the time limit.
-const NEWS: Duration = Duration::from_millis(20);
+const REPORT_WAIT: Duration = Duration::from_millis(20);
 
 pub struct Stream {
     stream: TcpStream,
@@ -25,16 +25,16 @@ pub struct Stream {
     /// The next block was selected.
     chosen: Option<Nanos>,
     /// Blocks in flight: intended start and handover.
-    under_way: VecDeque<(Nanos, Nanos)>,
+    in_flight: VecDeque<(Nanos, Nanos)>,
     /// Blocks that arrived since the last record.
     arrived: u64,
-    news: News,
+    reports: ReportDecoder,
     fault: Option<Fault>,
 }
 
 /// Decoder of reports: numbers of 8 bytes, the total of bytes received.
 #[derive(Default)]
-struct News {
+struct ReportDecoder {
     part: [u8; 8],
     have: usize,
     total: u64,
@@ -46,9 +46,9 @@ impl Stream {
             stream: open(address, options.hello())?,
             block: vec![0; options.block_bytes as usize],
             chosen: None,
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             arrived: 0,
-            news: News::default(),
+            reports: ReportDecoder::default(),
             fault: None,
         })
     }
@@ -60,7 +60,7 @@ impl Stream {
 
     #[inline]
     pub fn execute(&mut self) -> Result<(), Fault> {
-        let done = self.hand_over().and_then(|()| self.hear());
+        let done = self.hand_over().and_then(|()| self.read_reports());
         self.fault = done.as_ref().err().map(fault);
         self.fault.clone().map_or(Ok(()), Err)
     }
@@ -69,18 +69,18 @@ impl Stream {
     fn hand_over(&mut self) -> io::Result<()> {
         match self.chosen {
             Some(_) => write(&self.stream, self.block.len() as u32, &self.block),
-            None => readable(&self.stream, NEWS).map(drop),
+            None => readable(&self.stream, REPORT_WAIT).map(drop),
         }
     }
 
     /// Process the available reports.
     #[inline]
-    fn hear(&mut self) -> io::Result<()> {
-        let mut said = [0; 512];
+    fn read_reports(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 512];
         loop {
-            match receive_now(&self.stream, &mut said) {
+            match receive_now(&self.stream, &mut buffer) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => self.news.take(&said[..count]),
+                Ok(count) => self.reports.take(&buffer[..count]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -90,15 +90,15 @@ impl Stream {
     #[inline]
     pub fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
         if let Some(due) = self.chosen.take() {
-            self.under_way.push_back((due, sent));
+            self.in_flight.push_back((due, sent));
         }
-        while self.arrived < self.news.total / self.block.len() as u64 {
-            let Some((due, sent)) = self.under_way.pop_front() else { break };
+        while self.arrived < self.reports.total / self.block.len() as u64 {
+            let Some((due, sent)) = self.in_flight.pop_front() else { break };
             self.arrived += 1;
             recorder.succeed(TRANSACTION, due, sent, done);
         }
         if let Some(fault) = &self.fault {
-            for (due, sent) in self.under_way.drain(..) {
+            for (due, sent) in self.in_flight.drain(..) {
                 recorder.fail(TRANSACTION, due, sent, done, &fault.failure());
             }
         }
@@ -107,13 +107,13 @@ impl Stream {
     /// True if blocks are in flight.
     #[inline]
     pub fn is_unfinished(&self) -> bool {
-        !self.under_way.is_empty()
+        !self.in_flight.is_empty()
     }
 }
 
-impl News {
-    fn take(&mut self, said: &[u8]) {
-        for &octet in said {
+impl ReportDecoder {
+    fn take(&mut self, buffer: &[u8]) {
+        for &octet in buffer {
             self.part[self.have] = octet;
             self.have += 1;
             if self.have == self.part.len() {
@@ -128,13 +128,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn news_may_come_in_pieces() {
-        let mut news = News::default();
-        let said: Vec<u8> = [5u64, 1 << 40].iter().flat_map(|total| total.to_be_bytes()).collect();
-        for (at, octet) in said.iter().enumerate() {
-            news.take(&[*octet]);
+    fn reports_may_be_split() {
+        let mut reports = ReportDecoder::default();
+        let buffer: Vec<u8> = [5u64, 1 << 40].iter().flat_map(|total| total.to_be_bytes()).collect();
+        for (at, octet) in buffer.iter().enumerate() {
+            reports.take(&[*octet]);
             assert_eq!(
-                news.total,
+                reports.total,
                 if at < 7 {
                     0
                 } else if at < 15 {

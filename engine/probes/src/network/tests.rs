@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::handshake::{ANSWER_BYTES, Answer, Hello, Test};
-use super::server::{Served, Server};
+use super::server::{Server, ServerTotals};
 use loadcell_core::observe::{Directive, Observer};
 use loadcell_core::os;
 
@@ -33,11 +33,11 @@ fn server() -> Server {
 }
 
 fn spec(peer: &str, network: &Value, load: &Value) -> String {
-    let mut whole =
+    let mut load_spec =
         json!({"clients": 2, "warmup_ns": 20_000_000, "duration_ns": 150_000_000, "interval_ns": 50_000_000});
-    whole.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
+    load_spec.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
     json!({"version": 1, "seed": 5, "target": {"protocol": "host", "peer": peer}, "workload": {"probe": {"network": network}},
-        "load": whole})
+        "load": load_spec})
     .to_string()
 }
 
@@ -51,7 +51,7 @@ fn run(server: &Server, network: &Value, load: &Value) -> Value {
 }
 
 /// Totals of the server, once every client has left.
-fn settled(server: &Server) -> Served {
+fn settled(server: &Server) -> ServerTotals {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !server.is_idle() {
         assert!(Instant::now() < deadline, "connections that never end");
@@ -82,7 +82,7 @@ fn client_and_server_count_the_same_requests() {
 }
 
 #[test]
-fn a_stream_is_counted_where_it_arrives() {
+fn stream_is_counted_at_the_receiver() {
     let server = server();
     let network = json!({"test": "stream", "block_bytes": 10_000});
     let result = run(&server, &network, &json!({"warmup_ns": 0}));
@@ -104,7 +104,7 @@ fn a_stream_is_counted_where_it_arrives() {
 }
 
 #[test]
-fn so_many_blocks_of_a_stream_and_no_more() {
+fn stream_ends_at_its_block_count() {
     let server = server();
     let network = json!({"test": "stream", "block_bytes": 1000});
     let result =
@@ -123,11 +123,11 @@ fn problem(peer: &str) -> String {
 }
 
 #[test]
-fn a_peer_that_is_gone_is_said_before_anything_is_measured() {
+fn missing_peer_is_reported_before_measuring() {
     let gone = listener().local_addr().unwrap(); // Closed again.
-    let said = problem(&gone.to_string());
-    assert!(said.starts_with(&format!("no loadcell answers at {gone} (Connection refused)")), "{said}");
-    assert!(said.contains("loadcell host --serve"));
+    let message = problem(&gone.to_string());
+    assert!(message.starts_with(&format!("no loadcell answers at {gone} (Connection refused)")), "{message}");
+    assert!(message.contains("loadcell host --serve"));
     assert!(problem("no port").contains("HOST:PORT"));
 }
 
@@ -144,7 +144,7 @@ fn stranger(says: Vec<u8>) -> String {
 }
 
 #[test]
-fn what_is_no_loadcell_or_another_is_told_apart() {
+fn unrelated_and_incompatible_servers_are_distinguished() {
     assert!(
         problem(&stranger(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()))
             .contains("is not `loadcell host --serve`")
@@ -152,13 +152,13 @@ fn what_is_no_loadcell_or_another_is_told_apart() {
     assert!(problem(&stranger(Vec::new())).contains("is not `loadcell host --serve`"));
     let mut other = Answer::Welcome.encode();
     other[9] = 9;
-    let said = problem(&stranger(other.to_vec()));
-    assert!(said.contains("speaks version 9") && said.contains("the same loadcell"), "{said}");
+    let message = problem(&stranger(other.to_vec()));
+    assert!(message.contains("speaks version 9") && message.contains("the same loadcell"), "{message}");
     assert!(problem(&stranger(Answer::Full.encode().to_vec())).contains("as many connections as it takes"));
 }
 
 #[test]
-fn a_peer_that_goes_ends_the_load() {
+fn lost_peer_ends_the_load() {
     // Accepts one greeting and one test, which it aborts.
     let listener = listener();
     let address = listener.local_addr().unwrap().to_string();
@@ -183,23 +183,23 @@ fn a_peer_that_goes_ends_the_load() {
 }
 
 #[test]
-fn no_port_left_is_an_error_that_goes_by() {
+fn exhausted_ports_are_transient() {
     let fault = super::fault(&std::io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
     assert!(!fault.fatal && fault.code == os::PORTS);
     assert!(crate::advice(os::PORTS).contains("net.ipv4.ip_local_port_range"));
 }
 
-fn answer_to(server: &Server, said: &[u8]) -> Vec<u8> {
+fn answer_to(server: &Server, message: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(server.address).unwrap();
-    stream.write_all(said).unwrap();
+    stream.write_all(message).unwrap();
     let _ = stream.shutdown(std::net::Shutdown::Write);
-    let mut heard = Vec::new();
-    let _ = stream.read_to_end(&mut heard);
-    heard
+    let mut received = Vec::new();
+    let _ = stream.read_to_end(&mut received);
+    received
 }
 
 #[test]
-fn strangers_get_no_answer_and_others_get_one() {
+fn unrelated_clients_get_no_answer() {
     let server = server();
     assert_eq!(answer_to(&server, b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"), b"");
     assert_eq!(answer_to(&server, b"too short"), b"");
@@ -214,12 +214,12 @@ fn strangers_get_no_answer_and_others_get_one() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn no_octets_break_the_server(said in prop::collection::vec(any::<u8>(), 0..200), known: bool) {
+    fn arbitrary_input_never_breaks_the_server(message in prop::collection::vec(any::<u8>(), 0..200), valid: bool) {
         let server = server();
-        let mut all = if known { Hello { test: Test::Rr, request: 7, response: 3 }.encode().to_vec() } else { Vec::new() };
-        all.extend(&said);
-        let heard = answer_to(&server, &all);
-        prop_assert!(!known || heard.len() == ANSWER_BYTES + said.len() / 7 * 3, "{} octets", heard.len());
+        let mut all = if valid { Hello { test: Test::Rr, request: 7, response: 3 }.encode().to_vec() } else { Vec::new() };
+        all.extend(&message);
+        let received = answer_to(&server, &all);
+        prop_assert!(!valid || received.len() == ANSWER_BYTES + message.len() / 7 * 3, "{} octets", received.len());
         let greeted = answer_to(&server, &Hello { test: Test::Greeting, request: 1, response: 1 }.encode());
         prop_assert_eq!(greeted, Answer::Welcome.encode());
     }
