@@ -74,4 +74,4 @@ def analysis_of(throughputs: Mapping[str, Sequence[float | None]], **more: Any) 
 
 def said(analysis: Analysis) -> dict[str, dict[str, Any]]:
     """Text keys of all findings with their parameters."""
-    return {finding.phrase.key: dict(finding.phrase.params) for finding in analysis.findings}
+    return {finding.message.code: dict(finding.message.arguments) for finding in analysis.findings}

@@ -127,7 +127,7 @@ def test_the_stream_says_what_its_author_saw_and_what_he_could_not() -> None:
     assert not effects.repeated
     assert all(item.real is None for item in effects.mains)
     assert all(item.change.ratio.low is None for item in effects.mains)
-    said_of = [Texts("en").say(item.phrase) for item in analysis.findings if item.kind == "effects"]
+    said_of = [Texts("en").message(item.message) for item in analysis.findings if item.kind == "effects"]
     assert said_of == [
         "rules and threads act together (41% of the variation in throughput): rules from 1 to 10 multiplies throughput "
         "by 0.357 at threads = 1, but by 1.11 at threads = 4.",
@@ -158,13 +158,13 @@ def test_a_choice_that_repeats_do_not_tell_is_none() -> None:
         effects = factorial(factors, speed, 6, noise=noise).effects
         assert pair(effects, "files", "engine").matters
         said_of = {
-            found.phrase.params["factor"]: found.phrase
+            found.message.arguments["factor"]: found.message
             for found in choices(effects)
-            if found.phrase.key.startswith("found.effects.choose")
+            if found.message.code.startswith("found.effects.choose")
         }
-        assert said_of["files"].key == key
-        assert said_of["engine"].key == "found.effects.choose.always"
-    assert said_of["files"].params["others"]
+        assert said_of["files"].code == key
+        assert said_of["engine"].code == "found.effects.choose.always"
+    assert said_of["files"].arguments["others"]
 
 
 ALONE = {"a": [1, 2, 3], "b": ["x", "y"], "c": ["u", "v"]}
@@ -185,7 +185,7 @@ def test_one_at_a_time_holds_each_level_against_the_baseline() -> None:
     assert changes["a", "1", "3"].value == pytest.approx(3, rel=0.03)
     assert changes["b", "x", "y"].told_apart
     assert not analysis.effects.together
-    keys = [item.phrase.key for item in analysis.findings if item.kind == "effects"]
+    keys = [item.message.code for item in analysis.findings if item.kind == "effects"]
     assert keys[0] == "found.effects.alone"
     assert keys[-1] == "found.effects.invisible"
 
@@ -232,10 +232,10 @@ def test_whatever_was_measured_has_a_sentence(
     levels = {name: {"a": int(name[0]), "b": name[1]} for name in throughputs}
     analysis = analysis_of(throughputs, levels=levels)
     found = [item for item in analysis.findings if item.kind == "effects"]
-    assert (found[0].phrase.key if found else None) == key
+    assert (found[0].message.code if found else None) == key
     for language in LANGUAGES:
         for finding in found:
-            assert "nan" not in Texts(language).say(finding.phrase)
+            assert "nan" not in Texts(language).message(finding.message)
 
 
 def test_a_thousand_treatments_of_many_factors_are_no_trouble() -> None:
@@ -254,7 +254,7 @@ def test_the_findings_of_a_small_real_effect_beside_a_large_load_are_not_lost() 
         3,
     )
     assert main(analysis.effects, "storage").share < 0.05
-    keys = [item.phrase.key for item in analysis.findings if item.kind == "effects"]
+    keys = [item.message.code for item in analysis.findings if item.kind == "effects"]
     assert keys == ["found.effects.main", "found.effects.main"]
     assert "found.effects.noise" not in said(analysis)
 
@@ -288,4 +288,4 @@ def test_a_level_is_the_best_one_everywhere_only_where_repeats_tell_so(scan: flo
     (choice,) = effects.choices
     assert (choice.level, choice.surely) == ("fast", key == ".always")
     (said_of_it,) = choices(effects)
-    assert said_of_it.phrase.key == f"found.effects.choose{key}"
+    assert said_of_it.message.code == f"found.effects.choose{key}"

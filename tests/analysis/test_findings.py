@@ -118,7 +118,7 @@ def test_that_all_failed_alike_is_not_said_by_two_counts() -> None:
         {"code": "http-404", "meaning": "not found", "operation": "transaction", "count": 20, "message": ""}
     ]
     (sentence,) = (
-        Texts("en", "request").say(finding.phrase)
+        Texts("en", "request").message(finding.message)
         for finding in analyse(run, records).findings
         if finding.kind == "errors"
     )
@@ -159,7 +159,7 @@ def test_what_checks_noticed_is_grouped_by_check() -> None:
         record["checks"] = [{"name": "steal", "verdict": "noticed", "detail": {"steal_percent": 4.0}}]
     records[2]["checks"] = [{"name": "steal", "verdict": "ok", "detail": {}}]
     found = [finding for finding in analyse(run, records).findings if finding.kind == "checks"]
-    assert [finding.phrase.params["count"] for finding in found] == [2]
+    assert [finding.message.arguments["count"] for finding in found] == [2]
     assert found[0].evidence == tuple(record["name"] for record in records[:2])
 
 
@@ -169,13 +169,13 @@ def test_what_checks_noticed_is_grouped_by_check() -> None:
 )
 def test_below_six_repeats_it_is_descriptive_only(repeats: int, key: str) -> None:
     analysis = analysis_of({"10": [100.0 + n for n in range(repeats)]})
-    assert [finding.phrase.key for finding in analysis.findings if finding.kind == "trust"] == [key]
+    assert [finding.message.code for finding in analysis.findings if finding.kind == "trust"] == [key]
 
 
 def test_some_with_too_few_repeats_are_pointed_out() -> None:
     analysis = analysis_of({"10": [100.0] * 6, "20": [90.0] * 5 + [None]})
     found = next(finding for finding in analysis.findings if finding.kind == "trust")
-    assert found.phrase.key == "found.partly-descriptive"
+    assert found.message.code == "found.partly-descriptive"
     assert found.evidence == ("20",)
 
 

@@ -31,7 +31,7 @@ def runs(levels: Sequence[float | None], *, treatments: int = 1, **more: Any) ->
 
 
 def said(found: History) -> list[str]:
-    return [finding.phrase.key for finding in findings.find(found)]
+    return [finding.message.code for finding in findings.find(found)]
 
 
 def test_a_fall_lies_between_two_runs_and_says_what_else_changed() -> None:

@@ -34,7 +34,7 @@ def records(of: dict[str, Any], **memory: str) -> list[dict[str, Any]]:
 
 
 def said(of: dict[str, Any], found: list[dict[str, Any]], language: str = "en") -> list[str]:
-    return [Texts(language).say(one.phrase) for one in placements.findings(of, found)]
+    return [Texts(language).message(one.message) for one in placements.findings(of, found)]
 
 
 def test_levels_that_are_the_same_processors_are_named() -> None:
@@ -49,12 +49,14 @@ def test_levels_that_are_the_same_processors_are_named() -> None:
 def test_what_is_placed_elsewhere_by_another_factor_is_still_told_apart_by_it() -> None:
     of = run(**{"affinity.memory": ["near", "far"]})
     apart = records(of, near="bind:0", far="bind:1")
-    assert [one.phrase.params["factor"] for one in placements.findings(of, apart)] == ["affinity.target"]
+    assert [one.message.arguments["factor"] for one in placements.findings(of, apart)] == ["affinity.target"]
     together = records(of, near="bind:0", far="bind:0")
     memory = [
-        one for one in placements.findings(of, together) if one.phrase.params["factor"] == "affinity.memory"
+        one
+        for one in placements.findings(of, together)
+        if one.message.arguments["factor"] == "affinity.memory"
     ]
-    assert [one.phrase.key for one in memory] == ["found.same-place.memory"]
+    assert [one.message.code for one in memory] == ["found.same-place.memory"]
 
 
 def test_levels_of_which_nothing_ran_and_other_factors_are_not_judged() -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from analysis.reported import storages, stream
 from analysis.runs import analysis_of
 from loadcell.analysis.analyse import Analysis
-from loadcell.analysis.phrase import Finding, Phrase, Severity
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.ranking import _LAST, MOST, ORDER, Concern, place_of, ranked, summary
 from loadcell.analysis.trials import Trial
 from loadcell.model.catalogue import texts as catalogue
+from loadcell.model.message import Message, Severity
 
 #: Texts of findings that only a section of their own says, and those that stand in other sentences.
 SECTIONS = ("found.profile",)
@@ -22,11 +24,11 @@ FOUND = {key for key in catalogue() if key.startswith("found.")} - PARTS
 
 
 def finding(key: str, severity: Severity = "info", kind: str = "", evidence: Sequence[str] = ()) -> Finding:
-    return Finding(kind or key.split(".")[1], severity, Phrase(key), tuple(evidence))
+    return Finding(kind or key.split(".")[1], Message(key).rated(severity), tuple(evidence))
 
 
 def keys(findings: Sequence[Finding]) -> list[str]:
-    return [one.phrase.key for one in findings]
+    return [one.message.code for one in findings]
 
 
 def said(analysis: Analysis) -> list[str]:
@@ -76,7 +78,7 @@ def test_a_wrong_figure_stands_first_unless_its_trial_does_not_count() -> None:
 
 @pytest.mark.parametrize(("ok", "first"), [(3, False), (5, False), (2, True), (0, True)])
 def test_that_most_trials_were_lost_stands_first(ok: int, first: bool) -> None:
-    lost = Finding("trials", "problem", Phrase("found.trials.some", {"ok_count": ok, "count": 6}))
+    lost = Finding("trials", Message("found.trials.some", {"ok_count": ok, "count": 6}).rated("problem"))
     answer = finding("found.highest", "good", "throughput")
     assert (ranked([answer, lost])[0].finding is lost) == first
     # Unless what lost them is the answer: more was due than the target took.
@@ -90,13 +92,15 @@ def test_the_worse_of_two_qualms_comes_first() -> None:
 
 
 def test_no_subject_crowds_out_the_others() -> None:
-    many = [Finding("effects", "info", Phrase("found.effects.main", {"factor": f"f{n}"})) for n in range(9)]
+    many = [
+        Finding("effects", Message("found.effects.main", {"factor": f"f{n}"}).rated("info")) for n in range(9)
+    ]
     few = [finding("found.highest", "good", "throughput"), finding("found.descriptive", "caution", "trust")]
     assert keys(summary([*many, *few])) == ["found.effects.main"] * 4 + ["found.highest", "found.descriptive"]
 
 
 def test_how_far_to_trust_it_always_has_a_place() -> None:
-    wrong = [Finding(f"k{n}", "problem", Phrase("found.trials.empty", {"n": n})) for n in range(9)]
+    wrong = [Finding(f"k{n}", Message("found.trials.empty", {"n": n}).rated("problem")) for n in range(9)]
     assert keys(summary([*wrong, finding("found.drift", "caution")]))[-1] == "found.drift"
 
 
@@ -109,7 +113,7 @@ def test_never_more_than_seven_and_nothing_twice(seed: int) -> None:
         key = chance.choice(texts)
         severity: Severity = chance.choice(("good", "info", "caution", "problem"))
         params = {"n": number, "ok_count": chance.randrange(9), "count": 9, "line": "x", "check": "c"}
-        some.append(Finding(key.split(".")[1], severity, Phrase(key, params)))
+        some.append(Finding(key.split(".")[1], Message(key, params).rated(severity)))
     chosen = summary(some)
     assert len(chosen) <= MOST
     assert len({id(one) for one in chosen}) == len(chosen)
@@ -122,14 +126,16 @@ def test_never_more_than_seven_and_nothing_twice(seed: int) -> None:
 
 def test_that_all_was_well_is_one_sentence() -> None:
     well = [
-        Finding("trials", "good", Phrase("found.trials.all", {"count": 6})),
-        Finding("errors", "good", Phrase("found.errors.none", {"count": 600})),
+        Finding("trials", Message("found.trials.all", {"count": 6}).rated("good")),
+        Finding("errors", Message("found.errors.none", {"count": 600}).rated("good")),
     ]
-    met = Finding("expectations", "good", Phrase("found.expect.met", {"count": 2, "expressions": ("a", "b")}))
+    met = Finding(
+        "expectations", Message("found.expect.met", {"count": 2, "expressions": ("a", "b")}).rated("good")
+    )
     missed = finding("found.expect.missed", "problem", "expectations")
     assert keys(summary(well)) == ["found.well"]
     (whole,) = summary([*well, met])
-    assert whole.phrase == Phrase(
+    assert replace(whole.message, severity="problem") == Message(
         "found.well.expected", {"count": 6, "ended_count": 600, "expected_count": 2}
     )
     assert keys(summary([*well, met, missed])) == ["found.expect.missed", "found.well", "found.expect.met"]
@@ -139,17 +145,17 @@ def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:
     def noticed(name: str, *trials: str) -> Finding:
         params = {
             "count": len(trials),
-            "check": Phrase(f"check-name.{name}"),
-            "advice": Phrase(f"advice.{name}"),
+            "check": Message(f"check-name.{name}"),
+            "advice": Message(f"advice.{name}"),
         }
-        return Finding("checks", "caution", Phrase("found.check.advice", params), trials)
+        return Finding("checks", Message("found.check.advice", params).rated("caution"), trials)
 
     assert keys(summary([noticed("steal", "001")])) == ["found.check.advice"]
     (whole,) = summary([noticed("steal", "001", "002"), noticed("swap", "002", "003")])
-    assert whole.phrase.key == "found.checks"
-    assert whole.phrase.params == {
+    assert whole.message.code == "found.checks"
+    assert whole.message.arguments == {
         "checks": tuple(
-            Phrase("mark.quoted", {"text": Phrase(f"check-name.{name}")}) for name in ("steal", "swap")
+            Message("mark.quoted", {"text": Message(f"check-name.{name}")}) for name in ("steal", "swap")
         ),
         "count": 3,
     }
@@ -158,16 +164,20 @@ def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:
 
 def test_what_is_true_of_several_lines_is_said_once() -> None:
     def edge(where: str) -> Finding:
-        line = Phrase("saturation.of", {"where": where})
+        line = Message("saturation.of", {"where": where})
         return Finding(
-            "saturation", "info", Phrase("found.saturation.edge", {"line": line, "last": "64"}), (where,)
+            "saturation",
+            Message("found.saturation.edge", {"line": line, "last": "64"}).rated("info"),
+            (where,),
         )
 
     (both,) = summary([edge("storage = a"), edge("storage = b")])
-    assert both.phrase.params["line"] == Phrase("saturation.of", {"where": ("storage = a", "storage = b")})
+    assert both.message.arguments["line"] == Message(
+        "saturation.of", {"where": ("storage = a", "storage = b")}
+    )
     assert both.evidence == ("storage = a", "storage = b")
     (crossed,) = summary([edge("x = 1, y = 1"), edge("x = 1, y = 2")])
-    assert crossed.phrase.params["line"] == Phrase("saturation.of-lines", {"count": 2})
+    assert crossed.message.arguments["line"] == Message("saturation.of-lines", {"count": 2})
 
 
 # --- whole analyses -------------------------------------------------------------------------------------------

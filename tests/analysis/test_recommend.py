@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from analysis.reported import storages
 from analysis.runs import analysis_of, run_of, said
 from loadcell.analysis import recommend_findings
 from loadcell.analysis.analyse import Analysis, analyse
-from loadcell.analysis.phrase import Phrase
+from loadcell.model.message import Message
 
 
 def with_tails(throughputs: dict[str, list[float | None]], tails: dict[str, float]) -> Analysis:
@@ -24,7 +25,7 @@ def with_tails(throughputs: dict[str, list[float | None]], tails: dict[str, floa
 
 def risks(analysis: Analysis) -> set[str]:
     assert analysis.recommendation is not None
-    return {item.phrase.key for item in recommend_findings.risks(analysis.recommendation)}
+    return {item.message.code for item in recommend_findings.risks(analysis.recommendation)}
 
 
 def test_of_what_is_nearly_as_fast_the_shortest_tail_is_chosen() -> None:
@@ -56,7 +57,7 @@ def test_without_response_times_the_fastest_is_chosen() -> None:
     analysis = analyse(run, records)
     assert analysis.recommendation is not None
     assert analysis.recommendation.choice.id == "20"
-    assert "found.recommend.no-latency" in {item.phrase.key for item in analysis.findings}
+    assert "found.recommend.no-latency" in {item.message.code for item in analysis.findings}
 
 
 def test_what_failed_is_not_recommended_while_something_sound_is_there() -> None:
@@ -83,7 +84,7 @@ def test_where_repeats_tell_nothing_apart_nothing_is_recommended() -> None:
     found = analysis.recommendation
     assert found is not None
     assert not found.founded
-    assert recommend_findings.choice(found).phrase == Phrase(
+    assert replace(recommend_findings.choice(found).message, severity="problem") == Message(
         "found.recommend.none", {"treatment": "clients = 40", "count": 2}
     )
     assert [*recommend_findings.buys(found), *recommend_findings.risks(found)] == []

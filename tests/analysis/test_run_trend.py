@@ -19,8 +19,8 @@ def test_a_throughput_that_halves_is_said_to_fall_by_half_and_one_that_doubles_t
     ):
         analysis = analysis_of({"1": values, "2": [value * 3 for value in values]})
         (found,) = run_trend.findings(analysis.treatments)
-        assert found.phrase.key == key
-        assert found.phrase.params["change_share"] == pytest.approx(share, rel=0.1)
+        assert found.message.code == key
+        assert found.message.arguments["change_share"] == pytest.approx(share, rel=0.1)
 
 
 def test_nothing_falls_by_more_than_all_there_was() -> None:

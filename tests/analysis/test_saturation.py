@@ -32,7 +32,7 @@ def judged(truth: dict[float, float], repeats: int = 4, **more: Any) -> Saturati
 
 def speak(analysis: Analysis) -> list[str]:
     """Every finding in every language: whatever it is, it must be sayable."""
-    return [Texts(lang).say(finding.phrase) for lang in LANGUAGES for finding in analysis.findings]
+    return [Texts(lang).message(finding.message) for lang in LANGUAGES for finding in analysis.findings]
 
 
 def test_the_marks_of_a_known_curve_stand_where_they_must() -> None:
@@ -96,7 +96,9 @@ def test_the_highest_level_is_among_those_it_may_be_in_nearly_all_of_200_runs() 
 
 def test_the_summary_says_it_in_one_sentence() -> None:
     analysis = analyse(*sweep_run(usl(POWERS, 180, 0.02, 0.0002), 4))
-    (sentence,) = [Texts("en").say(item.phrase) for item in analysis.findings if item.kind == "saturation"]
+    (sentence,) = [
+        Texts("en").message(item.message) for item in analysis.findings if item.kind == "saturation"
+    ]
     assert re.fullmatch(
         r"Saturation: throughput peaks near \d+ clients \(95% interval \d+ to \d+\) at about [\d,]+ transactions/s; "
         r"beyond 64( \(32–64\))? each further client adds waiting, not work\.",
@@ -129,7 +131,7 @@ def test_a_rise_after_the_fall_is_held_against_single_measurements() -> None:
     """ceph: 9816, 9168, 9535 transactions/s at 64, 128 and 256 clients. No law of scalability does that."""
     found = said(storages())["found.saturation.rebound"]
     assert found["rose_share"] == pytest.approx(9535.27 / 9167.86 - 1)
-    assert found["line"].params == {"where": "storage = ceph"}
+    assert found["line"].arguments == {"where": "storage = ceph"}
 
 
 @pytest.mark.parametrize(
@@ -157,14 +159,14 @@ def test_whatever_was_measured_has_a_sentence(
     throughputs: dict[str, list[float | None]], key: str | None
 ) -> None:
     analysis = analysis_of(throughputs)
-    found = [finding.phrase.key for finding in analysis.findings if finding.kind == "saturation"]
+    found = [finding.message.code for finding in analysis.findings if finding.kind == "saturation"]
     assert (found[0].removesuffix(".waiting") if found else None) == (key and key.removesuffix(".waiting"))
     assert not any("nan" in sentence or "inf " in sentence for sentence in speak(analysis))
 
 
 def test_trials_without_a_usable_figure_are_named() -> None:
     analysis = analysis_of({"1": [0, 100], "2": [math.nan, 190], "4": [300, 301]})
-    found = next(item for item in analysis.findings if item.phrase.key == "found.trials.empty")
+    found = next(item for item in analysis.findings if item.message.code == "found.trials.empty")
     assert found.evidence == ("001-1-r1", "002-2-r1")
 
 
@@ -199,7 +201,7 @@ def test_of_many_lines_the_summary_speaks_of_the_best_and_counts_the_others() ->
     }  # type: ignore[operator]
     found = said(analysis_of(throughputs, levels=levels))
     assert found["found.saturation.more"] == {"count": 5}
-    assert found["found.saturation.edge"]["line"].params == {"where": "storage = s5"}
+    assert found["found.saturation.edge"]["line"].arguments == {"where": "storage = s5"}
 
 
 def test_ten_thousand_trials_are_analysed_at_once() -> None:
@@ -225,17 +227,17 @@ def test_a_ceiling_below_what_was_measured_is_not_said() -> None:
     (line,) = (line for line in analysis.saturation if isinstance(line, Saturation))
     for ceiling, key in ((30_000.0, "no-peak"), (50_000.0, "no-peak.ceiling")):
         law = replace(line.law, reason="no-peak", ceiling=Estimate(ceiling, ceiling, ceiling))
-        (found,) = (one for one in reasons([replace(line, law=law)]) if "why" in one.phrase.key)
-        assert found.phrase.key == f"found.saturation.why.{key}"
+        (found,) = (one for one in reasons([replace(line, law=law)]) if "why" in one.message.code)
+        assert found.message.code == f"found.saturation.why.{key}"
 
 
 def test_the_highest_level_is_said_with_those_that_it_might_as_well_be() -> None:
     rates = {"1": [100.0, 101, 99, 100, 102, 98], "2": [200.0, 190, 210, 195, 205, 198]}
     rates |= {"4": [198.0, 204, 192, 207, 196, 200], "8": [120.0, 121, 119, 122, 118, 120]}
     (found,) = (
-        one for one in analysis_of(rates).findings if one.phrase.key.startswith("found.saturation.measured")
+        one for one in analysis_of(rates).findings if one.message.code.startswith("found.saturation.measured")
     )
-    assert found.phrase.params["best"] in ("2 (2–4)", "4 (2–4)")
+    assert found.message.arguments["best"] in ("2 (2–4)", "4 (2–4)")
 
 
 #: Six repeats each: those of the lower loads are told apart from the highest load's, and not from each other.
@@ -251,8 +253,8 @@ def test_below_the_lowest_load_nothing_was_measured_so_the_peak_may_lie_there() 
     assert isinstance(line, Saturation)
     assert line.peak.first == 0
     assert line.between[0] is None
-    (found,) = (one for one in analysis.findings if one.phrase.key.startswith("found.saturation.below"))
-    sentence = Texts("en").say(found.phrase)
+    (found,) = (one for one in analysis.findings if one.message.code.startswith("found.saturation.below"))
+    sentence = Texts("en").message(found.message)
     assert "The peak lies below 500 clients, perhaps below the lowest load tried" in sentence
 
 
@@ -265,5 +267,5 @@ def test_loads_that_repeats_do_not_tell_apart_say_nothing_of_more_clients() -> N
     assert isinstance(line, Saturation)
     assert line.between == (None, None)
     (statement, *_) = (one for one in analysis.findings if one.kind == "saturation")
-    assert statement.phrase.key == "found.saturation.untold"
-    assert statement.phrase.params["last"] == "8"
+    assert statement.message.code == "found.saturation.untold"
+    assert statement.message.arguments["last"] == "8"

@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.runs import run_of, said
 from loadcell.analysis.analyse import Analysis, analyse
-from loadcell.analysis.phrase import FigureName
+from loadcell.analysis.figure_names import figure_name
 
 
 def operation(kind: str, succeeded: int, p99_ms: float, failed: int = 0) -> dict[str, Any]:
@@ -49,10 +49,12 @@ def test_figures_of_the_workloads_own_have_medians_and_are_told() -> None:
     found = analysis()
     [treatment] = found.treatments
     assert treatment.figures["tpmC"].median == 2_730.0
-    figures = [dict(one.phrase.params) for one in found.findings if one.phrase.key == "found.figure.alone"]
+    figures = [
+        dict(one.message.arguments) for one in found.findings if one.message.code == "found.figure.alone"
+    ]
     assert [(one["name"], one["figure"]) for one in figures] == [
-        (FigureName("tpmC"), 2_730),
-        (FigureName("tpmTotal"), 6_000),
+        (figure_name("tpmC"), 2_730),
+        (figure_name("tpmTotal"), 6_000),
     ]
     document = found.document()["treatments"][0]
     assert document["figures"]["tpmC"]["median"] == 2_730.0

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from loadcell.analysis.distribution_checks import impossible
-from loadcell.analysis.phrase import Phrase
 from loadcell.analysis.trials import Check, Trial
 from loadcell.analysis.validity import doubts, findings
+from loadcell.model.message import Message
 
 #: Response times of Berkeley DB JE behind HTTP, as Apache Bench printed them: operation and threads, then
 #: least, p90, p99, greatest, mean and median in ms.
@@ -68,7 +68,7 @@ def test_each_check_is_said_once_with_what_to_do_and_how_bad_it_is() -> None:
         Check("own-check", "noticed", {}), Check("throttled", "unknown", {}),
     )  # fmt: skip
     said = {
-        finding.phrase.key + "/" + finding.severity: finding for finding in findings([trial(checks=checks)])
+        finding.message.code + "/" + finding.severity: finding for finding in findings([trial(checks=checks)])
     }
     assert len(said) == 3
     assert "found.check/caution" in said
@@ -85,5 +85,5 @@ def test_processes_that_had_no_part_are_named_by_what_they_used_at_most() -> Non
 
     checks = [of(rustc_12=0.9, cron_1=0.02), of(rustc_13=0.4, gzip_14=1.0)]
     found = list(findings([replace(trial(), checks=(check,)) for check in checks]))
-    [one] = [one.phrase.params["check"] for one in found if one.kind == "checks"]
-    assert one == Phrase("check.other-processes.named", {"names": ("gzip", "rustc")})
+    [one] = [one.message.arguments["check"] for one in found if one.kind == "checks"]
+    assert one == Message("check-name.other-processes.named", {"names": ("gzip", "rustc")})

@@ -30,7 +30,7 @@ def said(reason: Message, language: str, state: str = "failed") -> list[str]:
         "reason_code": reason.code,
         "reason_args": reason.plain_arguments,
     }
-    return [Texts(language).say(one.phrase) for one in given_up(run)]
+    return [Texts(language).message(one.message) for one in given_up(run)]
 
 
 def test_a_target_that_never_came_up_for_one_reason_is_given_up() -> None:
@@ -69,6 +69,6 @@ def test_an_interrupted_run_and_records_of_before() -> None:
     before = {"state": "failed", "reason": "given up after 3 trials, none of which could begin: x"}
     [finding] = given_up(before)
     assert (
-        Texts("en").say(finding.phrase)
+        Texts("en").message(finding.message)
         == "The run was given up after 3 trials, none of which could begin: x."
     )

@@ -186,7 +186,7 @@ def test_a_mount_whose_server_is_stopped_is_named_and_holds_nothing_up(
     assert mounts[str(place)]["answers"] is False
     assert "size_bytes" not in mounts[str(place)]
     assert mounts["/"]["size_bytes"] > 0
-    assert any(one.phrase.params.get("mount") == str(place) for one in host_remarks.findings(found))
+    assert any(one.message.arguments.get("mount") == str(place) for one in host_remarks.findings(found))
     assert took_s < 30  # it waits for about one second; without a limit it would wait for ever
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import fake_runs
-from loadcell.analysis.phrase import Phrase
 from loadcell.model import numbers
+from loadcell.model.message import Message
 from loadcell.report.blocks import Chart, Section, Table
 from loadcell.report.build import build
 from loadcell.report.charts import percentiles, style, throughput
@@ -123,7 +123,7 @@ def test_without_any_throughput_a_result_table_has_no_columns_of_dashes(tmp_path
 
 def test_a_run_without_throughput_is_not_asked_for_a_steady_state(tmp_path: Path) -> None:
     scene = Scene.of(of_memory(tmp_path), "en")
-    said = {finding.phrase.key for finding in scene.findings}
+    said = {finding.message.code for finding in scene.findings}
     assert not any(key.startswith("found.steady") for key in said)
 
 
@@ -189,11 +189,11 @@ def test_a_rare_wait_for_a_lock_leaves_microseconds(tmp_path: Path) -> None:
 
 def test_sentences_and_tables_are_in_one_unit() -> None:
     """`half of the operations took 61.7 µs, 99% less than 0.106 ms`, over a table with 106."""
-    found = Phrase("found.throughput", {"throughput_per_s": 126_699.0, "p50_ms": 0.0617, "p99_ms": 0.106})
-    assert "61.7 µs, 99% less than 106 µs" in Texts("en", micro=True).say(found)
-    assert "99% less than 0.106 ms" in Texts("en").say(found)
-    long = Phrase("found.throughput", {"throughput_per_s": 1.0, "p50_ms": 0.0617, "p99_ms": 1.3})
-    assert "99% less than 1.30 ms" in Texts("en", micro=True).say(long)
+    found = Message("found.throughput", {"throughput_per_s": 126_699.0, "p50_ms": 0.0617, "p99_ms": 0.106})
+    assert "61.7 µs, 99% less than 106 µs" in Texts("en", micro=True).message(found)
+    assert "99% less than 0.106 ms" in Texts("en").message(found)
+    long = Message("found.throughput", {"throughput_per_s": 1.0, "p50_ms": 0.0617, "p99_ms": 1.3})
+    assert "99% less than 1.30 ms" in Texts("en", micro=True).message(long)
 
 
 def test_without_response_times_there_is_no_unit_to_choose(stored: Stored) -> None:

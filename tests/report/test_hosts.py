@@ -112,7 +112,7 @@ def test_the_roofs_are_of_caches_memory_disk_and_network(one: Source) -> None:
 def test_trials_that_failed_are_said_and_leave_the_rest(home: Path) -> None:
     short = source(str(home / "short"))
     report = page.build(short, "en")
-    said = [finding.phrase.key for finding in findings(short, EN)]
+    said = [finding.message.code for finding in findings(short, EN)]
     assert "hosts.found.incomplete" in said
     assert "disk-write/write_mib_per_s" not in {score.id for score in short.machine.scores}
     assert "Disk, flushed writes" not in [row["layer"] for row in charts(report)["chart-roofs"].data["knees"]]
@@ -122,10 +122,10 @@ def test_a_probe_of_which_no_pass_ended_is_said(tmp_path: Path) -> None:
     path = machines.write_baseline(tmp_path / "slow", repeats=1, only=("cpu-1", "memory-triad-1"))
     for record in path.glob("trials/*triad-1*/trial.json"):
         comparisons.change(record.parent, lambda trial: trial["totals"].update(figures={}), record.name)  # type: ignore[attr-defined]
-    (said,) = [one for one in findings(source(str(path)), EN) if one.phrase.key == "hosts.found.no-figure"]
-    assert Texts("en").say(said.phrase).startswith("1 baseline has no figure")
-    assert "STREAM Triad 256 MiB, 1 thread." in Texts("en").say(said.phrase)
-    assert "内存 STREAM Triad 256 MiB，1 线程" in Texts("zh").say(said.phrase)
+    (said,) = [one for one in findings(source(str(path)), EN) if one.message.code == "hosts.found.no-figure"]
+    assert Texts("en").message(said.message).startswith("1 baseline has no figure")
+    assert "STREAM Triad 256 MiB, 1 thread." in Texts("en").message(said.message)
+    assert "内存 STREAM Triad 256 MiB，1 线程" in Texts("zh").message(said.message)
 
 
 def test_of_many_probes_without_a_figure_some_are_named(tmp_path: Path) -> None:
@@ -136,9 +136,9 @@ def test_of_many_probes_without_a_figure_some_are_named(tmp_path: Path) -> None:
     for record in path.glob("trials/*latency*/trial.json"):
         comparisons.change(record.parent, lambda trial: trial["totals"].update(figures={}), record.name)  # type: ignore[attr-defined]
     (said,) = [
-        one for one in findings(source(str(path)), EN) if one.phrase.key.startswith("hosts.found.no-figure")
+        one for one in findings(source(str(path)), EN) if one.message.code.startswith("hosts.found.no-figure")
     ]
-    text = Texts("en").say(said.phrase)
+    text = Texts("en").message(said.message)
     assert text.startswith("5 baselines have no figure")
     assert "among them Access within 4 KiB, " in text
     assert "1 MiB" not in text
@@ -156,13 +156,13 @@ def test_what_trials_noticed_of_themselves_is_said(tmp_path: Path) -> None:
 def test_trials_that_were_not_run_are_said_with_what_goes_on(tmp_path: Path) -> None:
     path = machines.write_baseline(tmp_path / "half", repeats=2, only=("cpu-1", "disk-randread"))
     shutil.rmtree(next(path.glob("trials/*cpu-1*")))
-    (said,) = [one for one in findings(source(str(path)), EN) if one.phrase.key == "hosts.found.missing"]
-    assert said.phrase.params == {"count": 1, "of": 4, "run": "half"}
+    (said,) = [one for one in findings(source(str(path)), EN) if one.message.code == "hosts.found.missing"]
+    assert said.message.arguments == {"count": 1, "of": 4, "run": "half"}
 
 
 def test_scores_that_scatter_are_said(home: Path, tmp_path: Path) -> None:
     path = machines.write_baseline(tmp_path / "noisy", scatter=0.2, only=("cpu-1", "disk-randread"))
-    assert "hosts.found.wide" in [finding.phrase.key for finding in findings(source(str(path)), EN)]
+    assert "hosts.found.wide" in [finding.message.code for finding in findings(source(str(path)), EN)]
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -229,14 +229,14 @@ def test_two_machines_have_differences_ratios_and_what_the_workload_follows(two:
 
 
 def test_what_besides_the_machines_was_another_is_said(two: Compared, home: Path) -> None:
-    said = [finding.phrase.key for finding in two.of(two.workloads[0])]
+    said = [finding.message.code for finding in two.of(two.workloads[0])]
     assert said[0] == "hosts.follows.elsewhere"  # both runs of the workload are of one machine
     assert "compare.differs.target" not in said
     other = comparisons.write(
         home / "db-c", fake_runs.Shape(repeats=6, version="0.2.0", monitors=False, intervals=False)
     )
     found = compared(str(home / "a"), str(home / "b"), [(str(home / "db-a"), str(other))])
-    assert "compare.differs.tools" in [finding.phrase.key for finding in found.of(found.workloads[0])]
+    assert "compare.differs.tools" in [finding.message.code for finding in found.of(found.workloads[0])]
 
 
 def test_the_picture_has_every_ratio_and_the_workload(two: Compared) -> None:

@@ -88,7 +88,7 @@ def test_they_are_those_of_the_page(examined: StoredRun) -> None:
 def test_the_summary_begins_with_what_was_lost(examined: StoredRun, lang: str, sentence: str) -> None:
     summary = build(examined, lang).sections[0]
     said = next(block for block in summary.blocks if isinstance(block, Sentences))
-    texts = [Texts(lang).say(finding.phrase) for finding in said.findings]
+    texts = [Texts(lang).message(finding.message) for finding in said.findings]
     assert any(sentence in text for text in texts), texts
 
 

@@ -48,7 +48,7 @@ def sentences(report: Report, name: str) -> list[str]:
     assert found is not None
     texts = Texts(report.language)
     return [
-        texts.say(finding.phrase)
+        texts.message(finding.message)
         for block in found.blocks
         if isinstance(block, Sentences)
         for finding in block.findings

@@ -27,7 +27,7 @@ def searched(home: Path, change: tuple[str, str] = ("", ""), more: str = "", **w
 
 def said(stored: StoredRun, lang: str = "en") -> list[str]:
     scene = Scene.of(stored, lang)
-    return [scene.texts.say(finding.phrase) for finding in findings(scene)]
+    return [scene.texts.message(finding.message) for finding in findings(scene)]
 
 
 def test_the_answer_comes_first_with_how_sure_it_is(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from html.parser import HTMLParser
 import pytest
 from rich.console import Console
 
-from loadcell.analysis.phrase import Finding, Phrase
+from loadcell.analysis.finding import Finding
 from loadcell.model.catalogue import texts as catalogue
+from loadcell.model.message import Message
 from loadcell.report.blocks import Cell, Column, Definitions, Paragraph, Report, Section, Sentences, Table
 from loadcell.report.render import markdown, terminal
 from loadcell.report.render.html import coded, render
@@ -22,7 +23,7 @@ EVIL = "`<script>alert(1)</script>` & `a`<b>``"
 
 def finding(name: str = "powersave") -> Finding:
     """Of the catalogue: its name is from outside, its last words are a command."""
-    return Finding("host", "caution", Phrase("host-found.governor", {"name": name}))
+    return Finding("host", Message("host-found.governor", {"name": name}).rated("caution"))
 
 
 def report(*blocks: object, language: str = "en") -> Report:
@@ -124,7 +125,7 @@ def test_markdown_keeps_code_and_nothing_else() -> None:
     assert markdown.coded("a_b `c_d` <e>") == r"a\_b `c_d` \<e\>"
     assert markdown.coded("1. `x`") == r"1\. `x`"
     assert markdown.coded("`a|b` ` `` c") == r"\`a\|b\` \` \`\` c"
-    assert "`cpupower frequency-set -g performance`" in markdown.coded(texts.parts(finding().phrase))
+    assert "`cpupower frequency-set -g performance`" in markdown.coded(texts.parts(finding().message))
     written = markdown.render(report(Paragraph(EVIL), Sentences([finding(EVIL)])))
     outside = "".join(written.split("`")[::2])
     assert "<script" not in outside.replace(r"\<", "")

@@ -63,16 +63,16 @@ def test_of_trials_that_are_too_short_none_is_said_to_swing_slowly(stored: Store
     swinging = replace(short[0], steadiness=replace(short[0].steadiness, state="too-dependent"))
     treatments = scene.analysis.treatments
     (found,) = steadiness.findings((swinging, *short[1:]), treatments)
-    assert found.phrase.key == "found.steady.too-short.some"
-    assert found.phrase.params == {"count": len(short), "short": len(short) - 1, "others": 1}
+    assert found.message.code == "found.steady.too-short.some"
+    assert found.message.arguments == {"count": len(short), "short": len(short) - 1, "others": 1}
     (found,) = steadiness.findings([swinging], treatments)
-    assert found.phrase.key == "found.steady.unclear"
+    assert found.message.code == "found.steady.unclear"
 
 
 def test_short_trials_are_not_judged_and_nothing_is_read_for_them(stored: Stored) -> None:
     scene = Scene.of(stored("two"), "en")
     assert {one.steadiness.state for one in scene.steadiness} == {"too-short"}
-    assert "found.steady.too-short" in {finding.phrase.key for finding in scene.findings}
+    assert "found.steady.too-short" in {finding.message.code for finding in scene.findings}
     assert "table-steady" not in str(build(stored("two")))
 
 

@@ -253,7 +253,7 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 @kinds
 def test_what_must_be_known_stands_first(run_of: Runs, kind: str) -> None:
     said = summary.findings(Scene.of(run_of(kind), "en"))
-    assert [finding.phrase.key for finding in said] == KINDS[kind][1]
+    assert [finding.message.code for finding in said] == KINDS[kind][1]
 
 
 def sentences(report: Report) -> Sentences:
@@ -292,7 +292,7 @@ def test_nothing_is_lost(run_of: Runs, kind: str) -> None:
     assert list(every.findings) == [*summary.what_was_done(scene), *scene.findings]
     text = " ".join(re.sub(r"<[^>]*>", "", html.render(report)).split())
     for finding in scene.findings:
-        assert str(html.escape(scene.texts.say(finding.phrase))) in text, finding.phrase.key
+        assert str(html.escape(scene.texts.message(finding.message))) in text, finding.message.code
 
 
 @kinds

@@ -15,9 +15,10 @@ import pytest
 import loadcell.analysis
 import loadcell.linux
 import loadcell.report
-from loadcell.analysis import usl
+from loadcell.analysis import figure_names, usl
 from loadcell.analysis.compare.findings import GRAVE
 from loadcell.analysis.compare.verdict import Reason
+from loadcell.analysis.failure_reasons import error_meaning
 from loadcell.analysis.findings import VERIFIED
 from loadcell.analysis.history.series import METRICS
 from loadcell.analysis.hosts.facts import FACTS
@@ -25,7 +26,6 @@ from loadcell.analysis.hosts.findings import REST
 from loadcell.analysis.hosts.hypothesis import STANDINGS
 from loadcell.analysis.hosts.names import TESTS, WRITING
 from loadcell.analysis.hosts.scores import SECTIONS
-from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.recommend import TAILS
 from loadcell.analysis.steadiness import HOST, TARGET
 from loadcell.analysis.trials import CHECKS, STATUSES
@@ -35,7 +35,8 @@ from loadcell.execution import error_codes
 from loadcell.linux.inventory import questions
 from loadcell.model.catalogue import LANGUAGES, flattened, placeholders
 from loadcell.model.catalogue import texts as catalogue
-from loadcell.report import figures, flame
+from loadcell.model.message import Message
+from loadcell.report import flame
 from loadcell.report.charts import saturation
 from loadcell.report.host import REASONS, SAID
 from loadcell.report.hosts.words import NAMED
@@ -91,7 +92,7 @@ FAMILIES = {
     "check-name": (*CHECKS, "other"),
     "advice": (*CHECKS, "other"),
     "page.theme": ("auto", "light", "dark"),
-    "figure": (*figures.KNOWN, *(f"sync.{key}" for key in figures.SYNC)),
+    "figure": (*figure_names.KNOWN, *(f"sync.{key}" for key in figure_names.SYNC)),
     "env": HOST_KEYS,
     "field": FIELDS,
     "fact": TARGET_FACTS,
@@ -230,6 +231,9 @@ def test_chinese_is_chinese() -> None:
         "lost.advice.exact",
         "connect-failed.advice.exact",
         "load.other.advice.exact",
+        "run.damaged-record",
+        "tool.no-placeholder.advice",
+        "baseline.unknown.advice",
     }
     latin = {
         key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])
@@ -237,7 +241,8 @@ def test_chinese_is_chinese() -> None:
     assert latin == {
         "found.figure", "found.figure.alone", "hosts.found.why", "hosts.found.why.bare", "mark.list", "mark.colon", "mark.of", "figure.of-part", "compare.place.bare",
         "column.p50", "column.p95", "column.p99", "column.percentile",
-        "load.other", "tool.failed", "damaged",
+        "load.other", "tool.failed", "damaged", "ycsb.file-remarks", "hosts.bad-scores", "benchmarksql.file-remarks",
+       
     }  # fmt: skip
 
 
@@ -265,8 +270,8 @@ def test_no_key_is_missing() -> None:
 
 
 def _in_calls() -> set[str]:
-    """What is passed to a catalogue, a Phrase or a Line."""
-    call = re.compile(r"""(?:texts|Phrase|t|Line|Panel|or_none)\((?:"[\w-]+", )?"([\w.-]+)\"""")
+    """What is passed to a catalogue, a Message or a Line."""
+    call = re.compile(r"""(?:texts|Message|t|Line|Panel|or_none)\((?:"[\w-]+", )?"([\w.-]+)\"""")
     return {key for source in sources().values() for key in call.findall(source)}
 
 
@@ -292,30 +297,30 @@ def test_numbers_are_written_by_their_unit_and_plurals_by_their_number() -> None
 
 
 def test_phrases_stand_in_phrases_and_lists_are_joined_as_the_language_does() -> None:
-    phrase = Phrase(
+    phrase = Message(
         "found.trials.some",
-        {"ok_count": 1, "count": 3, "others": (Phrase("count.failed", {"count": 1}), Phrase("count.invalid", {"count": 1}))},
+        {"ok_count": 1, "count": 3, "others": (Message("count.failed", {"count": 1}), Message("count.invalid", {"count": 1}))},
     )  # fmt: skip
-    assert "1 failed, 1 invalid" in Texts("en").say(phrase)
-    assert "1 次失败、1 次无效" in Texts("zh").say(phrase)
+    assert "1 failed, 1 invalid" in Texts("en").message(phrase)
+    assert "1 次失败、1 次无效" in Texts("zh").message(phrase)
 
 
 def test_what_throughput_counts_is_called_what_the_workload_counts() -> None:
-    failed = Phrase("found.errors.some", {"count": 2, "failed_share": 0.01})
-    one = Phrase("found.errors.some", {"count": 1, "failed_share": 0.01})
-    assert Texts("en").say(failed).startswith("2 transactions failed")
-    assert Texts("en", "request").say(failed).startswith("2 requests failed")
-    assert Texts("en", "request").say(one).startswith("1 request failed")
-    assert Texts("zh").say(failed).startswith("有 2 个事务失败（占已结束事务的")
-    assert Texts("zh", "request").say(failed).startswith("有 2 个请求失败（占已结束请求的")
-    assert Texts("zh", "operation").say(failed).startswith("有 2 次操作失败（占已结束操作的")
+    failed = Message("found.errors.some", {"count": 2, "failed_share": 0.01})
+    one = Message("found.errors.some", {"count": 1, "failed_share": 0.01})
+    assert Texts("en").message(failed).startswith("2 transactions failed")
+    assert Texts("en", "request").message(failed).startswith("2 requests failed")
+    assert Texts("en", "request").message(one).startswith("1 request failed")
+    assert Texts("zh").message(failed).startswith("有 2 个事务失败（占已结束事务的")
+    assert Texts("zh", "request").message(failed).startswith("有 2 个请求失败（占已结束请求的")
+    assert Texts("zh", "operation").message(failed).startswith("有 2 次操作失败（占已结束操作的")
     assert Texts("en", "operation")("column.transactions") == "Operations"
     assert Texts("en", "request")("terminal.throughput") == "req/s"
     marked = in_brackets(Texts("en", "request"), one)
     assert marked.startswith("[1] request failed ([1.0%]")
 
 
-def in_brackets(texts: Texts, phrase: Phrase, plain: Callable[[str], str] = str) -> str:
+def in_brackets(texts: Texts, phrase: Message, plain: Callable[[str], str] = str) -> str:
     """A phrase with its figures in brackets, and everything else passed through `plain`."""
     return "".join(f"[{text}]" if figure else plain(text) for text, figure in texts.parts(phrase))
 
@@ -325,15 +330,15 @@ def test_the_words_of_the_unit_are_no_parameters() -> None:
 
 
 def test_figures_are_marked_and_everything_is_passed_through_the_escape() -> None:
-    phrase = Phrase("found.at-edge", {"treatment": "<b>"})
+    phrase = Message("found.at-edge", {"treatment": "<b>"})
     said = in_brackets(Texts("en"), phrase, str.upper)
     assert said.startswith("[<b>] WAS THE HIGHEST LEVEL TRIED")
 
 
 def test_what_to_do_is_a_sentence_and_no_figure() -> None:
-    advice = Phrase("advice.neighbour")
-    phrase = Phrase(
-        "found.check.advice", {"check": Phrase("check-name.neighbour"), "count": 3, "advice": advice}
+    advice = Message("advice.neighbour")
+    phrase = Message(
+        "found.check.advice", {"check": Message("check-name.neighbour"), "count": 3, "advice": advice}
     )
     assert in_brackets(Texts("en"), phrase).endswith("in [3] trials. Run one experiment at a time.")
 
@@ -357,9 +362,9 @@ def test_codes_mean_in_english_what_the_record_says() -> None:
 
 def test_a_code_is_said_in_the_readers_language_or_as_recorded() -> None:
     zh = Texts("zh")
-    assert zh.value("meaning", Meaning("23505", "a unique key was there already")) == "唯一键已存在"
-    assert zh.value("meaning", Meaning("23999", "?")) == "违反完整性约束"
-    assert zh.value("meaning", Meaning("gone", "as recorded")) == "as recorded"
+    assert zh.value("meaning", error_meaning("23505", "a unique key was there already")) == "唯一键已存在"
+    assert zh.value("meaning", error_meaning("23999", "?")) == "违反完整性约束"
+    assert zh.value("meaning", error_meaning("gone", "as recorded")) == "as recorded"
 
 
 def test_chinese_and_latin_have_a_blank_between_them_also_where_a_placeholder_is() -> None:
@@ -369,5 +374,5 @@ def test_chinese_and_latin_have_a_blank_between_them_also_where_a_placeholder_is
         "写入 8 时的 p50 响应时间"
     )
     assert zh("compare.place", metric="吞吐量", context="写入 8", change=0.05).startswith("写入 8 时的吞吐量")
-    marked = in_brackets(zh, Phrase("compare.place", {"metric": "p50", "context": "c", "change": 0.05}))
+    marked = in_brackets(zh, Message("compare.place", {"metric": "p50", "context": "c", "change": 0.05}))
     assert marked.startswith("[c] 时的 [p50]（")

@@ -17,11 +17,11 @@ from loadcell.analysis import (
     saturation,
 )
 from loadcell.analysis.effects import Effects
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.groups import OfGroup
 from loadcell.analysis.layout import Layout, lay_out
 from loadcell.analysis.logarithms import speed_of
 from loadcell.analysis.open_loop_capacity import kept
-from loadcell.analysis.phrase import Finding
 from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.search import Searched, searched

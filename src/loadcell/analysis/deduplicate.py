@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.sweep import LOAD
+from loadcell.model.message import Argument, Message
 
 #: Lines of rising load that a sentence names.
 MOST_NAMED = 3
@@ -17,7 +18,7 @@ MOST_NAMED = 3
 def condensed(findings: Sequence[Finding]) -> list[Finding]:
     """Without what another finding says as well, and with one sentence for what can be said in one."""
     left = list(findings)
-    keys = {finding.phrase.key for finding in left}
+    keys = {finding.message.code for finding in left}
     for unneeded, why in _SAID_BY_ANOTHER:
         if why(keys, left):
             left = [finding for finding in left if not unneeded(finding)]
@@ -25,11 +26,11 @@ def condensed(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _is(*names: str) -> Callable[[Finding], bool]:
-    return lambda finding: finding.phrase.key in names
+    return lambda finding: finding.message.code in names
 
 
 def _begins(prefix: str) -> Callable[[Finding], bool]:
-    return lambda finding: finding.phrase.key.startswith(prefix)
+    return lambda finding: finding.message.code.startswith(prefix)
 
 
 def _any(*names: str) -> Callable[[set[str], list[Finding]], bool]:
@@ -44,11 +45,11 @@ def _saturates(_: set[str], left: list[Finding]) -> bool:
         "found.saturation.more",
         "found.saturation.rebound",
     )
-    return any(one.kind == "saturation" and not one.phrase.key.startswith(few) for one in left)
+    return any(one.kind == "saturation" and not one.message.code.startswith(few) for one in left)
 
 
 def _effect_of_load(finding: Finding) -> bool:
-    return finding.kind == "effects" and finding.phrase.params.get("factor") in (
+    return finding.kind == "effects" and finding.message.arguments.get("factor") in (
         LOAD,
         LOAD.rpartition(".")[2],
     )
@@ -80,20 +81,20 @@ _SAID_BY_ANOTHER: Sequence[
 
 def _well_together(findings: list[Finding]) -> list[Finding]:
     """That trials, transactions and expectations were all well is one sentence."""
-    by_key = {finding.phrase.key: finding for finding in findings}
+    by_key = {finding.message.code: finding for finding in findings}
     trials, errors = by_key.get("found.trials.all"), by_key.get("found.errors.none")
     if trials is None or errors is None:
         return findings
     expectations = [finding for finding in findings if finding.kind == "expectations"]
-    met = [finding for finding in expectations if finding.phrase.key == "found.expect.met"]
-    params: dict[str, Value] = {
-        "count": trials.phrase.params["count"], "ended_count": errors.phrase.params["count"],
+    met = [finding for finding in expectations if finding.message.code == "found.expect.met"]
+    params: dict[str, Argument] = {
+        "count": trials.message.arguments["count"], "ended_count": errors.message.arguments["count"],
     }  # fmt: skip
     key, said = "found.well", [trials, errors]
     if met and met == expectations:
         key, said = "found.well.expected", [*said, *met]
-        params["expected_count"] = met[0].phrase.params["count"]
-    whole = Finding("trials", "good", Phrase(key, params))
+        params["expected_count"] = met[0].message.arguments["count"]
+    whole = Finding("trials", Message(key, params).rated("good"))
     return [whole if one is trials else one for one in findings if one is trials or one not in said]
 
 
@@ -101,7 +102,7 @@ def _lines_together(findings: list[Finding]) -> Iterator[Finding]:
     """What is the same for several lines of rising load is said once, of all of them."""
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
-        if finding.kind == "saturation" and "line" in finding.phrase.params:
+        if finding.kind == "saturation" and "line" in finding.message.arguments:
             groups.setdefault(_said(finding), []).append(finding)
     for finding in findings:
         own = groups.get(_said(finding), [])
@@ -109,23 +110,23 @@ def _lines_together(findings: list[Finding]) -> Iterator[Finding]:
             yield finding
         elif finding is own[0]:
             evidence = tuple(name for one in own for name in one.evidence)
-            phrase = Phrase(finding.phrase.key, {**finding.phrase.params, "line": _line_of(own)})
-            yield Finding(finding.kind, finding.severity, phrase, evidence)
+            phrase = Message(finding.message.code, {**finding.message.arguments, "line": _line_of(own)})
+            yield Finding(finding.kind, phrase.rated(finding.severity), evidence)
 
 
 def _said(finding: Finding) -> str:
     """What a finding says, of whatever line."""
-    rest = {name: value for name, value in finding.phrase.params.items() if name != "line"}
-    return f"{finding.phrase.key} {rest}"
+    rest = {name: value for name, value in finding.message.arguments.items() if name != "line"}
+    return f"{finding.message.code} {rest}"
 
 
-def _line_of(findings: Sequence[Finding]) -> Phrase:
+def _line_of(findings: Sequence[Finding]) -> Message:
     """The name of several lines: each one's own, where that can be read."""
-    lines = [finding.phrase.params["line"] for finding in findings]
-    wheres = [str(line.params.get("where", "")) for line in lines if isinstance(line, Phrase)]
+    lines = [finding.message.arguments["line"] for finding in findings]
+    wheres = [str(line.arguments.get("where", "")) for line in lines if isinstance(line, Message)]
     if len(wheres) > MOST_NAMED or any("," in where for where in wheres):
-        return Phrase("saturation.of-lines", {"count": len(lines)})
-    return Phrase("saturation.of", {"where": tuple(wheres)})
+        return Message("saturation.of-lines", {"count": len(lines)})
+    return Message("saturation.of", {"where": tuple(wheres)})
 
 
 def _checks_together(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -133,15 +134,15 @@ def _checks_together(findings: Iterable[Finding]) -> Iterator[Finding]:
     findings = list(findings)
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
-        if finding.phrase.key in ("found.check", "found.check.advice"):
+        if finding.message.code in ("found.check", "found.check.advice"):
             groups.setdefault(finding.severity, []).append(finding)
     for finding in findings:
         own = groups.get(finding.severity, [])
         if finding not in own or len(own) == 1:
             yield finding
         elif finding is own[0]:
-            names = tuple(Phrase("mark.quoted", {"text": one.phrase.params["check"]}) for one in own)
+            names = tuple(Message("mark.quoted", {"text": one.message.arguments["check"]}) for one in own)
             trials = tuple(dict.fromkeys(name for one in own for name in one.evidence))
-            params: dict[str, Value] = {"checks": names, "count": len(trials)}
+            params: dict[str, Argument] = {"checks": names, "count": len(trials)}
             key = "found.checks.broken" if finding.severity == "problem" else "found.checks"
-            yield Finding("checks", finding.severity, Phrase(key, params), trials)
+            yield Finding("checks", Message(key, params).rated(finding.severity), trials)

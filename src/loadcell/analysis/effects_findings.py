@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator
 
 from loadcell.analysis.effects import Change, Effects, Main, Ratio, Together
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.layout import is_number
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.model.message import Argument, Message
 
 #: How many sentences on single factors, and on pairs of them, a summary has room for.
 MOST_FACTORS, MOST_PAIRS, MOST_NAMES = 3, 1, 4
@@ -19,16 +20,16 @@ def summary(effects: Effects) -> Iterator[Finding]:
     """The terms that explain most, the factors that hardly matter, and how far to trust it."""
     if effects.reason == "missing":
         names = tuple(treatment.label for treatment in effects.missing)
-        params: dict[str, Value] = {"count": len(names), "treatments": names[:MOST_NAMES]}
+        params: dict[str, Argument] = {"count": len(names), "treatments": names[:MOST_NAMES]}
         key = "found.effects.missing" if names else "found.effects.gaps"
         ids = tuple(treatment.id for treatment in effects.missing)
-        yield Finding("effects", "caution", Phrase(key, params if names else {}), ids)
+        yield Finding("effects", Message(key, params if names else {}).rated("caution"), ids)
     if effects.reason:
         return
     yield from _alone(effects) if effects.design == "one-at-a-time" else _factorial(effects)
     if not effects.repeated:
         key = "found.effects.no-spread" if effects.alike else "found.effects.once"
-        yield Finding("effects", "caution", Phrase(key))
+        yield Finding("effects", Message(key).rated("caution"))
 
 
 def _factorial(effects: Effects) -> Iterator[Finding]:
@@ -44,26 +45,25 @@ def _factorial(effects: Effects) -> Iterator[Finding]:
     silent = [main for main in effects.mains if main.key not in speaking]
     if silent:
         names = tuple(effects.names[main.key] for main in silent)
-        params: dict[str, Value] = {
+        params: dict[str, Argument] = {
             "factors": names, "count": len(names), "explained_share": max(main.share for main in silent),
             "most_times": max((main.change.ratio.value for main in silent), key=lambda ratio: abs(math.log(ratio))),
         }  # fmt: skip
         key = "found.effects.noise" if effects.repeated else "found.effects.hardly"
-        yield Finding("effects", "info", Phrase(key, params))
+        yield Finding("effects", Message(key, params).rated("info"))
 
 
 def _main(main: Main, effects: Effects) -> Finding:
     return Finding(
-        "effects", "info",
-        Phrase(*_with_interval("found.effects.main", main.change, effects, {"explained_share": main.share})),
+        "effects", Message(*_with_interval("found.effects.main", main.change, effects, {"explained_share": main.share})).rated("info"),
     )  # fmt: skip
 
 
 def _with_interval(
-    key: str, change: Change, effects: Effects, more: dict[str, Value]
-) -> tuple[str, dict[str, Value]]:
+    key: str, change: Change, effects: Effects, more: dict[str, Argument]
+) -> tuple[str, dict[str, Argument]]:
     ratio = change.ratio
-    params: dict[str, Value] = {
+    params: dict[str, Argument] = {
         "factor": effects.names[change.key], "before": change.before, "after": change.after,
         "ratio_times": ratio.value, **more,
     }  # fmt: skip
@@ -80,12 +80,12 @@ def _pair(pair: Together, effects: Effects) -> Finding:
         (min(levels, key=ratios.__getitem__), max(levels, key=ratios.__getitem__)), key=levels.index
     )
     change = pair.changes[first]
-    params: dict[str, Value] = {
+    params: dict[str, Argument] = {
         "of": effects.names[pair.of], "at": effects.names[pair.at], "before": change.before, "after": change.after,
         "first": first, "second": second, "first_times": ratios[first], "second_times": ratios[second],
         "explained_share": pair.share,
     }  # fmt: skip
-    return Finding("effects", "info", Phrase("found.effects.together", params))
+    return Finding("effects", Message("found.effects.together", params).rated("info"))
 
 
 def _alone(effects: Effects) -> Iterator[Finding]:
@@ -98,8 +98,8 @@ def _alone(effects: Effects) -> Iterator[Finding]:
         told = change.ratio.told_apart
         key = "found.effects.alone.noise" if told is False else "found.effects.alone"
         ids = (change.base.id,) if change.base is not None else ()
-        yield Finding("effects", "info", Phrase(*_with_interval(key, change, effects, {})), ids)
-    yield Finding("effects", "caution", Phrase("found.effects.invisible"))
+        yield Finding("effects", Message(*_with_interval(key, change, effects, {})).rated("info"), ids)
+    yield Finding("effects", Message("found.effects.invisible").rated("caution"))
 
 
 def _size(ratio: Ratio) -> float:
@@ -110,21 +110,21 @@ def choices(effects: Effects) -> Iterator[Finding]:
     """For each factor that matters, the level that is never far behind; and what two levels cannot show."""
     for choice in effects.choices:
         if choice.alike:
-            unsure: dict[str, Value] = {
+            unsure: dict[str, Argument] = {
                 "factor": effects.names[choice.key], "level": choice.level, "others": choice.alike,
             }  # fmt: skip
-            yield Finding("effects", "info", Phrase("found.effects.choose.unsure", unsure))
+            yield Finding("effects", Message("found.effects.choose.unsure", unsure).rated("info"))
             continue
-        params: dict[str, Value] = {
+        params: dict[str, Argument] = {
             "factor": effects.names[choice.key], "level": choice.level, "buys_times": choice.buys,
             "risks_times": choice.risks,
         }  # fmt: skip
         key = "found.effects.choose"
         if choice.risks > 1 - LEAST_LOSS:
             key += ".always" if choice.surely else ".never-behind"
-        yield Finding("effects", "info", Phrase(key, params))
+        yield Finding("effects", Message(key, params).rated("info"))
     two = [main for main in effects.mains if len(main.levels) == 2 and all(map(is_number, main.levels))]
     if two:
         names = tuple(effects.names[main.key] for main in two)
-        phrase = Phrase("found.effects.two-levels", {"factors": names, "count": len(names)})
-        yield Finding("effects", "caution", phrase)
+        phrase = Message("found.effects.two-levels", {"factors": names, "count": len(names)})
+        yield Finding("effects", phrase.rated("caution"))

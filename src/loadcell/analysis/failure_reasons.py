@@ -5,25 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loadcell.analysis.phrase import Recorded
+from loadcell.model import catalogue
+from loadcell.model.message import Message
 
 
-def why(record: Mapping[str, Any]) -> Recorded | None:
+def why(record: Mapping[str, Any]) -> Message | None:
     """The reason that a record gives; None where it gives none."""
     reason = record.get("reason")
     if not reason:
         return None
     code, args = _coded(record)
     if not record.get("died_during"):
-        return Recorded(code, args, reason)
+        return Message(code, args, recorded=(reason, ""))
     phase = {"code": f"phase.{record['died_during']}"}
-    return Recorded("died", {"phase": phase, "why": {"code": code, "args": args}}, reason)
+    arguments = {"phase": phase, "why": {"code": code, "args": args}}
+    return Message("died", arguments, recorded=(reason, ""))
 
 
-def remedy(record: Mapping[str, Any]) -> Recorded | None:
+def remedy(record: Mapping[str, Any]) -> Message | None:
     """What a record says is to be done; None where it says nothing."""
     code, args = _coded(record)
-    return Recorded(f"{code}.advice", args, record["advice"]) if record.get("advice") else None
+    advice = record.get("advice")
+    return Message(f"{code}.advice", args, recorded=(advice, "")) if advice else None
+
+
+def error_meaning(code: str, recorded: str) -> Message:
+    """The meaning of an error code or of its class; as recorded where the catalogue has neither."""
+    kind = code[:6] if code.startswith("http-") else code[: 2 * (len(code) == 5)]
+    codes = (f"code.{code}", f"code.class-{kind}")
+    known = next((name for name in codes if name in catalogue.texts()), "")
+    return Message(known, recorded=(recorded, ""))
 
 
 def _coded(record: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

@@ -24,14 +24,16 @@ from loadcell.analysis import (
 from loadcell.analysis.best import Best
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.failure_reasons import why
+from loadcell.analysis.figure_names import figure_name
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.layout import Layout
-from loadcell.analysis.phrase import FigureName, Finding, Meaning, Phrase, Severity, Value
 from loadcell.analysis.recommend import RATE, Recommendation
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.search import Searched
 from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import STATUSES, Judged, Trial
+from loadcell.model.message import Argument, Message, Severity
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Repeats further apart than this make small differences between treatments meaningless.
@@ -48,37 +50,39 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     """Where throughput was highest, what that cost, and how surely it was the highest; of unlike things, that none is."""
     if (unlike := comparability.count(treatments)) > 1:
         evidence = tuple(treatment.id for treatment in treatments if treatment.measured)
-        yield Finding("throughput", "info", Phrase("found.unlike", {"count": unlike}), evidence)
+        yield Finding("throughput", Message("found.unlike", {"count": unlike}).rated("info"), evidence)
         return
     best = best_level.find(treatments, layout)
     if best is None:
         if not any(treatment.statuses.get("ok") for treatment in treatments):  # else `unusable` says it
-            yield Finding("throughput", "problem", Phrase("found.nothing-measured"))
+            yield Finding("throughput", Message("found.nothing-measured").rated("problem"))
         return
     top = best.treatment
-    params: dict[str, Value] = {"treatment": top.label, "throughput_per_s": top.throughput.median or 0.0}
+    params: dict[str, Argument] = {"treatment": top.label, "throughput_per_s": top.throughput.median or 0.0}
     p50, p99 = top.latency_ms("p50_ms"), top.latency_ms("p99_ms")
     if p50 is not None and p99 is not None:
         params |= {"p50_ms": p50, "p99_ms": p99}
     measured = [treatment for treatment in treatments if treatment.measured]
     if best.lowest is top and len(measured) > 1:  # all alike: none is the highest
-        alike: dict[str, Value] = {"count": len(measured), "throughput_per_s": params["throughput_per_s"]}
-        yield Finding("throughput", "info", Phrase("found.alike", alike), tuple(one.id for one in measured))
+        alike: dict[str, Argument] = {"count": len(measured), "throughput_per_s": params["throughput_per_s"]}
+        yield Finding(
+            "throughput", Message("found.alike", alike).rated("info"), tuple(one.id for one in measured)
+        )
         return
     only = best.lowest is top
     behind = open_loop_capacity.fell_behind(top)
     told = "p99_ms" in params and not behind
     key = ("found.throughput" if only else "found.highest") + ("" if told else ".no-latency")
     well: Severity = "problem" if not params["throughput_per_s"] else "info" if behind else "good"
-    yield Finding("throughput", well, Phrase(key, params), (top.id,))
+    yield Finding("throughput", Message(key, params).rated(well), (top.id,))
     # A figure that is the throughput under another name (IOPS) has just been said.
     for name, found in top.figures.items():
         if found.median is not None and not math.isclose(found.median, top.throughput.median or 0.0):
             counted = abs(found.median) >= WHOLE_FROM or found.median == round(found.median)
             figure = round(found.median) if counted else found.median
-            own: dict[str, Value] = {"name": FigureName(name), "figure": figure, "treatment": top.label}
+            own: dict[str, Argument] = {"name": figure_name(name), "figure": figure, "treatment": top.label}
             key = "found.figure" if len(measured) > 1 else "found.figure.alone"
-            yield Finding("throughput", "info", Phrase(key, own), (top.id,))
+            yield Finding("throughput", Message(key, own).rated("info"), (top.id,))
     yield from groups.findings(top)
     if not only:
         yield from _beside_the_best(best)
@@ -88,9 +92,13 @@ def _beside_the_best(best: Best) -> Iterator[Finding]:
     top, highest = best.treatment, best.treatment.throughput.median or 0.0
     if best.tied:
         names = tuple(treatment.label for treatment in best.tied)
-        params: dict[str, Value] = {"count": len(names), "best": top.label, "treatments": names[:MOST_NAMES]}
+        params: dict[str, Argument] = {
+            "count": len(names),
+            "best": top.label,
+            "treatments": names[:MOST_NAMES],
+        }
         key = "found.tied" if len(names) <= MOST_NAMES else "found.tied.many"
-        yield Finding("throughput", "info", Phrase(key, params), tuple(item.id for item in best.tied))
+        yield Finding("throughput", Message(key, params).rated("info"), tuple(item.id for item in best.tied))
     if best.factor != LOAD:
         yield from _along_the_factor(best)
     lowest = best.lowest.throughput.median
@@ -101,7 +109,7 @@ def _beside_the_best(best: Best) -> Iterator[Finding]:
             "throughput_per_s": lowest,
             "factor_times": highest / lowest,
         }
-        yield Finding("throughput", "info", Phrase("found.lowest", params), (best.lowest.id,))
+        yield Finding("throughput", Message("found.lowest", params).rated("info"), (best.lowest.id,))
 
 
 def _along_the_factor(best: Best) -> Iterator[Finding]:
@@ -110,11 +118,13 @@ def _along_the_factor(best: Best) -> Iterator[Finding]:
     if best.at_edge and open_loop_capacity.fell_behind(top):
         return  # more that falls due would not be answered either
     if best.at_edge:
-        yield Finding("throughput", "caution", Phrase("found.at-edge", {"treatment": top.label}), (top.id,))
+        yield Finding(
+            "throughput", Message("found.at-edge", {"treatment": top.label}).rated("caution"), (top.id,)
+        )
     elif best.last is not None and best.last is not top and best.last not in best.tied and highest:
         fell = 1 - (best.last.throughput.median or 0.0) / highest
-        phrase = Phrase("found.falls", {"treatment": best.last.label, "fell_share": fell})
-        yield Finding("throughput", "info", phrase, (best.last.id,))
+        phrase = Message("found.falls", {"treatment": best.last.label, "fell_share": fell})
+        yield Finding("throughput", phrase.rated("info"), (best.last.id,))
 
 
 def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -122,26 +132,26 @@ def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     states = Counter(trial.status for trial in all_trials)
     total = len(all_trials)
     if states["ok"] == total:
-        yield Finding("trials", "good", Phrase("found.trials.all", {"count": total}))
+        yield Finding("trials", Message("found.trials.all", {"count": total}).rated("good"))
         return
     others = tuple(
-        Phrase(f"count.{status}", {"count": states[status]})
+        Message(f"count.{status}", {"count": states[status]})
         for status in STATUSES
         if status != "ok" and states[status]
     )
     broken = tuple(trial.name for trial in all_trials if trial.status != "ok")
-    params: dict[str, Value] = {"ok_count": states["ok"], "count": total, "others": others}
-    yield Finding("trials", "problem", Phrase("found.trials.some", params), broken)
+    params: dict[str, Argument] = {"ok_count": states["ok"], "count": total, "others": others}
+    yield Finding("trials", Message("found.trials.some", params).rated("problem"), broken)
     left = states["not-run"] + states["aborted"]
     if left:
-        yield Finding("trials", "caution", Phrase("found.unfinished", {"count": left}))
+        yield Finding("trials", Message("found.unfinished", {"count": left}).rated("caution"))
 
 
 def given_up(run: Mapping[str, Any]) -> Iterator[Finding]:
     """Why a run ended before its end, where nobody interrupted it."""
     said = why(run)
     if run.get("state") == "failed" and said is not None:
-        yield Finding("trials", "problem", Phrase("found.given-up", {"why": said}))
+        yield Finding("trials", Message("found.given-up", {"why": said}).rated("problem"))
 
 
 def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -151,10 +161,10 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     if not ended:
         return
     if not failed:
-        yield Finding("errors", "good", Phrase("found.errors.none", {"count": ended}))
+        yield Finding("errors", Message("found.errors.none", {"count": ended}).rated("good"))
     else:
         codes: Counter[str] = Counter()
-        meanings: dict[str, Meaning] = {}
+        meanings: dict[str, Message] = {}
         remedies = {
             error.code: error.remedy for trial in all_trials for error in trial.errors if error.remedy
         }
@@ -163,7 +173,7 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
                 if error.transactions:
                     codes[error.code] += error.transactions
                     meanings.setdefault(error.code, error.meaning)
-        params: dict[str, Value] = {"count": failed, "failed_share": failed / ended}
+        params: dict[str, Argument] = {"count": failed, "failed_share": failed / ended}
         key = "found.errors.some"
         if codes:
             code, often = codes.most_common(1)[0]
@@ -175,14 +185,14 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
             if code in remedies:
                 key = "found.errors.all-alike.remedied" if alike else "found.errors.coded.remedied"
                 params["remedy"] = remedies[code]
-            elif not meanings[code].recorded:
+            elif not meanings[code].text:
                 key = "found.errors.all-alike.bare" if alike else "found.errors.coded.bare"
         evidence = tuple(trial.name for trial in all_trials if trial.failed)
-        yield Finding("errors", "problem", Phrase(key, params), evidence)
+        yield Finding("errors", Message(key, params).rated("problem"), evidence)
     retried = sum(trial.retried for trial in all_trials)
     if retried:
-        phrase = Phrase("found.retried", {"count": retried, "retried_share": retried / ended})
-        yield Finding("errors", "info", phrase)
+        phrase = Message("found.retried", {"count": retried, "retried_share": retried / ended})
+        yield Finding("errors", phrase.rated("info"))
 
 
 def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -201,8 +211,8 @@ def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
                 where.setdefault(judged.expression, []).append(trial.name)
     met = [expression for expression in every if expression not in missed and expression not in unknown]
     for expression, names in missed.items():
-        params: dict[str, Value] = {"expression": expression, "count": len(names), "of": every[expression]}
-        yield Finding("expectations", "problem", Phrase("found.expect.missed", params), tuple(names))
+        params: dict[str, Argument] = {"expression": expression, "count": len(names), "of": every[expression]}
+        yield Finding("expectations", Message("found.expect.missed", params).rated("problem"), tuple(names))
     for expression, names in unknown.items():
         if expression not in missed:
             params = {"expression": expression, "count": len(names), "of": every[expression]}
@@ -211,10 +221,10 @@ def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
                 key = "found.expect.few"
                 least = min(fewer, key=lambda one: one.count or 0)
                 params |= {"fewest": least.count or 0, "needed": least.needed or 0}
-            yield Finding("expectations", "caution", Phrase(key, params), tuple(names))
+            yield Finding("expectations", Message(key, params).rated("caution"), tuple(names))
     if met:
-        phrase = Phrase("found.expect.met", {"count": len(met), "expressions": tuple(met)})
-        yield Finding("expectations", "good", phrase)
+        phrase = Message("found.expect.met", {"count": len(met), "expressions": tuple(met)})
+        yield Finding("expectations", phrase.rated("good"))
 
 
 def held(all_trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -222,8 +232,8 @@ def held(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     for name in VERIFIED:
         verdicts = [check.verdict for trial in all_trials for check in trial.checks if check.name == name]
         if verdicts and all(verdict == "ok" for verdict in verdicts):
-            params: dict[str, Value] = {"check": Phrase(f"held.{name}"), "count": len(verdicts)}
-            yield Finding("checks", "good", Phrase("found.held", params))
+            params: dict[str, Argument] = {"check": Message(f"held.{name}"), "count": len(verdicts)}
+            yield Finding("checks", Message("found.held", params).rated("good"))
 
 
 def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
@@ -233,20 +243,20 @@ def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     }
     measured = [treatment for treatment in treatments if treatment.measured]
     if measured and all(len(treatment.throughput.values) < 2 for treatment in measured):
-        yield Finding("spread", "caution", Phrase("found.spread.none"))
+        yield Finding("spread", Message("found.spread.none").rated("caution"))
     elif spreads:
         worst, most = max(spreads.items(), key=lambda item: item[1])
-        params: dict[str, Value] = {
+        params: dict[str, Argument] = {
             "spread_share": median(spreads.values()), "worst_share": most, "treatment": worst.label,
         }  # fmt: skip
         wide = most > WIDE_SPREAD
         key = "found.spread" if len(spreads) > 1 else "found.spread.one"
-        yield Finding("spread", "caution" if wide else "info", Phrase(key, params), (worst.id,))
+        yield Finding("spread", Message(key, params).rated("caution" if wide else "info"), (worst.id,))
     found_drift = drift.find(treatments)
     if found_drift is not None and found_drift.range_share > drift.NOTABLE:
         slowest = min(found_drift.blocks, key=lambda block: found_drift.blocks[block])
         params = {"block": str(slowest), "range_share": found_drift.range_share}
-        yield Finding("spread", "caution", Phrase("found.drift", params))
+        yield Finding("spread", Message("found.drift", params).rated("caution"))
 
 
 def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
@@ -256,20 +266,20 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
         return
     few = [treatment for treatment in measured if treatment.throughput.descriptive_only]
     repeats = [len(treatment.throughput.values) for treatment in measured]
-    params: dict[str, Value] = {"count": min(repeats), "needed": FEWEST_FOR_INTERVAL}
+    params: dict[str, Argument] = {"count": min(repeats), "needed": FEWEST_FOR_INTERVAL}
     if len(few) == len(measured):
         key = "found.descriptive" if min(repeats) == max(repeats) else "found.descriptive.varied"
         params |= {"most": max(repeats)}
-        yield Finding("trust", "caution", Phrase(key, params))
+        yield Finding("trust", Message(key, params).rated("caution"))
     elif few:
         params |= {"count": len(few), "of": len(measured)}
         evidence = tuple(treatment.id for treatment in few)
-        yield Finding("trust", "caution", Phrase("found.partly-descriptive", params), evidence)
+        yield Finding("trust", Message("found.partly-descriptive", params).rated("caution"), evidence)
     else:
         reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
         # `or more`: 6 repeats reach 96.9 %, and 97 % would be too much
         params |= {"coverage_share": math.floor(reached * 100) / 100}
-        yield Finding("trust", "good", Phrase("found.intervals", params))
+        yield Finding("trust", Message("found.intervals", params).rated("good"))
 
 
 def unusable(all_trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -277,7 +287,7 @@ def unusable(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     empty = [trial for trial in all_trials if trial.status == "ok" and not trial.throughput_per_s]
     if empty:
         names = tuple(trial.name for trial in empty)
-        yield Finding("trials", "problem", Phrase("found.trials.empty", {"count": len(names)}), names)
+        yield Finding("trials", Message("found.trials.empty", {"count": len(names)}).rated("problem"), names)
 
 
 def find(

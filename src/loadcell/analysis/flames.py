@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.analysis.phrase import Recorded
+from loadcell.model.message import Message
 
 #: of the normal distribution, for 95%
 _Z = 1.96
@@ -67,8 +67,8 @@ class Profile:
     trial: str
     treatment: str
     status: str
-    why: Recorded | None
-    remedy: Recorded | None
+    why: Message | None
+    remedy: Message | None
     account: Mapping[str, Any]
     measured_s: float | None
     throughput_per_s: float | None

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.types import FIGURES
+from loadcell.model.message import Argument, Message
 from loadcell.stats.repeats import Repeats, summarise
 
 if TYPE_CHECKING:
@@ -98,8 +99,8 @@ def findings(treatment: Treatment) -> Iterator[Finding]:
         p99 = group.response["p99_ms"].median
         if group.throughput.median is None or p99 is None:
             continue
-        params: dict[str, Value] = {
+        params: dict[str, Argument] = {
             "group": group.name, "throughput_per_s": group.throughput.median, "p99_ms": p99,
             "treatment": treatment.label,
         }  # fmt: skip
-        yield Finding("groups", "info", Phrase("found.group", params), (treatment.id,))
+        yield Finding("groups", Message("found.group", params).rated("info"), (treatment.id,))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
+from loadcell.analysis.finding import Finding
 from loadcell.linux.system import UNKNOWN
+from loadcell.model.message import Argument, Message, Severity
 
 Host = Mapping[str, Any]
 
@@ -27,8 +28,8 @@ def findings(host: Host) -> list[Finding]:
     return sorted(found, key=lambda finding: order.index(finding.severity))
 
 
-def _said(severity: Severity, key: str, **params: Value) -> Finding:
-    return Finding("host", severity, Phrase(key, params))
+def _said(severity: Severity, key: str, **params: Argument) -> Finding:
+    return Finding("host", Message(key, params).rated(severity))
 
 
 def _governor(host: Host) -> Iterator[Finding]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.finding import Finding
+from loadcell.model.message import Argument, Message
 
 #: Lines that a sentence quotes, and how much of each.
 MOST_QUOTED = 2
@@ -33,7 +34,7 @@ def sources(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one for one in run.get("imported") or () if isinstance(one, Mapping)]
 
 
-def done(run: Mapping[str, Any]) -> Phrase:
+def done(run: Mapping[str, Any]) -> Message:
     """What was done: nothing was run, files were read."""
     read = sources(run)
     executions = sum(int(one.get("measured") or 0) for one in read)
@@ -41,7 +42,7 @@ def done(run: Mapping[str, Any]) -> Phrase:
     told = [one for one in read if one.get("measured")] or read
     tools = tuple(dict.fromkeys(str(one.get("tool")) for one in told))
     key = "done.imported" if executions else "done.imported.samples"
-    return Phrase(key, {"count": executions or samples, "tools": tools, "files": len(told)})
+    return Message(key, {"count": executions or samples, "tools": tools, "files": len(told)})
 
 
 def findings(run: Mapping[str, Any]) -> Iterator[Finding]:
@@ -49,12 +50,12 @@ def findings(run: Mapping[str, Any]) -> Iterator[Finding]:
     damaged = [one for one in sources(run) if one.get("unread")]
     if damaged:
         quoted = [str(line).strip() for one in damaged for line in one.get("examples") or ()]
-        params: dict[str, Value] = {
+        params: dict[str, Argument] = {
             "count": sum(int(one["unread"]) for one in damaged),
             "examples": tuple(_cut(line) for line in quoted[:MOST_QUOTED]),
         }
         files = tuple(str(one.get("file")) for one in damaged)
-        yield Finding("imported", "caution", Phrase("found.unread", params), files)
+        yield Finding("imported", Message("found.unread", params).rated("caution"), files)
 
 
 def samples_alone(run: Mapping[str, Any]) -> bool:
@@ -67,9 +68,9 @@ def advised(found: Iterable[Finding], run: Mapping[str, Any]) -> tuple[Finding, 
     """The same findings with advice that can be followed where there is no plan; nothing of a load where there was none."""
     alone = samples_alone(run)
     return tuple(
-        replace(one, phrase=replace(one.phrase, key=ADVICE.get(one.phrase.key, one.phrase.key)))
+        replace(one, message=replace(one.message, code=ADVICE.get(one.message.code, one.message.code)))
         for one in found
-        if not (alone and one.phrase.key.startswith(_OF_LOADS))
+        if not (alone and one.message.code.startswith(_OF_LOADS))
     )
 
 

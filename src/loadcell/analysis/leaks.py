@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.finding import Finding
+from loadcell.model.message import Argument, Message
 
 if TYPE_CHECKING:
     from loadcell.analysis.trials import Trial
@@ -36,12 +37,12 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
         return
     name, most = max(looked, key=lambda one: (one[1].definite, one[1].indirect, one[1].possible))
     if not (most.definite or most.indirect or most.possible):
-        yield Finding("memory", "good", Phrase("found.lost.nothing", {"count": len(looked)}))
+        yield Finding("memory", Message("found.lost.nothing", {"count": len(looked)}).rated("good"))
         return
-    params: dict[str, Value] = {
+    params: dict[str, Argument] = {
         "definite_bytes": most.definite,
         "indirect_bytes": most.indirect,
         "possible_bytes": most.possible,
     }
     # How much is too much the plan says: `expect` has a verdict of its own.
-    yield Finding("memory", "caution", Phrase("found.lost", params), (name,))
+    yield Finding("memory", Message("found.lost", params).rated("caution"), (name,))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.treatments import Treatment
+from loadcell.model.message import Argument, Message
 from loadcell.stats.repeats import Repeats, summarise
 
 #: Of what was due, the share that must have been achieved to say that the target kept up: what is under way at the
@@ -86,12 +87,12 @@ def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     behind = [one for one in loops if not one.kept_up and one.share is not None]
     if good:
         top = max(good, key=lambda one: one.offered.median or 0.0)
-        params: dict[str, Value] = {
+        params: dict[str, Argument] = {
             "treatment": top.treatment.label,
             "offered_per_s": top.offered.median or 0.0,
         }
         key = "found.kept-up" if len(loops) == 1 else "found.kept-up.highest"
-        yield Finding("open-loop", "good", Phrase(key, params), (top.treatment.id,))
+        yield Finding("open-loop", Message(key, params).rated("good"), (top.treatment.id,))
     yield from _behind(behind)
     yield from _waiting(loops)
     late = [one for one in loops if one.pacing["p50_ms"].median is not None]
@@ -101,7 +102,7 @@ def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
             "p50_us": (worst.pacing["p50_ms"].median or 0.0) * 1e3,
             "p99_us": (worst.pacing["p99_ms"].median or 0.0) * 1e3,
         }
-        yield Finding("open-loop", "info", Phrase("found.pacing", params), (worst.treatment.id,))
+        yield Finding("open-loop", Message("found.pacing", params).rated("info"), (worst.treatment.id,))
 
 
 def _behind(behind: Sequence[Kept]) -> Iterator[Finding]:
@@ -109,19 +110,23 @@ def _behind(behind: Sequence[Kept]) -> Iterator[Finding]:
     if not behind:
         return
     first = min(behind, key=lambda one: one.offered.median or 0.0)
-    params: dict[str, Value] = {
+    params: dict[str, Argument] = {
         "treatment": first.treatment.label,
         "offered_per_s": first.offered.median or 0.0,
         "achieved_per_s": first.achieved.median or 0.0,
     }
     if first.overloaded:
         params |= {"count": first.overloaded, "of": len(first.treatment.trials)}
-        yield Finding("open-loop", "problem", Phrase("found.overloaded", params), (first.treatment.id,))
+        yield Finding(
+            "open-loop", Message("found.overloaded", params).rated("problem"), (first.treatment.id,)
+        )
     else:
-        yield Finding("open-loop", "caution", Phrase("found.behind", params), (first.treatment.id,))
+        yield Finding("open-loop", Message("found.behind", params).rated("caution"), (first.treatment.id,))
     others = tuple(one.treatment.id for one in behind if one is not first)
     if others:
-        yield Finding("open-loop", "problem", Phrase("found.behind.others", {"count": len(others)}), others)
+        yield Finding(
+            "open-loop", Message("found.behind.others", {"count": len(others)}).rated("problem"), others
+        )
 
 
 def _waiting(loops: Sequence[Kept]) -> Iterator[Finding]:
@@ -135,7 +140,7 @@ def _waiting(loops: Sequence[Kept]) -> Iterator[Finding]:
         return
     factor, most, response, service = max(both, key=lambda item: item[0])
     if factor >= NOTABLE_WAIT:
-        params: dict[str, Value] = {
+        params: dict[str, Argument] = {
             "treatment": most.treatment.label, "p99_ms": response, "service_p99_ms": service,
         }  # fmt: skip
-        yield Finding("open-loop", "info", Phrase("found.waiting", params), (most.treatment.id,))
+        yield Finding("open-loop", Message("found.waiting", params).rated("info"), (most.treatment.id,))

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from loadcell.analysis import grouping
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.treatments import PLACING
+from loadcell.model.message import Argument, Message
 
 #: Where everything of a trial was: processors of the target and of the client, and whose memory each had.
 Place = tuple[Any, ...]
@@ -24,13 +25,13 @@ def findings(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> It
         labels = [str(level["label"]) for level in factor.get("levels") or ()]
         places = {label: _places(treatments, placed, key, label) for label in labels}
         for group in _alike(labels, places):
-            params: dict[str, Value] = {
+            params: dict[str, Argument] = {
                 "factor": key,
                 "levels": tuple(group),
                 "cpus": _cpus(places[group[0]]),
             }
             named = "found.same-place" if params["cpus"] else "found.same-place.memory"
-            yield Finding("placements", "caution", Phrase(named, params))
+            yield Finding("placements", Message(named, params).rated("caution"))
 
 
 def _place(affinity: Mapping[str, Any]) -> Place:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from loadcell.analysis.deduplicate import condensed
-from loadcell.analysis.phrase import Finding
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.trials import Trial
 
 #: Sentences a summary has room for: what is read in half a minute.
@@ -133,16 +133,16 @@ def summary(
 def ranked(findings: Sequence[Finding], trials: Sequence[Trial] = ()) -> list[Ranked]:
     """Findings by concern, then as `ORDER` has them; of qualms the worse first; else as they were found."""
     counting = {trial.name for trial in trials if trial.counts}
-    overloaded = any(finding.phrase.key == "found.overloaded" for finding in findings)
+    overloaded = any(finding.message.code == "found.overloaded" for finding in findings)
     found = []
     for finding in findings:
-        concern, place = place_of(finding.phrase.key)
+        concern, place = place_of(finding.message.code)
         worse = _WORSE[finding.severity]
         if finding.kind == "checks" and finding.severity == "problem":
             # Of a trial that does not count, a wrong figure spoils nothing.
             lost = counting and not counting & set(finding.evidence)
             concern, place = (Concern.WRONG if lost else Concern.STANDS), 0
-        elif finding.phrase.key == "found.trials.some" and _mostly_lost(finding) and not overloaded:
+        elif finding.message.code == "found.trials.some" and _mostly_lost(finding) and not overloaded:
             concern = Concern.STANDS
         found.append(Ranked(finding, concern, (worse, place) if concern is Concern.TRUST else (place, worse)))
     return sorted(found, key=lambda one: (one.concern, one.place))
@@ -158,5 +158,5 @@ def place_of(key: str) -> tuple[Concern, int]:
 
 def _mostly_lost(finding: Finding) -> bool:
     """Whether fewer than half of the trials came to a good end: what is left need not be typical."""
-    ok, of = finding.phrase.params["ok_count"], finding.phrase.params["count"]
+    ok, of = finding.message.arguments["ok_count"], finding.message.arguments["count"]
     return isinstance(ok, int) and isinstance(of, int) and 2 * ok < of

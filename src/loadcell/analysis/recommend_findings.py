@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.recommend import Recommendation
+from loadcell.model.message import Argument, Message
 
 MOST_NAMES = 4
 
@@ -13,10 +14,10 @@ MOST_NAMES = 4
 def choice(found: Recommendation) -> Finding:
     """What to choose, or that nothing tells what: the one sentence of a summary."""
     if not found.founded:
-        best: dict[str, Value] = {"treatment": found.best.label, "count": len(found.alike)}
+        best: dict[str, Argument] = {"treatment": found.best.label, "count": len(found.alike)}
         evidence = (found.best.id, *(item.id for item in found.alike))
-        return Finding("recommendation", "caution", Phrase("found.recommend.none", best), evidence)
-    params: dict[str, Value] = {
+        return Finding("recommendation", Message("found.recommend.none", best).rated("caution"), evidence)
+    params: dict[str, Argument] = {
         "treatment": found.choice.label, "throughput_per_s": found.choice.throughput.median or 0.0,
     }  # fmt: skip
     here, there = found.tail_ms(found.choice), found.tail_ms(found.best)
@@ -24,11 +25,11 @@ def choice(found: Recommendation) -> Finding:
     if here is None or there is None:
         key = "found.recommend.no-latency"
     else:
-        params |= {"tail": Phrase(f"tail.{found.tail}"), "tail_ms": here}
+        params |= {"tail": Message(f"tail.{found.tail}"), "tail_ms": here}
         if found.choice is not found.best:
             key = "found.recommend.trade"
             params |= {"best": found.best.label, "best_tail_ms": there, "lost_share": found.lost_share}
-    return Finding("recommendation", "good", Phrase(key, params), (found.choice.id,))
+    return Finding("recommendation", Message(key, params).rated("good"), (found.choice.id,))
 
 
 def buys(found: Recommendation) -> Iterator[Finding]:
@@ -36,8 +37,10 @@ def buys(found: Recommendation) -> Iterator[Finding]:
     if not found.founded or found.lowest in (found.choice, *found.alike):
         return
     if found.gain_times != float("inf"):
-        params: dict[str, Value] = {"lowest": found.lowest.label, "gain_times": found.gain_times}
-        yield Finding("recommendation", "good", Phrase("found.recommend.buys", params), (found.lowest.id,))
+        params: dict[str, Argument] = {"lowest": found.lowest.label, "gain_times": found.gain_times}
+        yield Finding(
+            "recommendation", Message("found.recommend.buys", params).rated("good"), (found.lowest.id,)
+        )
 
 
 def risks(found: Recommendation) -> Iterator[Finding]:
@@ -47,21 +50,23 @@ def risks(found: Recommendation) -> Iterator[Finding]:
     label = found.choice.label
     if found.alike:
         names = tuple(item.label for item in found.alike)
-        params: dict[str, Value] = {"count": len(names), "treatments": names[:MOST_NAMES]}
+        params: dict[str, Argument] = {"count": len(names), "treatments": names[:MOST_NAMES]}
         key = "found.recommend.alike" + ("" if len(names) <= MOST_NAMES else ".many")
         yield Finding(
-            "recommendation", "caution", Phrase(key, params), tuple(item.id for item in found.alike)
+            "recommendation", Message(key, params).rated("caution"), tuple(item.id for item in found.alike)
         )
     if found.next_broke is not None:
         params = {"treatment": found.next_broke.label}
-        phrase = Phrase("found.recommend.next-broke", params)
-        yield Finding("recommendation", "problem", phrase, (found.next_broke.id,))
+        phrase = Message("found.recommend.next-broke", params)
+        yield Finding("recommendation", phrase.rated("problem"), (found.next_broke.id,))
     if found.unsound:
-        phrase = Phrase("found.recommend.unsound", {"treatment": label})
-        yield Finding("recommendation", "problem", phrase, (found.choice.id,))
+        phrase = Message("found.recommend.unsound", {"treatment": label})
+        yield Finding("recommendation", phrase.rated("problem"), (found.choice.id,))
     if found.at_edge:
-        phrase = Phrase("found.recommend.at-edge", {"treatment": label})
-        yield Finding("recommendation", "caution", phrase, (found.choice.id,))
+        phrase = Message("found.recommend.at-edge", {"treatment": label})
+        yield Finding("recommendation", phrase.rated("caution"), (found.choice.id,))
     if found.choice.throughput.descriptive_only:
         params = {"count": len(found.choice.throughput.values)}
-        yield Finding("recommendation", "caution", Phrase("found.recommend.few", params), (found.choice.id,))
+        yield Finding(
+            "recommendation", Message("found.recommend.few", params).rated("caution"), (found.choice.id,)
+        )

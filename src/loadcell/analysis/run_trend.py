@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from loadcell.analysis.phrase import Finding, Phrase
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.treatments import Treatment
+from loadcell.model.message import Message
 from loadcell.stats import trend
 from loadcell.stats.energy import Array
 
@@ -51,4 +52,4 @@ def findings(treatments: Sequence[Treatment]) -> tuple[Finding, ...]:
         return ()
     key = "found.run-rose" if found.change > 0 else "found.run-fell"
     changed = abs(of_the_first(found.change, float(series.min() / series.mean())))
-    return (Finding("spread", "caution", Phrase(key, {"change_share": changed})),)
+    return (Finding("spread", Message(key, {"change_share": changed}).rated("caution")),)

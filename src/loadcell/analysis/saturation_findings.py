@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.saturation import Mark, Saturation, rebound
 from loadcell.analysis.sweep import Sweep
 from loadcell.analysis.usl import FEWEST_LOADS
+from loadcell.model.message import Argument, Message
 
 #: Lines that a summary speaks of one by one; of more, only the one with the highest throughput.
 MOST_LINES = 4
@@ -25,7 +26,7 @@ def summary(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
         yield statement(line)
     if len(lines) > len(told):
         yield Finding(
-            "saturation", "info", Phrase("found.saturation.more", {"count": len(lines) - len(told)})
+            "saturation", Message("found.saturation.more", {"count": len(lines) - len(told)}).rated("info")
         )
     yield from reasons(told)
 
@@ -34,9 +35,9 @@ def _sweep(line: Saturation | Sweep) -> Sweep:
     return line.sweep if isinstance(line, Saturation) else line
 
 
-def _name(line: Saturation | Sweep) -> Phrase:
+def _name(line: Saturation | Sweep) -> Message:
     where = _sweep(line).where
-    return Phrase("saturation.of", {"where": where}) if where else Phrase("saturation.alone")
+    return Message("saturation.of", {"where": where}) if where else Message("saturation.alone")
 
 
 def _number(load: float) -> str:
@@ -61,15 +62,17 @@ def _evidence(line: Saturation | Sweep) -> tuple[str, ...]:
 def statement(line: Saturation | Sweep) -> Finding:
     """The one sentence on where this line saturates."""
     if isinstance(line, Sweep):
-        params: dict[str, Value] = {"line": _name(line), "count": len(line.loads), "planned": line.planned}
-        return Finding("saturation", "caution", Phrase("found.saturation.few", params), _evidence(line))
+        params: dict[str, Argument] = {"line": _name(line), "count": len(line.loads), "planned": line.planned}
+        return Finding(
+            "saturation", Message("found.saturation.few", params).rated("caution"), _evidence(line)
+        )
     key, more = _what(line)
     params = {"line": _name(line), **more}
     if key in _WITH_WAITING and _only_wait(line):
         key += ".waiting"
         params["enough"] = _with_reach(line, line.enough)
     severity = "good" if line.law.identified else "info"
-    return Finding("saturation", severity, Phrase(key, params), _evidence(line))  # type: ignore[arg-type]
+    return Finding("saturation", Message(key, params).rated(severity), _evidence(line))  # type: ignore[arg-type]
 
 
 _WITH_WAITING = {
@@ -84,7 +87,7 @@ def _only_wait(line: Saturation) -> bool:
     return line.enough.at < last and line.enough.last != last
 
 
-def _what(line: Saturation) -> tuple[str, dict[str, Value]]:
+def _what(line: Saturation) -> tuple[str, dict[str, Argument]]:
     law, loads = line.law, line.sweep.loads
     first, last = _number(loads[0]), _number(loads[-1])
     if law.identified and law.peak_load is not None and law.peak_throughput is not None:
@@ -114,7 +117,7 @@ def _what(line: Saturation) -> tuple[str, dict[str, Value]]:
     if high_end is None:
         start = line.reach(line.peak)
         return "found.saturation.level", {"low": _number(start[0]) if start else best, "last": last}
-    highest: dict[str, Value] = {"best": _with_reach(line, line.peak), "high": _number(high_end)}
+    highest: dict[str, Argument] = {"best": _with_reach(line, line.peak), "high": _number(high_end)}
     if low_end is None:
         return "found.saturation.below", highest
     key = "found.saturation.measured" if line.peak.first is not None else "found.saturation.once"
@@ -126,7 +129,7 @@ def reasons(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
     judged = [line for line in lines if isinstance(line, Saturation) and not line.law.identified]
     for reason in dict.fromkeys(line.law.reason for line in judged):
         own = [line for line in judged if line.law.reason == reason]
-        params: dict[str, Value] = {
+        params: dict[str, Argument] = {
             "loads": max(line.law.loads for line in own), "needed": FEWEST_LOADS,
             "missed_share": max(line.law.missed or 0.0 for line in own),
         }  # fmt: skip
@@ -138,12 +141,14 @@ def reasons(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
                 key = "found.saturation.why.no-peak.ceiling"
                 params["ceiling_per_s"] = ceilings[0]
         evidence = tuple(name for line in own for name in _evidence(line))
-        yield Finding("saturation", "caution", Phrase(key, params), evidence)
+        yield Finding("saturation", Message(key, params).rated("caution"), evidence)
     for line in judged:
         share = rebound(line)
         if share:
-            told: dict[str, Value] = {"line": _name(line), "rose_share": share}
-            yield Finding("saturation", "caution", Phrase("found.saturation.rebound", told), _evidence(line))
+            told: dict[str, Argument] = {"line": _name(line), "rose_share": share}
+            yield Finding(
+                "saturation", Message("found.saturation.rebound", told).rated("caution"), _evidence(line)
+            )
 
 
 def details(line: Saturation | Sweep) -> Iterator[Finding]:
@@ -151,9 +156,9 @@ def details(line: Saturation | Sweep) -> Iterator[Finding]:
     sweep = _sweep(line)
     if sweep.unusable:
         names = tuple(treatment.label for treatment in sweep.unusable)
-        params: dict[str, Value] = {"line": _name(line), "treatments": names, "count": len(names)}
+        params: dict[str, Argument] = {"line": _name(line), "treatments": names, "count": len(names)}
         ids = tuple(treatment.id for treatment in sweep.unusable)
-        yield Finding("saturation", "caution", Phrase("found.saturation.unusable", params), ids)
+        yield Finding("saturation", Message("found.saturation.unusable", params).rated("caution"), ids)
     if not isinstance(line, Saturation) or sweep.response is None or sweep.speed is None:
         return
     here, last = line.enough.at, len(sweep.loads) - 1
@@ -166,4 +171,4 @@ def details(line: Saturation | Sweep) -> Iterator[Finding]:
         "from_ms": float(waits[here]), "to_ms": float(waits[last]),
     }  # fmt: skip
     ids = (sweep.treatments[here].id, sweep.treatments[last].id)
-    yield Finding("saturation", "info", Phrase("found.saturation.cost", params), ids)
+    yield Finding("saturation", Message("found.saturation.cost", params).rated("info"), ids)

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.trials import Trial
 from loadcell.design.search import Answer, Question, Seen, Standing, answer, decide, standing
 from loadcell.design.search.decide import question
 from loadcell.design.search.model import document
+from loadcell.model.message import Argument, Message
 from loadcell.stats.repeats import Repeats, summarise
 
 
@@ -155,33 +156,38 @@ def findings(found: Sequence[Searched]) -> Iterator[Finding]:
 def _findings(one: Searched) -> Iterator[Finding]:
     said = one.answer
     steps = tuple(step.trial.name for step in one.steps)
-    where: Phrase | str = Phrase("found.search.among", {"levels": one.among}) if one.among else ""
-    params: dict[str, Value] = {"where": where, "factor": one.factor}
+    where: Message | str = Message("found.search.among", {"levels": one.among}) if one.among else ""
+    params: dict[str, Argument] = {"where": where, "factor": one.factor}
     if not one.ended:
-        yield Finding("search", "caution", Phrase("found.search.unfinished", {**params, "count": len(steps)}))
+        yield Finding(
+            "search", Message("found.search.unfinished", {**params, "count": len(steps)}).rated("caution")
+        )
     if said.level is None or one.level is None or one.values.median is None:
         lowest = one.labels[0]
         yield Finding(
-            "search", "problem", Phrase(f"found.search.{said.nothing}", {**params, "lowest": lowest}), steps
+            "search",
+            Message(f"found.search.{said.nothing}", {**params, "lowest": lowest}).rated("problem"),
+            steps,
         )
         return
     evidence = tuple(step.trial.name for step in one.steps if step.level == said.level)
     params |= {"level": one.level}
-    yield Finding("search", "good", _answer(one, params), evidence)
+    yield Finding("search", _answer(one, params).rated("good"), evidence)
     yield from _beside(one, params)
     if not said.settled:
-        yield Finding("search", "caution", Phrase("found.search.unsettled", params), steps)
+        yield Finding("search", Message("found.search.unsettled", params).rated("caution"), steps)
     if said.lost:
         names = tuple(one.labels[level] for level in said.lost)
         yield Finding(
-            "search", "caution", Phrase("found.search.lost", {**params, "count": len(names), "lost": names})
+            "search",
+            Message("found.search.lost", {**params, "count": len(names), "lost": names}).rated("caution"),
         )
     yield from _descent(one, params)
 
 
-def _answer(one: Searched, params: Mapping[str, Value]) -> Phrase:
+def _answer(one: Searched, params: Mapping[str, Argument]) -> Message:
     said, values = one.answer, one.values
-    full: dict[str, Value] = {
+    full: dict[str, Argument] = {
         **params,
         "value_per_s": values.median or 0.0,
         "low_per_s": values.low or 0.0,
@@ -196,11 +202,11 @@ def _answer(one: Searched, params: Mapping[str, Value]) -> Phrase:
     if said.kind == "maximum":
         name = "" if one.objective == "max throughput" else ".of"
         key = f"found.search.maximum{name}" + (".within" if one.bounds else "")
-        return Phrase(key, {**full, "metric": one.objective.removeprefix("max ")})
-    return Phrase("found.search.bound" + ("" if one.bounds else ".kept-up"), full)
+        return Message(key, {**full, "metric": one.objective.removeprefix("max ")})
+    return Message("found.search.bound" + ("" if one.bounds else ".kept-up"), full)
 
 
-def _beside(one: Searched, params: Mapping[str, Value]) -> Iterator[Finding]:
+def _beside(one: Searched, params: Mapping[str, Argument]) -> Iterator[Finding]:
     """How far the answer may lie from the true one."""
     said, labels = one.answer, one.labels
     if said.plateau is not None and said.plateau[0] != said.plateau[1]:
@@ -208,30 +214,32 @@ def _beside(one: Searched, params: Mapping[str, Value]) -> Iterator[Finding]:
         levelled = said.plateau[1] == len(labels) - 1
         key = "found.search.level" if levelled else "found.search.plateau"
         full = {**params, "low": low, "high": high, "within_share": one.question.tolerance}
-        yield Finding("search", "info", Phrase(key, full))
+        yield Finding("search", Message(key, full).rated("info"))
     if said.missed is not None:
         full = {**params, "missed": labels[said.missed]}
         broken = all(step.value is None for step in one.steps if step.level == said.missed)
-        yield Finding("search", "info", Phrase("found.search.missed" + (".broken" if broken else ""), full))
+        yield Finding(
+            "search", Message("found.search.missed" + (".broken" if broken else ""), full).rated("info")
+        )
     if said.edge == "highest":
-        yield Finding("search", "caution", Phrase(f"found.search.highest.{said.kind}", params))
+        yield Finding("search", Message(f"found.search.highest.{said.kind}", params).rated("caution"))
     elif said.edge == "lowest":
-        yield Finding("search", "caution", Phrase("found.search.lowest", params))
+        yield Finding("search", Message("found.search.lowest", params).rated("caution"))
 
 
-def _descent(one: Searched, params: Mapping[str, Value]) -> Iterator[Finding]:
+def _descent(one: Searched, params: Mapping[str, Argument]) -> Iterator[Finding]:
     said = one.answer
     if said.overload is None or said.recovered is None:
         if one.ended:
-            yield Finding("search", "info", Phrase("found.search.not-overloaded", params))
+            yield Finding("search", Message("found.search.not-overloaded", params).rated("info"))
         return
-    full: dict[str, Value] = {**params, "overload": one.labels[said.overload]}
+    full: dict[str, Argument] = {**params, "overload": one.labels[said.overload]}
     evidence = tuple(step.trial.name for step in one.steps if step.stage in ("overload", "after"))
     if said.recovered:
-        yield Finding("search", "good", Phrase("found.search.recovered", full), evidence)
+        yield Finding("search", Message("found.search.recovered", full).rated("good"), evidence)
         return
     gave = [value for value in said.after if value is not None]
     if gave and one.values.median:
         full |= {"after_per_s": max(gave), "before_per_s": one.values.median}
     key = "found.search.metastable" + ("" if gave else ".nothing")
-    yield Finding("search", "problem", Phrase(key, full), evidence)
+    yield Finding("search", Message(key, full).rated("problem"), evidence)

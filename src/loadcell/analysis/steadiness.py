@@ -10,10 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from loadcell.analysis import timelines
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.timelines import Timeline
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
+from loadcell.model.message import Argument, Message
 from loadcell.plan.units import SECONDS, parse
 from loadcell.stats import dips as dip_search
 from loadcell.stats.steady_state import FEWEST_VALUES, Steadiness, judge
@@ -208,31 +209,31 @@ def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Itera
                 "found.steady.too-short.some",
                 {**told, "short": short, "others": len(counted) - short},
             )
-        yield Finding("steady", "info", Phrase(key, told))
+        yield Finding("steady", Message(key, told).rated("info"))
     unsettled = [one for one in able if one.steadiness.state == "never-settled"]
     trending = [one for one in able if one.steadiness.state == "trend"]
     if able and not unsettled and not trending:
         yield _all_steady(able)
     if unsettled:
-        params: dict[str, Value] = {"count": len(unsettled), "of": len(able)}
+        params: dict[str, Argument] = {"count": len(unsettled), "of": len(able)}
         yield _finding("found.steady.never", params, unsettled)
     yield from _trends(trending, len(able), labels)
     yield from _warmups([one for one in able if one not in unsettled], len(able))
     yield from _dips(judged, labels)
 
 
-def _finding(key: str, params: Mapping[str, Value], ones: Sequence[Judged]) -> Finding:
-    return Finding("steady", "caution", Phrase(key, params), tuple(one.trial.name for one in ones))
+def _finding(key: str, params: Mapping[str, Argument], ones: Sequence[Judged]) -> Finding:
+    return Finding("steady", Message(key, params).rated("caution"), tuple(one.trial.name for one in ones))
 
 
 def _all_steady(able: Sequence[Judged]) -> Finding:
     errors = [share for one in able if (w := one.steadiness.within) and (share := w.error_share) is not None]
     error = median(errors) if errors else 0.0
-    params: dict[str, Value] = {"count": len(able), "error_share": error}
+    params: dict[str, Argument] = {"count": len(able), "error_share": error}
     rough = error > ROUGH
     key = "found.steady.all.rough" if rough else "found.steady.all" if errors else "found.steady.all.bare"
     evidence = tuple(one.trial.name for one in able)
-    return Finding("steady", "caution" if rough else "good", Phrase(key, params), evidence)
+    return Finding("steady", Message(key, params).rated("caution" if rough else "good"), evidence)
 
 
 def _trends(trending: Sequence[Judged], of: int, labels: Mapping[str, str]) -> Iterator[Finding]:
@@ -240,7 +241,7 @@ def _trends(trending: Sequence[Judged], of: int, labels: Mapping[str, str]) -> I
         return
     worst = max(trending, key=lambda one: abs(_change(one)))
     key = "found.steady.rose" if _change(worst) > 0 else "found.steady.fell"
-    params: dict[str, Value] = {
+    params: dict[str, Argument] = {
         "count": len(trending), "of": of, "trial": worst.trial.name, "change_share": abs(_change(worst)),
         "treatment": labels.get(worst.trial.treatment, worst.trial.treatment),
     }  # fmt: skip
@@ -257,7 +258,7 @@ def _warmups(settled: Sequence[Judged], of: int) -> Iterator[Finding]:
     if not late:
         return
     longest = max(late, key=lambda one: one.seconds(one.steadiness.settled_after))
-    params: dict[str, Value] = {
+    params: dict[str, Argument] = {
         "count": len(late), "of": of, "longest_s": longest.seconds(longest.steadiness.settled_after),
         "difference_share": abs(longest.steadiness.first),
     }  # fmt: skip
@@ -271,7 +272,7 @@ def _dips(judged: Sequence[Judged], labels: Mapping[str, str]) -> Iterator[Findi
     if not periodic:
         return
     worst, dips = max(periodic, key=lambda item: item[1].lost)
-    params: dict[str, Value] = {
+    params: dict[str, Argument] = {
         "count": len(periodic), "of": len(judged), "trial": worst.trial.name, "dips": len(dips.dips),
         "treatment": labels.get(worst.trial.treatment, worst.trial.treatment),
         "period_s": _about(worst.seconds(dips.period or 0.0)), "length_s": worst.seconds(dips.length),
@@ -282,17 +283,19 @@ def _dips(judged: Sequence[Judged], labels: Mapping[str, str]) -> Iterator[Findi
     causes = worst.causes[:MOST_NAMED]
     if causes:
         said = tuple(_said(cause, len(dips.dips)) for cause in causes)
-        yield Finding("steady", "info", Phrase("found.dips.with", {"causes": said}), (worst.trial.name,))
+        yield Finding(
+            "steady", Message("found.dips.with", {"causes": said}).rated("info"), (worst.trial.name,)
+        )
     else:
-        yield Finding("steady", "info", Phrase("found.dips.alone"), (worst.trial.name,))
+        yield Finding("steady", Message("found.dips.alone").rated("info"), (worst.trial.name,))
 
 
-def _said(cause: Cause, of: int) -> Phrase:
+def _said(cause: Cause, of: int) -> Message:
     if cause.dips is not None:
-        return Phrase(f"with.{cause.name}", {"count": cause.dips, "of": of})
+        return Message(f"with.{cause.name}", {"count": cause.dips, "of": of})
     if cause.times is None or not np.isfinite(cause.times):
-        return Phrase("with.only", {"what": Phrase(f"with.{cause.name}")})
-    return Phrase("with.times", {"what": Phrase(f"with.{cause.name}"), "factor_times": cause.times})
+        return Message("with.only", {"what": Message(f"with.{cause.name}")})
+    return Message("with.times", {"what": Message(f"with.{cause.name}"), "factor_times": cause.times})
 
 
 def _about(seconds: float) -> float:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loadcell.analysis import failure_reasons, groups, leaks, open_loop, quantiles, types
+from loadcell.analysis.failure_reasons import error_meaning
 from loadcell.analysis.leaks import Lost
 from loadcell.analysis.open_loop import OpenLoop
-from loadcell.analysis.phrase import Meaning, Recorded
 from loadcell.analysis.types import Counted
+from loadcell.model.message import Message
 
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
@@ -61,12 +62,12 @@ class ErrorCount:
     """
 
     code: str
-    meaning: Meaning
+    meaning: Message
     message: str
     count: int
     transactions: int
     #: what to do about it, where that is known
-    remedy: Recorded | None = None
+    remedy: Message | None = None
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ class Trial:
     block: int
     status: str
     #: why it is not `ok`, and what to do about it; None where the record does not say
-    why: Recorded | None = None
-    remedy: Recorded | None = None
+    why: Message | None = None
+    remedy: Message | None = None
     reason_code: str | None = None
     throughput_per_s: float | None = None
     queries_per_s: float | None = None
@@ -132,12 +133,12 @@ class Trial:
     @property
     def reason(self) -> str | None:
         """Why it is not `ok`, in the record's own words."""
-        return self.why.recorded if self.why else None
+        return self.why.text if self.why else None
 
     @property
     def advice(self) -> str | None:
         """What to do about it, in the record's own words."""
-        return self.remedy.recorded if self.remedy else None
+        return self.remedy.text if self.remedy else None
 
     @property
     def overloaded(self) -> bool:
@@ -269,7 +270,7 @@ def _errors(record: Mapping[str, Any]) -> tuple[ErrorCount, ...]:
         found.append(
             ErrorCount(
                 code,
-                Meaning(code, first.get("meaning") or ""),
+                error_meaning(code, first.get("meaning") or ""),
                 first.get("message") or "",
                 transactions or sum(error["count"] for error in errors),
                 transactions,
@@ -279,8 +280,8 @@ def _errors(record: Mapping[str, Any]) -> tuple[ErrorCount, ...]:
     return tuple(found)
 
 
-def _remedy(code: str, error: Mapping[str, Any]) -> Recorded | None:
+def _remedy(code: str, error: Mapping[str, Any]) -> Message | None:
     """What a record says is to be done about an error. Those of earlier versions give no code of the sentence."""
     if not error.get("advice"):
         return None
-    return Recorded(str(error.get("advice_code") or f"short-of.{code}"), {}, error["advice"])
+    return Message(str(error.get("advice_code") or f"short-of.{code}"), recorded=(error["advice"], ""))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.analysis import distribution_checks, littles_law
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.trials import CHECKS, Trial
+from loadcell.model.message import Argument, Message
 
 #: The check that knows which processes had no part in a trial; a sentence names so many of them.
 OTHERS, MOST_NAMED = "other-processes", 3
@@ -61,18 +62,18 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
             if doubt.name == OTHERS:
                 _gather(doubt.detail, used)
     for name, where in noticed.items():
-        params: dict[str, Value] = {"count": len(where)}
+        params: dict[str, Argument] = {"count": len(where)}
         if name in CHECKS:
-            check = Phrase(f"check-name.{name}")
+            check = Message(f"check-name.{name}")
             if name == OTHERS and used:
                 busiest = sorted(used, key=lambda process: -used[process])[:MOST_NAMED]
-                check = Phrase("check-name.other-processes.named", {"names": tuple(busiest)})
-            params |= {"check": check, "advice": Phrase(f"advice.{name}")}
-            phrase = Phrase("found.check.advice", params)
+                check = Message("check-name.other-processes.named", {"names": tuple(busiest)})
+            params |= {"check": check, "advice": Message(f"advice.{name}")}
+            phrase = Message("found.check.advice", params)
         else:
-            params |= {"check": Phrase("check-name.other", {"name": name})}
-            phrase = Phrase("found.check", params)
-        yield Finding("checks", "problem" if name in broken else "caution", phrase, tuple(where))
+            params |= {"check": Message("check-name.other", {"name": name})}
+            phrase = Message("found.check", params)
+        yield Finding("checks", phrase.rated("problem" if name in broken else "caution"), tuple(where))
 
 
 def _gather(detail: Mapping[str, Any], used: dict[str, float]) -> None:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from loadcell import __version__
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.flames import Node
-from loadcell.analysis.phrase import Finding, Severity
+from loadcell.model.message import Severity
 
 Tone = Literal["", "good", "info", "caution", "problem"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from loadcell.analysis import figure_names
 from loadcell.analysis.best import reach
 from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.open_loop_capacity import all_kept, kept
@@ -156,7 +157,7 @@ def table(scene: Scene) -> Table:
         # The metric asked for takes the place of the interval of the throughput it is derived from.
         values.pop("terminal.interval", None)
         items = list(values.items())
-        items.insert(1, (figures.key(foremost), _figure(foremost, shown)))
+        items.insert(1, (figure_names.code(foremost), _figure(foremost, shown)))
         values = dict(items)
     titles = {"terminal.throughput": "terminal.throughput.mixed"} if scene.mixed else {}
     names, name = treatment_names(scene, shown)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.analysis import import_findings, run_trend, steadiness, unit
 from loadcell.analysis.analyse import Analysis, analyse
-from loadcell.analysis.phrase import Finding
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.treatments import Treatment
 from loadcell.model import numbers

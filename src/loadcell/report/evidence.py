@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from loadcell.analysis.phrase import Finding
+from loadcell.analysis.finding import Finding
 from loadcell.report.blocks import Chart, Link, Section, Sentences, Table
 
 #: A finding's text, or the longest beginning of it that stands here -> its section, and what to look at in there.
@@ -45,7 +45,7 @@ ALL = "findings"
 
 def places(finding: Finding) -> tuple[str, ...]:
     """The section that a finding rests on, and anchors in it, the best first."""
-    name = finding.phrase.key
+    name = finding.message.code
     while name and name not in PLACES:
         name = name.rpartition(".")[0]
     return PLACES.get(name, (ALL,))

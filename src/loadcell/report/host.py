@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.hosts.facts import cache_sizes, clock_mhz, memory_mts
-from loadcell.analysis.phrase import Finding, Phrase
 from loadcell.model import numbers
+from loadcell.model.message import Message
 from loadcell.report.blocks import Definitions, Report, Section, Sentences
 from loadcell.report.texts import Texts
 from loadcell.report.values import name, plain
@@ -210,7 +211,7 @@ def _time(host: Host, texts: Texts) -> Iterator[Row]:
 def brief(host: Host, findings: Sequence[Finding], language: str) -> Report:
     """What `loadcell host` shows: what may hurt measurements first, then what the machine is."""
     texts = Texts(language)
-    nothing = Finding("host", "good", Phrase("host-found.none"))
+    nothing = Finding("host", Message("host-found.none").rated("good"))
     sections = [
         Section("findings", texts("host-page.findings"), [Sentences(findings or [nothing])]),
         *(Section("part", part.title, [Definitions(part.rows)]) for part in parts(host, texts)),

@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from loadcell.analysis.phrase import FigureName, Meaning, Phrase, Recorded
+from loadcell.analysis.failure_reasons import error_meaning
 from loadcell.model import catalogue, numbers
 from loadcell.model.catalogue import LANGUAGES, PLACEHOLDER, UNIT_WORDS, placeholders
 from loadcell.model.message import Message, format_number
-from loadcell.report import figures
 
 #: Between Chinese characters and what is written in Latin letters or figures stands a blank.
 _HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -49,16 +48,18 @@ class Texts:
         """The text of `key`, its parameters filled in. Raises KeyError for an unknown key or a missing parameter."""
         return self._fill(catalogue.texts()[key][self.language], params)
 
-    def say(self, phrase: Phrase) -> str:
-        """A phrase of the analysis as plain text."""
-        return self(phrase.key, **phrase.params)
+    def message(self, message: Message) -> str:
+        """A message as plain text; a recorded one in its own words where the catalogue lacks its code."""
+        if message.recorded is None:
+            return self(message.code, **message.arguments)
+        return self.recorded(message)
 
-    def parts(self, phrase: Phrase) -> list[tuple[str, bool]]:
+    def parts(self, message: Message) -> list[tuple[str, bool]]:
         """A phrase in stretches, and whether each is a figure."""
-        text = catalogue.texts()[phrase.key][self.language]
+        text = catalogue.texts()[message.code][self.language]
         parts, end = [], 0
         for match in PLACEHOLDER.finditer(text):
-            written = self._one(match, phrase.params)
+            written = self._one(match, message.arguments)
             before, after = _blanks(match, written)
             figure = (
                 match["one"] is None and not match["by"] and match["name"] not in (*UNIT_WORDS, *_SENTENCES)
@@ -72,16 +73,12 @@ class Texts:
         entry = catalogue.texts().get(key)
         return None if entry is None else entry[self.language]
 
-    def recorded(self, sentence: Recorded | None) -> str:
+    def recorded(self, message: Message | None) -> str:
         """A sentence of a record in the reader's language; empty where there is none."""
-        if sentence is None:
+        if message is None:
             return ""
-        said = self._coded(sentence.code, sentence.args)
-        return sentence.recorded if said is None else said
-
-    def message(self, message: Message) -> str:
-        """A message in the reader's language."""
-        return self.recorded(Recorded(message.code, message.plain_arguments, message.text))
+        said = self._coded(message.code, message.arguments)
+        return message.text if said is None else said
 
     def _coded(self, code: str, args: Mapping[str, Any]) -> str | None:
         """A reason's sentence by its code: the most exact one whose arguments are there; None where there is none."""
@@ -100,6 +97,8 @@ class Texts:
         for name in placeholders(entry[self.language]):
             value = args.get(name)
             params[name] = self._reason(value) if isinstance(value, Mapping) else value
+            if isinstance(value, Message):
+                params[name] = self.message(value)
             if not isinstance(params[name], str | int | float | list):
                 return None
         return self._fill(entry[self.language], params)
@@ -123,28 +122,16 @@ class Texts:
             return None
         if own.endswith(".advice"):
             return self._coded("load.other.advice", args)
-        meaning = self.value("meaning", Meaning(own, ""))
+        meaning = self.value("meaning", error_meaning(own, ""))
         return self._coded("load.other", {**args, "meaning": meaning}) if meaning else None
 
     def value(self, name: str, value: Any) -> str:
         """A parameter as it is written in a sentence."""
         if isinstance(value, str):
             return value
-        if isinstance(value, Phrase):
-            return self.say(value)
-        if isinstance(value, Meaning):
-            kind = (
-                value.code[:6] if value.code.startswith("http-") else value.code[: 2 * (len(value.code) == 5)]
-            )
-            return (
-                self.or_none(f"code.{value.code}")
-                or (self.or_none(f"code.class-{kind}") if kind else None)
-                or value.recorded
-            )
-        if isinstance(value, FigureName):
-            return figures.name(value.name, self)
-        if isinstance(value, Recorded):
-            return self.recorded(value).rstrip(".。")
+        if isinstance(value, Message):
+            text = self.message(value)
+            return text if value.recorded is None else text.rstrip(".。")
         if isinstance(value, list | tuple):
             return self("mark.list").join(self.value(name, item) for item in value)
         if name.endswith("_ms"):

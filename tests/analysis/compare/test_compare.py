@@ -29,7 +29,7 @@ def row(comparison: Comparison, metric: str = "throughput", context: str | None 
 
 
 def keys(comparison: Comparison) -> set[str]:
-    return {finding.phrase.key for finding in findings.find(comparison, None)}
+    return {finding.message.code for finding in findings.find(comparison, None)}
 
 
 def test_a_faster_level_is_found_in_throughput_and_response_time() -> None:
@@ -240,6 +240,8 @@ def test_failed_transactions_are_said() -> None:
     run, records = run_of({"off": list(A), "on": list(B)})
     changed: dict[str, Any] = records[1]["totals"]["transactions"]
     changed["failed"] = 50
-    said = {f.phrase.key: f.phrase.params for f in findings.find(compare(sides.levels(run, records)), None)}
+    said = {
+        f.message.code: f.message.arguments for f in findings.find(compare(sides.levels(run, records)), None)
+    }
     assert said["compare.errors"]["count"] == 50
     assert said["compare.errors"]["side"] == "setting = on"

@@ -28,7 +28,7 @@ def standings(found: Hypothesis) -> dict[str, str]:
 
 def said(found: Hypothesis, lang: str = "en") -> str:
     texts = Texts(lang)
-    return "\n".join(texts.say(one.phrase) for one in of_hypothesis(found, "kunpeng", "m2"))
+    return "\n".join(texts.message(one.message) for one in of_hypothesis(found, "kunpeng", "m2"))
 
 
 def test_a_laptop_more_than_twice_as_fast_as_a_server_comes_down_to_memory() -> None:

@@ -95,12 +95,12 @@ def test_six_repeats_give_an_interval_and_a_verdict() -> None:
 def test_what_only_one_has_is_said() -> None:
     found = compare(machine(machines.KUNPENG), machine(machines.M2))
     assert [(place, score.id) for place, score in found.alone] == [(0, "cpu-1/events_per_s")]
-    said = [finding.phrase.key for finding in of_machines(found)]
+    said = [finding.message.code for finding in of_machines(found)]
     assert said == ["hosts.found.differ.many", "hosts.found.range", "hosts.found.few", "hosts.found.alone"]
 
 
 def said_of(found: Machines) -> dict[str, Any]:
-    return {finding.phrase.key: finding.phrase.params for finding in of_machines(found)}
+    return {finding.message.code: finding.message.arguments for finding in of_machines(found)}
 
 
 def test_the_greatest_difference_is_one_that_repeats_bear_out() -> None:
@@ -124,7 +124,7 @@ def test_machines_that_no_baseline_tells_apart_are_said_to_be_so() -> None:
 
 def test_machines_without_baselines_are_held_by_their_inventories() -> None:
     found = compare(Machine("a", machines.KUNPENG["host"]), Machine("b", machines.KUNPENG["host"]))
-    assert [finding.phrase.key for finding in of_machines(found)] == [
+    assert [finding.message.code for finding in of_machines(found)] == [
         "hosts.found.alike",
         "hosts.found.no-scores",
     ]
@@ -142,7 +142,7 @@ def test_roofs_are_those_of_the_layers_that_were_measured() -> None:
             machines.score("network-rr", "transactions_per_s", [50_000.0]),
         ]
     )
-    found = {roof.name.key: roof for roof in roofs(machines.HOST, scores)}
+    found = {roof.name.code: roof for roof in roofs(machines.HOST, scores)}
     assert list(found) == ["hosts.layer.cache", "hosts.layer.memory", "hosts.layer.disk-read"]
     memory = found["hosts.layer.memory"]
     assert memory.most_per_s == pytest.approx(1e7)

@@ -9,7 +9,8 @@ from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Side, Sides
-from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
+from loadcell.analysis.finding import Finding
+from loadcell.model.message import Argument, Message, Severity
 from loadcell.stats.hodges_lehmann import Effect
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
@@ -32,10 +33,10 @@ def differing(sides: Sides, differences: Sequence[Difference]) -> Iterator[Findi
     for kind, severity in GRAVE.items():
         paths = list(dict.fromkeys(one.path for one in differences if one.kind == kind))
         if paths:
-            params: dict[str, Value] = {"count": len(paths), "paths": tuple(paths[:MOST_NAMED])}
+            params: dict[str, Argument] = {"count": len(paths), "paths": tuple(paths[:MOST_NAMED])}
             key = f"compare.differs.{kind}" + (".many" if len(paths) > MOST_NAMED else "")
-            yield Finding("differences", severity, Phrase(key, params), tuple(paths))
-    yield Finding("differences", "caution", Phrase("compare.apart"))
+            yield Finding("differences", Message(key, params).rated(severity), tuple(paths))
+    yield Finding("differences", Message("compare.apart").rated("caution"))
 
 
 def find(comparison: Comparison, noise_from: str | None) -> tuple[Finding, ...]:
@@ -50,11 +51,11 @@ def find(comparison: Comparison, noise_from: str | None) -> tuple[Finding, ...]:
     )
 
 
-def metric_name(metric: Metric) -> Phrase:
+def metric_name(metric: Metric) -> Message:
     """A figure as it is called in a sentence."""
     if metric.name in {"throughput", "mean"}:
-        return Phrase(f"compare.metric.{metric.name}")
-    return Phrase("compare.metric.percentile", {"percentile": metric.name})
+        return Message(f"compare.metric.{metric.name}")
+    return Message("compare.metric.percentile", {"percentile": metric.name})
 
 
 def headlines(comparison: Comparison) -> Iterator[Finding]:
@@ -62,18 +63,18 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
     first = comparison.sides.sides[0]
     for row in comparison.headline:
         side = comparison.sides.sides[row.side]
-        params: dict[str, Value] = {
+        params: dict[str, Argument] = {
             "other": name(comparison.sides, side),
             "first": name(comparison.sides, first),
             "metric": metric_name(row.metric),
             "least_share": comparison.least_effect,
         }
         if row.effect is None:
-            yield Finding("verdict", "problem", Phrase("compare.none", params), (row.context,))
+            yield Finding("verdict", Message("compare.none", params).rated("problem"), (row.context,))
             continue
         params |= _effect(row.effect)
         if row.effect.low is None:
-            yield Finding("verdict", "caution", Phrase("compare.few", params), (row.context,))
+            yield Finding("verdict", Message("compare.few", params).rated("caution"), (row.context,))
             continue
         if row.noise is not None:
             params["noise_share"] = row.noise
@@ -83,7 +84,9 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
             key = f"compare.ambiguous.{row.verdict.reason}"
             params["count"] = count
         tone: dict[str, Severity] = {"faster": "good", "slower": "problem", "same": "good"}
-        yield Finding("verdict", tone.get(row.verdict.word, "caution"), Phrase(key, params), (row.context,))
+        yield Finding(
+            "verdict", Message(key, params).rated(tone.get(row.verdict.word, "caution")), (row.context,)
+        )
     if comparison.ranking:
         top = comparison.ranking[0]
         share = [one for one in comparison.ranking if set(one.groups) & set(top.groups)]
@@ -91,7 +94,7 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
         params = {"best": names[0], "count": len(names), "names": names[1 : MOST_NAMED + 1]}
         params["metric"] = metric_name(comparison.metrics[0])
         key = "compare.ranked.alone" if len(names) == 1 else "compare.ranked.tied"
-        yield Finding("ranking", "info", Phrase(key, params))
+        yield Finding("ranking", Message(key, params).rated("info"))
 
 
 def others(comparison: Comparison) -> Iterator[Finding]:
@@ -106,7 +109,7 @@ def others(comparison: Comparison) -> Iterator[Finding]:
             if not found:
                 continue
             found.sort(key=lambda row: -_size(row))
-            params: dict[str, Value] = {
+            params: dict[str, Argument] = {
                 "other": name(comparison.sides, comparison.sides.sides[side]),
                 "count": len(found),
                 "of": len(rows),
@@ -114,7 +117,7 @@ def others(comparison: Comparison) -> Iterator[Finding]:
             }
             key = f"compare.places.{word}" + (".many" if len(found) > MOST_NAMED else "")
             evidence = tuple(row.context for row in found)
-            yield Finding("figures", severity, Phrase(key, params), evidence)  # type: ignore[arg-type]
+            yield Finding("figures", Message(key, params).rated(severity), evidence)  # type: ignore[arg-type]
 
 
 def losses(comparison: Comparison) -> Iterator[Finding]:
@@ -124,14 +127,14 @@ def losses(comparison: Comparison) -> Iterator[Finding]:
         label = name(comparison.sides, side)
         bad = [trial for trial in trials if trial.status != "ok"]
         if bad:
-            params: dict[str, Value] = {"side": label, "count": len(bad), "of": len(trials)}
+            params: dict[str, Argument] = {"side": label, "count": len(bad), "of": len(trials)}
             names = tuple(trial.name for trial in bad)
-            yield Finding("trials", "problem", Phrase("compare.trials", params), names)
+            yield Finding("trials", Message("compare.trials", params).rated("problem"), names)
         failed = sum(trial.failed for trial in trials)
         ended = failed + sum(trial.succeeded for trial in trials)
         if failed and ended:
             params = {"side": label, "count": failed, "failed_share": failed / ended}
-            yield Finding("errors", "problem", Phrase("compare.errors", params))
+            yield Finding("errors", Message("compare.errors", params).rated("problem"))
     for position, side in enumerate(comparison.sides.sides):
         unusable = max(
             (row.unusable[1 if position else 0] for row in comparison.rows if position in {0, row.side}),
@@ -139,7 +142,7 @@ def losses(comparison: Comparison) -> Iterator[Finding]:
         )
         if unusable:
             params = {"side": name(comparison.sides, side), "count": unusable}
-            yield Finding("figures", "problem", Phrase("compare.unusable", params))
+            yield Finding("figures", Message("compare.unusable", params).rated("problem"))
     if comparison.sides.paired:
         yield from _lost_pairs(comparison)
 
@@ -158,7 +161,7 @@ def _lost_pairs(comparison: Comparison) -> Iterator[Finding]:
     total = sum(lost.values())
     if total:
         where = tuple(context for context, count in lost.items() if count)
-        yield Finding("trials", "caution", Phrase("compare.lost-pairs", {"count": total}), where)
+        yield Finding("trials", Message("compare.lost-pairs", {"count": total}).rated("caution"), where)
 
 
 def noise(comparison: Comparison, noise_from: str | None) -> Iterator[Finding]:
@@ -166,23 +169,23 @@ def noise(comparison: Comparison, noise_from: str | None) -> Iterator[Finding]:
     if comparison.sides.what == "arms":
         different = [row for row in comparison.rows if row.verdict.word in {"faster", "slower"}]
         if different:
-            yield Finding("noise", "problem", Phrase("compare.arms-differ", {"count": len(different)}))
+            yield Finding("noise", Message("compare.arms-differ", {"count": len(different)}).rated("problem"))
         floors = [_reach(row) for row in comparison.headline]
         known = [floor for floor in floors if floor is not None]
         if known:
-            params: dict[str, Value] = {
+            params: dict[str, Argument] = {
                 "noise_share": max(known),
                 "metric": metric_name(comparison.metrics[0]),
             }
-            yield Finding("noise", "info", Phrase("compare.arms", params))
+            yield Finding("noise", Message("compare.arms", params).rated("info"))
         return
     floors = [row.noise for row in comparison.headline]
     known = [floor for floor in floors if floor is not None]
     if known and noise_from:
         params = {"noise_share": max(known), "run": noise_from, "metric": metric_name(comparison.metrics[0])}
-        yield Finding("noise", "info", Phrase("compare.noise", params))
+        yield Finding("noise", Message("compare.noise", params).rated("info"))
     else:
-        yield Finding("noise", "info", Phrase("compare.noise.unknown"))
+        yield Finding("noise", Message("compare.noise.unknown").rated("info"))
 
 
 def doubts(comparison: Comparison) -> Iterator[Finding]:
@@ -199,16 +202,16 @@ def doubts(comparison: Comparison) -> Iterator[Finding]:
     ]
     if unsure:
         places = tuple(_place(comparison.sides, row) for row in unsure[:MOST_NAMED])
-        params: dict[str, Value] = {"count": len(unsure), "places": places}
+        params: dict[str, Argument] = {"count": len(unsure), "places": places}
         evidence = tuple(row.context for row in unsure)
-        yield Finding("trust", "caution", Phrase("compare.unsure", params), evidence)
+        yield Finding("trust", Message("compare.unsure", params).rated("caution"), evidence)
     constant = [
         row
         for row in comparison.rows
         if row.effect is not None and row.effect.low == row.effect.high is not None
     ]
     if constant:
-        yield Finding("trust", "caution", Phrase("compare.constant", {"count": len(constant)}))
+        yield Finding("trust", Message("compare.constant", {"count": len(constant)}).rated("caution"))
 
 
 def trust(comparison: Comparison) -> Iterator[Finding]:
@@ -218,16 +221,19 @@ def trust(comparison: Comparison) -> Iterator[Finding]:
         return
     few = [effect for effect in effects if effect.descriptive_only]
     blocks = int(median(effect.n for effect in effects))
-    params: dict[str, Value] = {"count": min(effect.n for effect in effects), "needed": FEWEST_FOR_INTERVAL}
+    params: dict[str, Argument] = {
+        "count": min(effect.n for effect in effects),
+        "needed": FEWEST_FOR_INTERVAL,
+    }
     if len(few) == len(effects):
-        yield Finding("trust", "caution", Phrase("compare.descriptive", params))
+        yield Finding("trust", Message("compare.descriptive", params).rated("caution"))
         return
     if few:
         params |= {"count": len(few), "of": len(effects)}
-        yield Finding("trust", "caution", Phrase("compare.partly-descriptive", params))
+        yield Finding("trust", Message("compare.partly-descriptive", params).rated("caution"))
     tests = len(effects) - len(few)
     key = "compare.trust.paired" if comparison.sides.paired else "compare.trust.unpaired"
-    yield Finding("trust", "good", Phrase(key, {"blocks": blocks, "count": tests}))
+    yield Finding("trust", Message(key, {"blocks": blocks, "count": tests}).rated("good"))
 
 
 def name(sides: Sides, side: Side) -> str:
@@ -237,25 +243,25 @@ def name(sides: Sides, side: Side) -> str:
     return side.label
 
 
-def context_name(sides: Sides, context: str) -> Phrase | str:
+def context_name(sides: Sides, context: str) -> Message | str:
     """A context as it is called; empty where there is only one."""
-    return Phrase("compare.overall") if context == OVERALL else sides.contexts.get(context, context)
+    return Message("compare.overall") if context == OVERALL else sides.contexts.get(context, context)
 
 
-def _place(sides: Sides, row: Row) -> Phrase:
+def _place(sides: Sides, row: Row) -> Message:
     change = {"change": row.effect.ratio - 1} if row.effect is not None else {}
-    params: dict[str, Value] = {"metric": metric_name(row.metric), **change}
+    params: dict[str, Argument] = {"metric": metric_name(row.metric), **change}
     context = context_name(sides, row.context)
     return (
-        Phrase("compare.place.bare", params)
+        Message("compare.place.bare", params)
         if not context
-        else Phrase("compare.place", {**params, "context": context})
+        else Message("compare.place", {**params, "context": context})
     )
 
 
-def _effect(effect: Effect) -> dict[str, Value]:
-    values = Phrase("compare.values.paired" if effect.paired else "compare.values.unpaired", {"n": effect.n})
-    found: dict[str, Value] = {"change": effect.ratio - 1, "values": values}
+def _effect(effect: Effect) -> dict[str, Argument]:
+    values = Message("compare.values.paired" if effect.paired else "compare.values.unpaired", {"n": effect.n})
+    found: dict[str, Argument] = {"change": effect.ratio - 1, "values": values}
     if effect.low is not None and effect.high is not None:
         found |= {"low_change": effect.low - 1, "high_change": effect.high - 1}
     return found

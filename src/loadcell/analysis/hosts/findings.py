@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.hosts.compare import Machine, Machines, Row, Times
 from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing, Workload
 from loadcell.analysis.hosts.names import candidate_name, listed, row_name, score_name
-from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
+from loadcell.model.message import Argument, Message, Severity
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Repeats that lie further apart than this are worth a word: the machine was not at rest, or is shared.
@@ -22,7 +23,7 @@ def of_machines(machines: Machines) -> Iterator[Finding]:
     """How the two differ, and how far the figures carry."""
     first, second = machines.machines
     differing = machines.differing
-    names = tuple(Phrase(f"hosts.fact.{fact.key}") for fact in differing if "." not in fact.key)
+    names = tuple(Message(f"hosts.fact.{fact.key}") for fact in differing if "." not in fact.key)
     if not names:
         yield _said("info", "hosts.found.alike")
     elif len(names) <= MOST_NAMED:
@@ -34,7 +35,7 @@ def of_machines(machines: Machines) -> Iterator[Finding]:
         return
     clear = [row for row in machines.rows if not _may_be_alike(row.times)]
     ranked = sorted(clear, key=lambda row: row.times.value)
-    labels: dict[str, Value] = {"first": first.label, "second": second.label}
+    labels: dict[str, Argument] = {"first": first.label, "second": second.label}
     if not ranked:
         yield _said("info", "hosts.found.none-apart", labels)
     elif len(ranked) == 1:
@@ -62,7 +63,11 @@ def _restless(machine: Machine) -> Iterator[Finding]:
     """How many of its figures scatter so much that their ratios say little."""
     wide = [one for one in machine.distinct if (one.repeats.spread or 0) > WIDE]
     if wide:
-        params: dict[str, Value] = {"label": machine.label, "count": len(wide), "of": len(machine.distinct)}
+        params: dict[str, Argument] = {
+            "label": machine.label,
+            "count": len(wide),
+            "of": len(machine.distinct),
+        }
         yield _said("caution", "hosts.found.restless", {**params, "wide_share": WIDE})
 
 
@@ -102,8 +107,8 @@ def of_hypothesis(found: Hypothesis, first: str, second: str) -> Iterator[Findin
     yield _said("caution", "hosts.follows.caveat")
 
 
-def _workload(work: Workload, first: str, second: str) -> tuple[str, dict[str, Value]]:
-    params: dict[str, Value] = {
+def _workload(work: Workload, first: str, second: str) -> tuple[str, dict[str, Argument]]:
+    params: dict[str, Argument] = {
         "workload": work.name, "first": first, "second": second, "value_times": work.times.value,
     }  # fmt: skip
     if work.times.sure:
@@ -111,30 +116,32 @@ def _workload(work: Workload, first: str, second: str) -> tuple[str, dict[str, V
     return "hosts.follows.workload", {**params, "count": work.repeats}
 
 
-def _ends(times: Times) -> dict[str, Value]:
+def _ends(times: Times) -> dict[str, Argument]:
     assert times.low is not None
     assert times.high is not None
     return {"low_times": times.low, "high_times": times.high}
 
 
-def _near(one: Candidate) -> Phrase:
+def _near(one: Candidate) -> Message:
     ending = {None: "", True: ".overlap", False: ".apart"}[one.overlap]
     params = {"name": candidate_name(one), "value_times": one.times.value, "apart_share": one.apart}
-    return Phrase(f"hosts.candidate.near{ending}", params)
+    return Message(f"hosts.candidate.near{ending}", params)
 
 
-def _part(one: Candidate) -> Phrase:
+def _part(one: Candidate) -> Message:
     params = {"name": candidate_name(one), "value_times": one.times.value, "needed_share": one.share or 0.0}
-    return Phrase("hosts.candidate.part", params)
+    return Message("hosts.candidate.part", params)
 
 
-def _short(one: Candidate) -> Phrase:
-    return Phrase("hosts.candidate", {"name": candidate_name(one), "value_times": one.times.value})
+def _short(one: Candidate) -> Message:
+    return Message("hosts.candidate", {"name": candidate_name(one), "value_times": one.times.value})
 
 
-def _of(row: Row, which: str) -> dict[str, Value]:
+def _of(row: Row, which: str) -> dict[str, Argument]:
     return {which: row_name(row), f"{which}_times": row.times.value}
 
 
-def _said(severity: Severity, key: str, given: Mapping[str, Value] | None = None, **params: Value) -> Finding:
-    return Finding("hosts", severity, Phrase(key, {**(given or {}), **params}))
+def _said(
+    severity: Severity, key: str, given: Mapping[str, Argument] | None = None, **params: Argument
+) -> Finding:
+    return Finding("hosts", Message(key, {**(given or {}), **params}).rated(severity))

@@ -13,7 +13,7 @@ from typing import Any
 
 from loadcell.analysis.hosts.facts import cache_sizes
 from loadcell.analysis.hosts.scores import Score
-from loadcell.analysis.phrase import Phrase
+from loadcell.model.message import Message
 
 _MIB = 2**20
 #: What is in a cache must leave room for what else is: no more than this share of it counts as in it.
@@ -27,7 +27,7 @@ _BITS = 8
 class Roof:
     """One layer, one thread of work: `most_per_s` accesses a second however small, `bytes_per_s` however large."""
 
-    name: Phrase
+    name: Message
     most_per_s: float
     bytes_per_s: float
 
@@ -55,12 +55,12 @@ def roofs(host: Mapping[str, Any], scores: Sequence[Score]) -> list[Roof]:
 def _of_memory(host: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[Roof]:
     below = 0
     for level, size in cache_sizes(host).items():
-        yield from _layer(Phrase("hosts.layer.cache", {"level": level}), scores, below, size * _FITS)
+        yield from _layer(Message("hosts.layer.cache", {"level": level}), scores, below, size * _FITS)
         below = size
-    yield from _layer(Phrase("hosts.layer.memory"), scores, below, math.inf)
+    yield from _layer(Message("hosts.layer.memory"), scores, below, math.inf)
 
 
-def _layer(name: Phrase, scores: Sequence[Score], above: float, most: float) -> Iterator[Roof]:
+def _layer(name: Message, scores: Sequence[Score], above: float, most: float) -> Iterator[Roof]:
     """From what was measured on working sets larger than `above` bytes and not larger than `most`, by one thread."""
     own = [one for one in scores if one.threads == 1 and above < _working_set(one) <= most]
     access = [one for one in own if one.section == "latency"]
@@ -85,15 +85,15 @@ def _of_disk(scores: Sequence[Score]) -> Iterator[Roof]:
     }
     small, large = known.get(("randread", "iops")), known.get(("read", "read_mib_per_s"))
     if small and large:
-        yield Roof(Phrase("hosts.layer.disk-read"), small.median, large.median * _MIB)
+        yield Roof(Message("hosts.layer.disk-read"), small.median, large.median * _MIB)
     synced = next((one for one in scores if one.figure == "sync_ms"), None)
     large = known.get(("write", "write_mib_per_s"))
     if synced and large:
-        yield Roof(Phrase("hosts.layer.disk-sync"), 1e3 / synced.median, large.median * _MIB)
+        yield Roof(Message("hosts.layer.disk-sync"), 1e3 / synced.median, large.median * _MIB)
 
 
 def _of_network(scores: Sequence[Score]) -> Iterator[Roof]:
     known = {(one.test, one.figure): one for one in scores if one.section == "network" and one.threads == 1}
     small, large = known.get(("rr", "transactions_per_s")), known.get(("stream", "mbit_per_s"))
     if small and large:
-        yield Roof(Phrase("hosts.layer.network"), small.median, large.median * 1e6 / _BITS)
+        yield Roof(Message("hosts.layer.network"), small.median, large.median * 1e6 / _BITS)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from loadcell import __version__
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Row
-from loadcell.analysis.phrase import Finding
+from loadcell.analysis.finding import Finding
 from loadcell.model import numbers
 from loadcell.report.blocks import (
     Block,

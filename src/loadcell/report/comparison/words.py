@@ -8,8 +8,8 @@ from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Sides
-from loadcell.analysis.phrase import Phrase
 from loadcell.model import numbers
+from loadcell.model.message import Message
 from loadcell.report.texts import Texts
 from loadcell.stats.hodges_lehmann import Effect
 
@@ -29,11 +29,11 @@ class Words:
     def context(self, context: str) -> str:
         """A context; empty where there is only one."""
         called = findings.context_name(self.sides, context)
-        return self.texts.say(called) if isinstance(called, Phrase) else called
+        return self.texts.message(called) if isinstance(called, Message) else called
 
     def metric(self, metric: Metric) -> str:
         """A figure, as in a sentence."""
-        return self.texts.say(findings.metric_name(metric))
+        return self.texts.message(findings.metric_name(metric))
 
     def short(self, metric: Metric) -> str:
         """A figure where there is little room."""

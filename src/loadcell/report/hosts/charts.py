@@ -84,7 +84,7 @@ def ceilings(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) -> 
     found = roofs(host, scores)
     if not found:
         return None
-    names = [texts.say(roof.name) for roof in found]
+    names = [texts.message(roof.name) for roof in found]
     rows: list[dict[str, Any]] = [
         {"layer": name, "bytes": size, "of": numbers.size(size), "rate": rate}
         for roof, name in zip(found, names, strict=True)

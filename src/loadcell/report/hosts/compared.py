@@ -8,10 +8,11 @@ from pathlib import Path
 
 from loadcell.analysis.compare.findings import differing
 from loadcell.analysis.compare.verdict import LEAST_EFFECT
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.hosts import findings
 from loadcell.analysis.hosts.compare import Machines, compare
 from loadcell.analysis.hosts.hypothesis import Hypothesis, hypothesis, workload
-from loadcell.analysis.phrase import Finding, Phrase
+from loadcell.model.message import Message
 from loadcell.report.comparison.gather import Gathered, Wanted, gather
 from loadcell.report.hosts.read import Source, pair
 from loadcell.report.messages import HOSTS_NOTHING_IN_COMMON
@@ -63,7 +64,7 @@ class Compared:
                     "host": own,
                     "label": source.machine.label,
                 }
-                yield Finding("hosts", "problem", Phrase("hosts.follows.elsewhere", params))
+                yield Finding("hosts", Message("hosts.follows.elsewhere", params).rated("problem"))
         others = [each for each in gathered.all_differences if each.kind in _BESIDES]
         if others:
             yield from differing(gathered.comparison.sides, others)

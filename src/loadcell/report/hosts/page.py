@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from loadcell import __version__
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.hosts import scores as scoring
 from loadcell.analysis.hosts.compare import Machine
 from loadcell.analysis.hosts.findings import WIDE
 from loadcell.analysis.hosts.scores import Score
-from loadcell.analysis.phrase import Finding, Phrase
 from loadcell.model import numbers
+from loadcell.model.message import Message
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -123,7 +124,7 @@ def _summary(source: Source, texts: Texts) -> Iterator[Block]:
     if tiles:
         yield Tiles(tiles)
     said = findings(source, texts)
-    nothing = Finding("host", "good", Phrase("host-found.none"))
+    nothing = Finding("host", Message("host-found.none").rated("good"))
     yield Sentences(said or [nothing])
 
 

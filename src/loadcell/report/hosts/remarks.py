@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadcell.analysis import host_remarks, trials, validity
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.hosts import scores
 from loadcell.analysis.hosts.findings import WIDE
 from loadcell.analysis.hosts.names import listed, score_name
-from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
+from loadcell.model.message import Argument, Message, Severity
 from loadcell.report.hosts.read import Source
 from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun
@@ -72,5 +73,5 @@ def _why(stored: StoredRun, texts: Texts) -> Iterator[Finding]:
         yield _said("problem", "hosts.found.why", **said, advice=advice[:1].upper() + advice[1:]) if advice else _said("problem", "hosts.found.why.bare", **said)  # fmt: skip
 
 
-def _said(severity: Severity, key: str, **params: Value) -> Finding:
-    return Finding("hosts", severity, Phrase(key, params))
+def _said(severity: Severity, key: str, **params: Argument) -> Finding:
+    return Finding("hosts", Message(key, params).rated(severity))

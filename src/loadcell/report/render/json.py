@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from loadcell.analysis.phrase import Finding
+from loadcell.analysis.finding import Finding
 
 if TYPE_CHECKING:
     from loadcell.report.texts import Texts
@@ -28,7 +28,7 @@ def render(document: object, texts: Texts | None = None) -> str:
 
     def plain(value: object) -> object:
         if isinstance(value, Finding) and texts is not None:
-            return {**value.document(), "text": texts.say(value.phrase)}
+            return {**value.document(), "text": texts.message(value.message)}
         if isinstance(value, _Documented):
             return value.document()
         if is_dataclass(value) and not isinstance(value, type):

@@ -9,7 +9,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from loadcell.analysis.phrase import Severity
+from loadcell.model.message import Severity
 from loadcell.report.blocks import (
     Block,
     Chart,
@@ -126,7 +126,7 @@ def _sentences(block: Sentences, texts: Texts) -> str:
         block.findings
     )
     return "\n".join(
-        f"- {_sign(finding.severity)}{coded(texts.parts(finding.phrase))}{link}"
+        f"- {_sign(finding.severity)}{coded(texts.parts(finding.message))}{link}"
         for finding, link in zip(block.findings, links, strict=True)
     )
 

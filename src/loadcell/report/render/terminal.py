@@ -30,7 +30,7 @@ from loadcell.report.spans import Part, pieces
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
-    from loadcell.analysis.phrase import Severity
+    from loadcell.model.message import Severity
 
 #: Width of output that goes to no terminal.
 WIDTH = 80
@@ -140,7 +140,7 @@ def _print_findings(block: Sentences, texts: Texts, out: Console) -> None:
     """Findings with their signs; a link is the name of the section that holds the evidence, on one line."""
     sections = [f"[{link.title}]" for link in block.links] or [""] * len(block.findings)
     for finding, evidence in zip(block.findings, sections, strict=True):
-        text = coded(texts.parts(finding.phrase))
+        text = coded(texts.parts(finding.message))
         if evidence:
             text.append(f" {evidence}", style="dim")
         _print_marked(text, finding.severity, out, unbroken=len(evidence))

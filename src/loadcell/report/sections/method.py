@@ -65,7 +65,7 @@ def _lengths(scene: Scene) -> list[tuple[str, str]]:
     texts, count, lengths = scene.texts, phrase_of_count(scene), phrase_of_lengths(scene)
     warmup = duration = None
     if lengths is not None and count is None:
-        warmup, duration = lengths.params.get("warmup_s"), lengths.params["duration_s"]
+        warmup, duration = lengths.arguments.get("warmup_s"), lengths.arguments["duration_s"]
     warmups = {str(load["warmup"]) for load in loads(scene) if load.get("warmup")}
     entries = []
     if isinstance(warmup, int | float):
@@ -73,7 +73,7 @@ def _lengths(scene: Scene) -> list[tuple[str, str]]:
     elif count is not None and len(warmups) == 1:
         entries.append((texts("method.warmup"), warmups.pop()))
     if count is not None:
-        entries.append((texts("method.duration"), texts(f"method.{count.key}", **count.params)))
+        entries.append((texts("method.duration"), texts(f"method.{count.code}", **count.arguments)))
     elif isinstance(duration, int | float):
         entries.append((texts("method.duration"), numbers.seconds(duration)))
     return entries

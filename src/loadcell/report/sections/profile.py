@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from loadcell.analysis import failure_reasons, flames
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.flames import Profile
-from loadcell.analysis.phrase import Finding, Phrase, Severity
 from loadcell.model import numbers
+from loadcell.model.message import Message, Severity
 from loadcell.report.blocks import Block, Cell, Column, Flame, Paragraph, Section, Sentences, Table
 from loadcell.report.context import Scene
 from loadcell.store.layout import FLAMES, FOLDED, TRIALS
@@ -71,10 +72,10 @@ def findings(profile: Profile) -> list[Finding]:
     samples, treatment = profile.samples, profile.treatment
 
     def said(severity: Severity, key: str, **params: Any) -> Finding:
-        return Finding("profile", severity, Phrase(f"found.profile.{key}", params), (profile.trial,))
+        return Finding("profile", Message(f"found.profile.{key}", params).rated(severity), (profile.trial,))
 
     if not profile.account:
-        reason, advice = profile.why or Phrase("mark.none"), profile.remedy or Phrase("mark.none")
+        reason, advice = profile.why or Message("mark.none"), profile.remedy or Message("mark.none")
         return [said("caution", "failed", treatment=treatment, reason=reason, advice=advice)]
     if not samples:
         return [said("caution", "nothing", treatment=treatment)]

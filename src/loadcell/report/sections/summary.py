@@ -8,11 +8,12 @@ from statistics import median
 from typing import Any
 
 from loadcell.analysis import import_findings, ranking
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.open_loop_capacity import fell_behind
-from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.unit import DATA
 from loadcell.model import numbers
+from loadcell.model.message import Argument, Message
 from loadcell.report import evidence
 from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
 from loadcell.report.context import Scene
@@ -58,37 +59,37 @@ def what_was_done(scene: Scene) -> list[Finding]:
         return _what_was_read(scene)
     treatments, trials = scene.analysis.treatments, scene.analysis.trials
     keys = [factor["key"] for factor in run.get("factors") or ()]
-    params: dict[str, Value] = {"repeats": run.get("repeats") or 1, "trials": len(trials)}
+    params: dict[str, Argument] = {"repeats": run.get("repeats") or 1, "trials": len(trials)}
     if keys:
         short = short_keys(keys)
         params |= {"count": len(treatments), "factors": tuple(short[key] for key in keys)}
-    said = [Finding("done", "info", Phrase(_done(bool(keys), params["repeats"]), params))]
+    said = [Finding("done", Message(_done(bool(keys), params["repeats"]), params).rated("info"))]
     search = run.get("search")
     if search:
         ends = {"low": search["levels"][0], "high": search["levels"][-1], "levels": len(search["levels"])}
         whole = {**ends, "factor": search["factor"], "objective": objective(search), "trials": len(trials)}
-        said = [Finding("done", "info", Phrase("done.search", whole))]
+        said = [Finding("done", Message("done.search", whole).rated("info"))]
     lengths = phrase_of_count(scene) or phrase_of_lengths(scene)
     if lengths is not None:
-        said.append(Finding("done", "info", lengths))
+        said.append(Finding("done", lengths.rated("info")))
     elapsed_s = _elapsed_s(run)
     if elapsed_s is not None:
-        said.append(Finding("done", "info", Phrase("done.took", {"elapsed_s": elapsed_s})))
+        said.append(Finding("done", Message("done.took", {"elapsed_s": elapsed_s}).rated("info")))
     return said
 
 
-def _done(varied: bool, repeats: Value) -> str:
+def _done(varied: bool, repeats: Argument) -> str:
     """The key of what was done: what is measured once is not said to be repeated."""
     return ("done.factors" if varied else "done.one") + (".once" if repeats == 1 else "")
 
 
 def _what_was_read(scene: Scene) -> list[Finding]:
     """Of a run that was made of other tools' outputs: nothing of it was planned."""
-    said = [Finding("done", "info", import_findings.done(scene.stored.run))]
+    said = [Finding("done", import_findings.done(scene.stored.run).rated("info"))]
     lengths = phrase_of_lengths(scene)
     if lengths is not None:
-        lasted = Phrase("done.imported.lasted", {"duration_s": lengths.params["duration_s"]})
-        said.append(Finding("done", "info", lasted))
+        lasted = Message("done.imported.lasted", {"duration_s": lengths.arguments["duration_s"]})
+        said.append(Finding("done", lasted.rated("info")))
     return said
 
 
@@ -109,16 +110,16 @@ def loads(scene: Scene) -> list[Mapping[str, Any]]:
     return [each.get("load") or {} for each in settings]
 
 
-def phrase_of_count(scene: Scene) -> Phrase | None:
+def phrase_of_count(scene: Scene) -> Message | None:
     """With how many requests trials ended; None where time ended them, or the number differs between them."""
     for key, said in COUNTS.items():
         counts = {load.get(key) for load in loads(scene)}
         if len(counts) == 1 and (count := counts.pop()) is not None:
-            return Phrase(said, {"count": count})
+            return Message(said, {"count": count})
     return None
 
 
-def phrase_of_lengths(scene: Scene) -> Phrase | None:
+def phrase_of_lengths(scene: Scene) -> Message | None:
     """How long trials warmed up and were measured; None where that differs between them."""
     measured = [record for record in scene.stored.trials if record.get("measure")]
     durations = [record["measure"]["duration_s"] for record in measured]
@@ -131,10 +132,10 @@ def phrase_of_lengths(scene: Scene) -> Phrase | None:
     if not durations or max(durations) > 1.05 * min(durations):
         return None
     if not warmups or max(warmups) < 0.05:
-        return Phrase("done.length", {"duration_s": _round(median(durations))})
+        return Message("done.length", {"duration_s": _round(median(durations))})
     if max(warmups) > 1.05 * min(warmups):
         return None
-    return Phrase(
+    return Message(
         "done.lengths", {"duration_s": _round(median(durations)), "warmup_s": _round(median(warmups))}
     )
 
