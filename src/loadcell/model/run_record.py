@@ -1,0 +1,146 @@
+"""What a run was to do and how far it came: `run.json` of a run directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from loadcell.model.json import OMITTED, JsonObject, JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRecord:
+    """A level of a factor: its label, and its value or the settings that it sets."""
+
+    label: str
+    value: Annotated[JsonValue, OMITTED] = None
+    sets: Annotated[JsonObject | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class FactorRecord:
+    """A factor; `key` is the dotted path of a setting, or the name of a factor that sets several."""
+
+    key: str
+    levels: tuple[LevelRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TreatmentRecord:
+    """A treatment: labels and values of its levels, and all settings of the plan with defaults filled in."""
+
+    id: str
+    levels: Mapping[str, str] = field(default_factory=dict)
+    values: JsonObject = field(default_factory=dict)
+    settings: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTrial:
+    """A trial of the run, in order. Of a search also the group, stage and reason by which it was chosen."""
+
+    number: int
+    name: str
+    treatment: str
+    repeat: int
+    block: int | None = None
+    arm: Annotated[str | None, OMITTED] = None
+    role: Annotated[str | None, OMITTED] = None
+    group: Annotated[int | None, OMITTED] = None
+    stage: Annotated[str | None, OMITTED] = None
+    why: Annotated[str | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRecord:
+    """The question of a search: the best level of `factor` by `objective`, within the bounds `subject_to`."""
+
+    factor: str
+    kind: str
+    objective: str
+    metric: str
+    subject_to: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+    trials: int | None = None
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One beginning or resumption of the run: its process, trials to do, and trials reused."""
+
+    pid: int | None = None
+    started_utc: str | None = None
+    ended_utc: str | None = None
+    how: str | None = None
+    trials: Annotated[int | None, OMITTED] = None
+    reused: Annotated[int | None, OMITTED] = None
+    loadcell_version: Annotated[str | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunVerdict:
+    """An expectation over all trials: `missed` if any trial missed it, `met` if all met it, otherwise `unknown`."""
+
+    expression: str
+    verdict: str
+    met: int = 0
+    missed: int = 0
+    unknown: int = 0
+    missed_in: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """A file that was imported: how many executions and samples were read, and lines that were not understood."""
+
+    file: str
+    tool: str
+    also: tuple[str, ...] = ()
+    measured: int = 0
+    samples: int = 0
+    unread: int = 0
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run: its plan, seed, order, versions and state.
+
+    `state` is running, finished, interrupted or failed. `reason`, `reason_code` and `reason_args` say why a run ended early.
+    """
+
+    schema: int = 1
+    plan_name: str = ""
+    plan_directory: str | None = None
+    title: str | None = None
+    question: str | None = None
+    seed: int | None = None
+    order: str | None = None
+    design: str | None = None
+    repeats: int | None = None
+    aa: bool = False
+    factors: tuple[FactorRecord, ...] = ()
+    search: Annotated[SearchRecord | None, OMITTED] = None
+    treatments: tuple[TreatmentRecord, ...] = ()
+    trials: tuple[PlannedTrial, ...] = ()
+    unscored: Annotated[tuple[PlannedTrial, ...] | None, OMITTED] = None
+    expect: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    loadcell_version: str | None = None
+    engine_version: str | None = None
+    python: str | None = None
+    started_utc: str | None = None
+    ended_utc: str | None = None
+    state: str = "unknown"
+    reason: str | None = None
+    reason_code: str | None = None
+    reason_args: JsonObject = field(default_factory=dict)
+    verdicts: Annotated[tuple[RunVerdict, ...] | None, OMITTED] = None
+    executions: tuple[Execution, ...] = ()
+    command: tuple[str, ...] = ()
+    anonymous: Annotated[bool | None, OMITTED] = None
+    imported: Annotated[tuple[ImportedFile, ...] | None, OMITTED] = None

@@ -1,0 +1,391 @@
+"""Everything known about one trial: `trial.json` of a run directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated
+
+from loadcell.model.json import OMITTED, JsonObject
+from loadcell.model.latency import Latency
+
+#: The operation that stands for whole transactions (requests, operations of a store).
+TRANSACTION = "transaction"
+
+
+class Status(StrEnum):
+    """How a trial ended."""
+
+    OK = "ok"
+    #: target or load broke, or nothing succeeded
+    FAILED = "failed"
+    #: a phase exceeded its limit
+    TIMED_OUT = "timed-out"
+    #: the run was interrupted
+    ABORTED = "aborted"
+    #: it finished, but the measurement cannot be trusted
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseRecord:
+    """One phase of a trial's life; `status` is None while it lasts."""
+
+    name: str
+    started_mono_ns: int
+    started_utc: str
+    duration_s: float | None = None
+    status: Annotated[str | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The measured window, by the monotonic clock of the client's machine and in UTC."""
+
+    started_mono_ns: int | None
+    started_utc: str | None
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Transactions within the window; attempted == succeeded + failed + in_flight.
+
+    `carried_in` were in progress when it opened; `retried` counts tries within attempts. None where a tool does not report it.
+    """
+
+    attempted: int | None = 0
+    carried_in: int | None = 0
+    succeeded: int | None = 0
+    failed: int | None = 0
+    in_flight: int | None = 0
+    retried: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OperationStats:
+    """Counts and latencies of one operation within the window.
+
+    `kind` is `read`, `write`, `other`, `type` or `outcome`. `response` runs from the intended start, `service` from the
+    actual one, both of successes; `failed_response` is of failures.
+    """
+
+    kind: str
+    attempted: int | None = 0
+    carried_in: int | None = 0
+    succeeded: int | None = 0
+    failed: int | None = 0
+    in_flight: int | None = 0
+    retried: int | None = 0
+    throughput_per_s: float | None = None
+    response: Latency | None = None
+    service: Latency | None = None
+    failed_response: Latency | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """All transactions of a trial within the window.
+
+    `queries` counts statements by kind; `figures` are values of the workload's or the tool's own metrics, by metric key;
+    `statuses` are HTTP responses by class. None where the workload has no such value.
+    """
+
+    transactions: Counts = field(default_factory=Counts)
+    queries: Mapping[str, float | None] | None = None
+    throughput_per_s: float | None = None
+    queries_per_s: float | None = None
+    received_bytes: int | None = None
+    body_bytes: int | None = None
+    statuses: Mapping[str, int] | None = None
+    received_bytes_per_s: float | None = None
+    errors: int | None = None
+    error_rate: float | None = None
+    response: Latency | None = None
+    service: Latency | None = None
+    failed_response: Latency | None = None
+    figures: Mapping[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRecord:
+    """Failures of one code: of transactions (`operation` is `transaction`) or of operations within them.
+
+    `meaning` explains the code in English; `advice` is a remedy in English and `advice_code` its message code.
+    """
+
+    code: str
+    count: int
+    operation: str = TRANSACTION
+    message: str | None = None
+    meaning: str | None = None
+    advice: Annotated[str | None, OMITTED] = None
+    advice_code: Annotated[str | None, OMITTED] = None
+    group: Annotated[str | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Requests due and not sent: `peak`, `at_end`, and for how long the oldest had been due at the end, in seconds."""
+
+    peak: int
+    at_end: int
+    overdue_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Open loop: offered and completed load; `requests_mean` is the mean number of requests due and not answered."""
+
+    arrivals: str
+    offered: int
+    offered_per_s: float | None
+    achieved_per_s: float | None
+    pacing_error: Latency | None
+    backlog_wait: Latency | None
+    backlog: Backlog
+    requests_mean: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """Counts over the whole load, warm-up and drain included; the server's counters are compared with them."""
+
+    transactions: int = 0
+    failed: int = 0
+    queries: int = 0
+    rolled_back: int = 0
+    rows_changed: int = 0
+    operations: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadUsage:
+    """One thread of the load generator. `spun_s` is time spent in busy waiting; `busy` is the share of time at work."""
+
+    cpu_s: float
+    wall_s: float
+    busy: float
+    spun_s: float = 0.0
+    connections: int | None = None
+    requests: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUsage:
+    """Cost and lateness of the load generator.
+
+    `resting_s` is time in client-seconds that clients paused by their own choice; `age_at_start_s` and `age_at_end_s` sum
+    the ages of the transactions in progress at the window's ends, in seconds.
+    """
+
+    threads: tuple[ThreadUsage, ...] = ()
+    cpu_s: float | None = None
+    busy_max: float | None = None
+    max_rss_bytes: int | None = None
+    lateness: Latency | None = None
+    connects: int | None = None
+    reconnects: int | None = None
+    reconnecting_s: float = 0.0
+    resting_s: float = 0.0
+    age_at_start_s: float = 0.0
+    age_at_end_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """Results of one client group; its operations are in the trial's, under its name."""
+
+    workload: str
+    share: float | None = None
+    clients: int | None = None
+    queries: Mapping[str, float | None] | None = None
+    queries_per_s: float | None = None
+    figures: Mapping[str, float | None] = field(default_factory=dict)
+    schedule: Schedule | None = None
+    client: ClientUsage | None = None
+
+
+class CheckVerdict(StrEnum):
+    """Outcome of a check; `broken` makes the trial invalid, `noticed` is shown beside it."""
+
+    OK = "ok"
+    NOTICED = "noticed"
+    BROKEN = "broken"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Outcome of one check of a trial; `detail` is the evidence, with units in its keys."""
+
+    name: str
+    verdict: str
+    detail: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationResult:
+    """An expectation compared with a trial: `verdict` is met, missed or unknown, `value` the metric's.
+
+    A percentile of too few requests is unknown: it has `count` of the `needed` ones.
+    """
+
+    expression: str
+    verdict: str
+    value: float | None = None
+    count: Annotated[int | None, OMITTED] = None
+    needed: Annotated[int | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRecord:
+    """The external tool that made the load, or whose output was imported."""
+
+    name: str
+    version: Annotated[str | None, OMITTED] = None
+    command: Annotated[tuple[str, ...] | None, OMITTED] = None
+    settings: Annotated[JsonObject | None, OMITTED] = None
+    parts: Annotated[tuple[str, ...] | None, OMITTED] = None
+    unread: Annotated[int | None, OMITTED] = None
+    unread_examples: Annotated[tuple[str, ...] | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFrom:
+    """Source of an imported trial; `joined` printed intervals make one of its intervals."""
+
+    tool: str
+    file: str
+    title: str | None = None
+    joined: Annotated[int | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class LostMemory:
+    """Memory lost, of one kind."""
+
+    bytes: int
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class LossRecord:
+    """A call stack that lost memory; `stack` from the innermost function."""
+
+    kind: str
+    bytes: int = 0
+    blocks: int = 0
+    stack: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """Findings of valgrind's memcheck: memory lost by kind, invalid accesses, largest losses."""
+
+    lost: Mapping[str, LostMemory]
+    errors: int = 0
+    records: tuple[LossRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRecord:
+    """A CPU profile taken in a trial that only profiles; `samples` of `event` at `frequency` hertz."""
+
+    kind: str
+    tool: str
+    event: str
+    samples: int
+    processes: int | None = None
+    frequency: int | None = None
+    call_graph: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorRecord:
+    """Samples of one monitor: its `file`, files of its further `tables`, and its own cost.
+
+    Of a monitor that queries a server also `connects`, `questions` (queries sent) and the server's CPU time for them.
+    """
+
+    samples: int = 0
+    file: Annotated[str | None, OMITTED] = None
+    cpu_s: Annotated[float | None, OMITTED] = None
+    late_max_ms: Annotated[float | None, OMITTED] = None
+    missed: Annotated[int | None, OMITTED] = None
+    tables: Annotated[Mapping[str, str] | None, OMITTED] = None
+    trouble: Annotated[str | None, OMITTED] = None
+    imported: Annotated[str | None, OMITTED] = None
+    connects: Annotated[int | None, OMITTED] = None
+    questions: Annotated[int | None, OMITTED] = None
+    server_cpu_s: Annotated[float | None, OMITTED] = None
+    notes: Annotated[tuple[JsonObject, ...] | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchObservation:
+    """What a search takes from a trial; `met` is None when the trial says nothing about its level."""
+
+    group: int
+    level: int
+    label: str
+    stage: str
+    why: str
+    value: float | None = None
+    met: bool | None = None
+    bounds: tuple[ExpectationResult, ...] = ()
+    kept_up: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """Everything known about one trial.
+
+    `levels` are labels by factor, `values` and `settings` plan settings as JSON. `reason` and `advice` are English and None
+    while `status` is ok; `reason_code` with `reason_args` is the same as a message. `target` and `data_set` are facts
+    that the target reports. `files` are sizes in bytes.
+    """
+
+    number: int
+    name: str
+    treatment: str
+    repeat: int
+    status: Status
+    schema: int = 1
+    levels: Mapping[str, str] = field(default_factory=dict)
+    values: JsonObject = field(default_factory=dict)
+    block: int | None = None
+    arm: Annotated[str | None, OMITTED] = None
+    role: Annotated[str | None, OMITTED] = None
+    reason: str | None = None
+    reason_code: str | None = None
+    reason_args: JsonObject = field(default_factory=dict)
+    advice: str | None = None
+    died_during: Annotated[str | None, OMITTED] = None
+    started_utc: str | None = None
+    ended_utc: str | None = None
+    phases: tuple[PhaseRecord, ...] = ()
+    settings: JsonObject = field(default_factory=dict)
+    unit: str | None = None
+    notes: tuple[str, ...] = ()
+    measure: Window | None = None
+    totals: Totals | None = None
+    operations: Mapping[str, OperationStats] = field(default_factory=dict)
+    errors: tuple[ErrorRecord, ...] = ()
+    schedule: Schedule | None = None
+    groups: Annotated[Mapping[str, GroupRecord] | None, OMITTED] = None
+    lifetime: Lifetime | None = None
+    client: ClientUsage | None = None
+    checks: tuple[Check, ...] = ()
+    tool: Annotated[ToolRecord | None, OMITTED] = None
+    imported: Annotated[ImportedFrom | None, OMITTED] = None
+    memory: Annotated[MemoryRecord | None, OMITTED] = None
+    profile: Annotated[ProfileRecord | None, OMITTED] = None
+    target: JsonObject | None = None
+    data_set: JsonObject | None = None
+    monitors: Mapping[str, MonitorRecord] = field(default_factory=dict)
+    expect: tuple[ExpectationResult, ...] = ()
+    search: Annotated[SearchObservation | None, OMITTED] = None
+    affinity: Annotated[JsonObject | None, OMITTED] = None
+    files: Annotated[Mapping[str, int] | None, OMITTED] = None
