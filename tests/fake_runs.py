@@ -15,6 +15,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from loadcell.model.json import convert
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import TrialRecord
 from loadcell.store import layout
 from loadcell.store.write import RunWriter, TrialWriter
 from loadcell.systems.postgres.monitor import PostgresMonitor
@@ -103,7 +106,8 @@ def write_run(path: Path, shape: Shape | None = None) -> Path:
     writer = RunWriter(path)
     try:
         writer.write_plan(_plan_text(shape))
-        writer.write_run(_run_document(shape, treatments, trials, shape.started + length * len(trials)))
+        run = _run_document(shape, treatments, trials, shape.started + length * len(trials))
+        writer.write_run(convert(RunRecord, run))
         writer.write_environment({**ENVIRONMENT, "hosts": [{**HOST, "kernel": shape.kernel}]})
         by_id = {treatment["id"]: treatment for treatment in treatments}
         for trial in trials:
@@ -287,7 +291,7 @@ class _Trial:
                 }
             )  # fmt: skip
         out.output("database system is ready to accept connections")
-        out.finish(document)
+        out.finish(convert(TrialRecord, document))
 
     def _latency(self, count: int, scale: float = 1.0) -> dict[str, float] | None:
         if not count:

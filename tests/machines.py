@@ -11,6 +11,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import documents
 from loadcell.store import layout
 from loadcell.store.write import RunWriter
 
@@ -149,7 +150,7 @@ def write_baseline(
     writer = RunWriter(path)
     try:
         writer.write_plan("title: Baselines\n")
-        writer.write_run(_run(treatments, trials, repeats))
+        writer.write_run(documents.run(_run(treatments, trials, repeats)))
         writer.write_environment({"schema": layout.SCHEMA, "hosts": [dict(host or HOST)]})
         for trial in trials:
             level = trial["treatment"].partition("=")[2]
@@ -160,7 +161,7 @@ def write_baseline(
                 for name, value in figures.items()
             }  # fmt: skip
             out = writer.trial(trial["name"])
-            out.finish(_record(trial, drawn, fails=level in failed))
+            out.finish(documents.trial(_record(trial, drawn, fails=level in failed)))
     finally:
         writer.close()
     return path

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.runs import run_of
-from loadcell.analysis.analyse import Analysis, analyse
+from documents import analyse
+from loadcell.analysis.analyse import Analysis
 
 #: pgbench on three storages: clients -> (mean response time in ms, transactions/s), one measurement each.
 STORAGES: Mapping[str, Mapping[int, tuple[float, float]]] = {

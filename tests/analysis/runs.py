@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loadcell.analysis.analyse import Analysis, analyse
+from documents import analyse
+from loadcell.analysis.analyse import Analysis
 
 
 def run_of(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loadcell.analysis import ab
+from documents import ab
 
 
 def figures(count: int, mean: float, **more: float) -> dict[str, float]:

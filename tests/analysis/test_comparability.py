@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from analysis.runs import run_of, said
-from loadcell.analysis.analyse import Analysis, analyse
+from documents import analyse
+from loadcell.analysis.analyse import Analysis
 from loadcell.analysis.comparability import of
 
 KV, YCSB = {"workload": {"kv": {"read": 0.9}}}, {"workload": {"ycsb": {"mix": "A"}}}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from analysis.runs import analysis_of, run_of, said
-from loadcell.analysis.analyse import Analysis, analyse
-from loadcell.analysis.trials import from_record
+from documents import analyse, from_record
+from loadcell.analysis.analyse import Analysis
 from loadcell.report.texts import Texts
 
 PEAK: dict[str, list[float]] = {"10": [100, 102], "20": [190, 192], "40": [198, 200], "80": [150, 152]}

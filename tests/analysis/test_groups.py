@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.runs import run_of
+from documents import analyse, from_record
 from loadcell.analysis import littles_law
-from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.analyse import Analysis
 from loadcell.analysis.groups import over, records
-from loadcell.analysis.trials import from_record
 
 
 def operation(kind: str, succeeded: int, mean_ms: float, failed: int = 0) -> dict[str, Any]:

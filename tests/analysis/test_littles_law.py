@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from documents import from_record
 from loadcell.analysis import littles_law
-from loadcell.analysis.trials import Trial, from_record
+from loadcell.analysis.trials import Trial
 
 
 def trial(

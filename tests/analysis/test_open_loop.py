@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from analysis.runs import run_of, said
+from documents import analyse
 from loadcell.analysis import littles_law
-from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.analyse import Analysis
 from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.open_loop_capacity import kept
 from loadcell.analysis.trials import Trial

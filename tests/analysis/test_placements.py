@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from loadcell.analysis import placements
+from documents import placements
 from loadcell.report.texts import Texts
 
 CPUS = {"one node": "0-1", "half the cores": "0", "all": "0-1"}

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from documents import from_record
 from frame_values import columns_of, frame_of, values
 from loadcell.analysis import trials
 from loadcell.analysis.compare.metrics import METRICS
@@ -54,7 +55,7 @@ def trial(count: int) -> trials.Trial:
         "response": {"count": count, **TIMES},
         "service": {"count": count, **TIMES},
     }
-    return trials.from_record({**head, "totals": totals})
+    return from_record({**head, "totals": totals})
 
 
 def test_a_trial_has_only_what_its_transactions_carry() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from analysis.reported import storages
 from analysis.runs import analysis_of, run_of, said
+from documents import analyse
 from loadcell.analysis import recommend_findings
-from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.analyse import Analysis
 from loadcell.model.message import Message
 
 

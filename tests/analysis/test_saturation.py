@@ -12,8 +12,9 @@ import pytest
 
 from analysis.reported import storages
 from analysis.runs import analysis_of, run_of, said
+from documents import analyse
 from loadcell.analysis import saturation
-from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.analyse import Analysis
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.saturation_findings import reasons
 from loadcell.analysis.sweep import Sweep, sweeps

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.runs import run_of, said
-from loadcell.analysis.analyse import Analysis, analyse
+from documents import analyse
+from loadcell.analysis.analyse import Analysis
 from loadcell.analysis.figure_names import figure_name
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.analysis import unit
+from documents import unit
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from documents import analyse
 from frame_values import frame_of, frame_of_rows, values
 from loadcell.analysis import server, waits
-from loadcell.analysis.analyse import analyse
 from loadcell.analysis.treatments import Treatment
 from loadcell.store.columns import ColumnType
 from loadcell.store.frames import Frame, number_column

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from documents import read_run
 from lines import CliRunner
 from loadcell.analysis.hosts.scores import SECTIONS
 from loadcell.cli import main
 from loadcell.execution.progress import Progress
 from loadcell.plan.ready import ready_plans
-from loadcell.store.read import read_run
 from nobody import nobody
 
 #: One probe of each kind that costs nothing to set up, as short as can be.

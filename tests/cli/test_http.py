@@ -18,10 +18,10 @@ from urllib.request import urlopen
 import pytest
 from rich.cells import cell_len
 
+from documents import read_run
 from execution.live import until
 from lines import LOADCELL, CliRunner, called, command, planned, refused
 from loadcell.cli import main
-from loadcell.store.read import read_run
 from servers import die_with_parent, free_port
 
 NGINX = """

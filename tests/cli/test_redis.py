@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 import pytest
 
+from documents import read_run
 from execution.live import until
 from lines import CliRunner, called, command, planned, refused
 from loadcell.cli import main
 from loadcell.cli.redis import redis
-from loadcell.store.read import read_run
 from redis_server import RedisServer
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from documents import read_run
 from lines import CliRunner
 from loadcell.cli import main
-from loadcell.store.read import read_run
 from servers import PostgresServer
 
 LOADCELL = str(Path(sys.executable).parent / "loadcell")

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from documents import read_run
 from lines import LOADCELL, CliRunner, called, command, planned, refused
 from loadcell.cli import main
-from loadcell.store.read import read_run
 from mariadb import MariadbServer
 from servers import PostgresServer, free_port
 

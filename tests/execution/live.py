@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from documents import read_run
 from lines import LOADCELL, called
-from loadcell.store.read import StoredRun, read_run
+from loadcell.store.read import StoredRun
 
 PATIENCE_S = 90.0
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from loadcell.analysis.findings import given_up
-from loadcell.execution.abort_policy import AFTER, hopeless
+from documents import given_up, hopeless
+from loadcell.execution.abort_policy import AFTER
 from loadcell.execution.messages import RUN_INTERRUPTED
 from loadcell.model.message import Message, as_written
 from loadcell.report.texts import Texts

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from documents import fruitless
 from execution.world import PLAN, World
 from loadcell.analysis import failure_reasons
-from loadcell.execution.all_failed import fruitless, wanted
+from loadcell.execution.all_failed import wanted
 from loadcell.plan.expect import Expectation
 from loadcell.report.texts import Texts
 

@@ -6,8 +6,8 @@ import os
 import signal
 from pathlib import Path
 
+from documents import sides
 from execution.world import PLAN, World
-from loadcell.analysis.compare import sides
 
 TWO = PLAN.replace("repeats: 1", "repeats: 2") + "factors: {load.clients: [2, 4]}\n"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from documents import outcome
 from execution.world import PLAN, World, broken
 from frame_values import values
 from loadcell.execution.executor import LoadError, LoadTimeoutError
 from loadcell.execution.interrupts import LimitReached
-from loadcell.execution.progress import outcome
 
 TWO = PLAN + "factors: {load.clients: [2, 4]}\n"
 VARIANTS = PLAN + "factors: {target.mock.variant: [a, b]}\n"
@@ -24,7 +24,7 @@ def world() -> World:
 
 
 def statuses(world: World, home: Path, **found: object) -> list[str]:
-    from loadcell.store.read import read_run
+    from documents import read_run
 
     return [trial["status"] for trial in read_run(home / "run").trials]
 

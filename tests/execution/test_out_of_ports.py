@@ -14,10 +14,10 @@ from typing import Any
 import pymysql
 import pytest
 
+from documents import read_run
 from few_ports import FewPorts, few_ports
 from hostile import Hostile, response, says
 from lines import called, command
-from loadcell.store.read import read_run
 from loadcell.systems.mysql import connection as mysql
 from loadcell.systems.postgres import connection as postgres
 from loadcell.systems.redis import errors as redis

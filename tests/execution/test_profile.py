@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
+from documents import analyse, profiling
 from execution.world import PLAN, World
-from loadcell.analysis.analyse import analyse
-from loadcell.execution import profiling
 from loadcell.profilers import perf
 from loadcell.profilers.base import ProfilerError
 from loadcell.report.build import build

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from documents import read_run
 from execution.live import loadcell
-from loadcell.store.read import read_run
 from profilers.test_perf import may_sample
 
 PLAN = """

@@ -10,16 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from loadcell.execution.progress import (
-    Course,
-    Forecast,
-    LineProgress,
-    Progress,
-    duration,
-    milliseconds,
-    outcome,
-    rate,
-)
+from documents import outcome
+from loadcell.execution.progress import Course, Forecast, LineProgress, Progress, duration, milliseconds, rate
 from loadcell.execution.progress_live import LiveProgress
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from documents import analyse
 from execution.world import World
-from loadcell.analysis.analyse import analyse
 from loadcell.execution.executor import LoadError
 from loadcell.execution.resume import PlanChangedError
 from loadcell.execution.runner import Ended

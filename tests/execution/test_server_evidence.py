@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from documents import read_run
 from execution.live import Live, external, loadcell
 from frame_values import rows_of, values
-from loadcell.store.read import read_run
 from servers import PostgresServer
 
 #: Many clients on one branch, which each keeps for a while: they wait for one another, and not for processors.

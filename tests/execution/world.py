@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from documents import read_run
 from loadcell.execution.progress import Progress
 from loadcell.execution.runner import Ended, Runner
 from loadcell.execution.runner import Options as RunOptions
@@ -16,7 +17,7 @@ from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.secrets import Secrets
-from loadcell.store.read import StoredRun, read_run
+from loadcell.store.read import StoredRun
 from loadcell.systems.base import DataSet, Loader, Target, TargetError
 from loadcell.workloads.base import Ask, Condition, Workload
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from documents import read_run
 from ingest.made import made
 from lines import CliRunner
 from loadcell.cli.import_ import TOOLS, import_
-from loadcell.store.read import StoredRun, read_run
+from loadcell.store.read import StoredRun
 from nobody import nobody
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"

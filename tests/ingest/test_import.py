@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from documents import read_run
 from ingest.made import made
 from lines import CliRunner
 from loadcell.cli.import_ import TOOLS, import_
 from loadcell.ingest.formats import READERS
-from loadcell.store.read import StoredRun, read_run
+from loadcell.store.read import StoredRun
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
 DATA = Path(__file__).parent / "storages.csv"

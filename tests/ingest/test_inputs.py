@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from documents import read_run
 from lines import CliRunner
 from loadcell.cli.import_ import import_
-from loadcell.store.read import StoredRun, read_run
+from loadcell.store.read import StoredRun
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
 SYSBENCH = (OUTPUTS / "sysbench-cpu.txt").read_bytes()

@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from documents import from_record, read_run
 from frame_values import values
 from ingest.made import made
 from lines import CliRunner
-from loadcell.analysis.trials import from_record
 from loadcell.analysis.validity import doubts
 from loadcell.cli.import_ import import_
 from loadcell.report.build import build
 from loadcell.store.query import query
-from loadcell.store.read import read_run
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
 LOG_BEGAN = 1_795_270_066

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from documents import remedy, why
 from linux import trees
-from loadcell.analysis.failure_reasons import remedy, why
 from loadcell.execution.messages import AFFINITY_GONE
 from loadcell.linux.topology import topology
 from loadcell.plan.affinity import Affinity, PlacementError, ranges

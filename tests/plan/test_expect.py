@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from loadcell.model.trial_record import ExpectationResult
 from loadcell.plan.expect import METRICS, Expectation, Few, Verdict
 
 FIGURES = {
@@ -55,9 +56,7 @@ def test_a_percentile_that_nothing_lies_beyond_cannot_be_judged(
     count = f"{metric.partition('.p')[0]}.count"
     found = expected.judge({metric: 5.0, count: needed - 1})
     assert found == Verdict("unknown", None, Few(needed - 1, needed))
-    assert found.document() == {
-        "verdict": "unknown", "value": None, "count": needed - 1, "needed": needed,
-    }  # fmt: skip
+    assert found.result("as written") == ExpectationResult("as written", "unknown", None, needed - 1, needed)
     assert expected.judge({metric: 5.0, count: needed}).verdict != "unknown"
     assert expected.judge({metric: 5.0}).verdict != "unknown", "a tool that does not say of how many knew it"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcell.model.json import document
 from loadcell.plan.problems import PlanError
 from plan.fake_parts import PLAN, CacheOptions, DatabaseOptions, mistakes, read
 
@@ -108,11 +109,11 @@ def test_a_document_is_a_plan_again(tmp_path: Path) -> None:
         PLAN.replace("{clients: 1}", "{clients: 3, warmup: 200ms}")
         + "expect: [errors == 0]\nmonitors: [jvm]\n"
     )
-    document = read(tmp_path, text).base.document()
-    document["monitors"] = [{name: options} for name, options in document["monitors"].items()]
-    again = read(tmp_path, json.dumps(document)).base.document()
-    assert again["load"] == document["load"]
-    assert again["target"] == document["target"]
+    settings = read(tmp_path, text).base.document()
+    settings["monitors"] = [{name: options} for name, options in settings["monitors"].items()]
+    again = read(tmp_path, json.dumps(settings)).base.document()
+    assert again["load"] == settings["load"]
+    assert again["target"] == settings["target"]
 
 
 @pytest.mark.parametrize(
@@ -127,8 +128,12 @@ def test_a_rate_is_written_as_it_was_read(rate: object, tmp_path: Path) -> None:
     import json
 
     load = {"clients": 3, "rate": rate, "arrivals": "poisson"}
-    document = read(tmp_path, PLAN.replace("{clients: 1}", json.dumps(load))).base.document()["load"]
-    assert (document["rate"], document["arrivals"], document["max_backlog"]) == (rate, "poisson", "5s")
+    load_settings = read(tmp_path, PLAN.replace("{clients: 1}", json.dumps(load))).base.document()["load"]
+    assert (load_settings["rate"], load_settings["arrivals"], load_settings["max_backlog"]) == (
+        rate,
+        "poisson",
+        "5s",
+    )
 
 
 def test_rates_are_levels_like_any_others(tmp_path: Path) -> None:
@@ -262,7 +267,7 @@ def test_named_levels_set_several_things_and_leave_the_rest(tmp_path: Path) -> N
     assert first.resolved.document()["target"]["database"]["data"] == "x"
     assert second.resolved.document()["target"]["database"]["data"] == "own"
     assert second.resolved.document()["target"]["database"]["settings"] == {"a": 1}
-    assert plan.factors[0].document() == {
+    assert document(plan.factors[0].record()) == {
         "key": "storage",
         "levels": [
             {"label": "local", "sets": {"target.database.data": "x", "target.database.settings.b": 2}},

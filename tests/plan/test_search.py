@@ -42,7 +42,7 @@ def test_a_search_for_the_highest_throughput(tmp_path: Path) -> None:
     assert plan.search.values == tuple(range(5, 161, 5))
     assert plan.treatment(3).id == "clients=20"
     assert plan.treatment(3).resolved.load.clients == 20
-    assert question(plan.search.document(), 3, 0, "blocks").trials == 10
+    assert question(plan.search.record(), 3, 0, "blocks").trials == 10
 
 
 def test_a_search_for_the_highest_rate(tmp_path: Path) -> None:

@@ -13,13 +13,14 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from documents import read_run
 from fake_runs import Shape, write_run
 from loadcell.execution.record import explained
 from loadcell.model import numbers
 from loadcell.report import adhoc_summary
 from loadcell.report.context import Scene
 from loadcell.report.render import terminal
-from loadcell.store.read import StoredRun, read_run
+from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]
 RUNS = (

@@ -7,12 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from documents import read_run
 from fake_runs import two_treatments, write_run
 from loadcell.report.build import build
 from loadcell.report.charts import series
 from loadcell.report.context import Scene
 from loadcell.report.render.markdown import render
-from loadcell.store.read import StoredRun, read_run
+from loadcell.store.read import StoredRun
 
 
 def operation(count: int) -> dict[str, Any]:

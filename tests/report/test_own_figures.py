@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from documents import read_run
 from ingest.made import made
 from loadcell.report import brief, build, figures, values
 from loadcell.report.blocks import Table
 from loadcell.report.render import markdown, terminal
 from loadcell.report.texts import Texts
-from loadcell.store.read import read_run
 
 OUTPUTS = Path(__file__).parents[1] / "ingest" / "readers" / "outputs"
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from documents import read_run
 from loadcell import _engine
 from loadcell.report import write
 from loadcell.report.build import build
 from loadcell.report.render.markdown import render
 from loadcell.store.query import trial_rows
-from loadcell.store.read import read_run
 from report.browser import Browser
 
 HOSTILE = '<img src=x onerror="document.title=1">'

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from documents import remedy, why
 from fake_runs import Fate, Shape, write_run
-from loadcell.analysis.failure_reasons import remedy, why
 from loadcell.execution.engine_messages import load_failure
 from loadcell.execution.messages import CHECK_CLIENT_LIMIT, PHASE_PREPARE, TIMED_OUT_WITHIN
 from loadcell.execution.trial import _of_outcome

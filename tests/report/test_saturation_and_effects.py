@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import fake_runs
+from documents import read_run
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.report.blocks import Chart, Report, Section, Sentences, Table
 from loadcell.report.build import build
@@ -19,7 +20,7 @@ from loadcell.report.render import html, markdown
 from loadcell.report.sections.saturation import marks
 from loadcell.report.sizing import sized
 from loadcell.report.texts import LANGUAGES, Texts
-from loadcell.store.read import StoredRun, read_run
+from loadcell.store.read import StoredRun
 
 CLIENTS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
@@ -203,7 +204,7 @@ def test_every_picture_can_be_painted(run: Write, language: str) -> None:
 
 
 def test_the_analysis_is_plain_json(run: Write) -> None:
-    from loadcell.analysis.analyse import analyse
+    from documents import analyse
 
     stored = run(plain({"storage": ["a", "b"], "load.clients": list(CLIENTS)}))
     document = analyse(stored.run, stored.trials).document()

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from documents import analyse
 from execution.test_search_trials import SEARCH, curve
 from execution.world import World
-from loadcell.analysis.analyse import analyse
 from loadcell.execution.executor import LoadError
 from loadcell.report.blocks import Chart, Table
 from loadcell.report.build import build

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import fake_runs
+from documents import read_run
 from fake_runs import Fate, Shape
 from lines import CliRunner
 from loadcell.analysis.ranking import MOST
@@ -27,7 +28,7 @@ from loadcell.report.render import html, markdown
 from loadcell.report.render.html import render as page
 from loadcell.report.sections import summary
 from loadcell.report.texts import Texts
-from loadcell.store.read import StoredRun, read_run
+from loadcell.store.read import StoredRun
 from report.test_groups import run as run_of_groups
 from report.test_search import searched
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from analysis.runs import run_of
-from loadcell.analysis.analyse import Analysis, analyse
-from loadcell.analysis.treatments import Treatment, treatments
-from loadcell.analysis.trials import of_run
+from documents import analyse, of_run, treatments
+from loadcell.analysis.analyse import Analysis
+from loadcell.analysis.treatments import Treatment
 
 
 def usl(loads: Sequence[float], rate: float, sigma: float, kappa: float) -> dict[float, float]:

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import documents
+from documents import read_run
 from loadcell.store.errors import StoreError
 from loadcell.store.find import find_run, runs_under
 from loadcell.store.frames import Frame
-from loadcell.store.read import read_run
 from loadcell.store.write import RunWriter, TrialWriter
 
 NAMES = ("001-clients=2-r1", "002-clients=4-r1")
@@ -58,12 +59,12 @@ def run(path: Path) -> Path:
     """A run with both of its trials finished."""
     writer = RunWriter(path)
     writer.write_plan("title: x\n")
-    writer.write_run({**RUN, "state": "finished"})
+    writer.write_run(documents.run({**RUN, "state": "finished"}))
     writer.write_environment({"hosts": []})
     for name in NAMES:
         trial = writer.trial(name)
         fill(trial)
-        trial.finish(document(name))
+        trial.finish(documents.trial(document(name)))
     writer.close()
     return path
 
@@ -102,7 +103,7 @@ class TestReadingBack:
         trial.latency(["Tag=a,0,1,2,X"])
         trial.latency(["Tag=b,0,1,2,Y"])
         trial.latency_head(["#[Histogram log format version 1.3]"])
-        done = trial.finish(document(NAMES[0]))
+        done = trial.finish(documents.trial(document(NAMES[0])))
         assert (done / "latency.hlog").read_text().splitlines() == [
             "#[Histogram log format version 1.3]", "Tag=a,0,1,2,X", "Tag=b,0,1,2,Y",
         ]  # fmt: skip
@@ -128,7 +129,7 @@ class TestBeingKilled:
 
     def test_a_run_whose_writer_is_gone_was_killed(self, path: Path) -> None:
         writer = RunWriter(path)
-        writer.write_run(RUN)
+        writer.write_run(documents.run(RUN))
         assert read_run(path).state == "running"
         writer.close()
         assert read_run(path).state == "killed"
@@ -152,13 +153,13 @@ class TestBeingKilled:
             from store.test_write_and_read import RUN, fill, document
             from loadcell.store.write import RunWriter
             writer = RunWriter(Path(sys.argv[1]))
-            writer.write_run(RUN)
+            writer.write_run(documents.run(RUN))
             writer.write_environment({{}})
             print(flush=True)
             for number in range(1, 999):
                 trial = writer.trial(f"{{number:03d}}-a-r1")
                 fill(trial)
-                trial.finish(document(trial.name))
+                trial.finish(documents.trial(document(trial.name)))
         """
         run = tmp_path / "run"
         process = subprocess.Popen(
@@ -250,14 +251,14 @@ class TestSecrets:
         secret = 'hunter"2'
         writer = RunWriter(path, lambda text: text.replace(secret, "${env:PW}"))
         writer.write_plan(f"password: {secret}\n")
-        writer.write_run({"schema": 1, "command": ["x", secret], secret: 1})
+        writer.write_run(documents.run({"schema": 1, "command": ["x", secret], secret: 1}))
         writer.write_environment({"env": [{"a": secret}]})
         writer.output([f"said {secret}"])
         trial = writer.trial(NAMES[0])
         trial.event({"event": "trouble", "message": f"no {secret}"})
         trial.output(f"password {secret}")
         trial.rows("p.csv", ["role"], [{"role": f"psql {secret}"}])
-        trial.finish({**document(NAMES[0]), "reason": f"{secret} is wrong"})
+        trial.finish(documents.trial({**document(NAMES[0]), "reason": f"{secret} is wrong"}))
         writer.close()
         kept = [file for file in path.rglob("*") if file.is_file()]
         assert len(kept) == 8

@@ -15,7 +15,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from loadcell.model.latency import Latency
+from loadcell.model.trial_record import OperationStats, Totals, TrialRecord
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,78 +62,75 @@ class Ab:
     times: Mapping[str, Times]
 
 
-def of_record(record: Mapping[str, Any]) -> Ab | None:
-    """The figures of one trial.json; None where the trial was none of HTTP, or has no figures."""
-    totals, operations = record.get("totals") or {}, record.get("operations") or {}
-    statuses, seconds = totals.get("statuses"), (record.get("measure") or {}).get("duration_s")
-    if "first_byte" not in operations or statuses is None or not seconds:
+def of_record(record: TrialRecord) -> Ab | None:
+    """Values that ab would print of a trial; None of one that is not HTTP or has no totals."""
+    totals, window = record.totals, record.measure
+    if totals is None or window is None or not window.duration_s:
+        return None
+    if "first_byte" not in record.operations or totals.statuses is None:
         return None
     counts = {"connect": 0, "receive": 0, "length": 0, "exceptions": 0}
-    for error in record.get("errors") or ():
-        code = str(error["code"])
-        if not code.startswith(_STATUS):
-            counts[_HEADINGS.get(code, "exceptions")] += error["count"]
-    complete = sum(statuses.values())
+    for error in record.errors:
+        if not error.code.startswith(_STATUS):
+            counts[_HEADINGS.get(error.code, "exceptions")] += error.count
+    complete, seconds = sum(totals.statuses.values()), window.duration_s
     # In an open loop connections rest between what is due: that is no time of a request.
-    clients = None if record.get("schedule") else _clients(record)
+    clients = None if record.schedule else _clients(record)
     return Ab(
         complete=complete,
         failed=sum(counts.values()),
         **counts,
-        non_2xx=complete - statuses.get("2xx", 0),
+        non_2xx=complete - totals.statuses.get("2xx", 0),
         requests_per_s=complete / seconds,
         time_per_request_ms=clients * seconds * 1e3 / complete if clients and complete else None,
-        received_bytes_per_s=totals.get("received_bytes_per_s") or 0.0,
-        times=_times(totals, operations),
+        received_bytes_per_s=totals.received_bytes_per_s or 0.0,
+        times=_times(totals, record.operations),
     )
 
 
-def _clients(record: Mapping[str, Any]) -> int | None:
-    """How many requests are in progress at once: those of all connections, with HTTP/2 several on each."""
-    threads = (record.get("client") or {}).get("threads") or ()
-    http = ((record.get("settings") or {}).get("workload") or {}).get("http") or {}
-    return sum(thread.get("connections") or 0 for thread in threads) * (http.get("streams") or 1) or None
+def _clients(record: TrialRecord) -> int | None:
+    """Requests in progress at once: of all connections, with HTTP/2 several on each."""
+    threads = record.client.threads if record.client else ()
+    http = (record.settings.get("workload") or {}).get("http") or {}
+    return sum(thread.connections or 0 for thread in threads) * (http.get("streams") or 1) or None
 
 
-def _times(totals: Mapping[str, Any], operations: Mapping[str, Any]) -> dict[str, Times]:
+def _times(totals: Totals, operations: Mapping[str, OperationStats]) -> dict[str, Times]:
     """The four rows of ab's table, of requests that succeeded."""
-    total = _of(totals.get("service"))
-    made = (operations.get("connect") or {}).get("service") or {}
-    requests = (totals.get("service") or {}).get("count", 0)
-    connect = _with_zeros(made, requests)
+    total = _of(totals.service)
+    connects = operations["connect"].service if "connect" in operations else None
+    requests = (totals.service.count or 0) if totals.service else 0
+    connect = _with_zeros(connects or Latency(), requests)
     processing = Times()
-    if requests and not made.get("count"):
+    if requests and not (connects and connects.count):
         processing = total  # no request had to wait for a connection of its own
     elif total.mean_ms is not None and connect.mean_ms is not None:
         processing = Times(mean_ms=max(total.mean_ms - connect.mean_ms, 0.0))
-    waiting = _of((operations.get("first_byte") or {}).get("service"))
-    return {"connect": connect, "processing": processing, "waiting": waiting, "total": total}
+    first_byte = operations["first_byte"].service if "first_byte" in operations else None
+    return {"connect": connect, "processing": processing, "waiting": _of(first_byte), "total": total}
 
 
-def _of(figures: Mapping[str, Any] | None) -> Times:
-    if not figures:
+def _of(latency: Latency | None) -> Times:
+    if latency is None:
         return Times()
     return Times(
-        figures.get("min_ms"),
-        figures.get("mean_ms"),
-        figures.get("stdev_ms"),
-        figures.get("p50_ms"),
-        figures.get("max_ms"),
+        latency.min_ms, latency.mean_ms, latency.stdev_ms, latency.percentile_ms("50"), latency.max_ms
     )
 
 
-def _with_zeros(made: Mapping[str, Any], requests: int) -> Times:
-    """Times of connections that were made, over all requests: those that needed none took 0."""
-    count = min(made.get("count", 0), requests)
+def _with_zeros(connects: Latency, requests: int) -> Times:
+    """Connect times over all requests; a request that needed no connection counts as 0."""
+    count = min(connects.count or 0, requests)
     if not requests:
         return Times()
     if not count:
         return Times(0.0, 0.0, 0.0, 0.0, 0.0)
-    share, mean, deviation = count / requests, made["mean_ms"], made.get("stdev_ms") or 0.0
+    share, mean, deviation = count / requests, connects.mean_ms or 0.0, connects.stdev_ms or 0.0
     all_of_them = share * mean
     spread = math.sqrt(max(share * (deviation**2 + mean**2) - all_of_them**2, 0.0))
-    middle = made.get("p50_ms") if count == requests else (0.0 if share < 0.5 else None)
-    return Times(made["min_ms"] if count == requests else 0.0, all_of_them, spread, middle, made["max_ms"])
+    middle = connects.percentile_ms("50") if count == requests else (0.0 if share < 0.5 else None)
+    lowest = connects.min_ms if count == requests else 0.0
+    return Times(lowest, all_of_them, spread, middle, connects.max_ms)
 
 
 def served(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -29,6 +29,8 @@ from loadcell.analysis.sweep import Sweep
 from loadcell.analysis.treatments import Treatment, treatments
 from loadcell.analysis.trials import Trial, of_run
 from loadcell.analysis.types import OfType
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import TrialRecord
 from loadcell.stats.repeats import Repeats
 
 
@@ -131,8 +133,8 @@ def _repeats(repeats: Repeats) -> dict[str, Any]:
     }
 
 
-def analyse(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Analysis:
-    """Analyse a run from its `run.json` and the `trial.json` of its finished trials."""
+def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
+    """Analyse a run from its record and those of its finished trials."""
     trials = of_run(run, records)
     found = treatments(run, trials)
     layout = lay_out(found)
@@ -141,7 +143,7 @@ def analyse(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Analysis:
     lines = () if searches else saturation.find(found)
     comparable = comparability.count(found) <= 1
     held = () if searches or not comparable else found
-    on_throughput = effects.find(held, speed_of, str(run.get("design") or "full"))
+    on_throughput = effects.find(held, speed_of, run.design or "full")
     recommendation = recommend.find(held, layout)
     said = findings.find(found, trials, layout, lines, on_throughput, recommendation, searches)
     said = (*findings.given_up(run), *said, *placements.findings(run, records))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from loadcell.analysis.hosts.scores import PROBE, SECTIONS
+from loadcell.model.run_record import TreatmentRecord
 
 if TYPE_CHECKING:
     from loadcell.analysis.treatments import Treatment
@@ -44,10 +45,10 @@ def of(settings: Mapping[str, Any], units: Iterable[str], levels: Mapping[str, A
     return "; ".join([*sorted(set(units)), *sorted(kinds), *([part] if part else [])])
 
 
-def of_treatment(described: Mapping[str, Any], counting: Iterable[Trial]) -> str:
+def of_treatment(described: TreatmentRecord, counting: Iterable[Trial]) -> str:
     """The same of a treatment as run.json describes it, by its trials that count."""
     units = (trial.unit for trial in counting if trial.unit)
-    return of(described.get("settings") or {}, units, described.get("levels") or {})
+    return of(described.settings, units, described.levels)
 
 
 def count(treatments: Iterable[Treatment]) -> int:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from loadcell.model import catalogue
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
+from loadcell.model.trial_record import TrialRecord
 
 
-def why(record: Mapping[str, Any]) -> Message | None:
+def why(record: TrialRecord) -> Message | None:
     """The reason that a record gives; None where it gives none."""
-    reason = record.get("reason")
+    reason = record.reason
     if not reason:
         return None
     code, args = _coded(record)
-    if not record.get("died_during"):
+    if not record.died_during:
         return Message(code, args, recorded=(reason, ""))
-    phase = {"code": f"phase.{record['died_during']}"}
+    phase = {"code": f"phase.{record.died_during}"}
     arguments = {"phase": phase, "why": {"code": code, "args": args}}
     return Message("died", arguments, recorded=(reason, ""))
 
 
-def remedy(record: Mapping[str, Any]) -> Message | None:
+def remedy(record: TrialRecord) -> Message | None:
     """What a record says is to be done; None where it says nothing."""
     code, args = _coded(record)
-    advice = record.get("advice")
+    advice = record.advice
     return Message(f"{code}.advice", args, recorded=(advice, "")) if advice else None
 
 
@@ -37,7 +36,6 @@ def error_meaning(code: str, recorded: str) -> Message:
     return Message(known, recorded=(recorded, ""))
 
 
-def _coded(record: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The reason's code and its arguments. Records of earlier versions have none, or a code alone."""
-    args = record.get("reason_args")
-    return str(record.get("reason_code") or ""), args if isinstance(args, Mapping) else {}
+def _coded(record: TrialRecord) -> tuple[str, JsonObject]:
+    """Code and arguments of the reason; early records have no arguments, or neither."""
+    return record.reason_code or "", record.reason_args

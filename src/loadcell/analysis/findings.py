@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
-from typing import Any
 
 from loadcell.analysis import best as best_level
 from loadcell.analysis import (
@@ -23,7 +22,6 @@ from loadcell.analysis import (
 )
 from loadcell.analysis.best import Best
 from loadcell.analysis.effects import Effects
-from loadcell.analysis.failure_reasons import why
 from loadcell.analysis.figure_names import figure_name
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.layout import Layout
@@ -32,8 +30,10 @@ from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.search import Searched
 from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.trials import STATUSES, Judged, Trial
+from loadcell.analysis.trials import STATUSES, Trial
 from loadcell.model.message import Argument, Message, Severity
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import ExpectationResult
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Repeats further apart than this make small differences between treatments meaningless.
@@ -147,11 +147,11 @@ def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
         yield Finding("trials", Message("found.unfinished", {"count": left}).rated("caution"))
 
 
-def given_up(run: Mapping[str, Any]) -> Iterator[Finding]:
+def given_up(run: RunRecord) -> Iterator[Finding]:
     """Why a run ended before its end, where nobody interrupted it."""
-    said = why(run)
-    if run.get("state") == "failed" and said is not None:
-        yield Finding("trials", Message("found.given-up", {"why": said}).rated("problem"))
+    if run.state == "failed" and run.reason:
+        reason = Message(run.reason_code or "", run.reason_args, recorded=(run.reason, ""))
+        yield Finding("trials", Message("found.given-up", {"why": reason}).rated("problem"))
 
 
 def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -200,7 +200,7 @@ def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     missed: dict[str, list[str]] = {}
     unknown: dict[str, list[str]] = {}
     every: dict[str, int] = {}
-    few: dict[str, list[Judged]] = {}
+    few: dict[str, list[ExpectationResult]] = {}
     for trial in all_trials:
         for judged in trial.expectations:
             if judged.needed is not None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from loadcell.model.message import Message
+from loadcell.model.trial_record import ProfileRecord
 
 #: of the normal distribution, for 95%
 _Z = 1.96
@@ -69,7 +69,7 @@ class Profile:
     status: str
     why: Message | None
     remedy: Message | None
-    account: Mapping[str, Any]
+    account: ProfileRecord | None
     measured_s: float | None
     throughput_per_s: float | None
     scored_per_s: float | None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.types import FIGURES
 from loadcell.model.message import Argument, Message
+from loadcell.model.trial_record import Counts, GroupRecord, Totals, TrialRecord
 from loadcell.stats.repeats import Repeats, summarise
 
 if TYPE_CHECKING:
@@ -34,38 +35,41 @@ class OfGroup:
     backlog: Repeats
 
 
-def records(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """A trial's record as it would be if only one group had been there, for each of its groups."""
+def records(record: TrialRecord) -> dict[str, TrialRecord]:
+    """For each client group, the trial's record as if that group had been alone."""
     return {
-        name: _alone(record, name, own)
-        for name, own in (record.get("groups") or {}).items()
-        if name in (record.get("operations") or {})
+        name: _alone(record, name, group)
+        for name, group in (record.groups or {}).items()
+        if name in record.operations
     }
 
 
-def _alone(record: Mapping[str, Any], name: str, own: Mapping[str, Any]) -> dict[str, Any]:
-    operations, before = record["operations"], f"{name}:"
-    one = operations[name]
-    return {
-        **{key: value for key, value in record.items() if key != "groups"},
-        "settings": {"load": {"clients": own.get("clients")}},
-        "totals": {
-            "transactions": one,
-            "throughput_per_s": one.get("throughput_per_s"),
-            "queries_per_s": own.get("queries_per_s"),
-            "response": one.get("response"),
-            "service": one.get("service"),
-            "figures": own.get("figures"),
+def _alone(record: TrialRecord, name: str, group: GroupRecord) -> TrialRecord:
+    stats, prefix = record.operations[name], f"{name}:"
+    counts = {field.name: getattr(stats, field.name) for field in fields(Counts)}
+    return replace(
+        record,
+        groups=None,
+        settings={"load": {"clients": group.clients}},
+        totals=Totals(
+            transactions=Counts(**counts),
+            throughput_per_s=stats.throughput_per_s,
+            queries_per_s=group.queries_per_s,
+            response=stats.response,
+            service=stats.service,
+            figures=group.figures,
+        ),
+        operations={
+            key.removeprefix(prefix): value
+            for key, value in record.operations.items()
+            if key.startswith(prefix)
         },
-        "operations": {
-            key.removeprefix(before): value for key, value in operations.items() if key.startswith(before)
-        },
-        "errors": [error for error in record.get("errors") or () if error.get("group") == name],
-        "schedule": own.get("schedule"),
-        "client": own.get("client"),
-        "checks": [],
-        "expect": [],
-    }
+        errors=tuple(error for error in record.errors if error.group == name),
+        schedule=group.schedule,
+        client=group.client,
+        checks=(),
+        expect=(),
+    )
 
 
 def over(treatment: Treatment) -> tuple[OfGroup, ...]:

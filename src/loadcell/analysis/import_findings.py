@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from loadcell.analysis.finding import Finding
 from loadcell.model.message import Argument, Message
+from loadcell.model.run_record import ImportedFile, RunRecord
 
 #: Lines that a sentence quotes, and how much of each.
 MOST_QUOTED = 2
@@ -29,42 +29,42 @@ _OF_LOADS = (
 )
 
 
-def sources(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What a run (run.json) was made of, a document a file; none where loadcell ran it itself."""
-    return [one for one in run.get("imported") or () if isinstance(one, Mapping)]
+def sources(run: RunRecord) -> tuple[ImportedFile, ...]:
+    """Files that a run was imported from; none of a run that loadcell executed."""
+    return run.imported or ()
 
 
-def done(run: Mapping[str, Any]) -> Message:
+def done(run: RunRecord) -> Message:
     """What was done: nothing was run, files were read."""
     read = sources(run)
-    executions = sum(int(one.get("measured") or 0) for one in read)
-    samples = sum(int(one.get("samples") or 0) for one in read)
-    told = [one for one in read if one.get("measured")] or read
-    tools = tuple(dict.fromkeys(str(one.get("tool")) for one in told))
+    executions = sum(file.measured for file in read)
+    samples = sum(file.samples for file in read)
+    told = [file for file in read if file.measured] or read
+    tools = tuple(dict.fromkeys(file.tool for file in told))
     key = "done.imported" if executions else "done.imported.samples"
     return Message(key, {"count": executions or samples, "tools": tools, "files": len(told)})
 
 
-def findings(run: Mapping[str, Any]) -> Iterator[Finding]:
+def findings(run: RunRecord) -> Iterator[Finding]:
     """What of the files was not understood."""
-    damaged = [one for one in sources(run) if one.get("unread")]
+    damaged = [file for file in sources(run) if file.unread]
     if damaged:
-        quoted = [str(line).strip() for one in damaged for line in one.get("examples") or ()]
+        quoted = [line.strip() for file in damaged for line in file.examples]
         params: dict[str, Argument] = {
-            "count": sum(int(one["unread"]) for one in damaged),
+            "count": sum(file.unread for file in damaged),
             "examples": tuple(_cut(line) for line in quoted[:MOST_QUOTED]),
         }
-        files = tuple(str(one.get("file")) for one in damaged)
+        files = tuple(file.file for file in damaged)
         yield Finding("imported", Message("found.unread", params).rated("caution"), files)
 
 
-def samples_alone(run: Mapping[str, Any]) -> bool:
+def samples_alone(run: RunRecord) -> bool:
     """Whether there are but samples of a monitor: no load, and so no figure of one."""
     read = sources(run)
-    return bool(read) and not any(one.get("measured") for one in read)
+    return bool(read) and not any(file.measured for file in read)
 
 
-def advised(found: Iterable[Finding], run: Mapping[str, Any]) -> tuple[Finding, ...]:
+def advised(found: Iterable[Finding], run: RunRecord) -> tuple[Finding, ...]:
     """The same findings with advice that can be followed where there is no plan; nothing of a load where there was none."""
     alone = samples_alone(run)
     return tuple(

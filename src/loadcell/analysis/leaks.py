@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loadcell.analysis.finding import Finding
 from loadcell.model.message import Argument, Message
+from loadcell.model.trial_record import TrialRecord
 
 if TYPE_CHECKING:
     from loadcell.analysis.trials import Trial
@@ -22,12 +23,11 @@ class Lost:
     possible: int
 
 
-def from_record(record: Mapping[str, Any]) -> Lost | None:
-    """What the server of one trial had lost; None where nobody looked."""
-    memory = record.get("memory")
-    if memory is None:
+def from_record(record: TrialRecord) -> Lost | None:
+    """Memory that the server of one trial lost; None where it was not examined."""
+    if record.memory is None:
         return None
-    return Lost(**{kind: memory["lost"][kind]["bytes"] for kind in ("definite", "indirect", "possible")})
+    return Lost(**{kind: record.memory.lost[kind].bytes for kind in ("definite", "indirect", "possible")})
 
 
 def findings(trials: Sequence[Trial]) -> Iterator[Finding]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from loadcell.model.trial_record import Schedule
 
 
 @dataclass(frozen=True)
@@ -24,18 +25,16 @@ class OpenLoop:
     requests_mean: float | None = None
 
 
-def from_record(record: Mapping[str, Any]) -> OpenLoop | None:
-    """What a `trial.json` says of it; None for a closed loop."""
-    schedule = record.get("schedule")
-    if not schedule:
+def from_schedule(schedule: Schedule | None) -> OpenLoop | None:
+    """Open loop of a trial; None for a closed one."""
+    if schedule is None:
         return None
-    backlog = schedule.get("backlog") or {}
     return OpenLoop(
-        arrivals=str(schedule.get("arrivals") or ""),
-        offered_per_s=schedule.get("offered_per_s"),
-        achieved_per_s=schedule.get("achieved_per_s"),
-        pacing=schedule.get("pacing_error"),
-        backlog_peak=backlog.get("peak") or 0,
-        backlog_at_end=backlog.get("at_end") or 0,
-        requests_mean=schedule.get("requests_mean"),
+        arrivals=schedule.arrivals,
+        offered_per_s=schedule.offered_per_s,
+        achieved_per_s=schedule.achieved_per_s,
+        pacing=schedule.pacing_error.values() if schedule.pacing_error else None,
+        backlog_peak=schedule.backlog.peak,
+        backlog_at_end=schedule.backlog.at_end,
+        requests_mean=schedule.requests_mean,
     )

@@ -8,21 +8,24 @@ from typing import Any
 from loadcell.analysis import grouping
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.treatments import PLACING
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Argument, Message
+from loadcell.model.run_record import RunRecord, TreatmentRecord
+from loadcell.model.trial_record import TrialRecord
 
 #: Where everything of a trial was: processors of the target and of the client, and whose memory each had.
 Place = tuple[Any, ...]
 
 
-def findings(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def findings(run: RunRecord, records: Sequence[TrialRecord]) -> Iterator[Finding]:
     """Of each factor that places: its levels that were one place on this machine, from run.json and each trial.json."""
-    placed = {one["treatment"]: _place(one["affinity"]) for one in records if one.get("affinity")}
-    treatments = [one for one in run.get("treatments") or () if one["id"] in placed]
-    for factor in run.get("factors") or ():
-        key = str(factor["key"])
+    placed = {trial.treatment: _place(trial.affinity) for trial in records if trial.affinity}
+    treatments = [treatment for treatment in run.treatments if treatment.id in placed]
+    for factor in run.factors:
+        key = factor.key
         if not key.startswith(PLACING):
             continue
-        labels = [str(level["label"]) for level in factor.get("levels") or ()]
+        labels = [level.label for level in factor.levels]
         places = {label: _places(treatments, placed, key, label) for label in labels}
         for group in _alike(labels, places):
             params: dict[str, Argument] = {
@@ -34,21 +37,21 @@ def findings(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> It
             yield Finding("placements", Message(named, params).rated("caution"))
 
 
-def _place(affinity: Mapping[str, Any]) -> Place:
+def _place(affinity: JsonObject) -> Place:
     sides = [affinity.get(side) or {} for side in ("target", "client")]
     return tuple(side.get(what) for side in sides for what in ("cpus", "memory"))
 
 
 def _places(
-    treatments: Sequence[Mapping[str, Any]], placed: Mapping[str, Place], key: str, label: str
+    treatments: Sequence[TreatmentRecord], placed: Mapping[str, Place], key: str, label: str
 ) -> dict[tuple[tuple[str, str], ...], Place]:
     """Where a level put things, by the levels of the other factors beside it."""
     return {
-        tuple((other, str(level)) for other, level in one["levels"].items() if other != key): placed[
-            one["id"]
+        tuple((other, level) for other, level in treatment.levels.items() if other != key): placed[
+            treatment.id
         ]
-        for one in treatments
-        if str((one.get("levels") or {}).get(key)) == label
+        for treatment in treatments
+        if treatment.levels.get(key) == label
     }
 
 

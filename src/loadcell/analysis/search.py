@@ -13,16 +13,9 @@ from loadcell.design.search import Answer, Question, Seen, Standing, answer, dec
 from loadcell.design.search.decide import question
 from loadcell.design.search.model import document
 from loadcell.model.message import Argument, Message
+from loadcell.model.run_record import RunRecord, SearchRecord
+from loadcell.model.trial_record import ExpectationResult, TrialRecord
 from loadcell.stats.repeats import Repeats, summarise
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A bound held against one trial."""
-
-    expression: str
-    verdict: str
-    value: float | None
 
 
 @dataclass(frozen=True)
@@ -37,7 +30,7 @@ class Step:
     why: str
     value: float | None
     met: bool | None
-    bounds: tuple[Bound, ...]
+    bounds: tuple[ExpectationResult, ...]
     after: Standing
 
 
@@ -86,47 +79,46 @@ class Searched:
         }  # fmt: skip
 
 
-def searched(
-    run: Mapping[str, Any], records: Sequence[Mapping[str, Any]], trials: Sequence[Trial]
-) -> tuple[Searched, ...]:
+def searched(run: RunRecord, records: Sequence[TrialRecord], trials: Sequence[Trial]) -> tuple[Searched, ...]:
     """Every search of a run, from its run.json and the records of its finished trials; none in other designs."""
-    search = run.get("search")
-    if not search:
+    search = run.search
+    if search is None:
         return ()
-    asked = question(search, run["repeats"], run["seed"], run["order"])
+    asked = question(search, run.repeats or 1, run.seed or 0, run.order or "")
     by_name = {trial.name: trial for trial in trials}
-    groups: dict[int, list[Mapping[str, Any]]] = {}
+    groups: dict[int, list[TrialRecord]] = {}
     for record in records:
-        if record.get("search"):
-            groups.setdefault(record["search"]["group"], []).append(record)
+        if record.search is not None:
+            groups.setdefault(record.search.group, []).append(record)
     return tuple(_searched(search, asked, groups[group], by_name) for group in sorted(groups))
 
 
 def _searched(
-    search: Mapping[str, Any],
+    search: SearchRecord,
     asked: Question,
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[TrialRecord],
     by_name: Mapping[str, Trial],
 ) -> Searched:
-    key = search["factor"]
-    levels = records[0]["levels"]
+    key = search.factor
+    levels = records[0].levels
     short = short_keys(list(levels))
     others = {name: label for name, label in levels.items() if name != key}
     seen: list[Seen] = []
     steps = []
     for record in records:
-        observed = record["search"]
+        observed = record.search
+        assert observed is not None
         seen.append(Seen.of(observed))
         steps.append(
             Step(
-                by_name[record["name"]],
-                observed["level"],
-                observed["label"],
-                observed["stage"],
-                observed["why"],
-                observed["value"],
-                observed["met"],
-                tuple(Bound(one["expression"], one["verdict"], one["value"]) for one in observed["bounds"]),
+                by_name[record.name],
+                observed.level,
+                observed.label,
+                observed.stage,
+                observed.why,
+                observed.value,
+                observed.met,
+                observed.bounds,
                 standing(asked, seen),
             )
         )
@@ -136,9 +128,9 @@ def _searched(
         factor=short[key],
         among=", ".join(f"{short[name]} = {label}" for name, label in others.items()),
         others=others,
-        objective=search["objective"],
-        bounds=tuple(search["subject_to"]),
-        labels=tuple(search["levels"]),
+        objective=search.objective,
+        bounds=search.subject_to,
+        labels=search.levels,
         question=asked,
         steps=tuple(steps),
         answer=found,

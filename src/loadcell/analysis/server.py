@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from loadcell.analysis import waits
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.waits import Waited, measured
+from loadcell.model.trial_record import MonitorRecord, TrialRecord
 from loadcell.store.frames import Frame
 
 #: Sums over the measurement that are shown as rates, or held against commits.
@@ -83,19 +83,19 @@ def evidence(
     sessions: Frame,
     statements: Frame,
     events: Frame,
-    records: Iterable[Mapping[str, Any]],
+    records: Iterable[TrialRecord],
     treatments: Iterable[Treatment],
 ) -> Evidence:
     """Put together from what the monitor recorded: its samples, waits and statements, and the trials' events and records."""
     treatments, records = tuple(treatments), tuple(records)
     # What is read when the load is over belongs to sums over it, and to no picture.
-    ends = {record["name"]: (record.get("measure") or {}).get("duration_s") for record in records}
+    ends = {record.name: record.measure.duration_s if record.measure else None for record in records}
     samples, sessions = waits.until(samples, ends), waits.until(sessions, ends)
     names = waits.kinds(sessions)
     seen = checkpoints(events)
     notes: dict[str, str] = {}
     for record in records:
-        for note in ((record.get("monitors") or {}).get("postgres") or {}).get("notes") or ():
+        for note in record.monitors.get("postgres", MonitorRecord()).notes or ():
             notes.setdefault(str(note["note"]), str(note["text"]))
     return Evidence(
         samples=samples,

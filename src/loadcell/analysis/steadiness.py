@@ -15,6 +15,7 @@ from loadcell.analysis.timelines import Timeline
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import Argument, Message
+from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.units import SECONDS, parse
 from loadcell.stats import dips as dip_search
 from loadcell.stats.steady_state import FEWEST_VALUES, Steadiness, judge
@@ -92,7 +93,7 @@ def _finite(value: float | None) -> float | None:
 class Recorded(Protocol):
     """The trials' documents, and what was recorded over time; a stored run gives it."""
 
-    trials: list[dict[str, Any]]
+    trials: list[TrialRecord]
 
     def intervals(self) -> Frame:
         """A row an interval and operation."""
@@ -112,7 +113,7 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
 
     Nothing is read for trials that are too short anyway.
     """
-    steps = {record["name"]: _steps(record) for record in recorded.trials}
+    steps = {record.name: _steps(record) for record in recorded.trials}
     measured = [
         trial for trial in trials if trial.status in {"ok", "invalid"} and steps.get(trial.name) is not None
     ]
@@ -145,10 +146,10 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
     )
 
 
-def _steps(record: Mapping[str, Any]) -> tuple[int, float] | None:
+def _steps(record: TrialRecord) -> tuple[int, float] | None:
     """How many intervals a trial's measurement has, and their length in seconds; None when it was not measured."""
-    duration_s = (record.get("measure") or {}).get("duration_s")
-    written = ((record.get("settings") or {}).get("load") or {}).get("interval") or 1.0
+    duration_s = record.measure.duration_s if record.measure else None
+    written = (record.settings.get("load") or {}).get("interval") or 1.0
     step_s = float(parse(written, SECONDS, "")) if isinstance(written, str) else float(written)
     return None if not duration_s else (round(duration_s / step_s), step_s)
 

@@ -11,6 +11,7 @@ from loadcell.analysis import comparability as measures
 from loadcell.analysis.quantiles import QUANTILES
 from loadcell.analysis.trials import STATUSES, Trial
 from loadcell.analysis.types import OfType, over
+from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.stats.repeats import Repeats, summarise
 
 #: Response-time figures a treatment has, by their key in a trial's record.
@@ -69,21 +70,20 @@ def short_keys(keys: Sequence[str]) -> dict[str, str]:
     return {key: short if often[short] == 1 else key for key, short in last.items()}
 
 
-def treatments(run: Mapping[str, Any], trials: Iterable[Trial]) -> tuple[Treatment, ...]:
+def treatments(run: RunRecord, trials: Iterable[Trial]) -> tuple[Treatment, ...]:
     """Every treatment of a run in the plan's order; those that only trials know come last."""
     by_treatment: dict[str, list[Trial]] = {}
     for trial in trials:
         by_treatment.setdefault(trial.treatment, []).append(trial)
-    described: dict[str, Mapping[str, Any]] = {entry["id"]: entry for entry in run.get("treatments") or ()}
-    names = [*described, *(name for name in by_treatment if name not in described)]
-    keys = list(dict.fromkeys(key for entry in described.values() for key in entry.get("levels") or ()))
+    planned = {entry.id: entry for entry in run.treatments}
+    unplanned = [TreatmentRecord(name) for name in by_treatment if name not in planned]
+    records = [*planned.values(), *unplanned]
+    keys = list(dict.fromkeys(key for record in records for key in record.levels))
     short = short_keys(keys)
-    alike = bool(keys) and all(
-        set(described.get(name, {}).get("levels") or ()) == set(keys) for name in names
-    )
+    alike = bool(keys) and all(set(record.levels) == set(keys) for record in records)
     return tuple(
-        _treatment(index, name, described.get(name, {}), short, alike, by_treatment.get(name, []))
-        for index, name in enumerate(names, 1)
+        _treatment(index, record, short, alike, by_treatment.get(record.id, []))
+        for index, record in enumerate(records, 1)
     )
 
 
@@ -97,13 +97,12 @@ def shared_factors(treatments: Sequence[Treatment]) -> tuple[str, ...]:
 
 def _treatment(
     index: int,
-    name: str,
-    described: Mapping[str, Any],
+    record: TreatmentRecord,
     short: Mapping[str, str],
     alike: bool,
     trials: Sequence[Trial],
 ) -> Treatment:
-    levels = dict(described.get("levels") or {})
+    name, levels = record.id, dict(record.levels)
     in_order = tuple(sorted(trials, key=lambda trial: trial.repeat))
     counting = [trial for trial in in_order if trial.counts]
     label = ", ".join(f"{short[key]} = {level}" for key, level in levels.items()) or name
@@ -115,7 +114,7 @@ def _treatment(
         label=label,
         brief=", ".join(levels.values()) if alike else label,
         levels=levels,
-        values=dict(described.get("values") or {}),
+        values=record.values,
         trials=in_order,
         throughput=summarise([trial.throughput_per_s for trial in counting]),
         queries=summarise([trial.queries_per_s for trial in counting]),
@@ -131,5 +130,5 @@ def _treatment(
         },
         types=over([trial.types for trial in counting], succeeded),
         outcomes=over([trial.outcomes for trial in counting], succeeded),
-        measures=measures.of_treatment(described, counting),
+        measures=measures.of_treatment(record, counting),
     )

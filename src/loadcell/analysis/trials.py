@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,20 @@ from loadcell.analysis.failure_reasons import error_meaning
 from loadcell.analysis.leaks import Lost
 from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.types import Counted
+from loadcell.model.json import JsonObject
+from loadcell.model.latency import Latency
 from loadcell.model.message import Message
+from loadcell.model.run_record import PlannedTrial, RunRecord
+from loadcell.model.trial_record import (
+    TRANSACTION,
+    Check,
+    ClientUsage,
+    Counts,
+    ErrorRecord,
+    ExpectationResult,
+    Totals,
+    TrialRecord,
+)
 
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
@@ -28,29 +41,6 @@ CHECKS = (
 
 #: The `reason_code` of a trial in which ever more was due than the target took.
 OVERLOADED = "overloaded"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One check of a trial: `verdict` is ok, noticed, broken or unknown; `detail` is its evidence."""
-
-    name: str
-    verdict: str
-    detail: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Judged:
-    """An expectation held against a trial: `verdict` is met, missed or unknown.
-
-    `count` is of how many a percentile is that is `unknown` because it needs more (`needed`); both are None of all others.
-    """
-
-    expression: str
-    verdict: str
-    value: float | None
-    count: int | None = None
-    needed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -112,7 +102,7 @@ class Trial:
     open_loop: OpenLoop | None = None
     errors: tuple[ErrorCount, ...] = ()
     checks: tuple[Check, ...] = ()
-    expectations: tuple[Judged, ...] = ()
+    expectations: tuple[ExpectationResult, ...] = ()
     figures: Mapping[str, float] = field(default_factory=dict)
     types: Mapping[str, Counted] = field(default_factory=dict)
     outcomes: Mapping[str, Counted] = field(default_factory=dict)
@@ -151,75 +141,62 @@ def _number(value: Any) -> float | None:
     return value if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def _figures(totals: Mapping[str, Any], key: str) -> Mapping[str, float] | None:
-    """A distribution's figures, those that are numbers."""
-    found = totals.get(key)
-    if not isinstance(found, Mapping):
+def _finite(latency: Latency | None) -> Mapping[str, float] | None:
+    """Reported values of a distribution that are finite."""
+    if latency is None:
         return None
-    return {key: value for key, value in found.items() if _number(value) is not None}
+    return {name: value for name, value in latency.values().items() if math.isfinite(value)}
 
 
-def _section(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = record.get(key)
-    return found if isinstance(found, Mapping) else {}
+def _section(settings: JsonObject, key: str) -> JsonObject:
+    section = settings.get(key)
+    return section if isinstance(section, dict) else {}
 
 
-def from_record(record: Mapping[str, Any]) -> Trial:
-    """A trial from its `trial.json`. Keys that are missing or null (a trial that failed early) give empty values."""
-    totals = _section(record, "totals")
-    transactions = _section(totals, "transactions")
-    clients = _section(_section(record, "settings"), "load").get("clients")
+def from_record(record: TrialRecord) -> Trial:
+    """Trial from its record; what a trial that failed early lacks is empty."""
+    totals, client = record.totals or Totals(), record.client or ClientUsage()
+    counts = totals.transactions if record.totals else Counts()
+    clients = _section(record.settings, "load").get("clients")
+    response = _finite(totals.response)
     return Trial(
-        number=record["number"],
-        name=record["name"],
-        treatment=record["treatment"],
-        repeat=record["repeat"],
-        block=record.get("block", record["repeat"]),
-        status=record["status"],
+        number=record.number,
+        name=record.name,
+        treatment=record.treatment,
+        repeat=record.repeat,
+        block=record.repeat if record.block is None else record.block,
+        status=str(record.status),
         why=failure_reasons.why(record),
         remedy=failure_reasons.remedy(record),
-        reason_code=record.get("reason_code"),
-        throughput_per_s=_number(totals.get("throughput_per_s")),
-        queries_per_s=_number(totals.get("queries_per_s")),
-        received_bytes_per_s=_number(totals.get("received_bytes_per_s")) if totals.get("statuses") else None,
-        attempted=transactions.get("attempted") or 0,
-        succeeded=transactions.get("succeeded") or 0,
-        failed=transactions.get("failed") or 0,
-        retried=transactions.get("retried") or 0,
-        reconnecting_s=_section(record, "client").get("reconnecting_s") or 0.0,
-        resting_s=_section(record, "client").get("resting_s") or 0.0,
-        edges_s=(_section(record, "client").get("age_at_end_s") or 0.0)
-        - (_section(record, "client").get("age_at_start_s") or 0.0),
-        duration_s=_section(record, "measure").get("duration_s"),
+        reason_code=record.reason_code,
+        throughput_per_s=_number(totals.throughput_per_s),
+        queries_per_s=_number(totals.queries_per_s),
+        received_bytes_per_s=_number(totals.received_bytes_per_s) if totals.statuses else None,
+        attempted=counts.attempted or 0,
+        succeeded=counts.succeeded or 0,
+        failed=counts.failed or 0,
+        retried=counts.retried or 0,
+        reconnecting_s=client.reconnecting_s,
+        resting_s=client.resting_s,
+        edges_s=client.age_at_end_s - client.age_at_start_s,
+        duration_s=record.measure.duration_s if record.measure else None,
         clients=clients if isinstance(clients, int) else None,
         pipeline=_pipeline(record),
-        response=quantiles.carried(_figures(totals, "response")),
-        service=quantiles.carried(_figures(totals, "service")),
-        left_out=quantiles.left_out(_figures(totals, "response") or {}),
-        open_loop=open_loop.from_record(record),
+        response=quantiles.carried(response),
+        service=quantiles.carried(_finite(totals.service)),
+        left_out=quantiles.left_out(response or {}),
+        open_loop=open_loop.from_schedule(record.schedule),
         errors=_errors(record),
-        checks=tuple(
-            Check(check["name"], check["verdict"], _section(check, "detail"))
-            for check in record.get("checks") or ()
-        ),
-        expectations=tuple(
-            Judged(
-                entry["expression"],
-                entry["verdict"],
-                entry.get("value"),
-                entry.get("count"),
-                entry.get("needed"),
-            )
-            for entry in record.get("expect") or ()
-        ),
-        figures=_section(totals, "figures"),
+        checks=record.checks,
+        expectations=record.expect,
+        figures={name: value for name, value in totals.figures.items() if value is not None},
         types=types.counted(record, types.TYPE),
         outcomes=types.counted(record, types.OUTCOME),
-        arm=record.get("arm"),
-        unit=record.get("unit"),
+        arm=record.arm,
+        unit=record.unit,
         lost=leaks.from_record(record),
-        reported=record.get("tool") is not None,
-        groups={name: from_record(own) for name, own in groups.records(record).items()},
+        reported=record.tool is not None,
+        groups={name: from_record(group) for name, group in groups.records(record).items()},
     )
 
 
@@ -229,59 +206,51 @@ def lack(trials: Iterable[Trial], keys: Iterable[str]) -> bool:
     return any(trial.counts and wanted & {*trial.left_out} for trial in trials)
 
 
-def _pipeline(record: Mapping[str, Any]) -> int:
-    """How many at once each client may have under way: as the plan says, or as the law was held against it when it ran."""
-    workload = _section(_section(record, "settings"), "workload")
+def _pipeline(record: TrialRecord) -> int:
+    """Largest number of requests in flight per client: by the plan, or as Little's law was checked."""
+    workload = _section(record.settings, "workload")
     depths = (_section(workload, name).get(key) for name in workload for key in ("pipeline", "streams"))
-    judged = (_section(check, "detail").get("pipeline") for check in record.get("checks") or ())
-    return max((depth for depth in (*depths, *judged) if isinstance(depth, int)), default=1)
+    checked = (check.detail.get("pipeline") for check in record.checks)
+    return max((depth for depth in (*depths, *checked) if isinstance(depth, int)), default=1)
 
 
-def of_run(run: Mapping[str, Any], records: list[dict[str, Any]]) -> tuple[Trial, ...]:
-    """All trials of a run in the order they were planned; those without a record become `not-run`."""
-    known = {trial.name: trial for trial in map(from_record, records)}
+def of_run(run: RunRecord, records: Sequence[TrialRecord]) -> tuple[Trial, ...]:
+    """All trials of a run in planned order; those without a record have the status `not-run`."""
+    recorded = {trial.name: trial for trial in map(from_record, records)}
     planned = [
-        known.pop(
-            entry["name"],
-            Trial(
-                entry["number"],
-                entry["name"],
-                entry["treatment"],
-                entry["repeat"],
-                entry.get("block", entry["repeat"]),
-                "not-run",
-                arm=entry.get("arm"),
-            ),
-        )
-        for entry in run.get("trials") or ()
+        recorded.pop(entry.name) if entry.name in recorded else _not_run(entry) for entry in run.trials
     ]
-    return tuple(sorted([*planned, *known.values()], key=lambda trial: trial.number))
+    return tuple(sorted([*planned, *recorded.values()], key=lambda trial: trial.number))
 
 
-def _errors(record: Mapping[str, Any]) -> tuple[ErrorCount, ...]:
-    """What went wrong in a trial, each code once."""
-    kinds: dict[str, list[Mapping[str, Any]]] = {}
-    for error in record.get("errors") or ():
-        kinds.setdefault(str(error["code"]), []).append(error)
-    found = []
-    for code, errors in kinds.items():
-        transactions = sum(error["count"] for error in errors if error.get("operation") == "transaction")
-        first = errors[0]
-        found.append(
+def _not_run(entry: PlannedTrial) -> Trial:
+    block = entry.repeat if entry.block is None else entry.block
+    return Trial(entry.number, entry.name, entry.treatment, entry.repeat, block, "not-run", arm=entry.arm)
+
+
+def _errors(record: TrialRecord) -> tuple[ErrorCount, ...]:
+    """Errors of a trial, one for each code."""
+    by_code: dict[str, list[ErrorRecord]] = {}
+    for error in record.errors:
+        by_code.setdefault(error.code, []).append(error)
+    counts = []
+    for code, errors in by_code.items():
+        transactions = sum(error.count for error in errors if error.operation == TRANSACTION)
+        counts.append(
             ErrorCount(
                 code,
-                error_meaning(code, first.get("meaning") or ""),
-                first.get("message") or "",
-                transactions or sum(error["count"] for error in errors),
+                error_meaning(code, errors[0].meaning or ""),
+                errors[0].message or "",
+                transactions or sum(error.count for error in errors),
                 transactions,
-                _remedy(code, first),
+                _remedy(errors[0]),
             )
         )
-    return tuple(found)
+    return tuple(counts)
 
 
-def _remedy(code: str, error: Mapping[str, Any]) -> Message | None:
-    """What a record says is to be done about an error. Those of earlier versions give no code of the sentence."""
-    if not error.get("advice"):
+def _remedy(error: ErrorRecord) -> Message | None:
+    """Remedy that a record gives for an error; early records lack its code."""
+    if not error.advice:
         return None
-    return Message(str(error.get("advice_code") or f"short-of.{code}"), recorded=(error["advice"], ""))
+    return Message(error.advice_code or f"short-of.{error.code}", recorded=(error.advice, ""))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loadcell.analysis.quantiles import carried
+from loadcell.model.trial_record import TrialRecord
 from loadcell.stats.repeats import Repeats, summarise
 
 #: How a trial's record calls an operation that is a type of transaction, or an outcome of some that succeeded.
@@ -44,16 +44,19 @@ class OfType:
     response: Mapping[str, Repeats]
 
 
-def counted(record: Mapping[str, Any], kind: str) -> dict[str, Counted]:
-    """Those of one kind from a trial's record, in its order. Client groups, which are types to the engine, are none here."""
-    operations, groups = record.get("operations") or {}, record.get("groups") or {}
-    kinds = _OPERATIONS.get(record.get("unit", ""), (kind,)) if kind == TYPE else (kind,)
+def counted(record: TrialRecord, kind: str) -> dict[str, Counted]:
+    """Types or outcomes of a trial by name, in the record's order; client groups, types to the engine, are excluded."""
+    groups = record.groups or {}
+    kinds = _OPERATIONS.get(record.unit or "", (kind,)) if kind == TYPE else (kind,)
     return {
         name: Counted(
-            one["succeeded"], one["failed"], one.get("throughput_per_s"), carried(one.get("response"))
+            stats.succeeded or 0,
+            stats.failed or 0,
+            stats.throughput_per_s,
+            carried(stats.response.values() if stats.response else None),
         )
-        for name, one in operations.items()
-        if one.get("kind") in kinds and name not in groups
+        for name, stats in record.operations.items()
+        if stats.kind in kinds and name not in groups
     }
 
 

@@ -3,8 +3,9 @@ probes do (blocks of a file or a stream, passes over memory, events of a process
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+
+from loadcell.model.trial_record import TrialRecord
 
 #: What is moved, and not done: there is more or less of it, but none that fails.
 DATA = "MiB"
@@ -14,10 +15,10 @@ OPERATION = "operation"
 UNITS = ("transaction", "request", OPERATION, "composite", "block", "pass", "event", DATA)
 
 
-def of(records: Iterable[Mapping[str, Any]]) -> str:
+def of(records: Iterable[TrialRecord]) -> str:
     """The unit of these trials; `operation` where they have different ones, or one there is no word for.
 
     Records that do not say it are of databases: there was nothing else then.
     """
-    found = {str(record.get("unit") or "transaction") for record in records} or {"transaction"}
+    found = {record.unit or "transaction" for record in records} or {"transaction"}
     return found.pop() if len(found) == 1 and found <= set(UNITS) else OPERATION

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadcell.cli.arguments import Seed, change_options, load, plan_argument
+from loadcell.model.json import document
 from loadcell.report.render import json
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> dict[str, An
         "order": plan.order,
         "seed": seed,
         "factors": [
-            {**factor.document(), "short": short, "crossed": factor.crossed}
+            {**document(factor.record()), "short": short, "crossed": factor.crossed}
             for factor, short in zip(plan.factors, short_keys([f.key for f in plan.factors]), strict=True)
         ],
         "search": _search(plan),
@@ -123,9 +124,14 @@ def _search(plan: LoadedPlan) -> dict[str, Any] | None:
     from loadcell.design.search.decide import question
     from loadcell.design.search.searches import count
 
-    document = plan.search.document()
-    asked = question(document, plan.repeats, 0, plan.order)
-    return {**document, "trials": asked.trials, "searches": count(plan), "keeping_up": plan.search.keeping_up}
+    record = plan.search.record()
+    asked = question(record, plan.repeats, 0, plan.order)
+    return {
+        **document(record),
+        "trials": asked.trials,
+        "searches": count(plan),
+        "keeping_up": plan.search.keeping_up,
+    }
 
 
 def _open_loop(load: Load) -> dict[str, Any] | None:

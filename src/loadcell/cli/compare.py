@@ -48,13 +48,10 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
 
     named = [*(ctx.params.get("named") or ()), *ctx.args]
     try:
-        run = read_run(find_run(named[0])).run if named else {}
+        factors = read_run(find_run(named[0])).run.factors if named else ()
     except StoreError:
         return []
-    return [
-        (str(factor["key"]), [str(level["label"]) for level in factor.get("levels") or ()])
-        for factor in run.get("factors") or ()
-    ]
+    return [(factor.key, [level.label for level in factor.levels]) for factor in factors]
 
 
 @click.command("compare")

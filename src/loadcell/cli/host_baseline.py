@@ -56,7 +56,7 @@ def measure(asked: Asked) -> int:
     try:
         with beginning():
             stored = None if asked.resume is None else _stored(asked, asked.resume)
-        if stored is not None and stored.run.get("anonymous"):
+        if stored is not None and stored.run.anonymous:
             asked = replace(asked, anonymous=True)
         ended = _run(asked, stored)
         if ended.state == "failed" and ended.reason:
@@ -97,10 +97,9 @@ def _run(asked: Asked, stored: StoredRun | None) -> Ended:
         plan, sets, only, resumed = PLAN, _sets(asked), asked.only, None
         if stored is not None:
             # Nothing is to be measured: it may be another machine's, where the plan is another, or say no more where it measured.
-            named = asked.anonymous and not stored.run.get(
-                "anonymous"
-            )  # then its record has to be written anew
-            if stored.run["state"] == "finished" and not stored.left and not named:
+            # then its record has to be written again
+            named = asked.anonymous and not stored.run.anonymous
+            if stored.run.state == "finished" and not stored.left and not named:
                 return Ended(stored.path, "finished", exit_status("finished", stored.planned, stored.trials))
             plan, sets, only, resumed = _resumed(stored, asked)
         loaded = load(plan, sets, only)
@@ -156,7 +155,7 @@ def _stored(asked: Asked, named: str) -> StoredRun:
         raise click.UsageError(_ALONE)
     stored = read_run(find_run(named))
     of_run(stored)  # says so where it is a run of something else
-    if (asked.directory or asked.peer) and not stored.run.get("anonymous"):
+    if (asked.directory or asked.peer) and not stored.run.anonymous:
         raise click.UsageError(_ALONE)
     return stored
 
@@ -166,8 +165,8 @@ def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tup
     from loadcell.execution.anonymise import asked_again
     from loadcell.store.layout import PLAN as WRITTEN
 
-    sets = tuple(stored.run.get("sets", ()))
-    if stored.run.get("anonymous"):
+    sets = stored.run.sets
+    if stored.run.anonymous:
         lost = asked_again(sets)
         own = _sets(asked)
         sets = (*(one for one in sets if one.partition("=")[0] not in lost), *own)
@@ -175,7 +174,7 @@ def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tup
             raise click.UsageError(
                 f"This run was made with --anonymous, and its record no longer says what was measured: {_options(missing)}"
             )
-    return str(stored.path / WRITTEN), sets, tuple(stored.run.get("only", ())), stored.path
+    return str(stored.path / WRITTEN), sets, stored.run.only, stored.path
 
 
 def _options(missing: Iterable[str]) -> str:

@@ -119,7 +119,7 @@ def import_(
 
 def _tell(path: Path, scene: Scene, sources: Sequence[Source], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.render({"run": path, "imported": scene.stored.run["imported"]}))
+        click.echo(json.render({"run": path, "imported": scene.stored.run.imported}))
         return
     from loadcell.ingest.base import not_understood
     from loadcell.report import brief

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from loadcell.model.trial_record import Status
 from loadcell.report.render import json
 
 
@@ -42,17 +43,17 @@ def _row(path: Path) -> dict[str, Any]:
         stored = read_run(path)
     except StoreError as error:
         return {**row, "state": "unreadable", "reason": error.finding}
-    statuses = [trial.get("status") for trial in stored.trials]
+    statuses = [trial.status for trial in stored.trials]
     return {
         **row,
-        "plan": stored.run.get("plan_name"),
-        "title": stored.run.get("title"),
-        "started_utc": stored.run.get("started_utc"),
-        "ended_utc": stored.run.get("ended_utc"),
+        "plan": stored.run.plan_name,
+        "title": stored.run.title,
+        "started_utc": stored.run.started_utc,
+        "ended_utc": stored.run.ended_utc,
         "state": stored.state,
         "trials": len(stored.planned),
-        "ok": statuses.count("ok"),
-        "not_ok": len(statuses) - statuses.count("ok"),
+        "ok": statuses.count(Status.OK),
+        "not_ok": len(statuses) - statuses.count(Status.OK),
         "unscored": len(stored.unscored),
     }
 

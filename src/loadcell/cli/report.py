@@ -70,8 +70,8 @@ def _json(path: Path) -> str:
     scene = Scene.of(stored, "en")
     document = {
         "run": stored.path,
-        "plan": stored.run.get("plan_name"),
-        "title": stored.run.get("title"),
+        "plan": stored.run.plan_name,
+        "title": stored.run.title,
         "state": stored.state,
         "unit": scene.texts.unit,
         "damage": [str(damage) for damage in stored.damage],

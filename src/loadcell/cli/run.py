@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from loadcell.cli.arguments import Seed, change_options, language_option, load, plan_argument
 from loadcell.cli.startup_interrupt import beginning
+from loadcell.model.json import JsonObject, document
+from loadcell.model.trial_record import TrialRecord
 from loadcell.report.render import json
 
 if TYPE_CHECKING:
@@ -148,9 +151,9 @@ def _plan(
 
     path = find_run(resume)
     stored = read_run(path)
-    sets = sets or tuple(stored.run.get("sets", ()))
-    only = only or tuple(stored.run.get("only", ()))
-    written = stored.run.get("plan_directory") if plan is None else None
+    sets = sets or stored.run.sets
+    only = only or stored.run.only
+    written = stored.run.plan_directory if plan is None else None
     directory = None if written is None else Path(written)
     plan = plan or str(path / PLAN)
     return _profiled(load(plan, sets, only, directory), plan, sets, only, profile, directory), path
@@ -221,7 +224,7 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
 
     left = stored.left
     if left:
-        planned = len(stored.planned) + len(stored.run.get("unscored", ()))
+        planned = len(stored.planned) + len(stored.run.unscored or ())
         click.echo(
             f"{len(left)} of {planned} trials {'is' if len(left) == 1 else 'are'} left. "
             f"Go on with: {resume(ended.path)}",
@@ -238,14 +241,20 @@ _OF_A_TRIAL = (
 )  # fmt: skip
 
 
-def as_document(ended: Ended, trials: list[dict[str, Any]], reports: list[Path]) -> str:
+def as_document(ended: Ended, trials: Sequence[TrialRecord], reports: list[Path]) -> str:
     """The results as JSON."""
-    document = {
-        "run": str(ended.path),
-        "state": ended.state,
-        "reason": ended.reason,
-        "exit_status": ended.exit_status,
-        "trials": [{key: trial.get(key) for key in _OF_A_TRIAL} for trial in trials],
-        "reports": [str(path) for path in reports],
-    }
-    return json.render(document)
+
+    return json.render(
+        {
+            "run": ended.path,
+            "state": ended.state,
+            "reason": ended.reason,
+            "exit_status": ended.exit_status,
+            "trials": [_of_a_trial(document(trial)) for trial in trials],
+            "reports": reports,
+        }
+    )
+
+
+def _of_a_trial(record: JsonObject) -> JsonObject:
+    return {key: record.get(key) for key in _OF_A_TRIAL}

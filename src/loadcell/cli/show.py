@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from loadcell.cli.arguments import language_option
 from loadcell.cli.messages import TRIAL_AMBIGUOUS, TRIAL_NO_SUCH, TRIAL_NOT_FINISHED
+from loadcell.model.json import JsonObject, document
+from loadcell.model.latency import Latency
+from loadcell.model.trial_record import ToolRecord, Totals, TrialRecord
 from loadcell.store.commands import resume
 from loadcell.store.layout import FLAMES, FOLDED
 
@@ -38,7 +43,7 @@ def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
     except StoreError as error:
         raise click.ClickException(str(error)) from None
     if as_json:
-        click.echo(json.render(record or _document(stored)))
+        click.echo(json.render(document(record) if record else _document(stored)))
     elif record is not None:
         terminal.render(_trial(stored, record))
     else:
@@ -47,45 +52,45 @@ def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
             click.echo(f"damaged: {damage}", err=True)
 
 
-def _document(stored: StoredRun) -> dict[str, object]:
+def _document(stored: StoredRun) -> JsonObject:
     """Everything that is recorded of a run."""
     return {
-        **stored.run,
+        **document(stored.run),
         "path": stored.path,
         "state": stored.state,
         "unfinished": stored.unfinished,
-        "records": stored.trials,
-        "unscored_records": stored.unscored,
+        "records": [document(record) for record in stored.trials],
+        "unscored_records": [document(record) for record in stored.unscored],
         "damage": [str(damage) for damage in stored.damage],
     }
 
 
-def _find(stored: StoredRun, wanted: str) -> dict[str, Any]:
-    """The finished trial of this number, or whose name has this part and no other's has."""
+def _find(stored: StoredRun, wanted: str) -> TrialRecord:
+    """Finished trial with this number, or the only one whose name contains this text."""
     from loadcell.store.errors import StoreError
 
     trials = (*stored.trials, *stored.unscored)
-    exact = [one for one in trials if wanted in (one["name"], str(one.get("number")))]
-    found = exact or [one for one in trials if wanted in one["name"]]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(one["name"] for one in found[:5])
-        raise StoreError(TRIAL_AMBIGUOUS(trial=repr(wanted), count=len(found), matches=names))
+    exact = [trial for trial in trials if wanted in (trial.name, str(trial.number))]
+    matches = exact or [trial for trial in trials if wanted in trial.name]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = ", ".join(trial.name for trial in matches[:5])
+        raise StoreError(TRIAL_AMBIGUOUS(trial=repr(wanted), count=len(matches), matches=names))
     if any(wanted in name for name in stored.missing):
         raise StoreError(TRIAL_NOT_FINISHED(trial=repr(wanted), resume=resume(stored.path)))
     raise StoreError(TRIAL_NO_SUCH(trial=repr(wanted), count=len(stored.planned)))
 
 
-def _trial(stored: StoredRun, trial: dict[str, Any]) -> Report:
+def _trial(stored: StoredRun, trial: TrialRecord) -> Report:
     """All about one trial, as blocks."""
     from loadcell.report.blocks import Block, Cell, Code, Column, Paragraph, Report, Section, Table
 
     facts: list[Block] = []
-    if trial.get("role"):
+    if trial.role:
         facts.append(Paragraph("Not scored: it only profiles, and counts in no result."))
-    facts += [Paragraph(str(trial[key])) for key in ("reason", "advice") if trial.get(key)]
-    sections = [Section("trial", "", [*facts, Code("", str(stored.directory(trial["name"])))])]
+    facts += [Paragraph(text) for text in (trial.reason, trial.advice) if text]
+    sections = [Section("trial", "", [*facts, Code("", str(stored.directory(trial.name)))])]
     for title, rows in _tables(trial):
         columns = [
             Column("", figure=position > 0 and all(row[position][:1].isdigit() or not row[position] for row in rows), many=True)
@@ -93,76 +98,83 @@ def _trial(stored: StoredRun, trial: dict[str, Any]) -> Report:
         ]  # fmt: skip
         table = Table(title, "", columns, [[Cell(cell) for cell in row] for row in rows])
         sections.append(Section(title, title, [table] if rows else []))
-    return Report("en", f"{trial['name']}  {trial['status']}", "", stored.id, (), sections)
+    return Report("en", f"{trial.name}  {trial.status}", "", stored.id, (), sections)
 
 
-def _tables(trial: dict[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
-    from loadcell.execution.progress import duration, milliseconds, rate
+def _tables(trial: TrialRecord) -> list[tuple[str, list[tuple[str, ...]]]]:
+    from loadcell.execution.progress import duration, milliseconds
 
-    totals = trial.get("totals") or {}
-    transactions = totals.get("transactions") or {}
-    figures = [
-        (key.replace("_", " "), f"{value:,}") for key, value in transactions.items() if value is not None
-    ]
-    if totals.get("throughput_per_s") is not None:
-        figures.insert(0, ("throughput", rate(totals["throughput_per_s"])))
-    figures += [(name, f"{value:,.0f}") for name, value in (totals.get("figures") or {}).items()]
-    latencies = [
+    latencies = trial.totals and [
         (
             name.removesuffix("_ms"),
-            *(_cell(totals.get(kind), name, milliseconds) for kind in ("response", "service")),
+            *(
+                _cell(latency, name, milliseconds)
+                for latency in (trial.totals.response, trial.totals.service)
+            ),
         )
         for name in ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "p99.99_ms", "max_ms")
-        if totals.get("response")
+        if trial.totals.response
     ]
     operations = [
         (
             name,
-            one["kind"],
-            f"{one['succeeded']:,}",
-            f"{one['failed']:,}",
-            _cell(one.get("response"), "p99_ms", milliseconds),
+            stats.kind,
+            f"{stats.succeeded or 0:,}",
+            f"{stats.failed or 0:,}",
+            _cell(stats.response, "p99_ms", milliseconds),
         )
-        for name, one in (trial.get("operations") or {}).items()
+        for name, stats in trial.operations.items()
     ]
-    phases = [(one["name"], duration(one["duration_s"]), one["status"]) for one in trial.get("phases", [])]
+    phases = [(phase.name, duration(phase.duration_s or 0.0), phase.status or "") for phase in trial.phases]
     errors = [
-        (str(one["count"]), one["code"], one.get("meaning") or "", one.get("operation") or "", one["message"])
-        for one in trial.get("errors", [])
+        (str(error.count), error.code, error.meaning or "", error.operation, error.message or "")
+        for error in trial.errors
     ]
-    checks = [(one["name"], one["verdict"]) for one in trial.get("checks", [])]
-    expect = [(one["expression"], one["verdict"]) for one in trial.get("expect", [])]
     return [
-        ("transactions", [*figures]),
-        ("latency: response, service", [*latencies]),
+        ("transactions", _transactions(trial.totals or Totals())),
+        ("latency: response, service", [*(latencies or ())]),
         ("operations: kind, succeeded, failed, response p99", [*operations]),
         ("errors", [*errors]),
-        ("tool", _tool(trial)),
+        ("tool", _tool(trial.tool)),
         ("profile", _profile(trial)),
-        ("expected", [*expect]),
-        ("checks", [*checks]),
+        ("expected", [(result.expression, result.verdict) for result in trial.expect]),
+        ("checks", [(check.name, check.verdict) for check in trial.checks]),
         ("phases", [*phases]),
     ]
 
 
-def _tool(trial: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Which tool it was, and how it was called."""
+def _transactions(totals: Totals) -> list[tuple[str, ...]]:
+    from loadcell.execution.progress import rate
+
+    counts = asdict(totals.transactions)
+    rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value is not None]
+    if totals.throughput_per_s is None:
+        return []
+    values = [(name, f"{value:,.0f}") for name, value in totals.figures.items() if value is not None]
+    return [("throughput", rate(totals.throughput_per_s)), *rows, *values]
+
+
+def _tool(tool: ToolRecord | None) -> list[tuple[str, ...]]:
+    """Name, version and command of an external tool."""
     import shlex
 
-    tool = trial.get("tool") or {}
-    rows = [(name, str(tool[name])) for name in ("name", "version", "unread") if tool.get(name) is not None]
-    return [*rows, *([("command", shlex.join(tool["command"]))] if "command" in tool else [])]
+    if tool is None:
+        return []
+    values = {"name": tool.name, "version": tool.version, "unread": tool.unread}
+    rows = [(name, str(value)) for name, value in values.items() if value is not None]
+    return [*rows, *([("command", shlex.join(tool.command))] if tool.command else [])]
 
 
-def _profile(trial: dict[str, Any]) -> list[tuple[str, ...]]:
-    """What was sampled, and the files that came of it."""
-    profile = trial.get("profile") or {}
+def _profile(trial: TrialRecord) -> list[tuple[str, ...]]:
+    """Sampled event of a profile, and its files."""
     names = ("samples", "event", "frequency", "call_graph", "processes", "tool")
+    values = [(name, getattr(trial.profile, name, None)) for name in names]
     rows: list[tuple[str, ...]] = [
-        (name.replace("_", " "), str(profile[name])) for name in names if profile.get(name) is not None
+        (name.replace("_", " "), str(value)) for name, value in values if value is not None
     ]
-    return rows + [("file", name) for name in (FOLDED, FLAMES) if name in (trial.get("files") or {})]
+    return rows + [("file", name) for name in (FOLDED, FLAMES) if name in (trial.files or {})]
 
 
-def _cell(figures: dict[str, Any] | None, name: str, text: Any) -> str:
-    return "" if not figures or figures.get(name) is None else str(text(figures[name]))
+def _cell(latency: Latency | None, name: str, text: Callable[[float], str]) -> str:
+    value = latency.values().get(name) if latency else None
+    return "" if value is None else text(value)

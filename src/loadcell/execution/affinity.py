@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from loadcell.execution.checks import Check
 from loadcell.execution.machine_watch import workers
 from loadcell.execution.messages import AFFINITY_GONE
 from loadcell.linux.procfs import read_small, tree
+from loadcell.model.trial_record import Check
 from loadcell.plan import affinity_check
 from loadcell.plan.affinity import PlacementError, numbers, ranges
 from loadcell.plan.affinity_check import Pins

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from loadcell.execution.engine_messages import failure_remedy, load_failure
 from loadcell.execution.messages import (
@@ -16,30 +15,29 @@ from loadcell.execution.messages import (
     NOTHING_SUCCEEDED_STATUS,
     NOTHING_SUCCEEDED_UNCODED,
 )
-from loadcell.execution.record import TRANSACTION
 from loadcell.model.message import Message
+from loadcell.model.trial_record import TRANSACTION, Totals, TrialRecord
 from loadcell.plan.expect import Expectation
 
 #: The figures by which a plan can say that it is failures it wants to see.
 _OF_FAILURES = ("errors", "error_rate")
 
 
-def fruitless(document: Mapping[str, Any], protocol: str) -> Message | None:
+def fruitless(record: TrialRecord, protocol: str) -> Message | None:
     """Why a trial, as its record has it, has no figures: all that ended in the measurement failed. None where that is not so.
 
     What a tool counted is taken by its own figures: one that gives a throughput had successes, whether it counts them or not.
     """
-    totals = document.get("totals") or {}
-    counts = totals.get("transactions") or {}
-    failed = counts.get("failed") or 0
-    if not failed or counts.get("succeeded") or totals.get("throughput_per_s"):
+    totals = record.totals or Totals()
+    failed = totals.transactions.failed or 0
+    if not failed or totals.transactions.succeeded or totals.throughput_per_s:
         return None
     codes: Counter[str] = Counter()
     messages: dict[str, str] = {}
-    for error in document.get("errors") or ():
-        if error["operation"] == TRANSACTION:
-            codes[error["code"]] += error["count"]
-            messages.setdefault(error["code"], error.get("message") or "")
+    for error in record.errors:
+        if error.operation == TRANSACTION:
+            codes[error.code] += error.count
+            messages.setdefault(error.code, error.message or "")
     if not codes:
         return NOTHING_SUCCEEDED_UNCODED(failed=failed, remedy=NOTHING_SUCCEEDED_LOOK())
     code, often = codes.most_common(1)[0]

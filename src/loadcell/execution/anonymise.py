@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.execution.messages import INTERRUPTED
+from loadcell.model.json import convert, document
+from loadcell.model.run_record import RunRecord
 from loadcell.store.commands import resume
 from loadcell.store.durable import json_text, write_text
 from loadcell.store.errors import cannot_write
@@ -24,13 +26,13 @@ def unname(run: Path) -> None:
     documents = {place: json.loads(place.read_text(encoding="utf-8")) for place in (run / RUN, *trials)}
     instead = _instead(documents.values())
     documents[run / RUN] |= {"command": [], "plan_directory": None, "anonymous": True}
-    for document in documents.values():
-        _call_anew(document, run)
+    for plain in documents.values():
+        _call_anew(plain, run)
     texts = [place for name in (EVENTS, OUTPUT) for place in (run / name, *run.glob(f"trials/*/{name}"))]
     place = run
     try:
-        for place, document in documents.items():
-            write_text(place, json_text(_said_anew(document, instead)))
+        for place, plain in documents.items():
+            write_text(place, json_text(_said_anew(plain, instead)))
         for place in texts:
             if place.is_file():
                 write_text(place, _anew(place.read_text(encoding="utf-8", errors="replace"), instead))
@@ -38,9 +40,11 @@ def unname(run: Path) -> None:
         raise cannot_write(place, error, run) from None
 
 
-def unnamed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A run.json as it would be in a run without names: what one that is gone on with is compared by."""
-    return {key: _said_anew(value, _instead([document])) for key, value in document.items()}
+def anonymous_run(run: RunRecord) -> RunRecord:
+    """Record as an anonymous run has it; a resumed anonymous run is compared with it."""
+    plain = document(run)
+    replaced = _instead([plain])
+    return convert(RunRecord, {key: _said_anew(value, replaced) for key, value in plain.items()})
 
 
 def asked_again(sets: Iterable[str]) -> dict[str, str]:
@@ -54,20 +58,20 @@ def _call_anew(document: dict[str, Any], run: Path) -> None:
     if document.get("reason_code") == "interrupted":
         by = document["reason_args"]["resume"].partition(" --resume ")[0]
         reason = INTERRUPTED(resume=resume(run.name, by=by))
-        document.update(reason_args=reason.arguments, advice=reason.advice)
+        document.update(reason_args=reason.plain_arguments, advice=reason.advice)
 
 
 def _instead(documents: Any) -> dict[str, str]:
     """What is replaced by what, the longest first: a path within another goes before that one."""
     found: dict[str, str] = {}
-    for document in documents:
-        for options in _hosts(document):
+    for plain in documents:
+        for options in _hosts(plain):
             if options.get("directory"):
                 found[str(options["directory"])] = DIRECTORY
             if options.get("peer"):
                 host, _, port = str(options["peer"]).rpartition(":")
                 found |= {f"{host}:{port}": f"{PEER}:{port}", host: PEER}
-        data = (document.get("target") or {}).get("data") or {}
+        data = (plain.get("target") or {}).get("data") or {}
         for each in (data, data.get("image") or {}):
             if each.get("path"):
                 found[each["path"]] = f"{DIRECTORY}/{Path(each['path']).name}"

@@ -27,6 +27,7 @@ from loadcell.execution.messages import (
 )
 from loadcell.execution.record import TRANSACTION
 from loadcell.model.message import Message
+from loadcell.model.trial_record import Check
 from loadcell.workloads.base import Condition
 
 #: A client thread busier than this had no time to spare: what was measured is the client (design: the client was the limit).
@@ -47,19 +48,6 @@ CLOCK_STEP_LIMIT_S = 0.5
 LITTLE_SLACK = 0.01
 #: Intervals and the window are cut by the same clock; they may differ by how late a tick was.
 INTERVAL_SLACK = 0.02
-
-
-@dataclass(frozen=True)
-class Check:
-    """One check's outcome; `detail` holds the figures it was decided on."""
-
-    name: str
-    verdict: str
-    detail: dict[str, Any]
-
-    def document(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {"name": self.name, "verdict": self.verdict, "detail": self.detail}
 
 
 def counting_identity(result: Mapping[str, Any]) -> Check:

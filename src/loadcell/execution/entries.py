@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from loadcell.design.order import Trial
+from loadcell.model.run_record import PlannedTrial, TreatmentRecord
 from loadcell.plan.treatment import Treatment
 
 
-def trial_entry(trial: Trial) -> dict[str, Any]:
-    """A trial as run.json lists it."""
-    return {
-        "number": trial.number,
-        "name": trial.name,
-        "treatment": trial.treatment.id,
-        "repeat": trial.repeat,
-        "block": trial.block,
-        **({"arm": trial.arm} if trial.arm else {}),
-        **({"role": trial.role} if trial.role else {}),
-    }
+def trial_entry(trial: Trial) -> PlannedTrial:
+    """Trial as run.json lists it."""
+    return PlannedTrial(
+        trial.number,
+        trial.name,
+        trial.treatment.id,
+        trial.repeat,
+        trial.block,
+        arm=trial.arm or None,
+        role=trial.role or None,
+    )
 
 
-def treatment_entry(treatment: Treatment) -> dict[str, Any]:
-    """A treatment as run.json lists it."""
-    return {
-        "id": treatment.id,
-        "levels": dict(treatment.levels),
-        "values": dict(treatment.values),
-        "settings": treatment.resolved.document(),
-    }
+def treatment_entry(treatment: Treatment) -> TreatmentRecord:
+    """Treatment as run.json lists it."""
+    return TreatmentRecord(
+        treatment.id, treatment.levels, dict(treatment.values), treatment.resolved.document()
+    )

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from loadcell.execution import checks
-from loadcell.execution.checks import Check
 from loadcell.execution.record import client_account, schedule_account
+from loadcell.model.trial_record import Check
 from loadcell.plan.model import Group, Resolved
 from loadcell.workloads.composite import Together
 
@@ -115,28 +115,3 @@ def recorded(result: Mapping[str, Any], together: Together, seconds: float) -> d
             for group, _ in together.members
         }
     }
-
-
-def metrics(document: Mapping[str, Any]) -> dict[str, float | None]:
-    """The figures of each group by the names expectations use: the trial's names behind the group's."""
-    found: dict[str, float | None] = {}
-    for name, group in (document.get("groups") or {}).items():
-        one = (document.get("operations") or {}).get(name) or {}
-        ended = (one.get("succeeded") or 0) + (one.get("failed") or 0)
-        schedule = group.get("schedule") or {}
-        own: dict[str, float | None] = {
-            "throughput": one.get("throughput_per_s"),
-            "queries": group.get("queries_per_s"),
-            "errors": one.get("failed"),
-            "error_rate": one["failed"] / ended if ended else None,
-            "retries": one.get("retried"),
-            "offered": schedule.get("offered_per_s"),
-            "backlog": (schedule.get("backlog") or {}).get("peak"),
-            **group.get("figures", {}),
-        }
-        times = {"latency": one.get("response"), "service": one.get("service")}
-        for figure, distribution in {**times, "pacing": schedule.get("pacing_error")}.items():
-            for quantile, value in (distribution or {}).items():
-                own[f"{figure}.{quantile.removesuffix('_ms')}"] = value
-        found |= {f"{name}.{figure}": value for figure, value in own.items()}
-    return found

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcell.execution import background_cpu
-from loadcell.execution.checks import Check
 from loadcell.linux.procfs import ProcessStat, children, read_small
+from loadcell.model.trial_record import Check
 
 #: Of one core, over the whole measurement: what one process that has no part in the trial may use.
 OTHERS_LIMIT = 0.10

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell.design.order import Trial
+from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.plan.profile import CpuProfile
 from loadcell.plan.treatment import Treatment
 from loadcell.profilers import perf
@@ -23,7 +24,7 @@ ROLE = "profile"
 
 
 def wanted(
-    profile: CpuProfile, treatments: Sequence[Treatment], records: Sequence[Mapping[str, Any]]
+    profile: CpuProfile, treatments: Sequence[Treatment], records: Sequence[TrialRecord]
 ) -> list[Treatment]:
     """The treatments to be profiled, in the order of the plan.
 
@@ -35,8 +36,8 @@ def wanted(
         return [treatment for treatment in treatments if treatment.id in profile.treatments]
     found: dict[str, list[float]] = {}
     for record in records:
-        if record["status"] == "ok" and record.get("totals") and not record.get("memory"):
-            found.setdefault(record["treatment"], []).append(record["totals"]["throughput_per_s"])
+        if record.status is Status.OK and record.totals and not record.memory:
+            found.setdefault(record.treatment, []).append(record.totals.throughput_per_s or 0.0)
     best = max(found, key=lambda treatment: statistics.median(found[treatment]), default=None)
     return [treatment for treatment in treatments if treatment.id == best]
 
@@ -62,7 +63,7 @@ def kept(stored: StoredRun | None, *, retry_failed: bool) -> set[str]:
     if stored is None:
         return set()
     again = {"aborted"} | ({"failed", "timed-out", "invalid"} if retry_failed else set())
-    return {record["name"] for record in stored.unscored if record.get("status") not in again}
+    return {record.name for record in stored.unscored if record.status not in again}
 
 
 @contextlib.contextmanager

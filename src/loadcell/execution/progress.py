@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
+from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.plan.quantiles import QUANTILES, enough
 
 #: Before the first trial has ended: what a trial takes besides its load (loadcell.design.estimate).
@@ -189,18 +190,16 @@ class Progress:
     def interval(self, rate_per_s: float, p99_ms: float | None, errors: int, backlog: int) -> None:
         """An interval of the load has gone by; `errors` counts since the measurement's start."""
 
-    def trial_ended(self, document: dict[str, Any]) -> None:
+    def trial_ended(self, record: TrialRecord) -> None:
         """A trial has ended; its trial.json."""
 
     def unscored_began(self, name: str) -> None:
         """A trial begins that counts in no figure."""
 
-    def unscored_ended(self, document: dict[str, Any]) -> None:
+    def unscored_ended(self, record: TrialRecord) -> None:
         """It has ended; its trial.json. That it failed has to be said: nothing else tells."""
-        if document["status"] not in ("ok", "invalid"):
-            self.note(
-                f"{document['name']}: {document.get('reason')}; {document.get('advice') or 'see output.log'}"
-            )
+        if record.status not in ("ok", "invalid"):
+            self.note(f"{record.name}: {record.reason}; {record.advice or 'see output.log'}")
 
     def run_ended(self) -> None:
         """The run has ended, however."""
@@ -239,7 +238,7 @@ class LineProgress(Progress):
         if self._forecast is not None:
             self._forecast.trial_began()
 
-    def trial_ended(self, document: dict[str, Any]) -> None:
+    def trial_ended(self, record: TrialRecord) -> None:
         forecast = self._forecast
         if forecast is None:
             return
@@ -248,48 +247,47 @@ class LineProgress(Progress):
         count = f"[{course.reused + forecast.done:>{len(str(course.total))}}/{course.of}]"
         ahead = forecast.done < len(course.trials)
         left = f"  {duration(forecast.left_s())} left" if ahead and not course.counted else ""
-        self.say(f"{count} {outcome(document)}{left}")
+        self.say(f"{count} {outcome(record)}{left}")
 
-    def unscored_ended(self, document: dict[str, Any]) -> None:
-        super().unscored_ended(document)
-        if document["status"] in ("ok", "invalid"):
-            self.say(f"not scored: {document['name']}  {profiled(document)}")
-
-
-def profiled(document: dict[str, Any]) -> str:
-    """What a trial that only profiled has found: `1,234 samples of cpu-clock, at 5,678/s`."""
-    profile, totals = document.get("profile") or {}, document.get("totals") or {}
-    at = f", at {rate(totals['throughput_per_s'])}" if totals else ""
-    return f"{profile.get('samples', 0):,} samples of {profile.get('event') or 'the CPU'}{at}"
+    def unscored_ended(self, record: TrialRecord) -> None:
+        super().unscored_ended(record)
+        if record.status in ("ok", "invalid"):
+            self.say(f"not scored: {record.name}  {profiled(record)}")
 
 
-#: An open loop that achieved less of what was due did not keep up: it is said what was due.
+def profiled(record: TrialRecord) -> str:
+    """Result of a trial that only profiles: `1,234 samples of cpu-clock, at 5,678/s`."""
+    at = f", at {rate(record.totals.throughput_per_s or 0.0)}" if record.totals else ""
+    samples, event = (record.profile.samples, record.profile.event) if record.profile else (0, "")
+    return f"{samples:,} samples of {event or 'the CPU'}{at}"
+
+
+#: An open loop that completed a smaller share of the offered load did not keep up: the offered load is shown.
 _KEPT_UP = 0.99
 
 
-def outcome(document: dict[str, Any]) -> str:
-    """A finished trial in one line: its figures, or why it has none."""
-    name = document["name"].partition("-")[2]
-    totals = document.get("totals")
-    if document["status"] not in ("ok", "invalid") or not totals:
-        return f"{name}  {document['status']}: {document.get('reason')}"
-    response = totals.get("response") or {}
-    shown = "p99_ms" in response and enough(response.get("count", math.inf), QUANTILES["p99"])
-    p99 = f"  p99 {milliseconds(response['p99_ms'])}" if shown else ""
-    spoilt = f"  invalid: {document.get('reason')}" if document["status"] == "invalid" else ""
-    missed = [one["expression"] for one in document.get("expect", []) if one["verdict"] == "missed"]
-    said = f"  missed: {', '.join(missed)}" if missed else ""
-    said += "".join(
-        f"  cannot be judged: {one['expression']} ({one['count']:,} in all, {one['needed']:,} needed)"
-        for one in document.get("expect", [])
-        if "needed" in one
+def outcome(record: TrialRecord) -> str:
+    """A finished trial in one line: its metrics, or why it has none."""
+    name, totals = record.name.partition("-")[2], record.totals
+    if record.status not in ("ok", "invalid") or totals is None:
+        return f"{name}  {record.status}: {record.reason}"
+    throughput = totals.throughput_per_s or 0.0
+    p99_ms = totals.response.percentile_ms("99") if totals.response else None
+    count = (totals.response.count if totals.response else None) or math.inf
+    shown = p99_ms is not None and enough(count, QUANTILES["p99"])
+    p99 = f"  p99 {milliseconds(p99_ms)}" if shown and p99_ms is not None else ""
+    invalid = f"  invalid: {record.reason}" if record.status is Status.INVALID else ""
+    missed = [result.expression for result in record.expect if result.verdict == "missed"]
+    expected = f"  missed: {', '.join(missed)}" if missed else ""
+    expected += "".join(
+        f"  cannot be judged: {result.expression} ({result.count:,} in all, {result.needed:,} needed)"
+        for result in record.expect
+        if result.needed is not None
     )
-    due = (document.get("schedule") or {}).get("offered_per_s")
-    behind = due is not None and totals["throughput_per_s"] < _KEPT_UP * due
-    offered = f" of {rate(due)} due" if due is not None and behind else ""
-    return (
-        f"{name}  {rate(totals['throughput_per_s'])}{offered}{p99}  errors {totals['errors']}{said}{spoilt}"
-    )
+    offered_per_s = record.schedule.offered_per_s if record.schedule else None
+    behind = offered_per_s is not None and throughput < _KEPT_UP * offered_per_s
+    offered = f" of {rate(offered_per_s)} due" if offered_per_s is not None and behind else ""
+    return f"{name}  {rate(throughput)}{offered}{p99}  errors {totals.errors}{expected}{invalid}"
 
 
 def rate(per_second: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -23,6 +22,7 @@ from loadcell.execution.progress import (
     profiled,
     rate,
 )
+from loadcell.model.trial_record import TrialRecord
 
 _REFRESH_PER_S = 4
 _STYLES = {"ok": "green", "invalid": "yellow", "failed": "red", "timed-out": "red", "aborted": "yellow"}
@@ -97,22 +97,22 @@ class LiveProgress(Progress):
         waiting = f"  backlog {backlog:,}" if backlog else ""
         self._figures = f"{self._made}{rate(rate_per_s)}  {p99}errors {errors}{waiting}"
 
-    def trial_ended(self, document: dict[str, Any]) -> None:
+    def trial_ended(self, record: TrialRecord) -> None:
         if self._forecast is not None:
             self._forecast.trial_ended()
-        status = document["status"]
-        missed = any(one["verdict"] == "missed" for one in document.get("expect", []))
+        status = record.status
+        missed = any(result.verdict == "missed" for result in record.expect)
         style = "yellow" if status == "ok" and missed else _STYLES.get(status, "red")
-        self.say(f"[{style}]{_MARKS.get(status, '?')}[/{style}] {_safe(outcome(document))}")
+        self.say(f"[{style}]{_MARKS.get(status, '?')}[/{style}] {_safe(outcome(record))}")
         self._trial = self._phase = self._figures = ""
 
     def unscored_began(self, name: str) -> None:
         self._trial, self._figures = name, ""
 
-    def unscored_ended(self, document: dict[str, Any]) -> None:
-        super().unscored_ended(document)
-        if document["status"] in ("ok", "invalid"):
-            self.say(f"[green]✓[/green] not scored: {_safe(document['name'])}  {_safe(profiled(document))}")
+    def unscored_ended(self, record: TrialRecord) -> None:
+        super().unscored_ended(record)
+        if record.status in ("ok", "invalid"):
+            self.say(f"[green]✓[/green] not scored: {_safe(record.name)}  {_safe(profiled(record))}")
         self._trial = self._phase = self._figures = ""
 
     def run_ended(self) -> None:

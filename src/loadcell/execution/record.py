@@ -192,37 +192,6 @@ def client_account(client: Mapping[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-def metrics(document: Mapping[str, Any], target_cpu: float | None) -> dict[str, float | None]:
-    """A trial's figures by the names expectations use, in the units of `loadcell.plan.expect.METRICS`."""
-    totals = document.get("totals") or {}
-    found: dict[str, float | None] = {
-        "throughput": totals.get("throughput_per_s"),
-        "queries": totals.get("queries_per_s"),
-        "errors": totals.get("errors"),
-        "error_rate": totals.get("error_rate"),
-        "retries": (totals.get("transactions") or {}).get("retried"),
-        "client.cpu": (document.get("client") or {}).get("busy_max"),
-        "target.cpu": target_cpu,
-    }
-    found |= totals.get("figures") or {}
-    for kind, lost in ((document.get("memory") or {}).get("lost") or {}).items():
-        found[f"leak.{kind}"] = lost["bytes"]
-    schedule = document.get("schedule") or {}
-    found |= {
-        "offered": schedule.get("offered_per_s"),
-        "backlog": (schedule.get("backlog") or {}).get("peak"),
-    }
-    distributions = {
-        "latency": totals.get("response"),
-        "service": totals.get("service"),
-        "pacing": schedule.get("pacing_error"),
-    }
-    for metric, distribution in distributions.items():
-        for name, value in (distribution or {}).items():
-            found[f"{metric}.{name.removesuffix('_ms')}"] = value
-    return found
-
-
 @dataclass
 class Mean:
     """An arithmetic mean of however many values, none of which is kept; None of nothing."""

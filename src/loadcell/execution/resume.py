@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.design.order import Trial
+from loadcell.model.json import JsonValue, document
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import TrialRecord
 from loadcell.store.read import StoredRun
 
 #: Not measured, only told apart by the user's haste: done again without being asked for.
@@ -30,18 +33,18 @@ class Remaining:
     """What a resumed run does (`todo`), and the finished trials it keeps, by name."""
 
     todo: tuple[Trial, ...]
-    kept: dict[str, dict[str, Any]]
+    kept: dict[str, TrialRecord]
 
 
 def remaining(stored: StoredRun, trials: Sequence[Trial], *, retry_failed: bool) -> Remaining:
     """Split the trials of a plan into those still to be run and those that need not be."""
     again = NOT_DONE | _NOT_GOOD if retry_failed else NOT_DONE
-    kept = {trial["name"]: trial for trial in stored.trials if trial.get("status") not in again}
+    kept = {trial.name: trial for trial in stored.trials if trial.status not in again}
     return Remaining(tuple(trial for trial in trials if trial.name not in kept), kept)
 
 
-def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Hold a plan, as run.json writes it, against the run's own run.json. Raises PlanChangedError.
+def compare(before: RunRecord, now: RunRecord) -> None:
+    """Compare the record of a plan with that of the run it resumes. Raises PlanChangedError.
 
     Titles and time limits may change: they do not bear on what is measured.
     """
@@ -50,11 +53,11 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         raise PlanChangedError(differences)
 
 
-def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def _differences(before: RunRecord, now: RunRecord) -> Iterator[str]:
     for key in ("seed", "order", "design", "repeats", "search"):
-        yield from _between(before.get(key), now.get(key), key)
-    old = {one["id"]: one for one in before.get("treatments", [])}
-    new = {one["id"]: one for one in now.get("treatments", [])}
+        yield from _between(_json(before, key), _json(now, key), key)
+    old = {treatment.id: treatment.settings for treatment in before.treatments}
+    new = {treatment.id: treatment.settings for treatment in now.treatments}
     for name in old.keys() - new.keys():
         yield f"treatment {name} is no longer in the plan"
     for name in new.keys() - old.keys():
@@ -62,18 +65,21 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[
     told: dict[str, list[str]] = {}
     for name in old.keys() & new.keys():
         was, is_now = (
-            {key: value for key, value in one[name]["settings"].items() if key not in _FREE}
-            for one in (old, new)
+            {key: value for key, value in one[name].items() if key not in _FREE} for one in (old, new)
         )
         for text in _between(was, is_now, ""):
             told.setdefault(text, []).append(name)
     for text, names in told.items():  # said once, not once a treatment
         yield text if len(names) == len(old) else f"{text} (treatment {', '.join(sorted(names)[:3])})"
     if not told and old.keys() == new.keys():
-        names_before = [trial["name"] for trial in before.get("trials", [])]
-        names_now = [trial["name"] for trial in now.get("trials", [])]
+        names_before = [trial.name for trial in before.trials]
+        names_now = [trial.name for trial in now.trials]
         if names_before != names_now:
             yield "the order of trials is another"
+
+
+def _json(run: RunRecord, key: str) -> JsonValue:
+    return document(run).get(key)
 
 
 def _between(before: Any, now: Any, path: str) -> Iterator[str]:

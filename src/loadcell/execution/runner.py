@@ -7,17 +7,16 @@ import os
 import secrets as random_source
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from loadcell import __version__
 from loadcell.design.order import Trial, draw_seed, trials
 from loadcell.execution import concurrent_runs as neighbours
 from loadcell.execution import environment, profiling, resume, workdir
 from loadcell.execution.abort_policy import hopeless
-from loadcell.execution.anonymise import unnamed
+from loadcell.execution.anonymise import anonymous_run
 from loadcell.execution.context import Means
 from loadcell.execution.entries import treatment_entry, trial_entry
 from loadcell.execution.executor import Executor, WorkerExecutor
@@ -31,6 +30,8 @@ from loadcell.execution.target_pool import Keeper
 from loadcell.execution.trial import TrialRun
 from loadcell.execution.trial_source import Ahead, Known
 from loadcell.model.message import Message
+from loadcell.model.run_record import Execution, RunRecord
+from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Parts
 from loadcell.plan.secrets import Secrets
@@ -116,49 +117,40 @@ class Runner:
         self.standing = self.options.resume
         stored = None if self.options.resume is None else read_run(self.options.resume)
         seed = self._seed(stored)
-        aa = self.options.aa if stored is None else bool(stored.run.get("aa"))
+        aa = self.options.aa if stored is None else bool(stored.run.aa)
         search = None if self.plan.search is None else Searching(self.plan, seed)
         ordered = trials(self.plan, seed, aa=aa) if search is None else ()
-        document = self._document(
-            seed, ordered, self.plan.treatments if search is None else search.known(stored), aa
-        )
+        treatments = self.plan.treatments if search is None else search.known(stored)
+        run = self._run_record(seed, ordered, treatments, aa)
         if stored is not None:
-            now = {**document, "trials": stored.run["trials"]} if search else document
-            resume.compare(stored.run, unnamed(now) if stored.run.get("anonymous") else now)
+            planned = replace(run, trials=stored.run.trials) if search else run
+            resume.compare(stored.run, anonymous_run(planned) if stored.run.anonymous else planned)
         path = self._path(stored)
         writer = RunWriter(path, self.secrets.redact)
         try:
             writer.recover()
-            kept: dict[str, dict[str, Any]] = {}
+            kept: dict[str, TrialRecord] = {}
             ahead: Known | Searching = search or Known(ordered)
             if stored is not None:
                 kept, ahead = self._rest(read_run(path), ordered, search)
-                document = {
-                    **stored.run,
-                    "treatments": document["treatments"],
-                    "ended_utc": None,
-                    "state": "running",
-                }
-            document["executions"] = [
-                *document.get("executions", []),
-                {
-                    "pid": os.getpid(),
-                    "started_utc": utc_text(),
-                    "ended_utc": None,
-                    "how": "first" if stored is None else "resumed",
-                    "trials": len(ahead.trials) if isinstance(ahead, Known) else None,
-                    "reused": len(kept),
-                    "loadcell_version": __version__,
-                },
-            ]
+                run = replace(stored.run, treatments=run.treatments, ended_utc=None, state="running")
+            execution = Execution(
+                pid=os.getpid(),
+                started_utc=utc_text(),
+                how="first" if stored is None else "resumed",
+                trials=len(ahead.trials) if isinstance(ahead, Known) else None,
+                reused=len(kept),
+                loadcell_version=__version__,
+            )
+            run = replace(run, executions=(*run.executions, execution))
             if stored is None:
                 writer.write_plan(self.plan.text)
                 writer.write_environment(environment.collect(self._role(), anonymous=self.options.anonymous))
-            writer.write_run(document)
+            writer.write_run(run)
             self.standing = path
             if search is not None:
-                search.begin(document, writer, self.progress)
-            return self._execute(writer, document, ahead, kept, seed)
+                search.begin(run, writer, self.progress)
+            return self._execute(writer, run, ahead, kept, seed)
         except KeyboardInterrupt:
             if not self.begun:
                 writer.discard()
@@ -172,7 +164,7 @@ class Runner:
 
     def _rest(
         self, stored: StoredRun, ordered: Sequence[Trial], search: Searching | None
-    ) -> tuple[dict[str, dict[str, Any]], Known | Searching]:
+    ) -> tuple[dict[str, TrialRecord], Known | Searching]:
         """Of a run that is gone on with: the finished trials by name, and what is left."""
         if search is not None:
             return search.replay(stored), search
@@ -182,9 +174,9 @@ class Runner:
     def _execute(
         self,
         writer: RunWriter,
-        document: dict[str, Any],
+        run: RunRecord,
         ahead: Known | Searching,
-        kept: dict[str, dict[str, Any]],
+        kept: dict[str, TrialRecord],
         seed: int,
     ) -> Ended:
         with neighbours.named(), Interrupts(self.executor.kill, self._again(writer.path)) as interrupts:
@@ -199,7 +191,7 @@ class Runner:
             work = workdir.make(writer.path.name, self.work_home)
             workdir.sweep(self.work_home)
             keeper = Keeper(self.parts.targets, work, log=means.lines.put, secret=self.secrets.reveal)
-            self.progress.run_began(_course(ahead, document["title"], writer.path, len(kept)))
+            self.progress.run_began(_course(ahead, run.title or "", writer.path, len(kept)))
             records = list(kept.values())
             if self.plan.profile is not None:
                 profiling.forewarn(self.progress.note)
@@ -207,15 +199,18 @@ class Runner:
             try:
                 reason = self._trials(writer, ahead, seed, keeper, means, records)
                 if reason is None and self.plan.profile is not None:
-                    self._profile(writer, document, ahead, seed, keeper, means, records, work)
+                    run = self._profile(
+                        writer, _current(run, ahead), ahead, seed, keeper, means, records, work
+                    )
                 state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
             finally:
                 self._put_away(keeper, means)
                 workdir.remove(work)
                 self.progress.run_ended()
                 state = "interrupted" if interrupts.requested else state
-                self._close(writer, document, state, reason, records, means)
-        status = exit_status(state, document["trials"], records)
+                run = _current(run, ahead)
+                self._close(writer, run, state, reason, records, means)
+        status = exit_status(state, run.trials, records)
         if isinstance(ahead, Searching) and state == "finished":
             status = ahead.exit_status(records)
         said = None if reason is None else self.secrets.redact(reason.text)
@@ -228,24 +223,24 @@ class Runner:
         seed: int,
         keeper: Keeper,
         means: Means,
-        records: list[dict[str, Any]],
+        records: list[TrialRecord],
     ) -> Message | None:
         """Run the trials; returns why the rest was given up, if it was."""
-        mine: list[dict[str, Any]] = []
+        mine: list[TrialRecord] = []
         for trial in ahead:
             if means.interrupts.requested:
                 return RUN_INTERRUPTED()
             self.progress.trial_began(trial.name)
-            record = writer.trial(trial.name)
+            files = writer.trial(trial.name)
             try:
-                document = ahead.ended(TrialRun(trial, seed, keeper, means, record).execute())
-                record.finish(document)
+                record = ahead.ended(TrialRun(trial, seed, keeper, means, files).execute())
+                files.finish(record)
             except StoreError:
-                record.abandon()
+                files.abandon()
                 raise
-            records.append(document)
-            mine.append(document)
-            self.progress.trial_ended(self._shown(document))
+            records.append(record)
+            mine.append(record)
+            self.progress.trial_ended(self._shown(record))
             if (reason := hopeless(mine)) is not None:
                 return reason
         return RUN_INTERRUPTED() if means.interrupts.requested else None
@@ -253,14 +248,14 @@ class Runner:
     def _profile(
         self,
         writer: RunWriter,
-        document: dict[str, Any],
+        run: RunRecord,
         ahead: Known | Searching,
         seed: int,
         keeper: Keeper,
         means: Means,
-        records: Sequence[dict[str, Any]],
+        records: Sequence[TrialRecord],
         work: Path,
-    ) -> None:
+    ) -> RunRecord:
         """Run the trials that only profile, in which nothing is measured that counts: what fails there costs no result."""
         profile = self.plan.profile
         assert profile is not None
@@ -269,23 +264,24 @@ class Runner:
         chosen = profiling.wanted(profile, treatments, records)
         if not chosen:
             self.progress.note("nothing is profiled: no trial was ok")
-        planned = profiling.trials(chosen, after=len(document["trials"]), repeats=self.plan.repeats)
-        document["unscored"] = [trial_entry(trial) for trial in planned]
-        writer.write_run(document)
+        planned = profiling.trials(chosen, after=len(run.trials), repeats=self.plan.repeats)
+        run = replace(run, unscored=tuple(map(trial_entry, planned)))
+        writer.write_run(run)
         done = profiling.kept(stored, retry_failed=self.options.retry_failed)
         for trial in planned:
             if trial.name in done or means.interrupts.requested:
                 continue
             self.progress.unscored_began(trial.name)
-            record = writer.trial(trial.name)
+            files = writer.trial(trial.name)
             try:
                 with profiling.sampler(profile, work) as sampler:
-                    ended = TrialRun(trial, seed, keeper, means, record, sampler).execute()
-                record.finish(ended)
+                    record = TrialRun(trial, seed, keeper, means, files, sampler).execute()
+                files.finish(record)
             except StoreError:
-                record.abandon()
+                files.abandon()
                 raise
-            self.progress.unscored_ended(self._shown(ended))
+            self.progress.unscored_ended(self._shown(record))
+        return run
 
     def _put_away(self, keeper: Keeper, means: Means) -> None:
         """Stop and remove the targets, whatever happened before; a second signal ends even this."""
@@ -300,34 +296,36 @@ class Runner:
     def _close(
         self,
         writer: RunWriter,
-        document: dict[str, Any],
+        run: RunRecord,
         state: str,
         reason: Message | None,
-        records: list[dict[str, Any]],
+        records: Sequence[TrialRecord],
         means: Means,
     ) -> None:
         """Write how the run ended. On a full disk the old run.json stays, and the run reads as `killed`."""
         now = utc_text()
-        document.update(
+        *earlier, execution = run.executions
+        run = replace(
+            run,
             state=state,
             ended_utc=now,
-            reason=reason and reason.text,
-            reason_code=reason and (reason.code or None),
+            reason=reason.text if reason else None,
+            reason_code=reason.code if reason else None,
             reason_args=reason.plain_arguments if reason else {},
-            verdicts=verdicts(document, records),
+            verdicts=verdicts(run, records),
+            executions=(*earlier, replace(execution, ended_utc=now)),
         )
-        document["executions"][-1]["ended_utc"] = now
         with contextlib.suppress(StoreError):
-            writer.write_run(document)
+            writer.write_run(run)
             writer.output(means.waiting_lines())
 
-    def _shown(self, document: dict[str, Any]) -> dict[str, Any]:
+    def _shown(self, record: TrialRecord) -> TrialRecord:
         """For the screen, without secrets."""
-        return {**document, "reason": document["reason"] and self.secrets.redact(document["reason"])}
+        return replace(record, reason=record.reason and self.secrets.redact(record.reason))
 
     def _seed(self, stored: StoredRun | None) -> int:
         if stored is not None and self.options.seed is None and self.plan.seed is None:
-            return int(stored.run["seed"])
+            return stored.run.seed or 0
         chosen = self.plan.seed if self.options.seed is None else self.options.seed
         return draw_seed() if chosen is None else chosen
 
@@ -349,41 +347,41 @@ class Runner:
     def _role(self) -> str:
         return "client" if getattr(self.plan.base.target, "server", None) == "external" else "client+target"
 
-    def _document(
+    def _run_record(
         self, seed: int, ordered: Sequence[Trial], treatments: Sequence[Treatment], aa: bool
-    ) -> dict[str, Any]:
-        """run.json as it begins. In a search `trials` and `treatments` grow as they are decided on."""
+    ) -> RunRecord:
+        """Record of a run that begins. In a search `trials` and `treatments` grow as they are decided on."""
         plan = self.plan
-        return {
-            "schema": SCHEMA,
-            "plan_name": plan.name,
-            "plan_directory": str(plan.directory),
-            "title": plan.title,
-            "question": plan.question,
-            "seed": seed,
-            "order": plan.order,
-            "design": plan.design,
-            "repeats": plan.repeats,
-            "aa": aa,
-            "factors": [factor.document() for factor in plan.factors],
-            **({} if plan.search is None else {"search": plan.search.document()}),
-            "treatments": [treatment_entry(treatment) for treatment in treatments],
-            "trials": [trial_entry(trial) for trial in ordered],
-            "expect": [one.text for one in plan.expect],
-            "sets": list(plan.sets),
-            "only": list(plan.only),
-            "loadcell_version": __version__,
-            "engine_version": _engine_version(),
-            "python": sys.version.split()[0],
-            "started_utc": utc_text(),
-            "ended_utc": None,
-            "state": "running",
-            "reason": None,
-            "reason_code": None,
-            "reason_args": {},
-            "executions": [],
-            "command": list(self.options.command),
-        }
+        return RunRecord(
+            schema=SCHEMA,
+            plan_name=plan.name,
+            plan_directory=str(plan.directory),
+            title=plan.title,
+            question=plan.question,
+            seed=seed,
+            order=plan.order,
+            design=plan.design,
+            repeats=plan.repeats,
+            aa=aa,
+            factors=tuple(factor.record() for factor in plan.factors),
+            search=None if plan.search is None else plan.search.record(),
+            treatments=tuple(map(treatment_entry, treatments)),
+            trials=tuple(map(trial_entry, ordered)),
+            expect=tuple(expectation.text for expectation in plan.expect),
+            sets=tuple(plan.sets),
+            only=tuple(plan.only),
+            loadcell_version=__version__,
+            engine_version=_engine_version(),
+            python=sys.version.split()[0],
+            started_utc=utc_text(),
+            state="running",
+            command=tuple(self.options.command),
+        )
+
+
+def _current(run: RunRecord, ahead: Known | Searching) -> RunRecord:
+    """Record of the run with all trials planned so far; those of a search grow."""
+    return ahead.run if isinstance(ahead, Searching) else run
 
 
 def _course(ahead: Known | Searching, title: str, path: Path, kept: int) -> Course:

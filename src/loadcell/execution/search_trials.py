@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from loadcell.design.order import Trial
 from loadcell.design.search import answer
 from loadcell.design.search.searches import Searches, Step
 from loadcell.execution.entries import treatment_entry, trial_entry
 from loadcell.execution.outcome import EXIT_INCOMPLETE, EXIT_MISSED, EXIT_OK
+from loadcell.execution.outcome import missed as expectation_missed
 from loadcell.execution.progress import Course, Progress, Sought
-from loadcell.execution.record import metrics
 from loadcell.execution.resume import NOT_DONE, PlanChangedError
+from loadcell.execution.trial_metrics import metrics
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import SearchObservation, Status, TrialRecord
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.treatment import Treatment, short_keys
 from loadcell.store.read import StoredRun
@@ -32,23 +35,23 @@ class Searching:
 
     def known(self, stored: StoredRun | None) -> list[Treatment]:
         """The treatments a stored run has already, as the plan has them now."""
-        entries = [] if stored is None else stored.run.get("treatments", [])
-        found = [self.searches.treatment(entry["levels"]) for entry in entries]
+        entries = [] if stored is None else stored.run.treatments
+        found = [self.searches.treatment(entry.levels) for entry in entries]
         return [treatment for treatment in found if treatment is not None]
 
-    def replay(self, stored: StoredRun) -> dict[str, dict[str, Any]]:
+    def replay(self, stored: StoredRun) -> dict[str, TrialRecord]:
         """Take the finished trials of a stored run for what they were decided to be; returns them by name.
 
         Raises PlanChangedError when they are not those that would be decided on now.
         """
-        finished = {one["name"]: one for one in stored.trials if one.get("status") not in NOT_DONE}
-        kept: dict[str, dict[str, Any]] = {}
+        finished = {trial.name: trial for trial in stored.trials if trial.status not in NOT_DONE}
+        kept: dict[str, TrialRecord] = {}
         while (step := self.searches.following()) is not None:
             record = finished.get(step.trial.name)
-            if record is None or not _same(record.get("search"), step):
+            if record is None or record.search is None or not _same(record.search, step):
                 self._next = step
                 break
-            self.searches.learn(step, record["search"])
+            self.searches.learn(step, record.search)
             kept[step.trial.name] = record
         strange = sorted(finished.keys() - kept.keys())
         if strange:
@@ -60,9 +63,9 @@ class Searching:
         self._kept = len(kept)
         return kept
 
-    def begin(self, document: dict[str, Any], writer: RunWriter, progress: Progress) -> None:
-        """From here on trials are run: each is written down first, and shown."""
-        self._document, self._writer, self._progress = document, writer, progress
+    def begin(self, run: RunRecord, writer: RunWriter, progress: Progress) -> None:
+        """Prepare to run trials; each is written into `run` before it begins, and shown."""
+        self.run, self._writer, self._progress = run, writer, progress
 
     def course(self, title: str) -> Course:
         """What is ahead, as far as it can be told."""
@@ -76,20 +79,21 @@ class Searching:
         while step is not None:
             self._next = step
             self._plan(step)
-            self._progress.sought(self._sought(step), self.course(self._document["title"]))
+            self._progress.sought(self._sought(step), self.course(self.run.title or ""))
             yield step.trial
             step = self.searches.following()
 
-    def ended(self, document: dict[str, Any]) -> dict[str, Any]:
+    def ended(self, record: TrialRecord) -> TrialRecord:
+        """Record of a finished trial with the search's observation of it."""
         assert self._next is not None
-        if document["status"] in NOT_DONE:
-            return document
-        figures = metrics(document, None) if document["status"] == "ok" else {}
-        found = self.searches.observed(self._next, document, figures)
-        self.searches.learn(self._next, found)
-        return {**document, "search": found}
+        if record.status in NOT_DONE:
+            return record
+        values = metrics(record) if record.status is Status.OK else {}
+        observation = self.searches.observed(self._next, record, values)
+        self.searches.learn(self._next, observation)
+        return replace(record, search=observation)
 
-    def exit_status(self, records: list[dict[str, Any]]) -> int:
+    def exit_status(self, records: Sequence[TrialRecord]) -> int:
         """0 when every search has an answer; 3 when one has not; 1 when an expectation was missed at an answer's own level.
 
         Levels that break the target, or miss an expectation, are what a search goes through.
@@ -99,26 +103,25 @@ class Searching:
             found = answer(self.searches.question, seen)
             if found.level is None:
                 return EXIT_INCOMPLETE
+            level = found.level
             missed |= any(
-                one["verdict"] == "missed"
-                for record in records
-                if _is_at(record.get("search"), group, found.level)
-                for one in record.get("expect", [])
+                expectation_missed(record) for record in records if _is_at(record.search, group, level)
             )
         return EXIT_MISSED if missed else EXIT_OK
 
     def _plan(self, step: Step) -> None:
-        """Write a trial into run.json, its treatment too if it is new, before anything of it happens."""
-        trial, entries = step.trial, self._document["trials"]
-        if not any(entry["name"] == trial.name for entry in entries):
-            entries.append(
-                {**trial_entry(trial), "group": step.group, "stage": step.probe.stage, "why": step.probe.why}
+        """Write a trial, and its treatment if it is new, into run.json before it begins."""
+        trial, run = step.trial, self.run
+        if not any(entry.name == trial.name for entry in run.trials):
+            entry = replace(trial_entry(trial), group=step.group, stage=step.probe.stage, why=step.probe.why)
+            run = replace(run, trials=(*run.trials, entry))
+        if not any(entry.id == trial.treatment.id for entry in run.treatments):
+            treatments = (*run.treatments, treatment_entry(trial.treatment))
+            run = replace(
+                run, treatments=tuple(sorted(treatments, key=lambda entry: self.searches.place(entry.id)))
             )
-        treatments = self._document["treatments"]
-        if not any(entry["id"] == trial.treatment.id for entry in treatments):
-            treatments.append(treatment_entry(trial.treatment))
-            treatments.sort(key=lambda entry: self.searches.place(entry["id"]))
-        self._writer.write_run(self._document)
+        self.run = run
+        self._writer.write_run(run)
 
     def _sought(self, step: Step) -> Sought:
         stands = self.searches.standing(step.group)
@@ -140,14 +143,14 @@ class Searching:
         )
 
 
-def _same(observed: Mapping[str, Any] | None, step: Step) -> bool:
-    """Whether a trial's record is of this step."""
-    return observed is not None and (observed["group"], observed["level"], observed["stage"]) == (
+def _same(observed: SearchObservation, step: Step) -> bool:
+    """True if the observation is of this step."""
+    return (observed.group, observed.level, observed.stage) == (
         step.group,
         step.probe.level,
         step.probe.stage,
     )
 
 
-def _is_at(observed: Mapping[str, Any] | None, group: int, level: int) -> bool:
-    return observed is not None and observed["group"] == group and observed["level"] == level
+def _is_at(observed: SearchObservation | None, group: int, level: int) -> bool:
+    return observed is not None and observed.group == group and observed.level == level

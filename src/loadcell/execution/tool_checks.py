@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from loadcell.execution import checks
-from loadcell.execution.checks import Check
+from loadcell.model.trial_record import Check
 
 #: How wide the buckets of a tool's histogram may be: fio's are a 64th.
 _BUCKET = 0.02

@@ -7,7 +7,7 @@ be written, leaves through here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from loadcell.design.order import Trial
@@ -25,9 +25,12 @@ from loadcell.execution.engine_messages import failure_remedy
 from loadcell.execution.load import DATA_SEED, LoadWatch, specification, specification_of_groups, trial_seed
 from loadcell.execution.messages import DIED, UNEXPLAINED
 from loadcell.execution.phases import LIMIT_KEYS, PHASES, Phases, TrialEndedError
-from loadcell.execution.record import measured, metrics, utc_text
+from loadcell.execution.record import measured, utc_text
 from loadcell.execution.target_pool import Keeper
+from loadcell.execution.trial_metrics import metrics
+from loadcell.model.json import convert
 from loadcell.model.message import Message
+from loadcell.model.trial_record import Check, TrialRecord
 from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.profilers.cpu import CpuSampler
@@ -51,7 +54,7 @@ class TrialRun:
     writer: TrialWriter
     sampler: CpuSampler | None = None
     _document: dict[str, Any] = field(default_factory=dict)
-    _checks: list[checks.Check] = field(default_factory=list)
+    _checks: list[Check] = field(default_factory=list)
     _target: Target[Any] | None = None
     #: the target's processes; none when it is elsewhere, None when it may be any process of this machine
     _target_here: list[int] | None = None
@@ -63,7 +66,7 @@ class TrialRun:
     def _resolved(self) -> Resolved:
         return self.trial.treatment.resolved
 
-    def execute(self) -> dict[str, Any]:
+    def execute(self) -> TrialRecord:
         """The whole life. Raises StoreError only."""
         self._document = self._begun()
         means, output = self.means, self.writer.output
@@ -205,7 +208,7 @@ class TrialRun:
         alone = getattr(self._resolved.target, "server", None) != "external"
         self._checks.append(self._counted(result, target.counters(), alone=alone))
 
-    def _counted(self, result: dict[str, Any], after: dict[str, int], *, alone: bool) -> checks.Check:
+    def _counted(self, result: dict[str, Any], after: dict[str, int], *, alone: bool) -> Check:
         """Whether the target counted what the client did."""
         before, lifetime = self._counters_before, result.get("lifetime")
         calls = self._workload().calls(result)
@@ -231,7 +234,7 @@ class TrialRun:
             self._checks.append(values)
             if values.verdict == "broken":
                 raise TrialEndedError("failed", checks.broken(values))
-        nothing = fruitless(self._document, self._protocol)
+        nothing = fruitless(self._record(), self._protocol)
         if nothing is not None and not wanted(self._resolved.expect, self._figures(None)):
             raise TrialEndedError("failed", nothing)
         spoilt = checks.invalidity(self._checks)
@@ -285,7 +288,7 @@ class TrialRun:
         if event.get("type") == "progress":
             self.means.progress.preparing(event["done_rows"], event["total_rows"])
 
-    def _of_machine(self) -> list[checks.Check]:
+    def _of_machine(self) -> list[Check]:
         """What the machine went through. A system in the load's own threads waits for cores itself: that is measured."""
         found = self._watch.machine.checks(self._target_here)
         own = self._target is not None and self._target.in_worker
@@ -356,8 +359,11 @@ class TrialRun:
             "expect": [],
         }
 
-    def _ended(self) -> dict[str, Any]:
-        """The finished document: the disturbances noticed, and the expectations judged."""
+    def _record(self) -> TrialRecord:
+        return convert(TrialRecord, self._document)
+
+    def _ended(self) -> TrialRecord:
+        """Finished record: the disturbances noticed, and the expectations judged."""
         watch = self._watch
         self._checks += [
             checks.steal(watch.steal_share),
@@ -369,21 +375,18 @@ class TrialRun:
         # figures that are not trusted meet and miss nothing
         trusted = self._document["status"] == "ok"
         figures = self._figures(None if cpu is None else cpu / 100) if trusted else {}
-        verdicts = [(one, one.judge(figures)) for one in self._resolved.expect]
         for line in self.means.waiting_lines():
             self.writer.output(line)
-        return {
-            **self._document,
-            "ended_utc": utc_text(),
-            "phases": self._phases.found,
-            "checks": [check.document() for check in self._checks],
-            "expect": [{"expression": one.text, **verdict.document()} for one, verdict in verdicts],
-            **self._placed.document(),
-        }
+        self._document |= {"ended_utc": utc_text(), "phases": self._phases.found, **self._placed.document()}
+        return replace(
+            self._record(),
+            checks=tuple(self._checks),
+            expect=tuple(expected.judge(figures).result(expected.text) for expected in self._resolved.expect),
+        )
 
     def _figures(self, target_cpu: float | None) -> dict[str, float | None]:
         """What expectations are judged on."""
-        return metrics(self._document, target_cpu) | groups.metrics(self._document)
+        return metrics(self._record(), target_cpu)
 
 
 def _of_outcome(result: Mapping[str, Any], protocol: str) -> Message:

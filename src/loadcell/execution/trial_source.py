@@ -1,25 +1,26 @@
-"""The trials ahead of a run: all known when it begins; or, in a search, each decided when those before it have ended."""
+"""Sources of a run's trials: all planned when it begins, or, in a search, each decided after those before it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from loadcell.design.order import Trial
+from loadcell.model.trial_record import TrialRecord
 
 
 class Ahead(Protocol):
-    """What a runner works through."""
+    """Trials that a runner executes."""
 
     def __iter__(self) -> Iterator[Trial]:
-        """The trials in the order they are run."""
+        """Trials in the order of execution."""
 
-    def ended(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Take notice of how the present trial ended; returns its trial.json as it is to be kept."""
+    def ended(self, record: TrialRecord) -> TrialRecord:
+        """Take the end of the current trial into account; returns its record as it is to be stored."""
 
 
 class Known:
-    """Trials that were all known when the run began."""
+    """Trials that are all known when the run begins."""
 
     def __init__(self, trials: Sequence[Trial]) -> None:
         self.trials = trials
@@ -27,5 +28,5 @@ class Known:
     def __iter__(self) -> Iterator[Trial]:
         return iter(self.trials)
 
-    def ended(self, document: dict[str, Any]) -> dict[str, Any]:
-        return document
+    def ended(self, record: TrialRecord) -> TrialRecord:
+        return record

@@ -9,6 +9,9 @@ from loadcell.execution.error_codes import meaning
 from loadcell.execution.record import TRANSACTION, utc_text
 from loadcell.ingest.arrange import Arranged, Execution
 from loadcell.ingest.base import Part
+from loadcell.model.json import convert
+from loadcell.model.run_record import TreatmentRecord
+from loadcell.model.trial_record import TrialRecord
 from loadcell.store.layout import SCHEMA
 
 
@@ -22,20 +25,16 @@ def trial_name(number: int, execution: Execution) -> str:
     return f"{number:03d}-{execution.treatment}-r{execution.repeat}"
 
 
-def treatments(arranged: Arranged) -> list[dict[str, Any]]:
-    """Each once, in the order they came."""
-    found: dict[str, dict[str, Any]] = {}
-    for one in arranged.executions:
-        found.setdefault(
-            one.treatment,
-            {
-                "id": one.treatment,
-                "levels": {key: str(level) for key, level in one.levels.items()},
-                "values": dict(one.levels),
-                "settings": settings(one),
-            },
+def treatments(arranged: Arranged) -> tuple[TreatmentRecord, ...]:
+    """Treatments in the order of their first executions."""
+    records: dict[str, TreatmentRecord] = {}
+    for execution in arranged.executions:
+        levels = {key: str(level) for key, level in execution.levels.items()}
+        records.setdefault(
+            execution.treatment,
+            TreatmentRecord(execution.treatment, levels, dict(execution.levels), settings(execution)),
         )
-    return list(found.values())
+    return tuple(records.values())
 
 
 def settings(one: Execution) -> dict[str, Any]:
@@ -46,8 +45,8 @@ def settings(one: Execution) -> dict[str, Any]:
 
 def trial(
     number: int, execution: Execution, when_utc: str, monitors: Mapping[str, Any], joined: int = 1
-) -> dict[str, Any]:
-    """trial.json; `when_utc` is when the output was written, for tools that say nothing of when they began.
+) -> TrialRecord:
+    """Record of an imported trial; `when_utc` is when the output was written, for tools that say nothing of when they began.
 
     `joined` is how many printed intervals one of its intervals stands for.
     """
@@ -76,7 +75,7 @@ def trial(
         "figures": {name: value for name, value in one.figures.items() if name != "queries_per_s"},
     }  # fmt: skip
     name = trial_name(number, execution)
-    return {
+    document = {
         "schema": SCHEMA, "number": number, "name": name, "treatment": execution.treatment,
         "levels": {key: str(level) for key, level in execution.levels.items()}, "values": dict(execution.levels),
         "repeat": execution.repeat, "block": execution.repeat, "status": "ok", "reason": None, "reason_code": None,
@@ -96,6 +95,7 @@ def trial(
             **({"joined": joined} if joined > 1 else {}),
         },
     }  # fmt: skip
+    return convert(TrialRecord, document)
 
 
 def _part(part: Part, duration_s: float | None) -> dict[str, Any]:

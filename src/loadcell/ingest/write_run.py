@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from loadcell import __version__
 from loadcell.execution.record import utc_text
@@ -22,6 +21,14 @@ from loadcell.ingest.arrange import Arranged
 from loadcell.ingest.base import not_understood
 from loadcell.ingest.formats import ImportProblemError, Source
 from loadcell.ingest.series import Intervals, Room
+from loadcell.model.run_record import (
+    Execution,
+    FactorRecord,
+    ImportedFile,
+    LevelRecord,
+    PlannedTrial,
+    RunRecord,
+)
 from loadcell.store.durable import sync_directory
 from loadcell.store.layout import INTERVALS, SCHEMA, new_run_directory
 from loadcell.store.write import RunWriter
@@ -101,27 +108,45 @@ def _run(
     command: Sequence[str],
     *,
     state: str,
-) -> dict[str, Any]:
+) -> RunRecord:
     now = utc_text()
-    return {
-        "schema": SCHEMA, "plan_name": name, "title": title, "question": "", "seed": 0, "order": "as-written",
-        "design": "full", "repeats": arranged.repeats,
-        "factors": [
-            {"key": key, "levels": [{"label": str(level), "value": level} for level in levels]}
+    return RunRecord(
+        schema=SCHEMA,
+        plan_name=name,
+        title=title,
+        question="",
+        seed=0,
+        order="as-written",
+        design="full",
+        repeats=arranged.repeats,
+        factors=tuple(
+            FactorRecord(key, tuple(LevelRecord(str(level), level) for level in levels))
             for key, levels in arranged.factors.items()
-        ],
-        "treatments": records.treatments(arranged),
-        "trials": [
-            {"number": number, "name": records.trial_name(number, one), "treatment": one.treatment, "repeat": one.repeat, "block": one.repeat}
+        ),
+        treatments=records.treatments(arranged),
+        trials=tuple(
+            PlannedTrial(number, records.trial_name(number, one), one.treatment, one.repeat, one.repeat)
             for number, one in enumerate(arranged.executions, 1)
-        ],
-        "expect": [], "loadcell_version": __version__, "engine_version": None, "python": platform.python_version(),
-        "started_utc": now, "ended_utc": now if state == "finished" else None, "state": state,
-        "executions": [{"pid": 0, "started_utc": now, "ended_utc": now, "how": "imported"}], "command": list(command),
-        "imported": [
-            {"file": source.name, "also": [str(file) for file in source.also], "tool": source.tool, "measured": _executions(source),
-             "samples": 0 if source.reading.samples is None else len(source.reading.samples),
-             "unread": source.reading.unread, "examples": list(source.reading.examples)}
-            for source in sources
-        ],
-    }  # fmt: skip
+        ),
+        loadcell_version=__version__,
+        python=platform.python_version(),
+        started_utc=now,
+        ended_utc=now if state == "finished" else None,
+        state=state,
+        executions=(Execution(0, now, now, "imported"),),
+        command=tuple(command),
+        imported=tuple(map(_imported, sources)),
+    )
+
+
+def _imported(source: Source) -> ImportedFile:
+    reading = source.reading
+    return ImportedFile(
+        file=source.name,
+        tool=source.tool,
+        also=tuple(str(file) for file in source.also),
+        measured=_executions(source),
+        samples=0 if reading.samples is None else len(reading.samples),
+        unread=reading.unread,
+        examples=tuple(reading.examples),
+    )

@@ -56,7 +56,7 @@ class MismatchError(ValueError):
 def read(kind: type[Record], text: bytes | str) -> Record:
     """Record of this kind from JSON text. Unknown keys are ignored. Raises MismatchError."""
     try:
-        record: Record = _adapter(kind).validate_json(text, strict=True)
+        record: Record = _adapter(_class(kind)).validate_json(text, strict=True)
     except ValidationError as error:
         raise MismatchError(_mismatch(error)) from None
     return record
@@ -76,7 +76,11 @@ def document(record: Any) -> JsonObject:
 
 def schema(kind: type[Any]) -> JsonObject:
     """JSON Schema of a kind of record."""
-    return _adapter(kind).json_schema(mode="validation")
+    return _adapter(_class(kind)).json_schema(mode="validation")
+
+
+def _class(kind: Any) -> Any:
+    return kind
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from loadcell.model.json import OMITTED, JsonObject, JsonValue
 
@@ -57,7 +57,7 @@ class SearchRecord:
     """The question of a search: the best level of `factor` by `objective`, within the bounds `subject_to`."""
 
     factor: str
-    kind: str
+    kind: Literal["maximum", "bound"]
     objective: str
     metric: str
     subject_to: tuple[str, ...] = ()

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from loadcell.model.json import OMITTED, JsonObject
 from loadcell.model.latency import Latency
 
+#: Stage of a search: `bracket` and `refine` find a candidate, `confirm` repeats it beside the adjacent levels;
+#: `overload` is a trial above it, and `after` one at it again directly afterwards.
+Stage = Literal["bracket", "refine", "confirm", "overload", "after"]
+#: Reason for measuring a level in a search.
+Why = Literal["lowest", "higher", "model", "section", "edge", "again", "confirm", "overload", "after"]
 #: The operation that stands for whole transactions (requests, operations of a store).
 TRANSACTION = "transaction"
 
@@ -32,9 +37,9 @@ class Status(StrEnum):
 class PhaseRecord:
     """One phase of a trial's life; `status` is None while it lasts."""
 
-    name: str
-    started_mono_ns: int
-    started_utc: str
+    name: str = ""
+    started_mono_ns: int | None = None
+    started_utc: str | None = None
     duration_s: float | None = None
     status: Annotated[str | None, OMITTED] = None
 
@@ -43,9 +48,9 @@ class PhaseRecord:
 class Window:
     """The measured window, by the monotonic clock of the client's machine and in UTC."""
 
-    started_mono_ns: int | None
-    started_utc: str | None
     duration_s: float
+    started_mono_ns: int | None = None
+    started_utc: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ class OperationStats:
     actual one, both of successes; `failed_response` is of failures.
     """
 
-    kind: str
+    kind: str = ""
     attempted: int | None = 0
     carried_in: int | None = 0
     succeeded: int | None = 0
@@ -129,23 +134,23 @@ class ErrorRecord:
 class Backlog:
     """Requests due and not sent: `peak`, `at_end`, and for how long the oldest had been due at the end, in seconds."""
 
-    peak: int
-    at_end: int
-    overdue_s: float
+    peak: int = 0
+    at_end: int = 0
+    overdue_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """Open loop: offered and completed load; `requests_mean` is the mean number of requests due and not answered."""
 
-    arrivals: str
-    offered: int
-    offered_per_s: float | None
-    achieved_per_s: float | None
-    pacing_error: Latency | None
-    backlog_wait: Latency | None
-    backlog: Backlog
-    requests_mean: float | None
+    arrivals: str = ""
+    offered: int | None = None
+    offered_per_s: float | None = None
+    achieved_per_s: float | None = None
+    pacing_error: Latency | None = None
+    backlog_wait: Latency | None = None
+    backlog: Backlog = field(default_factory=Backlog)
+    requests_mean: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +169,9 @@ class Lifetime:
 class ThreadUsage:
     """One thread of the load generator. `spun_s` is time spent in busy waiting; `busy` is the share of time at work."""
 
-    cpu_s: float
-    wall_s: float
-    busy: float
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    busy: float = 0.0
     spun_s: float = 0.0
     connections: int | None = None
     requests: int | None = None
@@ -287,6 +292,7 @@ class MemoryRecord:
     lost: Mapping[str, LostMemory]
     errors: int = 0
     records: tuple[LossRecord, ...] = ()
+    record_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,10 +302,11 @@ class ProfileRecord:
     kind: str
     tool: str
     event: str
-    samples: int
+    samples: int = 0
     processes: int | None = None
     frequency: int | None = None
     call_graph: str | None = None
+    in_client: Annotated[bool | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,8 +337,8 @@ class SearchObservation:
     group: int
     level: int
     label: str
-    stage: str
-    why: str
+    stage: Stage
+    why: Why
     value: float | None = None
     met: bool | None = None
     bounds: tuple[ExpectationResult, ...] = ()

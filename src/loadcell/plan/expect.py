@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
+from loadcell.model.trial_record import ExpectationResult
 from loadcell.plan import units
 from loadcell.plan.problems import listed, nearest, shown
 from loadcell.plan.quantiles import QUANTILES, enough, needed
@@ -144,10 +145,10 @@ class Verdict:
     value: float | None
     few: Few | None = None
 
-    def document(self) -> dict[str, Any]:
-        """As a record has it."""
-        few = {} if self.few is None else {"count": self.few.count, "needed": self.few.needed}
-        return {"verdict": self.verdict, "value": self.value, **few}
+    def result(self, expression: str) -> ExpectationResult:
+        """For the record of a trial."""
+        count, needed = (None, None) if self.few is None else (self.few.count, self.few.needed)
+        return ExpectationResult(expression, self.verdict, self.value, count, needed)
 
 
 @dataclass(frozen=True)

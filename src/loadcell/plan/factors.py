@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from loadcell.model.run_record import FactorRecord, LevelRecord
 from loadcell.plan import ranges
 from loadcell.plan.nodes import Items, Keys, Node, Scalar, plain, put
 from loadcell.plan.parts import Parts
@@ -61,15 +62,15 @@ class Factor:
         """Every path any level sets, once."""
         return tuple(dict.fromkeys(keys for level in self.levels for keys in level.sets))
 
-    def document(self) -> dict[str, Any]:
-        """Plain JSON values: the key, and each level's label with its `value`, or with what it `sets` when named."""
-        levels: list[dict[str, Any]] = []
-        for level in self.levels:
-            if self.named:
-                levels.append({"label": level.label, "sets": level.values})
-            else:
-                levels.append({"label": level.label, "value": level.values.get(self.key)})
-        return {"key": self.key, "levels": levels}
+    def record(self) -> FactorRecord:
+        """For run.json: each level's label with its `value`, or with what it `sets` when the levels are named."""
+        levels = (
+            LevelRecord(level.label, sets=dict(level.values))
+            if self.named
+            else LevelRecord(level.label, level.values.get(self.key))
+            for level in self.levels
+        )
+        return FactorRecord(self.key, tuple(levels))
 
 
 def read_factors(root: Keys, parts: Parts, problems: list[Problem]) -> tuple[Factor, ...]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from loadcell.model.run_record import SearchRecord
 from loadcell.plan import ranges
 from loadcell.plan.expect import Expectation, ExpectationError
 from loadcell.plan.factors import Factor, conflicts, of_levels
@@ -81,19 +82,19 @@ class Search:
         """As written in a plan."""
         return f"max {self.metric if self.kind == 'maximum' else self.key}"
 
-    def document(self) -> dict[str, Any]:
-        """As plain JSON: run.json keeps it."""
-        return {
-            "factor": self.key,
-            "kind": self.kind,
-            "objective": self.objective,
-            "metric": self.metric,
-            "subject_to": [bound.text for bound in self.bounds],
-            "levels": list(self.labels),
-            "values": list(self.values),
-            "trials": self.trials,
-            "tolerance": self.tolerance,
-        }
+    def record(self) -> SearchRecord:
+        """For run.json."""
+        return SearchRecord(
+            factor=self.key,
+            kind=self.kind,
+            objective=self.objective,
+            metric=self.metric,
+            subject_to=tuple(bound.text for bound in self.bounds),
+            levels=self.labels,
+            values=self.values,
+            trials=self.trials,
+            tolerance=self.tolerance,
+        )
 
 
 def is_search(root: Keys) -> bool:

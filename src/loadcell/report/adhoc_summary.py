@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loadcell.analysis.quantiles import carried
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import lack
 from loadcell.model import numbers
+from loadcell.model.trial_record import ClientUsage, TrialRecord
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -65,7 +65,7 @@ class Figures:
     stages: Mapping[str, Mapping[str, float]]
 
 
-def figures(treatment: Treatment, records: Sequence[Mapping[str, Any]] = ()) -> Figures:
+def figures(treatment: Treatment, records: Sequence[TrialRecord] = ()) -> Figures:
     """Those of the trials that ended well; where none did, of what was measured until then. `records` are their documents."""
     trials = [trial for trial in treatment.trials if trial.counts] or [
         trial for trial in treatment.trials if trial.throughput_per_s is not None
@@ -95,15 +95,15 @@ def figures(treatment: Treatment, records: Sequence[Mapping[str, Any]] = ()) -> 
     )
 
 
-def _stages(records: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, float]]:
-    """What was timed of each request besides the whole."""
-    found = {}
+def _stages(records: Sequence[TrialRecord]) -> dict[str, Mapping[str, float]]:
+    """Response times of the stages of a request, by stage."""
+    stages = {}
     for name in _STAGES:
         for record in records:
-            operation = (record.get("operations") or {}).get(name) or {}
-            if operation.get("response"):
-                found[name] = carried(operation["response"]) or {}
-    return found
+            stats = record.operations.get(name)
+            if stats is not None and stats.response is not None:
+                stages[name] = carried(stats.response.values()) or {}
+    return stages
 
 
 def of_run(stored: StoredRun, language: str) -> Report:
@@ -115,7 +115,7 @@ def of_run(stored: StoredRun, language: str) -> Report:
     )
     if lack(trials, _SINGLE if len(treatments) == 1 else _SEVERAL):
         results.append(Paragraph(texts("table.left-out"), quiet=True))
-    repeats = int(stored.run.get("repeats") or 1)
+    repeats = stored.run.repeats or 1
     if repeats > 1:
         results.append(Paragraph(texts("compact.median-of", repeats=repeats), quiet=True))
     findings = [
@@ -138,14 +138,12 @@ def _single(scene: Scene, treatment: Treatment) -> list[Block]:
     texts, values = scene.texts, figures(treatment, scene.stored.trials)
     if values.throughput_per_s is None:
         return []
-    client: Mapping[str, Any] = next(
-        (record["client"] for record in scene.stored.trials if record.get("client")), {}
-    )
+    client = next((record.client for record in scene.stored.trials if record.client), ClientUsage())
     ended = values.succeeded + values.failed
     work = texts(
         "compact.work",
         connections=next((trial.clients or 0 for trial in treatment.trials), 0),
-        threads=len(client.get("threads") or [1]),
+        threads=len(client.threads) or 1,
         ended=ended,
         duration_s=values.duration_s,
     )
@@ -168,8 +166,8 @@ def _single(scene: Scene, treatment: Treatment) -> list[Block]:
     row("compact.failed", numbers.whole(values.failed), share, "problem" if values.failed else "")
     if values.retried:
         row("compact.retried", numbers.whole(values.retried))
-    if client.get("reconnects"):
-        row("compact.reconnected", numbers.whole(client["reconnects"]))
+    if client.reconnects:
+        row("compact.reconnected", numbers.whole(client.reconnects))
     columns = [Column(""), Column("", figure=True), Column("")]
     blocks: list[Block] = [Paragraph(work, quiet=True), Table("table-results", "", columns, rows)]
     return [*blocks, _times(scene, values)] if values.response else blocks

@@ -64,13 +64,13 @@ def build(scene: Scene) -> Report:
         Section("findings", "", [Sentences(said, links), *_reasons(scene)]),
         Section("next", texts("terminal.next"), next_blocks),
     ]
-    return frame(scene, sections, str(scene.stored.run.get("question") or ""))
+    return frame(scene, sections, scene.stored.run.question or "")
 
 
 def frame(scene: Scene, sections: Sequence[Section], question: str = "") -> Report:
     """A brief report with the run's title."""
     stored, texts = scene.stored, scene.texts
-    title = str(stored.run.get("title") or stored.id)
+    title = stored.run.title or stored.id
     return Report(
         texts.language, title, question, stored.id, (), sections, unit=texts.unit, micro=texts.micro
     )
@@ -120,15 +120,15 @@ def next_steps(scene: Scene) -> list[tuple[str, str]]:
     else:
         steps.append((texts("terminal.write-report"), f"loadcell report {quoted(path)}"))
     for record in scene.stored.unscored:
-        if FLAMES in (record.get("files") or {}):
-            picture = stored.directory(record["name"]) / FLAMES
+        if FLAMES in (record.files or {}):
+            picture = stored.directory(record.name) / FLAMES
             steps.append((texts("terminal.profile"), str(reproduce.shown(picture))))
     broken = [trial for trial in scene.analysis.trials if trial.status in _BROKEN]
     for trial in broken[:MOST_REASONS]:
         log = stored.directory(trial.name) / OUTPUT
         if log.is_file():  # a trial that was never started has no output
             steps.append((texts("terminal.output", trial=trial.name), str(reproduce.shown(log))))
-    if stored.run.get("aa"):
+    if stored.run.aa:
         steps.append((texts("terminal.compare-arms"), f"loadcell compare {quoted(path)}"))
     if any(trial.status in {"not-run", "aborted"} for trial in scene.analysis.trials):
         steps.append((texts("terminal.resume"), resume(path)))

@@ -66,9 +66,9 @@ def of_scene(scene: Scene) -> Report:
     run = stored.run
     return Report(
         language=scene.texts.language,
-        title=str(run.get("title") or run.get("plan_name") or stored.id),
-        question=str(run.get("question") or ""),
-        run_id=f"{run.get('plan_name', '')}/{stored.id}".strip("/"),
+        title=run.title or run.plan_name or stored.id,
+        question=run.question or "",
+        run_id=f"{run.plan_name}/{stored.id}".strip("/"),
         badges=_badges(scene),
         sections=[summary.section(scene, shown), *shown],
         version=__version__,
@@ -81,7 +81,7 @@ def _badges(scene: Scene) -> list[tuple[str, Tone]]:
     state = scene.stored.state
     known = scene.texts.or_none(f"state.{state}") or scene.texts("state.unknown")
     badges: list[tuple[str, Tone]] = [(known, "good" if state == "finished" else "caution")]
-    started = scene.stored.run.get("started_utc")
+    started = scene.stored.run.started_utc
     if started:
         when = str(started)[:16].replace("T", " ")
         badges.append((scene.texts("badge.imported", when=when) if scene.imported else f"{when} UTC", ""))

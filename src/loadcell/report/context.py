@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loadcell.analysis import import_findings, run_trend, steadiness, unit
 from loadcell.analysis.analyse import Analysis, analyse
@@ -13,6 +13,7 @@ from loadcell.analysis.finding import Finding
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.treatments import Treatment
 from loadcell.model import numbers
+from loadcell.model.trial_record import TrialRecord
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
@@ -82,9 +83,9 @@ class Scene:
         return import_findings.advised(said, self.stored.run) if self.imported else tuple(said)
 
     @cached_property
-    def records(self) -> dict[str, dict[str, Any]]:
-        """The trials' documents by name."""
-        return {record["name"]: record for record in self.stored.trials}
+    def records(self) -> dict[str, TrialRecord]:
+        """Records of trials, by name."""
+        return {record.name: record for record in self.stored.trials}
 
     @cached_property
     def labels(self) -> dict[str, str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from loadcell.model.trial_record import TrialRecord
 
 SCHEMA: Final = 1
 
@@ -43,14 +44,14 @@ TEXT_COLUMNS: Final = frozenset({
 })  # fmt: skip
 
 
-def sample_files(trial: Mapping[str, Any]) -> dict[str, str]:
-    """The files of a trial's monitors: `postgres` is a monitor's own, `postgres.waits` that of a table beside it."""
-    found: dict[str, str] = {}
-    for name, monitor in (trial.get("monitors") or {}).items():
-        if "file" in monitor:
-            found[name] = monitor["file"]
-        found |= {f"{name}.{table}": file for table, file in (monitor.get("tables") or {}).items()}
-    return found
+def sample_files(trial: TrialRecord) -> dict[str, str]:
+    """Files of a trial's monitors: `postgres` is the monitor's first table, `postgres.waits` a further one."""
+    files: dict[str, str] = {}
+    for name, monitor in trial.monitors.items():
+        if monitor.file is not None:
+            files[name] = monitor.file
+        files |= {f"{name}.{table}": file for table, file in (monitor.tables or {}).items()}
+    return files
 
 
 _PART = re.compile(r"^\.(?P<name>.+)\.part$")

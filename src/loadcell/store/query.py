@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loadcell.model.json import document
+from loadcell.model.latency import Latency
+from loadcell.model.trial_record import Counts, Totals, TrialRecord
 from loadcell.store import layout
 from loadcell.store.columns import EVENTS, FRONT, ColumnType, column_types, header_of, sql_types
 from loadcell.store.errors import StoreError
@@ -95,15 +98,15 @@ def _create_table(
     )
 
 
-def _intervals_file(trial: Mapping[str, Any]) -> dict[str, str]:
-    return {"load": layout.INTERVALS} if layout.INTERVALS in (trial.get("files") or {}) else {}
+def _intervals_file(trial: TrialRecord) -> dict[str, str]:
+    return {"load": layout.INTERVALS} if layout.INTERVALS in (trial.files or {}) else {}
 
 
 def _csv_view(
     connection: duckdb.DuckDBPyConnection,
     view: str,
     runs: Sequence[StoredRun],
-    files_of: Callable[[Mapping[str, Any]], Mapping[str, str]],
+    files_of: Callable[[TrialRecord], Mapping[str, str]],
 ) -> list[Path]:
     """Make a view over one CSV file of every trial; returns the files it reads in place.
 
@@ -115,13 +118,13 @@ def _csv_view(
     for run in runs:
         for trial in run.trials:
             for monitor, name in files_of(trial).items():
-                path = run.directory(trial["name"]) / name
+                path = run.directory(trial.name) / name
                 columns = {
                     "run": run.id,
                     **({"monitor": monitor} if view == "samples" else {}),
                     **front(trial),
                 }
-                if _is_complete(path, trial["files"].get(name)):
+                if _is_complete(path, (trial.files or {}).get(name)):
                     with path.open("rb") as file:
                         header |= dict.fromkeys(header_of(file.readline()))
                     files.append({"file": str(path), **columns})
@@ -173,24 +176,25 @@ def trial_rows(runs: Iterable[StoredRun]) -> list[dict[str, Any]]:
     rows = []
     for run in runs:
         for trial in run.trials:
-            totals = trial.get("totals") or {}
-            transactions = totals.get("transactions") or {}
+            totals = trial.totals or Totals(Counts(*[None] * 6))
             rows.append({
-                "run": run.id, "plan": run.run.get("plan_name"), **front(trial),
-                **{key: trial.get(key) for key in ("status", "reason", "started_utc", "ended_utc")},
-                **{f"{_FACTOR}{key}": level for key, level in (trial.get("levels") or {}).items()},
-                "measured_s": (trial.get("measure") or {}).get("duration_s"),
-                **{key: totals.get(key) for key in _TOTALS},
-                **{key: transactions.get(key) for key in _COUNTS},
-                **_latency("response", totals.get("response")), **_latency("service", totals.get("service")),
-                "client_busy_max": (trial.get("client") or {}).get("busy_max"),
-                "document": json.dumps(trial, ensure_ascii=False),
+                "run": run.id, "plan": run.run.plan_name, **front(trial),
+                "status": str(trial.status),
+                **{key: getattr(trial, key) for key in ("reason", "started_utc", "ended_utc")},
+                **{f"{_FACTOR}{key}": level for key, level in trial.levels.items()},
+                "measured_s": trial.measure.duration_s if trial.measure else None,
+                **{key: getattr(totals, key) for key in _TOTALS},
+                **{key: getattr(totals.transactions, key) for key in _COUNTS},
+                **_latency("response", totals.response), **_latency("service", totals.service),
+                "client_busy_max": trial.client.busy_max if trial.client else None,
+                "document": json.dumps(document(trial), ensure_ascii=False),
             })  # fmt: skip
     return rows
 
 
-def _latency(kind: str, latency: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {f"{kind}_{name}_ms": (latency or {}).get(f"{name}_ms") for name in _QUANTILES}
+def _latency(kind: str, latency: Latency | None) -> dict[str, float | None]:
+    values = latency.values() if latency else {}
+    return {f"{kind}_{name}_ms": values.get(f"{name}_ms") for name in _QUANTILES}
 
 
 _FACTOR = "factor."

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loadcell.model import json as json_records
+from loadcell.model.json import JsonObject, Record
 from loadcell.model.message import Message
+from loadcell.model.run_record import PlannedTrial, RunRecord
+from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.store import layout
 from loadcell.store.columns import EVENTS, FRONT
 from loadcell.store.errors import StoreError
@@ -19,9 +23,9 @@ from loadcell.store.messages import (
     DAMAGED_CUT,
     DAMAGED_CUT_OFF,
     DAMAGED_JSON,
+    DAMAGED_KEY,
     DAMAGED_LINE,
     DAMAGED_MISSING,
-    DAMAGED_NO_NAME,
     DAMAGED_OBJECT,
     DAMAGED_UNREADABLE,
     LEFT_LINES,
@@ -66,11 +70,11 @@ class StoredRun:
     """
 
     path: Path
-    run: dict[str, Any]
-    environment: dict[str, Any]
-    trials: list[dict[str, Any]]
+    run: RunRecord
+    environment: JsonObject
+    trials: list[TrialRecord]
     unfinished: list[str]
-    unscored: list[dict[str, Any]] = field(default_factory=list)
+    unscored: list[TrialRecord] = field(default_factory=list)
     damage: list[Damage] = field(default_factory=list)
 
     @property
@@ -86,27 +90,25 @@ class StoredRun:
     @property
     def state(self) -> str:
         """`running`, `finished`, `interrupted`, `failed`, or `killed`: marked running, by a process that is gone."""
-        state = str(self.run.get("state", "unknown"))
+        state = self.run.state
         return "killed" if state == "running" and not _is_being_written(self.path) else state
 
     @property
-    def planned(self) -> list[dict[str, Any]]:
-        """Every trial of the plan in run order: number, name, treatment, repeat, block."""
-        return list(self.run.get("trials", []))
+    def planned(self) -> tuple[PlannedTrial, ...]:
+        """All trials of the plan, in run order."""
+        return self.run.trials
 
     @property
     def missing(self) -> list[str]:
         """Names of planned trials, unscored ones too, that have no finished record."""
-        done = {trial["name"] for trial in (*self.trials, *self.unscored)}
-        planned = (*self.planned, *self.run.get("unscored", ()))
-        return [trial["name"] for trial in planned if trial["name"] not in done]
+        done = {trial.name for trial in (*self.trials, *self.unscored)}
+        planned = (*self.planned, *(self.run.unscored or ()))
+        return [trial.name for trial in planned if trial.name not in done]
 
     @property
     def left(self) -> list[str]:
         """Names of planned trials, unscored ones too, that a resumed run would do: those without a record, and those given up."""
-        given_up = (
-            trial["name"] for trial in (*self.trials, *self.unscored) if trial.get("status") == "aborted"
-        )
+        given_up = (trial.name for trial in (*self.trials, *self.unscored) if trial.status is Status.ABORTED)
         return [*self.missing, *given_up]
 
     def directory(self, trial: str) -> Path:
@@ -148,8 +150,8 @@ class StoredRun:
     def event_rows(self) -> Iterator[tuple[Any, ...]]:
         """Events of every finished trial: values of the columns FRONT, then EVENTS."""
         for trial in self.trials:
-            start = (trial.get("measure") or {}).get("started_mono_ns")
-            for event in self._event_lines(trial["name"]):
+            start = trial.measure.started_mono_ns if trial.measure else None
+            for event in self._event_lines(trial.name):
                 mono = event.pop("mono_ns", None)
                 t_s = None if start is None or mono is None else (mono - start) / 1e9
                 utc, name = event.pop("utc", None), event.pop("event", None)
@@ -170,14 +172,14 @@ class StoredRun:
             if isinstance(event, dict):
                 yield event
 
-    def _frames(self, file_of: Callable[[dict[str, Any]], str | None]) -> Frame:
+    def _frames(self, file_of: Callable[[TrialRecord], str | None]) -> Frame:
         """One frame of a CSV file of every trial. Files with one header are read at once: a query a file costs more."""
         from loadcell.store.frames import Frame
 
         by_header: dict[bytes, list[_TrialFile]] = {}
         for trial in self.trials:
             if (name := file_of(trial)) is not None:
-                path = self.directory(trial["name"]) / name
+                path = self.directory(trial.name) / name
                 if content := self.whole_lines(path, trial):
                     header = content[: content.find(b"\n") + 1]
                     by_header.setdefault(header, []).append(_TrialFile(trial, path, content))
@@ -194,14 +196,14 @@ class StoredRun:
                     frames.append(frame)
         return Frame.concat(frames)
 
-    def whole_lines(self, path: Path, trial: dict[str, Any]) -> bytes:
+    def whole_lines(self, path: Path, trial: TrialRecord) -> bytes:
         """A CSV file up to its last whole line; empty when nothing of it can be used."""
         try:
             content = path.read_bytes()
         except OSError as error:
             self._note(path, DAMAGED_UNREADABLE(said=error.strerror), LEFT_WITHOUT())
             return b""
-        expected = (trial.get("files") or {}).get(path.name)
+        expected = (trial.files or {}).get(path.name)
         if (expected is not None and len(content) != expected) or (content and not content.endswith(b"\n")):
             whole = content.rfind(b"\n") + 1
             found = DAMAGED_CUT(size=str(len(content)))
@@ -217,14 +219,10 @@ class StoredRun:
             self.damage.append(damage)
 
 
-def _intervals_of(trial: Mapping[str, Any]) -> str | None:
-    """None where there never were any: nothing was measured, or what was imported says nothing of its course."""
-    written = trial.get("files")
-    return (
-        None
-        if trial.get("measure") is None or (written is not None and layout.INTERVALS not in written)
-        else layout.INTERVALS
-    )
+def _intervals_of(trial: TrialRecord) -> str | None:
+    """File of intervals; None where nothing was measured, or an imported output has no intervals."""
+    unwritten = trial.files is not None and layout.INTERVALS not in trial.files
+    return None if trial.measure is None or unwritten else layout.INTERVALS
 
 
 def read_run(path: Path) -> StoredRun:
@@ -234,13 +232,13 @@ def read_run(path: Path) -> StoredRun:
         raise StoreError(RUN_NO_DIRECTORY(path=path))
     if not layout.is_run(path):
         raise StoreError(RUN_NO_RECORD(path=path, file=layout.RUN))
-    run = _json(path / layout.RUN)
+    if (newer := _newer_schema(path / layout.RUN)) is not None:
+        raise StoreError(RUN_NEWER_SCHEMA(path=path, found=newer, supported=layout.SCHEMA))
+    run = _record(RunRecord, path / layout.RUN)
     if isinstance(run, Message):
         raise StoreError(
             RUN_DAMAGED_RECORD(path=path / layout.RUN, why=run, trials=path / layout.TRIALS, file=layout.RUN)
         )
-    if run.get("schema", 0) > layout.SCHEMA:
-        raise StoreError(RUN_NEWER_SCHEMA(path=path, found=run["schema"], supported=layout.SCHEMA))
     stored = StoredRun(path, run, {}, [], [])
     environment = _json(path / layout.ENVIRONMENT)
     if isinstance(environment, Message):
@@ -260,24 +258,23 @@ def _read_trials(stored: StoredRun) -> None:
         if part_of is not None and not (entry / layout.TRIAL).is_file():
             stored.unfinished.append(part_of)
         elif part_of is not None or (entry.is_dir() and not entry.name.startswith(".")):
-            document = _json(entry / layout.TRIAL)
-            if isinstance(document, Message) or "name" not in document:
-                why = document if isinstance(document, Message) else DAMAGED_NO_NAME()
-                stored._note(entry / layout.TRIAL, why, LEFT_NOT_FINISHED())
+            record = _record(TrialRecord, entry / layout.TRIAL)
+            if isinstance(record, Message):
+                stored._note(entry / layout.TRIAL, record, LEFT_NOT_FINISHED())
                 stored.unfinished.append(part_of or entry.name)
             elif part_of is None:
-                (stored.unscored if document.get("role") else stored.trials).append(document)
+                (stored.unscored if record.role else stored.trials).append(record)
             else:  # killed between the last write and the rename; `loadcell run --resume` gives it its name
                 stored.unfinished.append(part_of)
     for trials in (stored.trials, stored.unscored):
-        trials.sort(key=lambda trial: trial.get("number", 0))
+        trials.sort(key=lambda trial: trial.number)
 
 
 @dataclass(frozen=True)
 class _TrialFile:
     """A CSV file of a trial up to its last whole line."""
 
-    trial: dict[str, Any]
+    trial: TrialRecord
     path: Path
     content: bytes
 
@@ -310,15 +307,39 @@ def _repeated(counts: Sequence[int]) -> Rows:
     return np.repeat(np.arange(len(counts)), counts)
 
 
-def front(trial: Mapping[str, Any]) -> dict[str, Any]:
+def front(trial: TrialRecord) -> dict[str, Any]:
     """A trial's values of the columns FRONT."""
     return {
-        "trial": trial["name"],
-        **{key: trial.get(key) for key in ("number", "treatment", "repeat", "block")},
+        "trial": trial.name,
+        **{key: getattr(trial, key) for key in ("number", "treatment", "repeat", "block")},
     }
 
 
-def _json(path: Path) -> dict[str, Any] | Message:
+def _record(kind: type[Record], path: Path) -> Record | Message:
+    """Record in a JSON file, or the damage of the file."""
+    try:
+        return json_records.read(kind, path.read_bytes())
+    except FileNotFoundError:
+        return DAMAGED_MISSING()
+    except OSError as error:
+        return DAMAGED_UNREADABLE(said=error.strerror)
+    except json_records.MismatchError as error:
+        mismatch = error.mismatch
+    if mismatch is None:
+        return DAMAGED_JSON()
+    if not mismatch.key:
+        return DAMAGED_OBJECT()
+    return DAMAGED_KEY(key=mismatch.key, expected=mismatch.expected, found=mismatch.found)
+
+
+def _newer_schema(path: Path) -> str | None:
+    """Schema of a record that a newer version wrote; None of others."""
+    head = _json(path)
+    schema = head.get("schema") if isinstance(head, dict) else None
+    return str(schema) if isinstance(schema, int) and schema > layout.SCHEMA else None
+
+
+def _json(path: Path) -> JsonObject | Message:
     """A JSON object; or what is wrong with the file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from loadcell.model.json import document
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import TrialRecord
 from loadcell.store import layout
 from loadcell.store.durable import json_text, sync_directory, write_text
 from loadcell.store.errors import StoreError, cannot_write
@@ -74,9 +77,9 @@ class RunWriter:
         """Keep the plan as its author wrote it."""
         self._replace(layout.PLAN, self.redact(text))
 
-    def write_run(self, document: Mapping[str, Any]) -> None:
+    def write_run(self, run: RunRecord) -> None:
         """Replace run.json."""
-        self._replace(layout.RUN, json_text(redacted(document, self.redact)))
+        self._replace(layout.RUN, json_text(redacted(document(run), self.redact)))
 
     def write_environment(self, document: Mapping[str, Any]) -> None:
         """Replace environment.json."""
@@ -196,7 +199,7 @@ class TrialWriter:
         except OSError as error:
             raise cannot_write(body, error, self._run.path) from None
 
-    def finish(self, document: Mapping[str, Any]) -> Path:
+    def finish(self, record: TrialRecord) -> Path:
         """Write trial.json, with the size of every other file in it, and give the trial its name."""
         try:
             sizes: dict[str, int] = {}
@@ -210,7 +213,7 @@ class TrialWriter:
                 file.close()
                 sizes[name] = (self.path / name).stat().st_size
             self._files.clear()
-            whole = {**redacted(document, self._run.redact), "files": sizes}
+            whole = {**redacted(document(record), self._run.redact), "files": sizes}
             write_text(self.path / layout.TRIAL, json_text(whole))
             self._run._publish(self.path, self.name)
         except OSError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from loadcell.analysis.compare import sides
+from documents import sides
 from loadcell.analysis.compare.sides import Sides
 
 Document = tuple[dict[str, Any], list[dict[str, Any]]]

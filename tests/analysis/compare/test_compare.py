@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from analysis.compare.known import drifting, levels_of, record, run_of, runs_of
-from loadcell.analysis.compare import findings, sides
+from documents import sides
+from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row, compare, noise_floor
 from loadcell.analysis.compare.metrics import METRICS, named
 from loadcell.analysis.compare.sides import Side, Sides

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from loadcell.analysis.compare.differences import designs, hosts, plans, targets, tools
+from documents import designs, plans, targets, tools
+from loadcell.analysis.compare.differences import hosts
 
 
 def plan(*treatments: str, **settings: Any) -> dict[str, Any]:

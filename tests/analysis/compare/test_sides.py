@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analysis.compare.known import Document, record, run_of
-from loadcell.analysis.compare import sides
+from documents import sides
 from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.analysis.compare.sides import Sides
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import machines
+from documents import scores as documents
 from loadcell.analysis.hosts.scores import Score, of_document, of_run, probed
 from loadcell.store.read import read_run
 
@@ -56,7 +57,7 @@ def test_a_run_is_a_baseline_when_every_treatment_probes() -> None:
     other = {"settings": {"workload": {"sysbench": {}}}}
     assert probed({"treatments": [probe]})
     assert not probed({"treatments": [probe, other]})
-    assert not probed({"treatments": []})
+    assert not documents.probed({"treatments": []})
 
 
 def test_json_gives_back_what_was_written(scores: dict[str, Score]) -> None:
@@ -88,5 +89,5 @@ def test_records_of_any_shape_are_read(tmp_path: Path) -> None:
         {"treatment": "a", "status": "ok", "totals": {"figures": {"events_per_s": float("nan")}}},
         {"treatment": "a", "status": "ok", "totals": {"figures": {"events_per_s": 7}}},
     ]
-    (score,) = of_run({"treatments": [treatment]}, records)
+    (score,) = documents.of_run({"treatments": [treatment]}, records)
     assert (score.id, score.values, score.threads) == ("a/events_per_s", (7.0,), 1)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from loadcell.analysis import comparability, grouping
 from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.analysis.trials import Trial
+from loadcell.model.run_record import TreatmentRecord
 
 #: What a level measures, by what it has in common with the others; nothing where no trial of it ended well.
 Measured = Mapping[str, str]
 
 
-def measured(described: Mapping[str, Any], trials: Sequence[Trial]) -> str | None:
+def measured(described: TreatmentRecord, trials: Sequence[Trial]) -> str | None:
     """What a treatment measures; None where none of its trials can say so."""
     counting = [trial for trial in trials if trial.counts]
     return comparability.of_treatment(described, counting) if counting else None

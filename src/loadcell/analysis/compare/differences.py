@@ -6,6 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from loadcell.model.json import JsonObject
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import TrialRecord
+
 #: `plan` differences make two runs different experiments; the others say what besides the thing tested may have acted.
 Kind = Literal["plan", "target", "host", "tools", "design"]
 
@@ -42,10 +46,10 @@ class Difference:
         return f"{self.path}: {_shown(self.before)} → {_shown(self.after)}{where}"
 
 
-def plans(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
+def plans(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:
     """Where the settings of treatments that both runs have differ, and which treatments only one has."""
-    old = {one["id"]: one.get("settings") or {} for one in before.get("treatments") or ()}
-    new = {one["id"]: one.get("settings") or {} for one in after.get("treatments") or ()}
+    old = {treatment.id: treatment.settings for treatment in before.treatments}
+    new = {treatment.id: treatment.settings for treatment in after.treatments}
     if len(old) == len(new) == 1:
         (name,) = old
         new = {name: next(iter(new.values()))}
@@ -73,25 +77,25 @@ def _listed(names: Iterable[str]) -> str | None:
     return ", ".join(ordered[:5]) + (" …" if len(ordered) > 5 else "") if ordered else None
 
 
-def designs(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
+def designs(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:
     """How the trials were arranged: not what was measured, but how well."""
     return tuple(
-        Difference("design", key, before.get(key), after.get(key))
+        Difference("design", key, getattr(before, key), getattr(after, key))
         for key in _DESIGN
-        if before.get(key) != after.get(key)
+        if getattr(before, key) != getattr(after, key)
     )
 
 
-def tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
+def tools(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:
     """Versions of what made and measured the load."""
     return tuple(
-        Difference("tools", key, before.get(key), after.get(key))
+        Difference("tools", key, getattr(before, key), getattr(after, key))
         for key in _TOOLS
-        if before.get(key) != after.get(key)
+        if getattr(before, key) != getattr(after, key)
     )
 
 
-def hosts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
+def hosts(before: JsonObject, after: JsonObject) -> tuple[Difference, ...]:
     """Facts of the machines, matched by their role, as `environment.json` has them."""
     old, new = ({str(host.get("role")): host for host in each.get("hosts") or ()} for each in (before, after))
     single = len(old) == len(new) == 1
@@ -108,9 +112,7 @@ def hosts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Differen
     return tuple(found)
 
 
-def targets(
-    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
-) -> tuple[Difference, ...]:
+def targets(before: Sequence[TrialRecord], after: Sequence[TrialRecord]) -> tuple[Difference, ...]:
     """What the systems under test said of themselves, over the trials of each run: facts that were the same throughout."""
     old, new = _steady(before), _steady(after)
     return tuple(
@@ -129,11 +131,11 @@ def between(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, Any,
         yield path, before, after
 
 
-def _steady(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _steady(records: Sequence[TrialRecord]) -> dict[str, Any]:
     """Paths of the targets' descriptions that have one value in all trials."""
     values: dict[str, list[Any]] = {}
     for record in records:
-        for path, value in _flat(record.get("target") or {}):
+        for path, value in _flat(record.target or {}):
             known = values.setdefault(path, [])
             if value not in known:
                 known.append(value)

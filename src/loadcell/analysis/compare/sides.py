@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from loadcell.analysis.compare import comparable_levels
 from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.trials import Trial, of_run
+from loadcell.model.run_record import RunRecord, TreatmentRecord
+from loadcell.model.trial_record import TrialRecord
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Sides:
     factor: str | None = None
 
 
-def arms(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Sides:
+def arms(run: RunRecord, records: Sequence[TrialRecord]) -> Sides:
     """The two identical arms of an A/A run. Raises CannotCompareError when it has none."""
     trials = of_run(run, records)
     names = sorted({trial.arm for trial in trials if trial.arm is not None})
@@ -57,8 +58,8 @@ def arms(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Sides:
 
 
 def levels(
-    run: Mapping[str, Any],
-    records: list[dict[str, Any]],
+    run: RunRecord,
+    records: Sequence[TrialRecord],
     factor: str | None = None,
     wanted: Sequence[str] = (),
 ) -> Sides:
@@ -67,9 +68,9 @@ def levels(
     `factor` is a key or its last segment, and may be left out when there is only one; `wanted` names levels, all of
     them in the plan's order when empty. Raises CannotCompareError.
     """
-    described = list(run.get("treatments") or ())
+    described = run.treatments
     key = _factor_key(described, factor)
-    known = list(dict.fromkeys(one["levels"][key] for one in described))
+    known = list(dict.fromkeys(one.levels[key] for one in described))
     for level in wanted:
         if level not in known:
             raise CannotCompareError(
@@ -84,18 +85,18 @@ def levels(
     trials = _by_treatment(of_run(run, records))
     others = {
         other: short
-        for other, short in short_keys(list(described[0]["levels"])).items()
-        if other != key and len({one["levels"].get(other) for one in described}) > 1
+        for other, short in short_keys(list(described[0].levels)).items()
+        if other != key and len({one.levels.get(other) for one in described}) > 1
     }
     contexts: dict[str, str] = {}
     found: dict[str, dict[str, tuple[Trial, ...]]] = {level: {} for level in chosen}
     measured: dict[str, dict[str, str]] = {level: {} for level in chosen}
     for one in described:
-        level = one["levels"][key]
+        level = one.levels[key]
         if level in found:
-            context = ", ".join(f"{short} = {one['levels'].get(other)}" for other, short in others.items())
+            context = ", ".join(f"{short} = {one.levels.get(other)}" for other, short in others.items())
             contexts.setdefault(context, context)
-            found[level][context] = trials.get(one["id"], ())
+            found[level][context] = trials.get(one.id, ())
             if thing := comparable_levels.measured(one, found[level][context]):
                 measured[level][context] = thing
     shared = {
@@ -113,9 +114,7 @@ def levels(
     )
 
 
-def runs(
-    several: Sequence[tuple[str, Mapping[str, Any], list[dict[str, Any]]]], *, anyway: bool = False
-) -> Sides:
+def runs(several: Sequence[tuple[str, RunRecord, Sequence[TrialRecord]]], *, anyway: bool = False) -> Sides:
     """Runs (label, run.json, records), matched by treatment. Raises CannotCompareError when none are in all of them.
 
     `anyway` lets runs with a single treatment each match whatever it is called.
@@ -145,16 +144,16 @@ def runs(
     return Sides("runs", tuple(sides), labels, paired=False)
 
 
-def factors(run: Mapping[str, Any]) -> list[str]:
+def factors(run: RunRecord) -> list[str]:
     """Keys of the factors that have two levels or more."""
-    described = list(run.get("treatments") or ())
-    keys = dict.fromkeys(key for one in described for key in one.get("levels") or ())
-    return [key for key in keys if len({one["levels"].get(key) for one in described}) > 1]
+    described = run.treatments
+    keys = dict.fromkeys(key for one in described for key in one.levels)
+    return [key for key in keys if len({one.levels.get(key) for one in described}) > 1]
 
 
-def _factor_key(described: Sequence[Mapping[str, Any]], wanted: str | None) -> str:
-    keys: list[str] = list(dict.fromkeys(key for one in described for key in one.get("levels") or ()))
-    varied = [key for key in keys if len({one["levels"].get(key) for one in described}) > 1]
+def _factor_key(described: Sequence[TreatmentRecord], wanted: str | None) -> str:
+    keys: list[str] = list(dict.fromkeys(key for one in described for key in one.levels))
+    varied = [key for key in keys if len({one.levels.get(key) for one in described}) > 1]
     listed = f"Its factors are: {', '.join(keys)}." if keys else "It varied nothing."
     if wanted is None:
         if len(varied) == 1:
@@ -175,14 +174,14 @@ def _factor_key(described: Sequence[Mapping[str, Any]], wanted: str | None) -> s
     return short[0]
 
 
-def _labels(run: Mapping[str, Any]) -> dict[str, str]:
+def _labels(run: RunRecord) -> dict[str, str]:
     """What the treatments of a run are called, by id."""
-    described = list(run.get("treatments") or ())
-    keys = list(dict.fromkeys(key for one in described for key in one.get("levels") or ()))
+    described = run.treatments
+    keys = list(dict.fromkeys(key for one in described for key in one.levels))
     short = short_keys(keys)
     return {
-        one["id"]: ", ".join(f"{short[key]} = {level}" for key, level in (one.get("levels") or {}).items())
-        or (one["id"] if len(described) > 1 else "")
+        one.id: ", ".join(f"{short[key]} = {level}" for key, level in one.levels.items())
+        or (one.id if len(described) > 1 else "")
         for one in described
     }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loadcell.analysis.treatments import short_keys, treatments
 from loadcell.analysis.trials import Trial, of_run
+from loadcell.model.json import JsonObject
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import TrialRecord
 from loadcell.stats.repeats import summarise
 
 
@@ -41,9 +43,9 @@ class Run:
     name: str
     started_utc: str
     state: str
-    run: Mapping[str, Any]
-    records: Sequence[Mapping[str, Any]]
-    environment: Mapping[str, Any]
+    run: RunRecord
+    records: Sequence[TrialRecord]
+    environment: JsonObject
     values: Mapping[str, float]
     repeats: Mapping[str, int]
 
@@ -71,9 +73,9 @@ class Series:
 def run_of(
     name: str,
     state: str,
-    run: Mapping[str, Any],
-    records: list[dict[str, Any]],
-    environment: Mapping[str, Any],
+    run: RunRecord,
+    records: Sequence[TrialRecord],
+    environment: JsonObject,
     metric: Metric,
 ) -> Run:
     """A run from its documents."""
@@ -83,7 +85,7 @@ def run_of(
     }
     return Run(
         name,
-        str(run.get("started_utc") or ""),
+        run.started_utc or "",
         state,
         run,
         records,
@@ -116,12 +118,9 @@ def _labels(runs: Sequence[Run]) -> dict[str, str]:
     """What treatments are called, as the latest run that has them does."""
     labels: dict[str, str] = {}
     for run in runs:
-        described = run.run.get("treatments") or ()
-        keys = list(dict.fromkeys(key for one in described for key in one.get("levels") or ()))
-        short = short_keys(keys)
-        for one in described:
-            levels = one.get("levels") or {}
-            labels[one["id"]] = (
-                ", ".join(f"{short[key]} = {level}" for key, level in levels.items()) or one["id"]
-            )
+        treatments = run.run.treatments
+        short = short_keys(list(dict.fromkeys(key for treatment in treatments for key in treatment.levels)))
+        for treatment in treatments:
+            pairs = (f"{short[key]} = {level}" for key, level in treatment.levels.items())
+            labels[treatment.id] = ", ".join(pairs) or treatment.id
     return labels

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from loadcell.model.run_record import RunRecord, TreatmentRecord
+from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.stats.repeats import Repeats, summarise
 
 #: The workload whose trials are scores.
@@ -88,22 +90,21 @@ class Score:
         return {key: value for key, value in found.items() if value is not None}
 
 
-def probed(run: Mapping[str, Any]) -> bool:
+def probed(run: RunRecord) -> bool:
     """Whether every treatment of a run (run.json) is a probe of its machine."""
-    treatments = list(run.get("treatments") or ())
-    return bool(treatments) and all(_probe(one) is not None for one in treatments)
+    return bool(run.treatments) and all(_probe(treatment) is not None for treatment in run.treatments)
 
 
-def of_run(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tuple[Score, ...]:
+def of_run(run: RunRecord, records: Sequence[TrialRecord]) -> tuple[Score, ...]:
     """The scores of a run, in the plan's order, from its run.json and its trials that ended well."""
     found: list[Score] = []
     made: dict[str, str] = {}
-    for treatment in run.get("treatments") or ():
+    for treatment in run.treatments:
         own = [
-            one for one in records if one.get("treatment") == treatment["id"] and one.get("status") == "ok"
+            record for record in records if record.treatment == treatment.id and record.status is Status.OK
         ]
         name = name_of(treatment)
-        first = made.setdefault(json.dumps(treatment["settings"], sort_keys=True), name)
+        first = made.setdefault(json.dumps(treatment.settings, sort_keys=True), name)
         for one in asked_for(treatment):
             values = tuple(value for record in own if (value := _value(record, one.figure)) is not None)
             if values:
@@ -112,13 +113,13 @@ def of_run(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tupl
     return tuple(found)
 
 
-def asked_for(treatment: Mapping[str, Any]) -> Iterator[Score]:
+def asked_for(treatment: TreatmentRecord) -> Iterator[Score]:
     """The scores that a treatment is to give, without values yet; none of a treatment that is no probe."""
     probe = _probe(treatment)
     if probe is None:
         return
     section, options = probe
-    threads = _whole((treatment["settings"].get("load") or {}).get("clients")) or 1
+    threads = _whole((treatment.settings.get("load") or {}).get("clients")) or 1
     test = str(options.get("access" if section == "disk" else "test") or "")
     # what sysbench's test goes over is its block, whatever size other tests would have
     size = None if test == "sysbench" else _bytes(options.get("size"))
@@ -129,10 +130,9 @@ def asked_for(treatment: Mapping[str, Any]) -> Iterator[Score]:
         )  # fmt: skip
 
 
-def name_of(treatment: Mapping[str, Any]) -> str:
+def name_of(treatment: TreatmentRecord) -> str:
     """What the scores of a treatment are called by: its levels, or, where nothing was varied, its own name."""
-    levels = treatment.get("levels") or {}
-    return ",".join(map(str, levels.values())) or str(treatment["id"])
+    return ",".join(treatment.levels.values()) or treatment.id
 
 
 def of_document(documents: Sequence[Any]) -> tuple[Score, ...]:
@@ -140,9 +140,9 @@ def of_document(documents: Sequence[Any]) -> tuple[Score, ...]:
     return tuple(_read(place, one) for place, one in enumerate(documents, 1))
 
 
-def _probe(treatment: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+def _probe(treatment: TreatmentRecord) -> tuple[str, Mapping[str, Any]] | None:
     """Section and options of the probe that a treatment is; None where it is something else."""
-    workload = (treatment.get("settings") or {}).get("workload")
+    workload = treatment.settings.get("workload")
     probe = workload.get(PROBE) if isinstance(workload, Mapping) else None
     if not isinstance(probe, Mapping):
         return None
@@ -159,12 +159,13 @@ def _figures(section: str, test: str, options: Mapping[str, Any]) -> Iterator[st
         yield "sync_ms"
 
 
-def _value(record: Mapping[str, Any], figure: str) -> float | None:
+def _value(record: TrialRecord, figure: str) -> float | None:
+    value: float | None
     if figure == "sync_ms":
-        sync = (record.get("operations") or {}).get(_SYNC) or {}
-        value = (sync.get("response") or {}).get("p50_ms")
+        sync = record.operations.get(_SYNC)
+        value = sync.response.percentile_ms("50") if sync and sync.response else None
     else:
-        value = ((record.get("totals") or {}).get("figures") or {}).get(figure)
+        value = record.totals.figures.get(figure) if record.totals else None
     return float(value) if isinstance(value, int | float) and math.isfinite(value) and value > 0 else None
 
 

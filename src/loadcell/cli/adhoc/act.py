@@ -11,6 +11,7 @@ import click
 
 from loadcell.cli.adhoc.plan import Line, text
 from loadcell.cli.startup_interrupt import beginning
+from loadcell.model.trial_record import Status
 from loadcell.store.commands import quoted, resume
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ def _results(ended: Ended, options: LineOptions) -> int:
         click.echo(f"The run was {ended.reason}", err=True)
     reports: list[Path] = []
     # Who presses Ctrl-C does not wait for pictures of half a trial.
-    drawn = [one for one in stored.trials if ended.state != "interrupted" or one["status"] == "ok"]
-    if options.write_report and any(trial.get("totals") for trial in drawn):
+    drawn = [one for one in stored.trials if ended.state != "interrupted" or one.status is Status.OK]
+    if options.write_report and any(trial.totals for trial in drawn):
         reports = report.write(ended.path, lang=options.lang)
     if options.as_json:
         click.echo(as_document(ended, stored.trials, reports))

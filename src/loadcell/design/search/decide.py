@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 from loadcell.design.search import bound, maximum
 from loadcell.design.search.confirm import (
@@ -17,7 +17,9 @@ from loadcell.design.search.confirm import (
     overload,
     overload_level,
 )
-from loadcell.design.search.model import SEARCHING, Answer, Probe, Question, Seen, Stage, Standing, Table
+from loadcell.design.search.model import SEARCHING, Answer, Probe, Question, Seen, Standing, Table
+from loadcell.model.run_record import SearchRecord
+from loadcell.model.trial_record import Stage
 
 #: how many trials a maximum is looked for with, unless the plan says
 MAXIMUM_TRIALS = 10
@@ -25,18 +27,18 @@ MAXIMUM_TRIALS = 10
 SPARE = 2
 
 
-def question(search: Mapping[str, Any], repeats: int, seed: int, order: str) -> Question:
+def question(search: SearchRecord, repeats: int, seed: int, order: str) -> Question:
     """The question of a search as run.json keeps it (`plan.search.Search.document`)."""
     asked = Question(
-        kind=search["kind"],
-        values=tuple(search["values"]),
+        kind=search.kind,
+        values=search.values,
         repeats=repeats,
-        trials=search["trials"] or MAXIMUM_TRIALS,
-        tolerance=search["tolerance"],
+        trials=search.trials or MAXIMUM_TRIALS,
+        tolerance=search.tolerance or 0.0,
         seed=seed,
         shuffle=order != "as-written",
     )
-    if asked.kind == "bound" and search["trials"] is None:
+    if asked.kind == "bound" and search.trials is None:
         return replace(asked, trials=halving(asked))
     return asked
 

@@ -9,14 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from loadcell.model.trial_record import SearchObservation, Stage, Why
+
 #: `maximum`: the level with the highest value; `bound`: the highest level that meets every bound
 Kind = Literal["maximum", "bound"]
-#: `bracket` and `refine` find a candidate, `confirm` repeats it beside its neighbours; `overload` is a trial above
-#: it, and `after` one at it again straight afterwards
-Stage = Literal["bracket", "refine", "confirm", "overload", "after"]
 SEARCHING: tuple[Stage, ...] = ("bracket", "refine")
-#: why a level is measured: see texts.toml, `search.why`
-Why = Literal["lowest", "higher", "model", "section", "edge", "again", "confirm", "overload", "after"]
 
 
 @dataclass(frozen=True)
@@ -75,9 +72,9 @@ class Seen:
     met: bool | None
 
     @classmethod
-    def of(cls, observed: Mapping[str, Any]) -> Seen:
-        """A trial as its record keeps it (see `observe.observed`)."""
-        return cls(observed["level"], observed["stage"], observed["value"], observed["met"])
+    def of(cls, observed: SearchObservation) -> Seen:
+        """From the record of a trial."""
+        return cls(observed.level, observed.stage, observed.value, observed.met)
 
     @property
     def lost(self) -> bool:

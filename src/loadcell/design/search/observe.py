@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from loadcell.design.search.model import Probe
+from loadcell.model.trial_record import SearchObservation, Status, TrialRecord
 from loadcell.plan.search import Search
 
 #: Of what was due, the share that has to be done for a rate to be kept up with: what is under way at the window's ends, and
@@ -16,31 +17,25 @@ _OVERLOADED = "overloaded"
 
 
 def observed(
-    search: Search, probe: Probe, record: Mapping[str, Any], figures: Mapping[str, float | None]
-) -> dict[str, Any]:
-    """As plain JSON: `met` is None when the trial says nothing of its level, `value` None when it has no figure that can be used."""
-    found: dict[str, Any] = {
-        "level": probe.level,
-        "label": search.labels[probe.level],
-        "stage": probe.stage,
-        "why": probe.why,
-        "value": None,
-        "met": None,
-        "bounds": [],
-        "kept_up": None,
-    }
-    if record.get("reason_code") == _OVERLOADED:
-        return {**found, "met": False, "kept_up": False}
+    search: Search, group: int, probe: Probe, record: TrialRecord, figures: Mapping[str, float | None]
+) -> SearchObservation:
+    """Observation of a finished trial; `figures` are its metrics by the names that expectations use.
+
+    `met` is None when the trial says nothing about its level, `value` None when it has no usable value.
+    """
+    observation = SearchObservation(group, probe.level, search.labels[probe.level], probe.stage, probe.why)
+    if record.reason_code == _OVERLOADED:
+        return replace(observation, met=False, kept_up=False)
     value = figures.get(search.metric)
-    if record["status"] != "ok" or not value:
-        return found
-    verdicts = [(bound, bound.judge(figures)) for bound in search.bounds]
-    found["bounds"] = [{"expression": bound.text, **verdict.document()} for bound, verdict in verdicts]
-    if any(verdict.verdict == "unknown" for _, verdict in verdicts):
-        return found
+    if record.status is not Status.OK or not value:
+        return observation
+    bounds = tuple(bound.judge(figures).result(bound.text) for bound in search.bounds)
+    observation = replace(observation, bounds=bounds)
+    if any(bound.verdict == "unknown" for bound in bounds):
+        return observation
     kept_up = _kept_up(figures) if search.keeping_up else None
-    met = all(verdict.verdict == "met" for _, verdict in verdicts) and kept_up is not False
-    return {**found, "value": value, "met": met, "kept_up": kept_up}
+    met = all(bound.verdict == "met" for bound in bounds) and kept_up is not False
+    return replace(observation, value=value, met=met, kept_up=kept_up)
 
 
 def _kept_up(figures: Mapping[str, float | None]) -> bool | None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from loadcell.design.order import DIGITS_AT_LEAST, Trial, blocks
 from loadcell.design.search import decide, observe, standing
 from loadcell.design.search.decide import most, question, usual
 from loadcell.design.search.model import Probe, Seen, Standing
+from loadcell.model.trial_record import SearchObservation, TrialRecord
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.search import Search
 from loadcell.plan.treatment import Treatment
@@ -29,7 +29,7 @@ def count(plan: LoadedPlan) -> int:
 def trials(plan: LoadedPlan) -> tuple[int, int]:
     """How many trials all searches of a plan usually take at most, and when repeats contradict them."""
     assert plan.search is not None
-    asked = question(plan.search.document(), plan.repeats, 0, plan.order)
+    asked = question(plan.search.record(), plan.repeats, 0, plan.order)
     return usual(asked) * count(plan), most(asked) * count(plan)
 
 
@@ -51,7 +51,7 @@ class Searches:
         self.search: Search = plan.search
         self._plan = plan
         self._seed = seed
-        self.question = question(self.search.document(), plan.repeats, seed, plan.order)
+        self.question = question(self.search.record(), plan.repeats, seed, plan.order)
         self.seen: list[list[Seen]] = [[] for _ in range(count(plan))]
         self._digits = max(DIGITS_AT_LEAST, len(str(trials(plan)[1])))
         self._number = 0
@@ -68,15 +68,13 @@ class Searches:
         return None
 
     def observed(
-        self, step: Step, record: Mapping[str, Any], figures: Mapping[str, float | None]
-    ) -> dict[str, Any]:
-        """What of a finished trial (its trial.json, and its figures by the names expectations use) the search goes by: its
-        record keeps that under `search`."""
-        document = observe.observed(self.search, step.probe, record, figures)
-        return {"group": step.group, **document}
+        self, step: Step, record: TrialRecord, figures: Mapping[str, float | None]
+    ) -> SearchObservation:
+        """Observation of a finished trial; `figures` are its metrics by the names that expectations use."""
+        return observe.observed(self.search, step.group, step.probe, record, figures)
 
-    def learn(self, step: Step, observed: Mapping[str, Any]) -> None:
-        """Go on from what a trial's record keeps of it."""
+    def learn(self, step: Step, observed: SearchObservation) -> None:
+        """Take a trial's observation into account."""
         self.seen[step.group].append(Seen.of(observed))
 
     def standing(self, group: int) -> Standing:

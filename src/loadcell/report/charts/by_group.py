@@ -16,7 +16,7 @@ def column(figure: str, group: str) -> str:
 
 def names(scene: Scene) -> list[str]:
     """Groups of all trials; none where plans have one workload."""
-    every = (name for record in scene.stored.trials for name in record.get("groups") or ())
+    every = (name for record in scene.stored.trials for name in record.groups or ())
     return list(dict.fromkeys(every))
 
 

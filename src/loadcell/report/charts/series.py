@@ -12,6 +12,7 @@ import numpy as np
 from loadcell.analysis import series as thinning
 from loadcell.analysis.quantiles import carried_over_time
 from loadcell.analysis.trials import Trial
+from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import by_group, short_series, style, waits
 from loadcell.report.charts.clock import Clock, clock_of
@@ -272,9 +273,9 @@ def _short(values: list[Any]) -> list[Any]:
     return [int(value) if value is not None and value == int(value) else value for value in values]
 
 
-def _printed(record: Mapping[str, Any]) -> int:
-    """How many intervals that a tool printed one interval of a trial stands for."""
-    return int((record.get("imported") or {}).get("joined", 1))
+def _printed(record: TrialRecord) -> int:
+    """Number of intervals of a tool's output in one interval of the trial."""
+    return (record.imported.joined if record.imported else None) or 1
 
 
 def _sensible(trials: list[Trial], scene: Scene, lines: Mapping[str, int]) -> Trial:

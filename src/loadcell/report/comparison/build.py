@@ -10,6 +10,7 @@ from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Row
 from loadcell.analysis.finding import Finding
 from loadcell.model import numbers
+from loadcell.model.trial_record import Status
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -66,7 +67,7 @@ def build(
     )
     return Report(
         language=lang,
-        title=f"{first.get('title') or first.get('plan_name') or gathered.runs[0].id}",
+        title=first.title or first.plan_name or gathered.runs[0].id,
         question=against,
         run_id=texts("mark.list").join(str(shown(run.path)) for run in gathered.runs),
         badges=_badges(gathered, words),
@@ -103,7 +104,7 @@ def brief(gathered: Gathered, lang: str = "en", page: str | None = None) -> Repo
         Section("summary", "", [Sentences(findings.find(comparison, gathered.noise_from))]),
         Section("next", "", [Code(texts("compare.terminal.hint"), page)] if page else []),
     ]
-    title = str(run.run.get("title") or run.id)
+    title = run.run.title or run.id
     return Report(lang, title, "", run.id, (), sections, unit=gathered.unit)
 
 
@@ -363,12 +364,12 @@ def _runs(gathered: Gathered, words: Words) -> Table:
     rows = [
         [
             Cell(run.short_id if whole else words.side(position)),
-            Cell(str(run.run.get("plan_name") or "")),
-            Cell(str(run.run.get("started_utc") or "")[:16].replace("T", " ")),
+            Cell(str(run.run.plan_name or "")),
+            Cell(str(run.run.started_utc or "")[:16].replace("T", " ")),
             Cell(
                 texts(
                     "mark.of",
-                    part=sum(trial.get("status") == "ok" for trial in run.trials),
+                    part=sum(trial.status is Status.OK for trial in run.trials),
                     whole=max(len(run.planned), len(run.trials)),
                 )
             ),

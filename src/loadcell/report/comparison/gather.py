@@ -88,7 +88,7 @@ def gather(wanted: Wanted) -> Gathered:
     stored = tuple(read_run(path) for path, _ in wanted.runs)
     labels = _labels([(run, label) for run, (_, label) in zip(stored, wanted.runs, strict=True)])
     if len(stored) == 1:
-        if wanted.factor is None and not wanted.levels and stored[0].run.get("aa"):
+        if wanted.factor is None and not wanted.levels and stored[0].run.aa:
             chosen = sides.arms(stored[0].run, stored[0].trials)
         else:
             chosen = sides.levels(stored[0].run, stored[0].trials, wanted.factor, wanted.levels)
@@ -185,7 +185,7 @@ def _noise(
                 differences=[str(one) for one in other[:20]],
             )
         return _floor(run, metrics), run.id
-    for run in [one for one in stored if one.run.get("aa")] or _beside(stored):
+    for run in [one for one in stored if one.run.aa] or _beside(stored):
         floor = _floor(run, metrics)
         if floor:
             return floor, run.id

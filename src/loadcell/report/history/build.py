@@ -249,7 +249,7 @@ def _runs(gathered: Gathered, texts: Texts) -> Section:
                 Cell(known, tone="" if run.state == "finished" else "caution"),
                 Cell(numbers.whole(len(run.values)), sort=len(run.values)),
                 Cell(numbers.whole(repeats), sort=repeats),
-                Cell(str(run.run.get("loadcell_version") or texts("mark.none"))),
+                Cell(str(run.run.loadcell_version or texts("mark.none"))),
             ]
         )
     title = texts("history.section.runs")

@@ -64,12 +64,12 @@ def gather(named: str, results: Path, metric: Metric, options: Options, last: in
         except StoreError as error:
             left_out.append(f"{path.name}: {error.finding}")
             continue
-        plan = str(stored.run.get("plan_name") or path.parent.name)
+        plan = str(stored.run.plan_name or path.parent.name)
         if plan.lower() != name.lower():
             others.add(plan)
             continue
         runs.append(run_of(stored.id, stored.state, stored.run, stored.trials, stored.environment, metric))
-        titles.append(str(stored.run.get("title") or plan))
+        titles.append(str(stored.run.title or plan))
     if not runs:
         raise StoreError(_no_runs(name, results, others))
     runs.sort(key=lambda run: (run.started_utc, run.name))

@@ -97,5 +97,5 @@ def _follows(machines: Machines, gathered: Gathered, one: str, other: str) -> Hy
     if row is None or row.effect is None:
         raise StoreError(HOSTS_NOTHING_IN_COMMON(first=one, second=other))
     run = gathered.runs[0].run
-    name = str(run.get("title") or run.get("plan_name") or gathered.runs[0].id)
+    name = run.title or run.plan_name or gathered.runs[0].id
     return hypothesis(machines, workload(name, row.effect, higher_is_better=row.metric.higher_is_better))

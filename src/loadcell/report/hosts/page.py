@@ -68,14 +68,14 @@ def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
     """The page in one language."""
     texts, machine, stored = Texts(lang), source.machine, source.run
     assert stored is not None
-    started = str(stored.run.get("started_utc") or "")[:16].replace("T", " ")
+    started = str(stored.run.started_utc or "")[:16].replace("T", " ")
     badges: list[tuple[str, Tone]] = [(texts(f"state.{stored.state}"), "good" if stored.state == "finished" else "caution")]  # fmt: skip
     badges += [(f"{started} UTC", "")] if started else []
     return Report(
         language=lang,
         title=machine.label,
         question=texts("hosts.page.question"),
-        run_id=f"{stored.run.get('plan_name', '')}/{stored.id}".strip("/"),
+        run_id=f"{stored.run.plan_name}/{stored.id}".strip("/"),
         badges=badges,
         sections=[
             Section("summary", texts("section.summary"), list(_summary(source, texts))),
@@ -207,7 +207,7 @@ def inventory(machine: Machine, texts: Texts) -> Section:
 
 def _method(stored: StoredRun, texts: Texts, command: Sequence[str]) -> Section:
     blocks: list[Block] = [
-        Paragraph(texts("hosts.method.how", count=int(stored.run.get("repeats") or 1))),
+        Paragraph(texts("hosts.method.how", count=int(stored.run.repeats or 1))),
         Paragraph(texts("hosts.method.definitions")),
         Paragraph(texts("hosts.method.report"), quiet=True),
     ]

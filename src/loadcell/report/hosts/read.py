@@ -10,6 +10,8 @@ from typing import Any
 
 from loadcell.analysis.hosts import scores
 from loadcell.analysis.hosts.compare import Machine
+from loadcell.model import json as json_records
+from loadcell.model.run_record import RunRecord
 from loadcell.report.messages import (
     HOSTS_BAD_SCORES,
     HOSTS_NO_BASELINE,
@@ -41,10 +43,9 @@ def is_document(name: str) -> bool:
 def is_baseline(path: Path) -> bool:
     """Whether a run's directory is a baseline's; not where its run.json cannot be read, which its reader says better."""
     try:
-        run: Any = json.loads((path / RUN).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return scores.probed(json_records.read(RunRecord, (path / RUN).read_bytes()))
+    except (OSError, json_records.MismatchError):
         return False
-    return isinstance(run, dict) and scores.probed(run)
 
 
 def source(name: str) -> Source:

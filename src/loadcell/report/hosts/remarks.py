@@ -10,6 +10,7 @@ from loadcell.analysis.hosts import scores
 from loadcell.analysis.hosts.findings import WIDE
 from loadcell.analysis.hosts.names import listed, score_name
 from loadcell.model.message import Argument, Message, Severity
+from loadcell.model.trial_record import Status
 from loadcell.report.hosts.read import Source
 from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun
@@ -32,17 +33,17 @@ def _of_run(source: Source, texts: Texts) -> Iterator[Finding]:
     if stored.missing:
         planned = len(stored.planned)
         yield _said("problem", "hosts.found.missing", count=len(stored.missing), of=planned, run=stored.id)
-    bad = sum(trial.get("status") != "ok" for trial in stored.trials)
+    bad = sum(trial.status is not Status.OK for trial in stored.trials)
     if bad:
         yield _said("problem", "hosts.found.incomplete", count=bad, of=len(stored.trials))
         yield from _why(stored, texts)
     yield from validity.findings(trials.of_run(stored.run, stored.trials))
     scored = {score.id.partition("/")[0] for score in machine.scores}
-    ended = {trial["treatment"] for trial in stored.trials if trial.get("status") == "ok"}
+    ended = {trial.treatment for trial in stored.trials if trial.status is Status.OK}
     without = [
         score_name(next(scores.asked_for(one)))
-        for one in stored.run.get("treatments") or ()
-        if one["id"] in ended and scores.name_of(one) not in scored
+        for one in stored.run.treatments
+        if one.id in ended and scores.name_of(one) not in scored
     ]
     if without:
         named = without[:MOST_NAMED]
@@ -61,7 +62,7 @@ def _of_run(source: Source, texts: Texts) -> Iterator[Finding]:
 
 def _why(stored: StoredRun, texts: Texts) -> Iterator[Finding]:
     """Each reason once, with the probes that it kept from a figure, and what to do about it."""
-    named = {one["id"]: scores.name_of(one) or one["id"] for one in stored.run.get("treatments") or ()}
+    named = {treatment.id: scores.name_of(treatment) for treatment in stored.run.treatments}
     kept: dict[tuple[str, str], dict[str, None]] = {}
     for trial in trials.of_run(stored.run, stored.trials):
         reason = texts.recorded(trial.why)

@@ -32,9 +32,7 @@ def section(scene: Scene) -> Section | None:
     blocks: list[Block] = []
     for number, host in enumerate(scene.stored.environment.get("hosts") or (), 1):
         blocks += _host(host, number, _measured(scene), texts)
-    described = [
-        record["target"] for record in scene.stored.trials if isinstance(record.get("target"), Mapping)
-    ]
+    described = [record.target for record in scene.stored.trials if record.target is not None]
     found = facts({key: value for key, value in one.items() if key != "settings"} for one in described)
     if found:
         entries = [(fact(key, texts), said(key, values, texts)) for key, values in found.items()]
@@ -50,10 +48,7 @@ def section(scene: Scene) -> Section | None:
 
 def _measured(scene: Scene) -> bool:
     """Whether the machine itself is what was measured: there is no target beside it, and nothing to share."""
-    targets = [
-        (treatment.get("settings") or {}).get("target")
-        for treatment in scene.stored.run.get("treatments") or ()
-    ]
+    targets = [treatment.settings.get("target") for treatment in scene.stored.run.treatments]
     return bool(targets) and all(isinstance(target, Mapping) and [*target] == ["host"] for target in targets)
 
 
@@ -193,7 +188,7 @@ def _each_setting(settings: Any) -> Iterable[tuple[str, Any, str]]:
 
 def _data_set(scene: Scene) -> list[tuple[str, str]]:
     texts = scene.texts
-    sets = [record["data_set"] for record in scene.stored.trials if record.get("data_set")]
+    sets = [record.data_set for record in scene.stored.trials if record.data_set]
     if not sets:
         return []
     sizes = [found["size_bytes"] for found in sets if found.get("size_bytes")]

@@ -22,9 +22,9 @@ def table(scene: Scene) -> Table | None:
         return None
     opened = any(group.offered.median is not None for _, group in found)
     workloads = {
-        name: str(group.get("workload"))
+        name: group.workload
         for record in scene.stored.trials
-        for name, group in (record.get("groups") or {}).items()
+        for name, group in (record.groups or {}).items()
     }
     columns = [
         Column(texts("column.number"), figure=True),

@@ -8,6 +8,7 @@ from loadcell.analysis import ab
 from loadcell.analysis.ab import Ab, Times
 from loadcell.analysis.treatments import Treatment
 from loadcell.model import numbers
+from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.context import Scene
 from loadcell.report.sections.levels import factor_columns, treatment_cells
@@ -142,11 +143,16 @@ def _percentages(treatments: list[Treatment], scene: Scene) -> Table | None:
     return Table("table-http-served", texts("http.table.served"), columns, rows, note)
 
 
+def _longest_ms(record: TrialRecord) -> float:
+    service = record.totals.service if record.totals else None
+    return (service.max_ms if service else None) or math.inf
+
+
 def _served(trial: str, scene: Scene) -> dict[int, float]:
     from loadcell.store.hlog import read
     from loadcell.store.layout import LATENCY
 
-    longest = (scene.records[trial]["totals"].get("service") or {}).get("max_ms") or math.inf
+    longest = _longest_ms(scene.records[trial])
     try:
         return ab.served(*read(scene.stored.directory(trial) / LATENCY, "transaction/service"), longest)
     except (OSError, ValueError):

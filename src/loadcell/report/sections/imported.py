@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from loadcell.analysis.import_findings import sources
 from loadcell.model import numbers
+from loadcell.model.json import JsonObject
+from loadcell.model.run_record import ImportedFile, TreatmentRecord
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Section, Table
 from loadcell.report.context import Scene
 from loadcell.report.sections.environment import facts, said
@@ -20,18 +21,18 @@ def section(scene: Scene) -> Section | None:
     blocks: list[Block] = [table(read, scene)]
     told = [
         (key.partition(".")[2] or key, said(key, values, scene.texts))
-        for key, values in facts(_settings(treatment) for treatment in scene.stored.run["treatments"]).items()
+        for key, values in facts(_settings(treatment) for treatment in scene.stored.run.treatments).items()
     ]
     if told:
         blocks.append(Definitions(told, scene.texts("sources.settings")))
     return Section("sources", scene.texts("section.sources"), blocks)
 
 
-def table(read: list[Mapping[str, Any]], scene: Scene) -> Table:
+def table(read: Sequence[ImportedFile], scene: Scene) -> Table:
     """A row a file."""
     texts = scene.texts
-    samples = any(one.get("samples") for one in read)
-    unread = any(one.get("unread") for one in read)
+    samples = any(source.samples for source in read)
+    unread = any(source.unread for source in read)
     columns = [
         Column(texts("column.source.file"), code=True),
         Column(texts("column.source.tool")),
@@ -42,25 +43,24 @@ def table(read: list[Mapping[str, Any]], scene: Scene) -> Table:
     ]
     rows = [
         [
-            Cell(str(one.get("file"))),
-            Cell(str(one.get("tool"))),
-            _count(one.get("measured")),
-            *([_count(one.get("samples"))] if samples else []),
-            _count(one.get("unread"), problem=True),
-            *([Cell(" ⏎ ".join(map(str, one.get("examples") or ())))] if unread else []),
+            Cell(source.file),
+            Cell(source.tool),
+            _count(source.measured),
+            *([_count(source.samples)] if samples else []),
+            _count(source.unread, problem=True),
+            *([Cell(" ⏎ ".join(source.examples))] if unread else []),
         ]
-        for one in read
+        for source in read
     ]
     return Table("table-sources", texts("table.sources"), columns, rows, texts("table.sources.note"))
 
 
-def _count(value: Any, *, problem: bool = False) -> Cell:
-    count = int(value or 0)
+def _count(count: int, *, problem: bool = False) -> Cell:
     return Cell(numbers.whole(count), sort=count, tone="caution" if problem and count else "")
 
 
-def _settings(treatment: Mapping[str, Any]) -> Mapping[str, Any]:
+def _settings(treatment: TreatmentRecord) -> JsonObject:
     """What the tool says of how it was run, under its name; clients first."""
-    settings = treatment.get("settings") or {}
+    settings = treatment.settings
     tool, load = settings.get("tool"), settings.get("load")
     return {**({"load": load} if load else {}), **(tool if isinstance(tool, Mapping) else {})}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from loadcell.model import numbers
+from loadcell.model.trial_record import LostMemory, MemoryRecord
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import Scene
 
@@ -18,16 +16,16 @@ def section(scene: Scene) -> Section | None:
         return None
     blocks: list[Block] = [Paragraph(scene.texts("memory.meaning")), found]
     blocks += [
-        losses(record, number, scene)
-        for number, record in enumerate(_examined(scene), 1)
-        if record["memory"].get("records")
+        losses(name, memory, number, scene)
+        for number, (name, memory) in enumerate(_examined(scene), 1)
+        if memory.records
     ]
     return Section("memory", scene.texts("section.memory"), blocks)
 
 
-def _examined(scene: Scene) -> list[dict[str, Any]]:
-    """The records of trials whose target was run under valgrind."""
-    return [record for record in scene.stored.trials if record.get("memory")]
+def _examined(scene: Scene) -> list[tuple[str, MemoryRecord]]:
+    """Names and findings of trials whose target ran under valgrind."""
+    return [(record.name, record.memory) for record in scene.stored.trials if record.memory]
 
 
 def summary(scene: Scene) -> Table | None:
@@ -42,25 +40,25 @@ def summary(scene: Scene) -> Table | None:
     ]
     rows = [
         [
-            Cell(record["name"]),
-            *(_lost(record["memory"]["lost"][kind], scene) for kind in KINDS),
-            Cell(numbers.whole(record["memory"]["errors"]), sort=record["memory"]["errors"]),
+            Cell(name),
+            *(_lost(memory.lost[kind], scene) for kind in KINDS),
+            Cell(numbers.whole(memory.errors), sort=memory.errors),
         ]
-        for record in records
+        for name, memory in records
     ]
     return Table("table-memory", texts("table.memory"), columns, rows)
 
 
-def _lost(lost: Mapping[str, int], scene: Scene) -> Cell:
-    if not lost["blocks"]:
+def _lost(lost: LostMemory, scene: Scene) -> Cell:
+    if not lost.blocks:
         return Cell("0", sort=0)
-    said = scene.texts("mark.lost", bytes=numbers.whole(lost["bytes"]), blocks=numbers.whole(lost["blocks"]))
-    return Cell(said, sort=lost["bytes"], tone="caution" if lost["bytes"] else "")
+    text = scene.texts("mark.lost", bytes=numbers.whole(lost.bytes), blocks=numbers.whole(lost.blocks))
+    return Cell(text, sort=lost.bytes, tone="caution" if lost.bytes else "")
 
 
-def losses(record: Mapping[str, Any], number: int, scene: Scene) -> Table:
-    """Where one trial's server asked for what it lost."""
-    texts, memory = scene.texts, record["memory"]
+def losses(trial: str, memory: MemoryRecord, number: int, scene: Scene) -> Table:
+    """Call stacks that allocated what one trial's server lost."""
+    texts = scene.texts
     columns = [
         Column(texts("column.kind")),
         Column(texts("column.bytes"), figure=True),
@@ -69,13 +67,13 @@ def losses(record: Mapping[str, Any], number: int, scene: Scene) -> Table:
     ]
     rows = [
         [
-            Cell(texts(f"column.{one['kind']}")),
-            Cell(numbers.whole(one["bytes"]), sort=one["bytes"]),
-            Cell(numbers.whole(one["blocks"]), sort=one["blocks"]),
-            Cell(" ← ".join(one["stack"])),
+            Cell(texts(f"column.{loss.kind}")),
+            Cell(numbers.whole(loss.bytes), sort=loss.bytes),
+            Cell(numbers.whole(loss.blocks), sort=loss.blocks),
+            Cell(" ← ".join(loss.stack)),
         ]
-        for one in memory["records"]
+        for loss in memory.records
     ]
-    note = texts("table.losses.note", shown=len(rows), count=memory["record_count"])
-    title = texts("table.losses", trial=record["name"])
+    note = texts("table.losses.note", shown=len(rows), count=memory.record_count or len(rows))
+    title = texts("table.losses", trial=trial)
     return Table(f"table-losses-{number}", title, columns, rows, note)

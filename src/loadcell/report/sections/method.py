@@ -34,23 +34,23 @@ def _entries(scene: Scene) -> list[tuple[str, str]]:
     if scene.imported:
         return _of_imported(scene)
     entries = [*_what(scene)]
-    design = str(run.get("design") or "")
+    design = run.design or ""
     entries.append((texts("method.design"), texts(f"design.{design}") if design in DESIGNS else design))
     order_key = {"blocks": "method.order.blocks", "as-written": "method.order.as-written"}.get(
-        str(run.get("order"))
+        run.order or ""
     )
-    entries.append((texts("method.order"), texts(order_key) if order_key else str(run.get("order"))))
-    entries.append((texts("method.seed"), str(run.get("seed", texts("mark.none")))))
-    entries.append((texts("method.repeats"), str(run.get("repeats", texts("mark.none")))))
+    entries.append((texts("method.order"), texts(order_key) if order_key else str(run.order)))
+    for key, number in (("method.seed", run.seed), ("method.repeats", run.repeats)):
+        entries.append((texts(key), texts("mark.none") if number is None else str(number)))
     entries += _lengths(scene)
-    for key, name in (("started_utc", "method.started"), ("ended_utc", "method.ended")):
-        if run.get(key):
-            entries.append((texts(name), _second(run[key])))
-    executions = len(run.get("executions") or ())
+    for instant, name in ((run.started_utc, "method.started"), (run.ended_utc, "method.ended")):
+        if instant:
+            entries.append((texts(name), _second(instant)))
+    executions = len(run.executions)
     if executions > 1:
         said = texts("method.executions.value", count=executions, resumed=executions - 1)
         entries.append((texts("method.executions"), said))
-    versions = {key: str(run.get(name, "?")) for key, name in _VERSIONS}
+    versions = {key: str(getattr(run, name) or "?") for key, name in _VERSIONS}
     entries.append((texts("method.versions"), texts("method.versions.value", **versions)))
     notes = _notes(scene)
     if notes:
@@ -82,12 +82,12 @@ def _lengths(scene: Scene) -> list[tuple[str, str]]:
 def _of_imported(scene: Scene) -> list[tuple[str, str]]:
     """When files were read, and when what is in them was run; nothing of it was planned here."""
     texts, run = scene.texts, scene.stored.run
-    entries = [(texts("method.imported"), _second(run.get("started_utc")))]
-    began = sorted(str(record["started_utc"]) for record in scene.stored.trials if record.get("started_utc"))
+    entries = [(texts("method.imported"), _second(run.started_utc))]
+    began = sorted(record.started_utc for record in scene.stored.trials if record.started_utc)
     if began:
         ends = dict.fromkeys(_second(one) for one in (began[0], began[-1]))
         entries.append((texts("method.imported.of"), " – ".join(ends)))
-    versions = {key: str(run.get(name, "?")) for key, name in _VERSIONS if key != "engine"}
+    versions = {key: str(getattr(run, name) or "?") for key, name in _VERSIONS if key != "engine"}
     entries.append((texts("method.versions"), texts("method.versions.imported", **versions)))
     entries.append((texts("method.median"), texts("method.median.value", needed=FEWEST_FOR_INTERVAL)))
     return entries
@@ -103,8 +103,8 @@ _VERSIONS = (("loadcell", "loadcell_version"), ("engine", "engine_version"), ("p
 def _what(scene: Scene) -> list[tuple[str, str]]:
     """Target and workload by name, with the options that are scalar and the same everywhere."""
     texts = scene.texts
-    treatments = scene.stored.run.get("treatments") or []
-    settings: dict[str, Any] = treatments[0].get("settings") or {} if treatments else {}
+    treatments = scene.stored.run.treatments
+    settings = treatments[0].settings if treatments else {}
     entries = []
     for key, title in (("target", "method.target"), ("workload", "method.workload")):
         part = settings.get(key)
@@ -130,7 +130,7 @@ def _affinity(scene: Scene) -> list[tuple[str, str]]:
     texts = scene.texts
     said: dict[str, dict[str, None]] = {}
     for record in scene.stored.trials:
-        placed = record.get("affinity") or {}
+        placed = record.affinity or {}
         for key, asked in (placed.get("asked") or {}).items():
             in_client = key == "client" or placed.get("target_in_client")
             side = placed.get("client" if in_client else "target") or {}
@@ -170,7 +170,7 @@ def _as_written(value: str | int) -> str:
 
 def _varied(scene: Scene, path: str) -> set[str]:
     """The options below a part's path that are factors: no value of theirs holds for the whole run."""
-    keys = [str(factor.get("key")) for factor in scene.stored.run.get("factors") or ()]
+    keys = [factor.key for factor in scene.stored.run.factors]
     return {key.removeprefix(path).partition(".")[0] for key in keys if key.startswith(path)}
 
 
@@ -194,7 +194,7 @@ def _part(name: str, options: Any, varied: Set[str] = frozenset()) -> str:
 
 def _notes(scene: Scene) -> str:
     """What the workload says a reader of its figures must know."""
-    keys = dict.fromkeys(key for record in scene.stored.trials for key in record.get("notes") or ())
+    keys = dict.fromkeys(key for record in scene.stored.trials for key in record.notes)
     return " ".join(scene.texts.or_none(f"note.{key}") or str(key) for key in keys)
 
 
@@ -205,15 +205,14 @@ def _own_cost(scene: Scene) -> list[tuple[str, str]]:
     asked: dict[str, float] = {}
     busy: list[float] = []
     for record in scene.stored.trials:
-        for name, monitor in (record.get("monitors") or {}).items():
-            if monitor.get("imported"):
-                continue  # what the program that sampled cost is not known
-            cost[name] = cost.get(name, 0.0) + (monitor.get("cpu_s") or 0.0)
-            if "server_cpu_s" in monitor:
-                asked[name] = asked.get(name, 0.0) + monitor["server_cpu_s"]
-        found = (record.get("client") or {}).get("busy_max")
-        if found is not None:
-            busy.append(found)
+        for name, monitor in record.monitors.items():
+            if monitor.imported:
+                continue  # the cost of the program that sampled is unknown
+            cost[name] = cost.get(name, 0.0) + (monitor.cpu_s or 0.0)
+            if monitor.server_cpu_s is not None:
+                asked[name] = asked.get(name, 0.0) + monitor.server_cpu_s
+        if record.client and record.client.busy_max is not None:
+            busy.append(record.client.busy_max)
     entries = []
     if cost:
         said = [texts("method.monitors.value", name=name, cpu_s=spent) for name, spent in cost.items()]

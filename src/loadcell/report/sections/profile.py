@@ -10,6 +10,7 @@ from loadcell.analysis.finding import Finding
 from loadcell.analysis.flames import Profile
 from loadcell.model import numbers
 from loadcell.model.message import Message, Severity
+from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Block, Cell, Column, Flame, Paragraph, Section, Sentences, Table
 from loadcell.report.context import Scene
 from loadcell.store.layout import FLAMES, FOLDED, TRIALS
@@ -28,24 +29,24 @@ def profiles(scene: Scene) -> list[Profile]:
     found = []
     scored = {treatment.id: treatment.throughput.median for treatment in scene.analysis.treatments}
     for record in scene.stored.unscored:
-        if record.get("role") == "profile":
+        if record.role == "profile":
             found.append(_profile(record, scored, scene))
     return found
 
 
-def _profile(record: Mapping[str, Any], scored: Mapping[str, float | None], scene: Scene) -> Profile:
-    place = scene.stored.directory(record["name"]) / FOLDED
+def _profile(record: TrialRecord, scored: Mapping[str, float | None], scene: Scene) -> Profile:
+    place = scene.stored.directory(record.name) / FOLDED
     text = place.read_text(encoding="utf-8", errors="replace") if place.is_file() else ""
     return Profile(
-        trial=record["name"],
-        treatment=scene.labels.get(record["treatment"], record["treatment"]),
-        status=record["status"],
+        trial=record.name,
+        treatment=scene.labels.get(record.treatment, record.treatment),
+        status=str(record.status),
         why=failure_reasons.why(record),
         remedy=failure_reasons.remedy(record),
-        account=record.get("profile") or {},
-        measured_s=(record.get("measure") or {}).get("duration_s"),
-        throughput_per_s=(record.get("totals") or {}).get("throughput_per_s"),
-        scored_per_s=scored.get(record["treatment"]),
+        account=record.profile,
+        measured_s=record.measure.duration_s if record.measure else None,
+        throughput_per_s=record.totals.throughput_per_s if record.totals else None,
+        scored_per_s=scored.get(record.treatment),
         stacks=flames.read(text),
     )
 
@@ -74,7 +75,7 @@ def findings(profile: Profile) -> list[Finding]:
     def said(severity: Severity, key: str, **params: Any) -> Finding:
         return Finding("profile", Message(f"found.profile.{key}", params).rated(severity), (profile.trial,))
 
-    if not profile.account:
+    if profile.account is None:
         reason, advice = profile.why or Message("mark.none"), profile.remedy or Message("mark.none")
         return [said("caution", "failed", treatment=treatment, reason=reason, advice=advice)]
     if not samples:
@@ -83,8 +84,8 @@ def findings(profile: Profile) -> list[Finding]:
     found = [
         said(
             "info", "taken",
-            treatment=treatment, samples=samples, event=str(profile.account.get("event")),
-            frequency=profile.account.get("frequency", 0), duration_s=profile.measured_s or 0.0,
+            treatment=treatment, samples=samples, event=profile.account.event,
+            frequency=profile.account.frequency or 0, duration_s=profile.measured_s or 0.0,
             half_points=numbers.significant(half, 2),
         )
     ]  # fmt: skip
@@ -95,7 +96,7 @@ def findings(profile: Profile) -> list[Finding]:
                 change=profile.cost,
             )
         )  # fmt: skip
-    if profile.account.get("in_client"):
+    if profile.account.in_client:
         found.append(said("info", "in-client"))
     if samples < FEW_SAMPLES:
         found.append(said("caution", "few", treatment=treatment, samples=samples))

@@ -26,10 +26,10 @@ def commands(path: Path, scene: Scene) -> dict[str, str]:
         return _of_imported(path, scene)
     here = quoted(shown(path))
     again = f"loadcell run {quoted(shown(path) / 'plan.yaml')}"
-    given = [str(word) for word in run.get("command") or ()]
+    given = list(run.command)
     again += "".join(f" {shlex.quote(word)}" for word in _settings(given))
-    if run.get("seed") is not None and "seed=" not in again:
-        again += f" --set seed={run['seed']}"
+    if run.seed is not None and "seed=" not in again:
+        again += f" --set seed={run.seed}"
     found = {"table.command": again}
     if given:
         found["table.command.as-was"] = shlex.join(given)
@@ -41,7 +41,7 @@ def commands(path: Path, scene: Scene) -> dict[str, str]:
 
 def _of_imported(path: Path, scene: Scene) -> dict[str, str]:
     """There is no plan that could be run: only its files can be read again."""
-    given = [str(word) for word in scene.stored.run.get("command") or ()]
+    given = scene.stored.run.command
     found = {"table.command.as-was": shlex.join(given)} if given else {}
     return {**found, "table.command.report": f"loadcell report {quoted(shown(path))}"}
 

@@ -27,8 +27,8 @@ def section(scene: Scene) -> Section | None:
     imported = {
         name
         for record in scene.stored.trials
-        for name, monitor in (record.get("monitors") or {}).items()
-        if monitor.get("imported")
+        for name, monitor in record.monitors.items()
+        if monitor.imported
     }
     if not imported:
         return None

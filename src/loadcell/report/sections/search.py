@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.search import Bound, Searched, Step
+from loadcell.analysis.search import Searched, Step
 from loadcell.model import numbers
+from loadcell.model.trial_record import ExpectationResult
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import Scene
@@ -59,7 +60,7 @@ def _own(one: Searched) -> bool:
     return one.question.kind == "maximum" and one.objective != "max throughput"
 
 
-def _bound(bound: Bound) -> str:
+def _bound(bound: ExpectationResult) -> str:
     """`latency.p99 < 20ms: 14.2`, in the unit the metric has in a record."""
     metric = bound.expression.split()[0]
     value = "–" if bound.value is None else numbers.significant(bound.value)

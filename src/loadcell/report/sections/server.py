@@ -122,7 +122,7 @@ def statements(scene: Scene) -> Table | None:
 
 def _product(scene: Scene) -> str:
     """Which server it was, as it said itself: Redis, or what speaks as it does."""
-    said = (record.get("target") for record in scene.stored.trials)
+    said = (record.target for record in scene.stored.trials)
     names = (one.get("product") for one in said if isinstance(one, Mapping))
     return next((str(name) for name in names if name), "Redis")
 

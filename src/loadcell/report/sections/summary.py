@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from statistics import median
-from typing import Any
 
 from loadcell.analysis import import_findings, ranking
 from loadcell.analysis.finding import Finding
@@ -13,7 +12,9 @@ from loadcell.analysis.open_loop_capacity import fell_behind
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.unit import DATA
 from loadcell.model import numbers
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Argument, Message
+from loadcell.model.run_record import RunRecord, SearchRecord
 from loadcell.report import evidence
 from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
 from loadcell.report.context import Scene
@@ -58,16 +59,20 @@ def what_was_done(scene: Scene) -> list[Finding]:
     if scene.imported:
         return _what_was_read(scene)
     treatments, trials = scene.analysis.treatments, scene.analysis.trials
-    keys = [factor["key"] for factor in run.get("factors") or ()]
-    params: dict[str, Argument] = {"repeats": run.get("repeats") or 1, "trials": len(trials)}
+    keys = [factor.key for factor in run.factors]
+    params: dict[str, Argument] = {"repeats": run.repeats or 1, "trials": len(trials)}
     if keys:
         short = short_keys(keys)
         params |= {"count": len(treatments), "factors": tuple(short[key] for key in keys)}
     said = [Finding("done", Message(_done(bool(keys), params["repeats"]), params).rated("info"))]
-    search = run.get("search")
-    if search:
-        ends = {"low": search["levels"][0], "high": search["levels"][-1], "levels": len(search["levels"])}
-        whole = {**ends, "factor": search["factor"], "objective": objective(search), "trials": len(trials)}
+    search = run.search
+    if search is not None:
+        ends: dict[str, Argument] = {
+            "low": search.levels[0],
+            "high": search.levels[-1],
+            "levels": len(search.levels),
+        }
+        whole = {**ends, "factor": search.factor, "objective": objective(search), "trials": len(trials)}
         said = [Finding("done", Message("done.search", whole).rated("info"))]
     lengths = phrase_of_count(scene) or phrase_of_lengths(scene)
     if lengths is not None:
@@ -93,18 +98,18 @@ def _what_was_read(scene: Scene) -> list[Finding]:
     return said
 
 
-def objective(search: Mapping[str, Any]) -> str:
+def objective(search: SearchRecord) -> str:
     """What a search looks for, as its plan says it."""
-    return ", ".join([search["objective"], *search["subject_to"]])
+    return ", ".join([search.objective, *search.subject_to])
 
 
 #: Settings of a load that ends by a number of requests, and how that is said.
 COUNTS = {"requests": "done.count", "requests_per_client": "done.count.per-client"}
 
 
-def loads(scene: Scene) -> list[Mapping[str, Any]]:
+def loads(scene: Scene) -> list[JsonObject]:
     """The settings of the treatments' loads; none where groups of clients have loads of their own."""
-    settings = [one.get("settings") or {} for one in scene.stored.run.get("treatments") or ()]
+    settings = [treatment.settings for treatment in scene.stored.run.treatments]
     if any("workloads" in each for each in settings):
         return []
     return [each.get("load") or {} for each in settings]
@@ -121,13 +126,10 @@ def phrase_of_count(scene: Scene) -> Message | None:
 
 def phrase_of_lengths(scene: Scene) -> Message | None:
     """How long trials warmed up and were measured; None where that differs between them."""
-    measured = [record for record in scene.stored.trials if record.get("measure")]
-    durations = [record["measure"]["duration_s"] for record in measured]
+    measured = [record for record in scene.stored.trials if record.measure]
+    durations = [record.measure.duration_s for record in measured if record.measure]
     warmups = [
-        phase["duration_s"]
-        for record in measured
-        for phase in record.get("phases") or ()
-        if phase["name"] == "warmup"
+        phase.duration_s or 0.0 for record in measured for phase in record.phases if phase.name == "warmup"
     ]
     if not durations or max(durations) > 1.05 * min(durations):
         return None
@@ -145,12 +147,11 @@ def _round(value: float) -> float:
     return round(value, 1) if value >= 1 else value
 
 
-def _elapsed_s(run: dict[str, Any]) -> float | None:
-    """From begin to end, when it was done in one go."""
-    if not run.get("ended_utc") or len(run.get("executions") or [1]) > 1:
+def _elapsed_s(run: RunRecord) -> float | None:
+    """Time from start to end of a run that was executed once; None of others."""
+    if not run.ended_utc or not run.started_utc or len(run.executions) > 1:
         return None
-    begun, ended = (datetime.fromisoformat(run[key]) for key in ("started_utc", "ended_utc"))
-    return (ended - begun).total_seconds()
+    return (datetime.fromisoformat(run.ended_utc) - datetime.fromisoformat(run.started_utc)).total_seconds()
 
 
 def _best(scene: Scene) -> list[Tile]:

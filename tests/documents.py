@@ -1,0 +1,218 @@
+"""Product functions on records, called with JSON documents: a test writes only the keys that matter to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from loadcell.analysis import (
+    ab as _ab,
+)
+from loadcell.analysis import (
+    analyse as _analyse,
+)
+from loadcell.analysis import (
+    failure_reasons as _failure_reasons,
+)
+from loadcell.analysis import (
+    findings as _findings,
+)
+from loadcell.analysis import (
+    import_findings as _import_findings,
+)
+from loadcell.analysis import (
+    leaks as _leaks,
+)
+from loadcell.analysis import (
+    placements as _placements,
+)
+from loadcell.analysis import (
+    search as _search,
+)
+from loadcell.analysis import (
+    server as _server,
+)
+from loadcell.analysis import (
+    treatments as _treatments,
+)
+from loadcell.analysis import (
+    trials as _trials,
+)
+from loadcell.analysis import (
+    types as _types,
+)
+from loadcell.analysis import (
+    unit as _unit,
+)
+from loadcell.analysis.compare import differences as _differences
+from loadcell.analysis.compare import sides as _sides
+from loadcell.analysis.history import series as _series
+from loadcell.analysis.hosts import scores as _scores
+from loadcell.design.search import decide as _decide
+from loadcell.execution import (
+    abort_policy as _abort_policy,
+)
+from loadcell.execution import (
+    all_failed as _all_failed,
+)
+from loadcell.execution import (
+    outcome as _outcome,
+)
+from loadcell.execution import (
+    profiling as _profiling,
+)
+from loadcell.execution import (
+    progress as _progress,
+)
+from loadcell.execution import (
+    resume as _resume,
+)
+from loadcell.execution import (
+    trial_metrics as _trial_metrics,
+)
+from loadcell.model.json import convert, document
+from loadcell.model.run_record import RunRecord, SearchRecord, TreatmentRecord
+from loadcell.model.trial_record import TrialRecord
+from loadcell.store import read as _read
+from loadcell.store.read import StoredRun
+
+#: Keys that only the documents of one kind have.
+_TRIAL = {
+    "status",
+    "totals",
+    "measure",
+    "operations",
+    "errors",
+    "checks",
+    "memory",
+    "unit",
+    "affinity",
+    "monitors",
+}
+
+
+def trial(values: Mapping[str, Any]) -> TrialRecord:
+    """Trial record; what the document does not name is number 1, repeat 1, status ok."""
+    defaults = {"number": 1, "name": "1", "treatment": "t", "repeat": 1, "status": "ok"}
+    return convert(TrialRecord, {**defaults, **values})
+
+
+def run(values: Mapping[str, Any]) -> RunRecord:
+    """Run record."""
+    return convert(RunRecord, values)
+
+
+def treatment(values: Mapping[str, Any]) -> TreatmentRecord:
+    """Treatment as a run record lists it."""
+    return convert(TreatmentRecord, {"id": "t", **values})
+
+
+def search(values: Mapping[str, Any]) -> SearchRecord:
+    """Question of a search."""
+    defaults = {"factor": "load.clients", "objective": "max throughput", "metric": "throughput"}
+    return convert(SearchRecord, {**defaults, **values})
+
+
+def _record(value: Any) -> Any:
+    if isinstance(value, StoredDocuments):
+        return value.stored
+    if isinstance(value, dict):
+        if "id" in value and "trials" not in value:
+            return treatment(value)
+        return trial(value) if _TRIAL & value.keys() or {"number", "name"} <= value.keys() else run(value)
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return type(value)(map(_record, value))
+    return value
+
+
+def typed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function; dictionaries among its arguments become records."""
+
+    @wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        return function(*map(_record, arguments), **{name: _record(value) for name, value in named.items()})
+
+    return call
+
+
+analyse = typed(_analyse.analyse)
+of_run = typed(_trials.of_run)
+from_record = typed(_trials.from_record)
+treatments = typed(_treatments.treatments)
+counted = typed(_types.counted)
+searched = typed(_search.searched)
+evidence = typed(_server.evidence)
+given_up = typed(_findings.given_up)
+why, remedy = typed(_failure_reasons.why), typed(_failure_reasons.remedy)
+hopeless = typed(_abort_policy.hopeless)
+fruitless = typed(_all_failed.fruitless)
+exit_status, verdicts = typed(_outcome.exit_status), typed(_outcome.verdicts)
+outcome, profiled = typed(_progress.outcome), typed(_progress.profiled)
+metrics = typed(_trial_metrics.metrics)
+ab = SimpleNamespace(**{**vars(_ab), "of_record": typed(_ab.of_record)})
+unit = SimpleNamespace(
+    **{**vars(_unit), "of": lambda records: _unit.of([trial(record) for record in records])}
+)
+placements = SimpleNamespace(findings=typed(_placements.findings))
+sides = SimpleNamespace(
+    **{name: typed(getattr(_sides, name)) for name in ("arms", "levels", "runs", "factors")}
+)
+plans, designs, tools, targets = (
+    typed(getattr(_differences, name)) for name in ("plans", "designs", "tools", "targets")
+)
+resume = SimpleNamespace(**{**vars(_resume), "compare": typed(_resume.compare)})
+profiling = SimpleNamespace(**{**vars(_profiling), "wanted": typed(_profiling.wanted)})
+leaks = SimpleNamespace(**{**vars(_leaks), "from_record": typed(_leaks.from_record)})
+scores = SimpleNamespace(
+    **{
+        **vars(_scores),
+        **{n: typed(getattr(_scores, n)) for n in ("of_run", "probed", "asked_for", "name_of")},
+    }
+)
+import_findings = SimpleNamespace(
+    **{
+        **vars(_import_findings),
+        **{n: typed(getattr(_import_findings, n)) for n in ("sources", "done", "findings")},
+    }
+)
+
+
+def question(values: Mapping[str, Any], *arguments: Any) -> Any:
+    """Problem of a search from the document that a run stores."""
+    return _decide.question(search(values), *arguments)
+
+
+def run_of(
+    name: str,
+    state: str,
+    document: Mapping[str, Any],
+    records: list[dict[str, Any]],
+    environment: Any,
+    metric: Any,
+) -> Any:
+    """Run of a history from documents."""
+    return _series.run_of(
+        name, state, run(document), [trial(record) for record in records], environment, metric
+    )
+
+
+class StoredDocuments:
+    """A stored run whose records are JSON documents, as its files have them; all else is the stored run's."""
+
+    def __init__(self, stored: StoredRun) -> None:
+        self.stored = stored
+        self.run = document(stored.run)
+        self.planned = self.run["trials"]
+        self.trials = [document(record) for record in stored.trials]
+        self.unscored = [document(record) for record in stored.unscored]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stored, name)
+
+
+def read_run(path: Path) -> StoredDocuments:
+    """Read a run directory."""
+    return StoredDocuments(_read.read_run(path))
