@@ -101,8 +101,10 @@ def trial(values: Mapping[str, Any]) -> TrialRecord:
 
 
 def run(values: Mapping[str, Any]) -> RunRecord:
-    """Run record."""
-    return convert(RunRecord, values)
+    """Run record; what the document does not name of a trial is number 1, repeat 1."""
+    defaults = {"number": 1, "treatment": "t", "repeat": 1}
+    trials = [{**defaults, **entry} for entry in values.get("trials") or ()]
+    return convert(RunRecord, {**values, "trials": trials})
 
 
 def treatment(values: Mapping[str, Any]) -> TreatmentRecord:

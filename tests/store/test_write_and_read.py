@@ -111,7 +111,9 @@ class TestReadingBack:
     def test_a_histogram_log_without_a_head_is_no_log(self, path: Path) -> None:
         trial = RunWriter(path).trial(NAMES[0])
         trial.latency(["Tag=a,0,1,2,X"])
-        assert list(trial.finish(document(NAMES[0])).iterdir()) == [path / "trials" / NAMES[0] / "trial.json"]
+        assert list(trial.finish(documents.trial(document(NAMES[0]))).iterdir()) == [
+            path / "trials" / NAMES[0] / "trial.json"
+        ]
 
 
 class TestBeingKilled:
@@ -141,7 +143,7 @@ class TestBeingKilled:
         begun.abandon()
         writer.close()
         again = RunWriter(path)
-        again.trial(NAMES[0]).finish(document(NAMES[0]))
+        again.trial(NAMES[0]).finish(documents.trial(document(NAMES[0])))
         assert sorted(file.name for file in (path / "trials" / NAMES[0]).iterdir()) == ["trial.json"]
         again.close()
 
@@ -150,6 +152,7 @@ class TestBeingKilled:
         code = f"""
             import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
             from pathlib import Path
+            import documents
             from store.test_write_and_read import RUN, fill, document
             from loadcell.store.write import RunWriter
             writer = RunWriter(Path(sys.argv[1]))
