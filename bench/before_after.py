@@ -3,7 +3,7 @@
 OLD and NEW are checkouts with a `.venv` (`make setup`). Only commands, plans and files of run directories are used, which both
 have alike. Three parts, each of which may be named alone (`--part`):
 
-- `instructions`: of the worker process for one more request, counted by callgrind: the difference between a load of many and one of few
+- `instructions`: of the load threads for one more request, counted by callgrind: the difference between a load of many and one of few
   requests, so that starting and ending do not count.
 - `cpu`: CPU time of the load threads per request (`client` in trial.json).
 - `commands`: CPU time of whole processes: `--help`, `check`, the report of 1,000 trials.
@@ -45,7 +45,7 @@ PRECISION = 0.02
 #: Limits of the ratio's upper 95% bound; of instructions of the ratio itself.
 LIMITS = {"instructions": 1.02, "cpu": 1.05, "commands": 1.1}
 #: Few and many requests, and how often they are counted: the medians count.
-REQUESTS, COUNTS = (10_000, 60_000), 3
+REQUESTS, COUNTS = (5_000, 30_000), 3
 #: Makes `python -m ...worker` of every loadcell that is started with it run under callgrind.
 CALLGRIND = """
 import os, subprocess
@@ -148,28 +148,32 @@ def cpu_per_request_us(checkout: Path, load: Load, seconds: float, home: Path) -
 
 
 def instructions_per_request(checkout: Path, load: Load, home: Path) -> float:
-    """Instructions of the worker for one more request."""
+    """Instructions of the load threads for one more request."""
     counts = ([instructions(checkout, load, requests, home) for _ in range(COUNTS)] for requests in REQUESTS)
     few, many = (statistics.median(values) for values in counts)
     return (many - few) / (REQUESTS[1] - REQUESTS[0])
 
 
 def instructions(checkout: Path, load: Load, requests: int, home: Path) -> int:
-    """Instructions of the worker process that makes a load of this number of requests."""
+    """Instructions of the load threads of a worker that makes this number of requests.
+
+    Not those of its first thread, which starts Python and wakes up by the clock: how often depends on the machine.
+    """
     patch, counted = home / "patch", home / "callgrind"
     patch.mkdir(exist_ok=True)
     (patch / "sitecustomize.py").write_text(CALLGRIND)
     shutil.rmtree(counted, ignore_errors=True)
     counted.mkdir()
-    valgrind = f"valgrind --tool=callgrind --callgrind-out-file={counted}/%p -q"
+    valgrind = f"valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file={counted}/%p -q"
     env = {"PYTHONPATH": str(patch), "LOADCELL_BENCH_CALLGRIND": valgrind}
     length = ("--warmup", "0s", "--requests", str(requests), "--timeout", "5min")
     trial(checkout, load, *length, "--set", "load.interval=10s", home=home, env=env)
-    # Data are loaded by an earlier worker.
-    last = max(counted.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-    summary = re.search(r"^(?:totals|summary): (\d+)", last.read_text(), re.MULTILINE)
-    assert summary is not None, f"{last} has no total"
-    return int(summary[1])
+    # One file a thread, <process>-<thread>; data are loaded by an earlier process.
+    last = max(counted.iterdir(), key=lambda path: path.stat().st_mtime_ns).name.partition("-")[0]
+    threads = [path.read_text() for path in counted.glob(f"{last}-*") if not path.name.endswith("-01")]
+    totals = [re.search(r"^(?:totals|summary): (\d+)", text, re.MULTILINE) for text in threads]
+    assert totals, f"process {last} had one thread"
+    return sum(int(total[1]) for total in totals if total)
 
 
 @contextmanager
