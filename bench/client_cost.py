@@ -13,7 +13,7 @@ import re
 import sys
 from typing import Any
 
-from bench.paired import EXAMPLES, Cost, first_line, in_turn, keep, note, ratios, spread, whole_process
+from bench.paired import EXAMPLES, Cost, first_line, in_turn, keep, note, ratios, run_process, spread
 
 sys.path.insert(0, "tests")
 from servers import PostgresServer, debian_postgres
@@ -31,7 +31,7 @@ def sysbench(server: PostgresServer, script: str, seconds: int) -> Cost:
     command += [f"--pgsql-port={server.port}", f"--pgsql-user={server.user}", "--pgsql-db=bench"]
     command += [f"--tables={TABLES}", f"--table-size={TABLE_SIZE}", "--rand-type=uniform"]
     command += [f"--threads={CLIENTS}", f"--time={seconds}", "run"]
-    cpu_s, output = whole_process(command)
+    cpu_s, output = run_process(command)
     total = re.search(r"total:\s+(\d+)", output)
     time = re.search(r"total time:\s+([\d.]+)s", output)
     assert total is not None, output
@@ -54,7 +54,7 @@ def _worker(server: PostgresServer, workload: dict[str, Any], seconds: int, unit
         "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, "duration_ns": seconds * 10**9},
     }
     request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
-    cpu_s, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
+    cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
     return Cost(cpu_s, result["lifetime"][unit], result["window"]["duration_ns"] / 1e9)
@@ -70,7 +70,7 @@ def pgbench(server: PostgresServer, script: str, seconds: int) -> Cost:
     """pgbench with one thread, without its vacuum before the load and with its latencies by statement (-r), as loadcell has."""
     command = [str(debian_postgres() / "pgbench"), "-n", "-r", "-b", script, "-M", PGBENCH[script]]
     command += ["-c", str(CLIENTS), "-j", "1", "-T", str(seconds), "-h", server.host, "-p", str(server.port)]
-    cpu_s, output = whole_process([*command, "-U", server.user, "bench"])
+    cpu_s, output = run_process([*command, "-U", server.user, "bench"])
     done = re.search(r"transactions actually processed: (\d+)", output)
     assert done is not None, output
     return Cost(cpu_s, int(done[1]), float(seconds))
@@ -79,7 +79,7 @@ def pgbench(server: PostgresServer, script: str, seconds: int) -> Cost:
 def bare(server: PostgresServer, script: str, seconds: int) -> Cost:
     """bench/bare_loop.rs; its own measure, from the first request on."""
     command = [str(EXAMPLES / "bare_loop"), server.host, str(server.port), server.user, "bench", script]
-    _, output = whole_process([*command, str(TABLES), str(TABLE_SIZE), str(CLIENTS), str(seconds)])
+    _, output = run_process([*command, str(TABLES), str(TABLE_SIZE), str(CLIENTS), str(seconds)])
     result = json.loads(output)
     return Cost(result["cpu_s"], result["queries"], result["wall_s"])
 
@@ -107,7 +107,7 @@ def main() -> None:
         if args.only != "pgbench":
             prepare = ["sysbench", "oltp_read_only", "--db-driver=pgsql", f"--pgsql-host={server.host}"]
             prepare += [f"--pgsql-port={server.port}", f"--pgsql-user={server.user}", "--pgsql-db=bench"]
-            whole_process(
+            run_process(
                 [*prepare, f"--tables={TABLES}", f"--table-size={TABLE_SIZE}", "--threads=2", "prepare"]
             )
             server.sql("VACUUM ANALYZE", database="bench")
@@ -129,7 +129,7 @@ def main() -> None:
                 "cpu_ratio": {peer: ratios(cpu["loadcell"], cpu[peer]) for peer in ("sysbench", "bare")},
                 "rate_ratio": {peer: ratios(rate["loadcell"], rate[peer]) for peer in ("sysbench", "bare")},
             }
-        whole_process([
+        run_process([
             str(debian_postgres() / "pgbench"), "-i", "-q", "-s", str(SCALE), "-h", server.host,
             "-p", str(server.port), "-U", server.user, "bench",
         ])  # fmt: skip

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.paired import EXAMPLES, Cost, in_turn, keep, note, on_processors, ratios, spread, whole_process
+from bench.paired import EXAMPLES, Cost, in_turn, keep, note, on_processors, ratios, run_process, spread
 
 CLIENTS = 32
 #: A response as small as the facts' table has them: what is compared is clients, not copying.
@@ -72,7 +72,7 @@ def nginx(core: int, listen: str = "") -> Iterator[int]:
 
 
 def _here(core: int, command: list[str], send: str = "") -> tuple[float, str]:
-    return whole_process(["taskset", "-c", str(core), *command], send=send)
+    return run_process(["taskset", "-c", str(core), *command], send=send)
 
 
 def loadcell(port: int, core: int, seconds: int, version: str = "1.1") -> Cost:
@@ -93,7 +93,7 @@ def loadcell(port: int, core: int, seconds: int, version: str = "1.1") -> Cost:
     request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
     # The worker looks who its parent is, so the core is set for this process instead of by taskset.
     with on_processors(core):
-        cpu_s, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
+        cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
     assert not result["errors"], result["errors"]

@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from bench.client_cost_http import CLIENTS, loadcell, nginx, version_of
-from bench.paired import Cost, in_turn, keep, note, ratios, spread, whole_process
+from bench.paired import Cost, in_turn, keep, note, ratios, run_process, spread
 
 
 def h2load(port: int, core: int, seconds: int) -> Cost:
@@ -32,7 +32,7 @@ def h2load(port: int, core: int, seconds: int) -> Cost:
         "-D",
         str(seconds),
     ]
-    cpu_s, output = whole_process([*command, f"http://127.0.0.1:{port}/"])
+    cpu_s, output = run_process([*command, f"http://127.0.0.1:{port}/"])
     done = re.search(r"(\d+) succeeded, (\d+) failed", output)
     assert done is not None, output
     assert done[2] == "0", output

@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from bench.client_cost import CLIENTS, SYSBENCH, TABLE_SIZE, TABLES
-from bench.paired import Cost, first_line, in_turn, keep, note, ratios, spread, whole_process
+from bench.paired import Cost, first_line, in_turn, keep, note, ratios, run_process, spread
 
 sys.path.insert(0, "tests")
 from mariadb import MariadbServer, debian_mariadb
@@ -27,7 +27,7 @@ def _sysbench(server: MariadbServer, script: str, *more: str) -> str:
         f"--mysql-password={server.password}",
     ]
     command += ["--mysql-db=bench", "--mysql-ssl=off", f"--tables={TABLES}", f"--table-size={TABLE_SIZE}"]
-    cpu_s, output = whole_process([*command, *more])
+    cpu_s, output = run_process([*command, *more])
     return f"{cpu_s}\n{output}"
 
 
@@ -53,7 +53,7 @@ def loadcell(server: MariadbServer, script: str, seconds: int) -> Cost:
         "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, "duration_ns": seconds * 10**9},
     }
     request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
-    cpu_s, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
+    cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
     return Cost(cpu_s, result["lifetime"]["queries"], result["window"]["duration_ns"] / 1e9)

@@ -13,7 +13,7 @@ import re
 import sys
 from typing import Any
 
-from bench.paired import EXAMPLES, Cost, first_line, in_turn, keep, note, ratios, spread, whole_process
+from bench.paired import EXAMPLES, Cost, first_line, in_turn, keep, note, ratios, run_process, spread
 
 sys.path.insert(0, "tests")
 from redis_server import RedisServer, debian_redis
@@ -45,7 +45,7 @@ def loadcell(server: RedisServer, verb: str, pipeline: int, seconds: int, thread
     """
     spec = specification(server, verb, pipeline, seconds)
     request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
-    cpu_s, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
+    cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
     assert not result["errors"], result["errors"]
@@ -57,7 +57,7 @@ def redis_benchmark(server: RedisServer, verb: str, pipeline: int, requests: int
     """redis-benchmark with one thread, its random keys and the same sizes."""
     command = ["redis-benchmark", "-h", server.host, "-p", str(server.port), "-t", verb, "-c", str(CLIENTS)]
     command += ["-n", str(requests), "-r", str(KEYS), "-d", str(VALUE), "-P", str(pipeline), "--csv"]
-    cpu_s, output = whole_process(command)
+    cpu_s, output = run_process(command)
     rate = re.search(rf'^"{verb.upper()}","([\d.]+)"', output, re.MULTILINE)
     assert rate is not None, output
     return Cost(cpu_s, requests, requests / float(rate[1]))
@@ -66,7 +66,7 @@ def redis_benchmark(server: RedisServer, verb: str, pipeline: int, requests: int
 def bare_loop(server: RedisServer, verb: str, pipeline: int, seconds: int) -> Cost:
     """The limit: the same requests, and nothing else."""
     words = [server.host, server.port, verb, KEYS, VALUE, CLIENTS, pipeline, seconds]
-    _, output = whole_process([str(EXAMPLES / "bare_redis"), *map(str, words)])
+    _, output = run_process([str(EXAMPLES / "bare_redis"), *map(str, words)])
     figures = json.loads(output)
     return Cost(figures["cpu_s"], figures["queries"], figures["wall_s"])
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from bench.paired import first_line, keep, note, spread, whole_process
+from bench.paired import first_line, keep, note, run_process, spread
 
 sys.path.insert(0, "tests")
 from servers import PostgresServer, debian_postgres
@@ -38,7 +38,7 @@ def loadcell(target: dict[str, Any], rate: float, arrivals: str, seconds: int) -
     }
     spec = {"version": 1, "seed": 1, "target": target, "workload": {"sysbench": sysbench}, "load": load}
     order = {"mode": "run", "parent": os.getpid(), "spec": paced(spec, (rate, seconds), arrivals=arrivals)}
-    _, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=json.dumps(order))
+    _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=json.dumps(order))
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
     kept, (thread,) = result["schedule"], result["client"]["threads"]
@@ -60,9 +60,7 @@ def pgbench(server: PostgresServer, rate: float, seconds: int) -> Figures:
     """pgbench -S -M prepared with --rate (its arrivals are Poisson); it knows no quantiles."""
     command = [str(debian_postgres() / "pgbench"), "-S", "-n", "-M", "prepared", "-R", f"{rate:.0f}"]
     command += ["-c", str(CONNECTIONS), "-j", "1", "-T", str(seconds)]
-    _, output = whole_process(
-        [*command, "-h", server.host, "-p", str(server.port), "-U", server.user, "bench"]
-    )
+    _, output = run_process([*command, "-h", server.host, "-p", str(server.port), "-U", server.user, "bench"])
     lag = re.search(r"schedule lag: avg ([\d.]+)", output)
     tps = re.search(r"tps = ([\d.]+)", output)
     assert lag is not None, output
@@ -91,9 +89,7 @@ def main() -> None:
         subprocess.run(fill, check=True, capture_output=True)
         prepare = ["sysbench", "oltp_read_only", "--db-driver=pgsql", f"--pgsql-host={server.host}"]
         prepare += [f"--pgsql-port={server.port}", f"--pgsql-user={server.user}", "--pgsql-db=bench"]
-        whole_process(
-            [*prepare, f"--tables={TABLES}", f"--table-size={TABLE_SIZE}", "--threads=2", "prepare"]
-        )
+        run_process([*prepare, f"--tables={TABLES}", f"--table-size={TABLE_SIZE}", "--threads=2", "prepare"])
         server.sql("VACUUM ANALYZE", database="bench")
         for number in range(args.rounds):
             note(f"round {number + 1}/{args.rounds}")

@@ -25,7 +25,7 @@ EXAMPLES = ROOT / "engine" / "target" / "release" / "examples"
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run of a client cost: CPU seconds of the whole process, and how many queries it made."""
+    """Cost of one run of a client: CPU seconds of its process, and the number of its queries."""
 
     cpu_s: float
     queries: int
@@ -33,20 +33,20 @@ class Cost:
 
     @property
     def per_query_us(self) -> float:
-        """CPU microseconds a query."""
+        """CPU microseconds per query."""
         return self.cpu_s / self.queries * 1e6
 
     @property
     def per_second(self) -> float:
-        """Queries a second."""
+        """Queries per second."""
         return self.queries / self.wall_s
 
 
-#: a cost, with what else a client can tell of it
-Told = TypeVar("Told", bound=Cost)
+#: a cost, with further values that a client reports
+CostType = TypeVar("CostType", bound=Cost)
 
 
-def whole_process(command: Sequence[str], *, send: str = "") -> tuple[float, str]:
+def run_process(command: Sequence[str], *, send: str = "") -> tuple[float, str]:
     """User + system CPU seconds of a command from start to end (as the kernel accounts it), and its output."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert process.stdin is not None
@@ -62,11 +62,11 @@ def whole_process(command: Sequence[str], *, send: str = "") -> tuple[float, str
 
 
 def in_turn(
-    rounds: int, contenders: Mapping[str, Callable[[], Told]], unit: str = "query"
-) -> dict[str, list[Told]]:
+    rounds: int, contenders: Mapping[str, Callable[[], CostType]], unit: str = "query"
+) -> dict[str, list[CostType]]:
     """Every contender once a round, in an order that rotates (of two: A B, B A), so that drift of the machine hits all alike."""
     names = list(contenders)
-    costs: dict[str, list[Told]] = {name: [] for name in names}
+    costs: dict[str, list[CostType]] = {name: [] for name in names}
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
             cost = contenders[name]()
@@ -77,7 +77,7 @@ def in_turn(
     return costs
 
 
-def figures_in_turn(
+def values_in_turn(
     rounds: int, contenders: Mapping[str, Callable[[], float]], unit: str
 ) -> dict[str, list[float]]:
     """The same of contenders that each give one figure."""
@@ -86,7 +86,7 @@ def figures_in_turn(
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
             figures[name].append(contenders[name]())
-            note(f"  round {number + 1}/{rounds} {name:12} {figures[name][-1]:12.6g} {unit}")
+            note(f"  round {number + 1}/{rounds} {name:12} {values[name][-1]:12.6g} {unit}")
     return figures
 
 
@@ -100,7 +100,7 @@ def ratios(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
     return spread([a / b for a, b in zip(ours, theirs, strict=True)])
 
 
-def held_against(aim: float | None, ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
+def ratio_to_aim(aim: float | None, ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
     """The same, with the interval of the median (None of fewer than six pairs), and whether the median is within `aim` of 1, if there is one."""
     pairs = [a / b for a, b in zip(ours, theirs, strict=True)]
     of_median = interval(pairs)
@@ -142,7 +142,7 @@ def _signed_rank_tail(count: int, chance: float) -> int | None:
 
 @contextmanager
 def on_processors(*numbers: int) -> Iterator[None]:
-    """What is started meanwhile stays on these processors: two contenders then have the same one, and never each other's."""
+    """Keep processes that are started meanwhile on these processors, so that contenders have the same one in turn."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, numbers)
     try:
@@ -157,7 +157,7 @@ def note(text: str) -> None:
 
 
 def first_line(*command: str) -> str:
-    """What a program says of its own version."""
+    """First line that a program prints, which names its version."""
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[0]
 
 

@@ -21,14 +21,14 @@ from functools import partial
 from typing import Any
 
 from bench.paired import (
-    figures_in_turn,
     first_line,
-    held_against,
     keep,
     note,
     on_processors,
+    ratio_to_aim,
+    run_process,
     spread,
-    whole_process,
+    values_in_turn,
 )
 from loadcell.ingest.readers import mbw, sysbench
 
@@ -87,13 +87,13 @@ def measured(case: Case, rounds: int) -> dict[str, Any]:
     """Both in turn; one thread's on the last processor, which has the fewest interrupts of devices."""
     processors = os.sched_getaffinity(0)
     with on_processors(*([max(processors)] if case.threads == 1 else processors)):
-        figures = figures_in_turn(rounds, case.contenders, case.unit)
+        figures = values_in_turn(rounds, case.contenders, case.unit)
     (_, ours), (tool, theirs) = figures.items()
     return {
         "unit": case.unit,
         "limited_by_tool": case.limited_by_tool,
         **{who: spread(each) for who, each in figures.items()},
-        f"loadcell / {tool}": held_against(AIM, ours, theirs),
+        f"loadcell / {tool}": ratio_to_aim(AIM, ours, theirs),
     }
 
 
@@ -157,7 +157,7 @@ def probe(
         "load": load,
     }
     order = {"mode": "run", "parent": os.getpid(), "spec": spec}
-    _, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=json.dumps(order))
+    _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=json.dumps(order))
     last = json.loads(output.splitlines()[-1])
     if last["type"] != "result":
         raise SystemExit(str(last))
@@ -186,7 +186,7 @@ def memory(operation: str, block: int, seconds: int, *, by_cpu: bool) -> float:
 def sysbench_figure(test: list[str], seconds: int, threads: int, *, by_cpu: bool) -> float:
     """What a test of sysbench's says of itself."""
     command = ["sysbench", *test, f"--time={seconds}", f"--threads={threads}", "run"]
-    cpu_s, output = whole_process(command)
+    cpu_s, output = run_process(command)
     [one] = sysbench.read(output.splitlines(keepends=True)).measured
     figure = one.figures.get("mib_per_s", one.throughput_per_s)
     assert figure is not None, output
@@ -196,7 +196,7 @@ def sysbench_figure(test: list[str], seconds: int, threads: int, *, by_cpu: bool
 
 def copies(number: int, mib: int) -> float:
     """MiB/s of mbw's mean copy."""
-    _, output = whole_process(["mbw", "-n", str(COPIES), f"-t{number}", str(mib)])
+    _, output = run_process(["mbw", "-n", str(COPIES), f"-t{number}", str(mib)])
     [one] = mbw.read(output.splitlines(keepends=True)).measured
     return one.figures["average_mib_per_s"]
 

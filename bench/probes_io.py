@@ -32,12 +32,12 @@ import psutil
 from bench.paired import (
     Cost,
     first_line,
-    held_against,
     in_turn,
     keep,
     on_processors,
+    ratio_to_aim,
+    run_process,
     spread,
-    whole_process,
 )
 from loadcell.systems.shared.sockets import free_port
 
@@ -150,7 +150,7 @@ def judged(costs: Mapping[str, Sequence[Cost]], tool: str, aim: float | None) ->
     return {
         "blocks_a_second": {name: spread(each) for name, each in rates.items()},
         "cpu_us_a_block": {name: spread(each) for name, each in cpu.items()},
-        f"loadcell / {tool}": held_against(aim, rates["loadcell"], rates[tool]),
+        f"loadcell / {tool}": ratio_to_aim(aim, rates["loadcell"], rates[tool]),
     }
 
 
@@ -168,10 +168,10 @@ def taken_apart(costs: Mapping[str, Sequence[Blocks]], aim: float | None) -> dic
     return {
         "service_us": {name: spread(each) for name, each in service.items()},
         "between_us": {name: spread(each) for name, each in between.items()},
-        "service, loadcell / fio": held_against(aim, service["loadcell"], service["fio"]),
-        "median service, loadcell / fio": held_against(aim, *zip(*known, strict=True)) if known else None,
+        "service, loadcell / fio": ratio_to_aim(aim, service["loadcell"], service["fio"]),
+        "median service, loadcell / fio": ratio_to_aim(aim, *zip(*known, strict=True)) if known else None,
         "loadcell / fio by what is between": spread(accounted),
-        "fio without its timing / fio": held_against(
+        "fio without its timing / fio": ratio_to_aim(
             None, [one.per_second for one in untimed], [one.per_second for one in fios]
         ),
         "fio_user_cpu_us_a_block": spread([(one.user_cpu_s or 0) / one.queries * 1e6 for one in fios]),
@@ -208,7 +208,7 @@ def order(
         "load": {"clients": 1, "warmup_ns": int(ramp_s * 10**9), "duration_ns": seconds * 10**9},
     }
     send = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
-    _, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=send)
+    _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=send)
     last: dict[str, Any] = json.loads(output.splitlines()[-1])
     if last["type"] != "result" or last["result"]["outcome"] != "completed":
         raise SystemExit(str(last)[:500])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.paired import EXAMPLES, Cost, whole_process
+from bench.paired import EXAMPLES, Cost, run_process
 
 #: what a store reads it keeps: all that there is
 _CACHE = 256 * 2**20
@@ -51,7 +51,7 @@ class Stored:
             threads,
             *(["timed"] if timed else []),
         ]
-        _, output = whole_process([str(word) for word in command])
+        _, output = run_process([str(word) for word in command])
         gets, cpu_s, took_s = output.split()
         return Cost(float(cpu_s), int(gets), float(took_s))
 
@@ -78,7 +78,7 @@ class Stored:
             },
         }
         send = json.dumps({"mode": mode, "parent": os.getpid(), "spec": spec})
-        _, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=send)
+        _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=send)
         last: dict[str, Any] = json.loads(output.splitlines()[-1])
         if last["type"] != "result":
             raise SystemExit(str(last))

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench import tpcc_peers
-from bench.paired import Cost, first_line, in_turn, keep, ratios, spread, whole_process
+from bench.paired import Cost, first_line, in_turn, keep, ratios, run_process, spread
 
 sys.path.insert(0, "tests")
 from servers import PostgresServer, debian_postgres
@@ -41,14 +41,14 @@ def worker(server: PostgresServer, database: str, mode: str, tpcc: Mapping[str, 
         "load": {"clients": 1, "threads": 1, "warmup_ns": 0, "duration_ns": 10**9, **load},
     }
     order = json.dumps({"mode": mode, "parent": os.getpid(), "spec": spec})
-    cpu_s, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=order)
+    cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=order)
     return cpu_s, json.loads(output.splitlines()[-1])["result"]
 
 
 def program(server: PostgresServer, name: str, database: str, *arguments: str) -> tuple[float, str]:
     """CPU seconds and output of one of PostgreSQL's own programs."""
     at = ["-h", server.host, "-p", str(server.port), "-U", server.user]
-    return whole_process([str(debian_postgres() / name), *at, *arguments, database])
+    return run_process([str(debian_postgres() / name), *at, *arguments, database])
 
 
 def by_copy(server: PostgresServer, warehouses: int = LOADED, database: str = "loading") -> Cost:

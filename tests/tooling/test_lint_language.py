@@ -1,4 +1,4 @@
-"""What `scripts/lint-language` finds, and what it leaves alone."""
+"""Findings of `scripts/lint-language`."""
 
 from __future__ import annotations
 

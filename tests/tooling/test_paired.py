@@ -1,4 +1,4 @@
-"""What `bench/` measures with: who goes first, on which processor, and what is said of the ratios."""
+"""Order, processors and ratios of the measurements in `bench/`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 from bench import probes, probes_io
-from bench.paired import _signed_rank_tail, figures_in_turn, held_against, on_processors, ratio_bounds
+from bench.paired import _signed_rank_tail, on_processors, ratio_bounds, ratio_to_aim, values_in_turn
 
 
 def logging(log: list[str], name: str) -> Callable[[], float]:
@@ -27,19 +27,19 @@ def logging(log: list[str], name: str) -> Callable[[], float]:
 
 def test_of_two_the_first_of_a_round_is_the_second_of_the_next() -> None:
     log: list[str] = []
-    found = figures_in_turn(4, {name: logging(log, name) for name in "AB"}, "turns")
+    values = values_in_turn(4, {name: logging(log, name) for name in "AB"}, "turns")
     assert "".join(log) == "ABBAABBA"
-    assert found == {"A": [1, 4, 5, 8], "B": [2, 3, 6, 7]}
+    assert values == {"A": [1, 4, 5, 8], "B": [2, 3, 6, 7]}
 
 
 def test_ratios_are_of_pairs_and_their_median_has_an_interval() -> None:
     ours = [10.0, 21.0, 29.0, 40.0, 52.0, 60.0]
-    found = held_against(0.03, ours, [10.0, 20.0, 30.0, 40.0, 50.0, 60.0])
-    assert (found["min"], found["median"], found["max"]) == (29 / 30, 1.0, 1.05)
-    assert found["interval"] == [29 / 30, 1.05], "of six pairs the extremes enclose the median"
-    assert found["met"]
-    assert not held_against(0.03, [1.04], [1.0])["met"]
-    assert held_against(0.03, ours[:5], ours[:5])["interval"] is None
+    ratio = ratio_to_aim(0.03, ours, [10.0, 20.0, 30.0, 40.0, 50.0, 60.0])
+    assert (ratio["min"], ratio["median"], ratio["max"]) == (29 / 30, 1.0, 1.05)
+    assert ratio["interval"] == [29 / 30, 1.05], "of six pairs the extremes enclose the median"
+    assert ratio["met"]
+    assert not ratio_to_aim(0.03, [1.04], [1.0])["met"]
+    assert ratio_to_aim(0.03, ours[:5], ours[:5])["interval"] is None
 
 
 def test_what_is_started_stays_on_the_processor_that_was_named() -> None:

@@ -1,4 +1,4 @@
-"""What `scripts/code-lines` counts as code."""
+"""Code lines as `scripts/code-lines` counts them."""
 
 from __future__ import annotations
 
