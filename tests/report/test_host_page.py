@@ -11,24 +11,25 @@ from rich.cells import cell_len
 
 from linux import trees
 from loadcell.analysis import host_remarks
-from loadcell.linux import inventory
-from loadcell.report.host import REASONS, SAID, brief, in_words, parts, reason
+from loadcell.linux import inventory, messages
+from loadcell.model.message import Message
+from loadcell.report.host import SAID, brief, in_words, parts, unavailable
 from loadcell.report.render import terminal
 from loadcell.report.texts import Texts
 
 EN, ZH = Texts("en"), Texts("zh")
-RECORDED = (
-    "the firmware hands no DMI table over (a virtual machine, or a board without)",
-    "only root may read /sys/firmware/dmi/tables/DMI",
-    "the firmware's DMI table names no memory module",
-    "this machine has no list of PCI names (Debian's package `pci.ids`): devices are shown by number",
-    "the kernel has no control over the clock (no cpufreq; of a virtual machine its host has it)",
-    "the driver of the clock (cppc_cpufreq) does not say",
-    "eth0, eth1 states none (a virtual interface has no speed of its own)",
-    "neither firmware (DMI) nor processor says whether this is a virtual machine",
-    "there is no /sys/block to be read",
-    "no answer within 1.5 s",
-    "could not be read (ValueError: line\n2)",
+REASONS = (
+    messages.NO_TABLE(),
+    messages.ONLY_ROOT(file="/sys/firmware/dmi/tables/DMI"),
+    messages.NO_MODULE(),
+    messages.NO_NAMES(),
+    messages.NO_CPUFREQ(),
+    messages.NO_TURBO(driver="cppc_cpufreq"),
+    messages.NO_SPEED(names=["eth0", "eth1"]),
+    messages.NO_HYPERVISOR(),
+    messages.NO_FILE(file="/sys/block"),
+    messages.SLOW(limit="1.5"),
+    messages.UNREADABLE(error="ValueError: line\n2"),
 )
 
 
@@ -36,16 +37,24 @@ def rows(host: dict[str, Any], texts: Texts) -> dict[str, str]:
     return {name: value for part in parts(host, texts) for name, value in part.rows}
 
 
-@pytest.mark.parametrize("recorded", RECORDED)
-def test_why_there_is_no_answer_is_said_as_recorded_or_in_the_readers_language(recorded: str) -> None:
-    assert reason(recorded, EN) == recorded
-    assert re.search(r"[\u4e00-\u9fff]", reason(recorded, ZH))
+def shown(host: dict[str, Any], texts: Texts) -> str:
+    ((_, text),) = unavailable(host, texts)
+    return text
 
 
-def test_all_reasons_that_are_known_are_told_apart_and_others_stay_as_they_are() -> None:
-    known = {key for key, pattern in REASONS.items() if any(pattern.fullmatch(one) for one in RECORDED)}
-    assert known == set(REASONS)
-    assert reason("a reason of a later version", ZH) == "a reason of a later version"
+@pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.code)
+def test_why_there_is_no_answer_is_said_as_recorded_or_in_the_readers_language(reason: Message) -> None:
+    codes = {"disks": {"code": reason.code, "args": reason.plain_arguments}}
+    host = {"unavailable": {"disks": reason.text}, "unavailable_codes": codes}
+    assert shown(host, EN) == reason.text
+    assert re.search(r"[\u4e00-\u9fff]", shown(host, ZH))
+
+
+def test_reasons_of_other_versions_stay_as_they_are_recorded() -> None:
+    text = "a reason of another version"
+    assert shown({"unavailable": {"disks": text}}, ZH) == text
+    codes = {"disks": {"code": "host-reason.of-later", "args": {}}}
+    assert shown({"unavailable": {"disks": text}, "unavailable_codes": codes}, ZH) == text
 
 
 def test_words_of_the_kernel_are_said_in_the_readers() -> None:

@@ -38,7 +38,7 @@ from loadcell.model.catalogue import texts as catalogue
 from loadcell.model.message import Message
 from loadcell.report import flame
 from loadcell.report.charts import saturation
-from loadcell.report.host import REASONS, SAID
+from loadcell.report.host import SAID
 from loadcell.report.hosts.words import NAMED
 from loadcell.report.sections import sampled
 from loadcell.report.sections.environment import WAYS
@@ -97,7 +97,6 @@ FAMILIES = {
     "field": FIELDS,
     "fact": TARGET_FACTS,
     "host-page": [f"{key}.{word.partition(' ')[0]}" for key, words in SAID.items() for word in words],
-    "host-reason": [key.partition(".")[2] for key in REASONS],
     "data-set": WAYS,
     "axis": ("median", "low", "high"),
     "compare": ("faster", "slower", "same"),

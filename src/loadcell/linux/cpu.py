@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.linux.files import chosen, line, numbers, text, whole
+from loadcell.linux.messages import NO_CPUFREQ, NO_TURBO
 from loadcell.linux.time_limits import UnavailableError
 from loadcell.plan.affinity import ranges
 
@@ -32,8 +33,6 @@ _SIMD = (
     "sse4_2", "avx", "avx2", "fma", "avx512f", "avx512vl", "avx512_vnni", "amx_tile", "aes", "sha_ni",
     "asimd", "sve", "sve2", "sha2", "crc32", "atomics",
 )  # fmt: skip
-
-_NO_CPUFREQ = "the kernel has no control over the clock (no cpufreq; of a virtual machine its host has it)"
 
 
 def cpu(root: Path) -> dict[str, Any]:
@@ -125,7 +124,7 @@ def governor(root: Path) -> str | None:
     }
     names = ", ".join(sorted(name for name in found if name))
     if not names:
-        raise UnavailableError(_NO_CPUFREQ)
+        raise UnavailableError(NO_CPUFREQ())
     return names
 
 
@@ -138,8 +137,8 @@ def turbo(root: Path) -> bool:
     if boost is not None:
         return boost == "1"
     if (root / _CPUS / "cpu0/cpufreq").exists():
-        raise UnavailableError(f"the driver of the clock ({_driver(root)}) does not say")
-    raise UnavailableError(_NO_CPUFREQ)
+        raise UnavailableError(NO_TURBO(driver=_driver(root)))
+    raise UnavailableError(NO_CPUFREQ())
 
 
 def _driver(root: Path) -> str:
@@ -149,7 +148,7 @@ def _driver(root: Path) -> str:
 def highest_clock(root: Path) -> None:
     """Nothing is asked here but whether the clock's limits are known. Raises UnavailableError where they are not."""
     if whole(root / _CPUS / "cpu0/cpufreq/cpuinfo_max_freq") is None:
-        raise UnavailableError(_NO_CPUFREQ)
+        raise UnavailableError(NO_CPUFREQ())
 
 
 def smt(root: Path) -> str | None:

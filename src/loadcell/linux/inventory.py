@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.linux import cpu, disks, memory, network, system
+from loadcell.linux.messages import NO_FILE, ONLY_ROOT
 from loadcell.linux.time_limits import LIMIT_S, UnavailableError, ask
 
 #: What tells who somebody is, and nothing about speed: left out for sharing.
@@ -80,16 +81,16 @@ def _reasoned(name: str, question: Callable[[], Any], root: Path) -> Callable[[]
         if found not in (None, [], {}):
             return found
         if not (root / place).exists():
-            raise UnavailableError(f"there is no /{place} to be read")
+            raise UnavailableError(NO_FILE(file=f"/{place}"))
         if not os.access(root / place, os.R_OK):
-            raise UnavailableError(f"only root may read /{place}")
+            raise UnavailableError(ONLY_ROOT(file=f"/{place}"))
         return found or None
 
     return answer
 
 
 def collect(root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool = False) -> dict[str, Any]:
-    """Every answer by its question's name; `unavailable` says of the others why there is none.
+    """Every answer by its question's name; `unavailable` has the reasons for the others, `unavailable_codes` the same as messages.
 
     `anonymous` leaves names and addresses out: of the machine, its network, its mounts' servers, its kernel's command line.
     """
@@ -102,7 +103,11 @@ def collect(root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool
     if anonymous:
         host = nameless(host)
     if answers.unavailable:
-        host["unavailable"] = dict(answers.unavailable)
+        host["unavailable"] = {name: reason.text for name, reason in answers.unavailable.items()}
+        host["unavailable_codes"] = {
+            name: {"code": reason.code, "args": reason.plain_arguments}
+            for name, reason in answers.unavailable.items()
+        }
     return host
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from loadcell.linux.messages import NO_FILE, NO_MODULE, NO_TABLE, ONLY_ROOT
 from loadcell.linux.procfs import read_small
 from loadcell.linux.time_limits import UnavailableError
 
@@ -45,20 +46,20 @@ def dimms(root: Path) -> list[dict[str, Any]]:
     """Each module: where it is, its size, its rated and its configured speed (MT/s). Raises UnavailableError."""
     table = root / _TABLE
     if not (root / "sys/firmware").exists():
-        raise UnavailableError("there is no /sys/firmware to be read")
+        raise UnavailableError(NO_FILE(file="/sys/firmware"))
     if not table.exists():
-        raise UnavailableError("the firmware hands no DMI table over (a virtual machine, or a board without)")
+        raise UnavailableError(NO_TABLE())
     try:
         data = table.read_bytes()
     except PermissionError as error:
-        raise UnavailableError(f"only root may read /{_TABLE}") from error
+        raise UnavailableError(ONLY_ROOT(file=f"/{_TABLE}")) from error
     found = [
         module
         for kind, body, names in _structures(data)
         if kind == _MEMORY_DEVICE and (module := _module(body, names))
     ]
     if not found:
-        raise UnavailableError("the firmware's DMI table names no memory module")
+        raise UnavailableError(NO_MODULE())
     return found
 
 

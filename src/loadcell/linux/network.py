@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 
 from loadcell.linux.files import line, text, whole
+from loadcell.linux.messages import NO_NAMES, NO_SPEED
 from loadcell.linux.time_limits import UnavailableError
 
 _SIOCETHTOOL = 0x8946
@@ -72,9 +73,7 @@ def speeds(root: Path) -> None:
         if folder.name != "lo" and line(folder / "operstate") == "up" and _speed(folder) is None
     ]
     if silent:
-        raise UnavailableError(
-            f"{', '.join(silent)} states none (a virtual interface has no speed of its own)"
-        )
+        raise UnavailableError(NO_SPEED(names=silent))
 
 
 def pci_list(root: Path) -> str:
@@ -90,9 +89,7 @@ def pci_names(root: Path) -> None:
         if (line(folder / "device/vendor") or "").startswith("0x")
     ]
     if numbered and not pci_list(root):
-        raise UnavailableError(
-            "this machine has no list of PCI names (Debian's package `pci.ids`): devices are shown by number"
-        )
+        raise UnavailableError(NO_NAMES())
 
 
 def _device(names: str, device: Path) -> str | None:

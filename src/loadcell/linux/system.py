@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.linux.files import line, text
+from loadcell.linux.messages import NO_HYPERVISOR
 from loadcell.linux.procfs import process_ids
 from loadcell.linux.time_limits import UnavailableError
 
@@ -79,7 +80,7 @@ def virtualisation(root: Path) -> str:
     if "hypervisor" in flags.split():
         return UNKNOWN
     if not told.strip() and not flags.startswith("flags"):
-        raise UnavailableError("neither firmware (DMI) nor processor says whether this is a virtual machine")
+        raise UnavailableError(NO_HYPERVISOR())
     return "none"
 
 

@@ -10,14 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from loadcell.linux.messages import SLOW, UNREADABLE
+from loadcell.model.message import Message, MessageError
+
 #: Reading /proc and /sys takes microseconds; a dead mount, or a broken firmware table, can take forever.
 LIMIT_S = 1.5
 #: So many questions are asked at the same time; each that hangs keeps one of them from being more.
 AT_ONCE = 64
 
 
-class UnavailableError(Exception):
-    """A question that this machine has no answer to; the text says why, and goes behind `not available: `."""
+class UnavailableError(MessageError):
+    """A property that this host does not state, with the reason."""
 
 
 @dataclass
@@ -25,7 +28,7 @@ class Answers:
     """What was answered, by the question's name, and why what was not has no answer."""
 
     found: dict[str, Any] = field(default_factory=dict)
-    unavailable: dict[str, str] = field(default_factory=dict)
+    unavailable: dict[str, Message] = field(default_factory=dict)
     unasked: frozenset[str] = frozenset()
 
 
@@ -36,7 +39,7 @@ def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) ->
     Those that nobody came to ask in time are in `unasked`.
     """
     answers: dict[str, Any] = {}
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Message] = {}
 
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     for name in questions:
@@ -55,12 +58,12 @@ def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) ->
             asked.add(name)
             try:
                 answers[name] = questions[name]()
-            except UnavailableError as reason:
-                reasons[name] = str(reason)
+            except UnavailableError as error:
+                reasons[name] = error.message
             except (
                 Exception
             ) as error:  # a file of another shape than expected is no answer, and no reason to stop
-                reasons[name] = f"could not be read ({type(error).__name__}: {error})"
+                reasons[name] = UNREADABLE(error=f"{type(error).__name__}: {error}")
 
     threads = [threading.Thread(target=ask_on, daemon=True) for _ in range(min(AT_ONCE, len(questions)))]
     for thread in threads:
@@ -76,5 +79,5 @@ def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) ->
             if answers[name] is not None:
                 given.found[name] = answers[name]
         else:
-            given.unavailable[name] = reasons.get(name, f"no answer within {limit_s:g} s")
+            given.unavailable[name] = reasons.get(name) or SLOW(limit=f"{limit_s:g}")
     return given

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +32,7 @@ _OWN_WAY = (
     "network",
     "time_sync",
     "unavailable",
+    "unavailable_codes",
     "role",
 )
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
@@ -40,20 +40,6 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})
 SAID = {
     "smt": ("on", "off", "forceoff", "notsupported", "notimplemented"),
     "virtualisation": ("none", "unknown hypervisor"),
-}
-#: Why a question has no answer, as inventories record it.
-REASONS = {
-    "host-reason.no-table": re.compile(r"the firmware hands no DMI table over \(.*\)"),
-    "host-reason.only-root": re.compile(r"only root may read (?P<file>\S+)"),
-    "host-reason.no-module": re.compile(r"the firmware's DMI table names no memory module"),
-    "host-reason.no-names": re.compile(r"this machine has no list of PCI names \(.*"),
-    "host-reason.no-cpufreq": re.compile(r"the kernel has no control over the clock \(.*\)"),
-    "host-reason.no-turbo": re.compile(r"the driver of the clock \((?P<driver>.*)\) does not say"),
-    "host-reason.no-speed": re.compile(r"(?P<names>\S.*) states none \(a virtual interface .*\)"),
-    "host-reason.no-hypervisor": re.compile(r"neither firmware \(DMI\) nor processor says .*"),
-    "host-reason.no-file": re.compile(r"there is no (?P<file>\S+) to be read"),
-    "host-reason.slow": re.compile(r"no answer within (?P<limit>\S+) s"),
-    "host-reason.unreadable": re.compile(r"could not be read \((?P<error>.*)\)", re.DOTALL),
 }
 
 
@@ -77,10 +63,7 @@ def parts(host: Host, texts: Texts) -> list[Part]:
         "host-page.network": list(_network(host, texts)),
         "host-page.kernel": list(_plain(host, _KERNEL, texts)),
         "host-page.weaknesses": list(_plain(host, _WEAKNESSES, texts)),
-        "host-page.unavailable": [
-            (_name(key, texts), reason(recorded, texts))
-            for key, recorded in (host.get("unavailable") or {}).items()
-        ],
+        "host-page.unavailable": list(unavailable(host, texts)),
     }
     return [Part(texts(key), tuple(rows)) for key, rows in found.items() if rows]
 
@@ -89,13 +72,13 @@ def _name(key: str, texts: Texts) -> str:
     return texts.or_none(f"env.{key}") or key
 
 
-def reason(recorded: str, texts: Texts) -> str:
-    """Why there is no answer, in the reader's language; as recorded where nobody knows it."""
-    for key, pattern in REASONS.items():
-        found = pattern.fullmatch(recorded)
-        if found is not None:
-            return texts(key, **found.groupdict())
-    return recorded
+def unavailable(host: Host, texts: Texts) -> Iterator[Row]:
+    """The properties that the host does not state, with the reasons; as recorded where the record has no code."""
+    codes = host.get("unavailable_codes") or {}
+    for key, recorded in (host.get("unavailable") or {}).items():
+        entry = codes.get(key) or {}
+        message = Message(entry.get("code", ""), entry.get("args", {}), recorded=(recorded, ""))
+        yield _name(key, texts), texts.recorded(message)
 
 
 def in_words(key: str, value: Any, texts: Texts) -> str:

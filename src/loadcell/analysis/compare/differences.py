@@ -23,6 +23,7 @@ _VOLATILE = (
     "filesystems",
     "network",
     "unavailable",
+    "unavailable_codes",
     "unanswered",
 )
 #: What a target says of itself that is another in every run.

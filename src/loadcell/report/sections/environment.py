@@ -10,7 +10,7 @@ from typing import Any
 from loadcell.model.numbers import seconds, size
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Details, Paragraph, Section, Table
 from loadcell.report.context import Scene
-from loadcell.report.host import in_words, reason
+from loadcell.report.host import in_words, unavailable
 from loadcell.report.texts import Texts
 from loadcell.report.values import fact, plain
 from loadcell.report.values import name as called
@@ -58,15 +58,14 @@ def _host(host: Mapping[str, Any], number: int, measured: bool, texts: Texts) ->
         "client": "host.client", "target": "host.target", "client+target": "host.client-target", "machine": "host.machine",
     }  # fmt: skip
     title = texts(known[role]) if role in known else role
-    entries, more = [], []
+    entries: list[tuple[str, str]] = []
+    more: list[tuple[str, str]] = []
     for key, value in host.items():
-        if key == "role" or value in _NOTHING:
+        if key in ("role", "unavailable_codes") or value in _NOTHING:
             continue
         name = texts.or_none(f"env.{key}") or key
         if key == "unavailable":
-            more += [
-                (texts.or_none(f"env.{each}") or each, reason(why, texts)) for each, why in value.items()
-            ]
+            more += unavailable(host, texts)
         elif isinstance(value, Mapping) and key != "cpu":
             more += [(called(each, texts), plain(each, told, texts)) for each, told in value.items()]
         elif key in _MANY:
