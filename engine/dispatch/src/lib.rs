@@ -69,8 +69,8 @@ fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, No
     run_load_groups(&inputs.collect::<Vec<_>>(), &context(&groups[0].spec)?, observer)
 }
 
-/// Each workload brings sessions of its own type: threads are started for them by a dynamic call, and none is on the path
-/// of a request.
+/// Client factory of a workload. Sessions have static types: the dynamic call starts threads, and is not on
+/// the path of a request.
 fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
     match spec.target.protocol {
         Protocol::Postgres => sql_sessions::<Postgres>(spec),
@@ -114,7 +114,7 @@ pub fn prepare(spec: &str, observer: &mut dyn Observer) -> Result<Prepared, Prob
     prepare::prepare(&Spec::read(spec)?, observer)
 }
 
-/// What a workload (the section of a specification) will do, found out without a target; its mistakes are the error.
+/// Validate a workload (a section of a specification) without a target. Returns its description.
 pub fn check(workload: &str) -> Result<Value, Problem> {
     let wrong = |finding: String| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
     let workload: serde_json::Map<String, Value> = serde_json::from_str(workload)
@@ -128,18 +128,18 @@ pub fn check(workload: &str) -> Result<Value, Problem> {
     }
 }
 
-/// What an embedded store's engine is: its version, and the library it is in.
+/// Version of an embedded store's engine, and the path of its library.
 pub fn about_store(engine: &str) -> Result<Value, Problem> {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Asked {
+    struct Request {
         engine: embedded::Engine,
         library: Option<std::path::PathBuf>,
     }
-    let asked: Asked = serde_json::from_str(engine).map_err(|error| {
+    let request: Request = serde_json::from_str(engine).map_err(|error| {
         Problem::new("spec", format!("the engine cannot be read: {error}"), "see `loadcell/_engine.pyi`")
     })?;
-    embedded::about(asked.engine, asked.library.as_deref())
+    embedded::about(request.engine, request.library.as_deref())
 }
 
 fn context(spec: &Spec) -> Result<TargetContext, Problem> {
@@ -163,7 +163,7 @@ fn unknown(name: &str) -> Problem {
     )
 }
 
-/// What a person can do about an error of this code over a protocol; empty where nothing general helps.
+/// Remedies of a protocol by error code; empty where no general advice exists.
 fn advice(protocol: Protocol) -> fn(&str) -> &'static str {
     match protocol {
         Protocol::Postgres => postgres::advice,
@@ -182,7 +182,7 @@ mod tests {
     use loadcell_core::os::{DESCRIPTORS, PORTS};
 
     #[test]
-    fn what_the_machine_lacks_has_a_remedy() {
+    fn exhausted_resources_have_advice() {
         for protocol in [Protocol::Postgres, Protocol::Mysql, Protocol::Resp, Protocol::Http, Protocol::Host]
         {
             let advice = advice(protocol);

@@ -110,7 +110,7 @@ fn versions(name: &str) -> impl Iterator<Item = PathBuf> {
     let ours =
         |path: &PathBuf| path.file_name().is_some_and(|file| file.as_bytes().starts_with(name.as_bytes()));
     let mut result: Vec<_> = listed.map(|entry| entry.path()).filter(ours).collect();
-    result.sort_unstable_by(|left, right| right.cmp(left));
+    result.sort_unstable_by(|first, second| second.cmp(first));
     result.into_iter()
 }
 

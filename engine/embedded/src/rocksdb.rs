@@ -60,7 +60,7 @@ impl Store for Rocksdb {
         let pointers: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
         let mut families = vec![std::ptr::null_mut(); names.len()];
         // SAFETY: every object is created and freed by the same library, in this order; the arrays have as
-        // many elements as there are names. Options share ownership of what they were given.
+        // many elements as there are names. Options share ownership of their arguments.
         let database = unsafe {
             let lib = &library;
             let settings = (lib.options_create)();
@@ -140,16 +140,16 @@ impl Handle for Batch<'_> {
         let (family, start, size) = (store.family(key.file), key.bytes.as_ptr().cast(), key.bytes.len());
         // SAFETY: all objects belong to the store; the slice is valid until it is destroyed after use.
         unsafe {
-            let found = lib.checked(|error| {
+            let value = lib.checked(|error| {
                 (lib.get_pinned_cf)(store.database, store.read, family, start, size, error)
             })?;
-            if found.is_null() {
+            if value.is_null() {
                 return Ok(show(None));
             }
             let mut size = 0;
-            let start = (lib.pinnableslice_value)(found, &mut size);
+            let start = (lib.pinnableslice_value)(value, &mut size);
             let shown = show(Some(bytes(start, size)));
-            (lib.pinnableslice_destroy)(found);
+            (lib.pinnableslice_destroy)(value);
             Ok(shown)
         }
     }

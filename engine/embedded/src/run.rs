@@ -51,9 +51,9 @@ static OPEN: Mutex<Vec<(PathBuf, Weak<dyn Any + Send + Sync>)>> = Mutex::new(Vec
 fn shared<S: Store>(options: &Options, threads: u32) -> Result<Arc<OpenStore<S>>, Problem> {
     let mut open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     open.retain(|(_, store)| store.strong_count() > 0);
-    let store_found = open.iter().find(|(directory, _)| *directory == options.directory);
-    if let Some(store_found) = store_found.and_then(|(_, store)| store.upgrade()?.downcast().ok()) {
-        return Ok(store_found);
+    let existing = open.iter().find(|(directory, _)| *directory == options.directory);
+    if let Some(existing) = existing.and_then(|(_, store)| store.upgrade()?.downcast().ok()) {
+        return Ok(existing);
     }
     let store = Arc::new(OpenStore(Some(opened::<S>(options, threads)?)));
     let any: Arc<dyn Any + Send + Sync> = store.clone();

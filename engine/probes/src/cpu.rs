@@ -80,9 +80,9 @@ impl Passes for Divisions {
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 pub fn primes(max_prime: u64) -> u64 {
-    let mut primes_found = 0;
+    let mut primes_count = 0;
     if max_prime <= FIRST {
-        return primes_found;
+        return primes_count;
     }
     // SAFETY: registers only; a divisor is at least 3, and the upper half of the dividend is 0: the quotient
     // fits.
@@ -123,13 +123,13 @@ pub fn primes(max_prime: u64) -> u64 {
             "jns 3b",
             // It is prime.
             "5:",
-            "add {primes_found}, 1",
+            "add {primes_count}, 1",
             "6:",
             "add rcx, 1",
             "cmp rcx, rdi",
             "jne 2b",
             numbers = const NUMBERS_AT,
-            primes_found = inout(reg) primes_found,
+            primes_count = inout(reg) primes_count,
             inout("rcx") FIRST => _,
             in("rdi") max_prime,
             in("xmm2") 2.0f64,
@@ -142,7 +142,7 @@ pub fn primes(max_prime: u64) -> u64 {
             options(pure, nomem, nostack),
         );
     }
-    primes_found
+    primes_count
 }
 
 /// First number tested.
@@ -156,11 +156,11 @@ const NUMBERS_AT: usize = 16;
 #[inline(never)]
 pub fn primes(max_prime: u64) -> u64 {
     let as_float = |number: u64| number as i64 as f64; // Below 2^63 this is one instruction.
-    let mut primes_found = 0;
+    let mut primes_count = 0;
     for candidate in FIRST..max_prime {
         let root = as_float(candidate).sqrt();
         if root < 2.0 {
-            primes_found += 1;
+            primes_count += 1;
             continue;
         }
         if candidate & 1 == 0 {
@@ -170,7 +170,7 @@ pub fn primes(max_prime: u64) -> u64 {
         while as_float(divisor) <= root && candidate % divisor != 0 {
             divisor += 1;
         }
-        primes_found += u64::from(as_float(divisor) > root);
+        primes_count += u64::from(as_float(divisor) > root);
     }
-    primes_found
+    primes_count
 }

@@ -68,7 +68,7 @@ fn metrics_follow_from_pass_durations() {
     let result = run(&spec(json!({"memory": {"test": "triad", "size": 65536}}), load.clone()));
     let service = &result["operations"][0]["service"];
     let speed = |ns: f64| 3.0 * 65536.0 / f64::from(1 << 20) * 1e9 / ns;
-    let near = |left: f64, right: f64| assert!((left / right - 1.0).abs() < 1e-9, "{left} and {right}");
+    let near = |first: f64, second: f64| assert!((first / second - 1.0).abs() < 1e-9, "{first} and {second}");
     near(figure(&result, "mib_per_s"), speed(service["mean_ns"].as_f64().unwrap()));
     near(figure(&result, "best_mib_per_s"), speed(service["min_ns"].as_f64().unwrap()));
     let result = run(&spec(json!({"latency": {"size": 4096}}), load.clone()));
@@ -119,7 +119,7 @@ fn unknown_probe_is_rejected() {
     assert!(finding(json!({"latency": {}})).contains("missing field `size`"));
     let schedule = json!({"schedule": {"rate": [{"from_per_s": 5, "to_per_s": 5, "for_ns": 1_000_000_000}]}});
     assert!(refused(&spec(json!({"cpu": {}}), schedule)).finding.contains("as fast as it can"));
-    let mut right = spec(json!({}), json!({}));
-    right["workload"] = json!({"kv": {}});
-    assert!(refused(&right).finding.contains("no workload `kv` for a host"));
+    let mut second = spec(json!({}), json!({}));
+    second["workload"] = json!({"kv": {}});
+    assert!(refused(&second).finding.contains("no workload `kv` for a host"));
 }

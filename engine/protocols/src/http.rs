@@ -29,7 +29,7 @@ impl Version {
     }
 }
 
-/// Limits of what a peer may send, against exhaustion of memory.
+/// Limits on data sent by a peer, against exhaustion of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Total size of a response's header fields in bytes, trailers included.

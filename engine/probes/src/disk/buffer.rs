@@ -87,7 +87,11 @@ mod tests {
         let before = buffer.to_vec();
         buffer.stamp(1);
         assert!(
-            before.chunks(ALIGNMENT).zip(buffer.chunks(ALIGNMENT)).take(3).all(|(left, right)| left != right)
+            before
+                .chunks(ALIGNMENT)
+                .zip(buffer.chunks(ALIGNMENT))
+                .take(3)
+                .all(|(first, second)| first != second)
         );
         assert_eq!(before[8..ALIGNMENT], buffer[8..ALIGNMENT]);
     }

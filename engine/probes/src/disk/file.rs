@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_unnamed() {
+    fn files_have_no_names() {
         let directory_guard = TempDirectory::new();
         for file in
             [nameless(directory_guard.path()).unwrap(), named_for_a_moment(directory_guard.path()).unwrap()]

@@ -231,9 +231,9 @@ fn check_free_space(directory: &Path, options: &Options, clients: u32) -> Result
     let (free, all) = file::free_space(directory)
         .map_err(|error| in_directory("cannot use the directory", directory, error))?;
     let needed = options.file_bytes().saturating_mul(clients.into());
-    let (files, each) =
+    let (files, per_file) =
         (if clients == 1 { "file" } else { "files" }, if clients == 1 { "" } else { " each" });
-    let wanted = format!("{clients} {files} of {}{each}", size(options.file_bytes()));
+    let wanted = format!("{clients} {files} of {}{per_file}", size(options.file_bytes()));
     if all == 0 {
         // Like ramfs, whose files are in memory without a limit: memory must not be filled.
         let description = format!(

@@ -86,9 +86,9 @@ fn run(disk: Value, load: Value) -> Value {
 
 fn count(result: &Value, name: &str) -> u64 {
     let operations = result["operations"].as_array().unwrap();
-    let operation_found =
+    let matching =
         operations.iter().find(|operation| operation["name"] == name).unwrap_or_else(|| panic!("no {name}"));
-    operation_found["succeeded"].as_u64().unwrap()
+    matching["succeeded"].as_u64().unwrap()
 }
 
 fn can_queue() -> bool {

@@ -181,20 +181,20 @@ impl Probe for Memory {
     /// Mean speed of a pass, times the number of threads. For STREAM also the best pass, of one thread.
     fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let mib = self.moved as f64 / f64::from(1 << 20);
-        let mut metrics_found: Vec<_> = measured
+        let mut metrics: Vec<_> = measured
             .service_rate_per_s(TRANSACTION)
             .map(|pace| ("mib_per_s", pace * mib))
             .into_iter()
             .collect();
         let fastest = measured.operations[TRANSACTION.index()].service.min();
-        if !metrics_found.is_empty()
+        if !metrics.is_empty()
             && matches!(self.method, Method::Stream(_))
             && measured.clients == 1
             && fastest > 0
         {
-            metrics_found.push(("best_mib_per_s", mib * 1e9 / fastest as f64));
+            metrics.push(("best_mib_per_s", mib * 1e9 / fastest as f64));
         }
-        metrics_found
+        metrics
     }
 }
 

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn known_settings_are_applied() {
+    fn supported_settings_are_applied() {
         let expected = Settings { streams: 100, window: 0, frame: 20_000 };
         assert_eq!(read(&[(1, 0), (2, 0), (3, 100), (4, 0), (5, 20_000), (6, 9), (0xff, 7)]), Ok(expected));
         assert_eq!(read(&[]), Ok(Settings::default()));

@@ -68,8 +68,8 @@ fn digest(mut context: Context, parts: &[&[u8]]) -> Digest {
     context.finish()
 }
 
-fn xor(left: &Digest, right: &Digest) -> Vec<u8> {
-    left.as_ref().iter().zip(right.as_ref()).map(|(a, b)| a ^ b).collect()
+fn xor(first: &Digest, second: &Digest) -> Vec<u8> {
+    first.as_ref().iter().zip(second.as_ref()).map(|(a, b)| a ^ b).collect()
 }
 
 #[cfg(test)]

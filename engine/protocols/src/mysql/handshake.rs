@@ -20,7 +20,7 @@ const LARGEST: u32 = 1 << 30;
 
 /// Report the rows that an UPDATE matched rather than changed: writing an existing value still matches its
 /// row.
-const FOUND_ROWS: u32 = 1 << 1;
+const MATCHED_ROWS: u32 = 1 << 1;
 const CONNECT_WITH_DB: u32 = 1 << 3;
 const LOCAL_FILES: u32 = 1 << 7;
 const PROTOCOL_41: u32 = 1 << 9;
@@ -42,7 +42,7 @@ const NEEDED: u32 = PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | PLUGIN_AUTH
 const WELCOME: u32 = NEEDED
     | 1 // CLIENT_LONG_PASSWORD
     | 1 << 2 // CLIENT_LONG_FLAG
-    | FOUND_ROWS
+    | MATCHED_ROWS
     | LOCAL_FILES
     | MULTI_STATEMENTS
     | MULTI_RESULTS

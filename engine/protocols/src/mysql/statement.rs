@@ -106,7 +106,7 @@ impl Statement {
 pub struct Request<'a> {
     statement: &'a Statement,
     out: &'a mut Vec<u8>,
-    /// Start of its packet, and of its own header.
+    /// Start of its packet, and of this header.
     start: usize,
     at: usize,
     written: usize,

@@ -311,7 +311,7 @@ impl Reader {
         &mut self,
         input: &'a [u8],
         shape: Shape,
-        each: u64,
+        tokens_per_element: u64,
     ) -> Result<Option<ReadToken<'a>>, Malformed> {
         if input.get(1) == Some(&b'?') {
             return match input.get(2..4) {
@@ -324,15 +324,19 @@ impl Reader {
         if length == -1 && shape == Shape::Array {
             return Ok(self.leaf(Token::Null, size));
         }
-        let count = elements(input[0], length, each)?;
+        let count = elements(input[0], length, tokens_per_element)?;
         let token = Token::Open(shape, Some(count));
         if count == 0 { Ok(self.leaf(token, size)) } else { self.open(token, count, size) }
     }
 
     /// Start of a list that is not part of a reply.
-    fn open_hidden<'a>(&mut self, input: &'a [u8], each: u64) -> Result<Option<ReadToken<'a>>, Malformed> {
+    fn open_hidden<'a>(
+        &mut self,
+        input: &'a [u8],
+        tokens_per_element: u64,
+    ) -> Result<Option<ReadToken<'a>>, Malformed> {
         let Some((length, size)) = line::number(input, 1)? else { return Ok(None) };
-        let count = elements(input[0], length, each)?;
+        let count = elements(input[0], length, tokens_per_element)?;
         if count == 0 {
             return Ok(Some(self.nothing(size)));
         }
@@ -409,9 +413,9 @@ impl Reader {
     }
 }
 
-fn elements(kind: u8, length: i64, each: u64) -> Result<u64, Malformed> {
+fn elements(kind: u8, length: i64, tokens_per_element: u64) -> Result<u64, Malformed> {
     match u64::try_from(length) {
-        Ok(length) if length <= LONGEST_LIST => Ok(length * each),
+        Ok(length) if length <= LONGEST_LIST => Ok(length * tokens_per_element),
         _ => Err(wrong_length(char::from(kind), length)),
     }
 }

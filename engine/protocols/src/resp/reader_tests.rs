@@ -236,7 +236,7 @@ fn reply() -> impl Strategy<Value = (Vec<u8>, Vec<OwnedToken>)> {
             if shape == Shape::Map && inside.len() % 2 == 1 {
                 inside.pop();
             }
-            let (kind, each) = match shape {
+            let (kind, tokens_per_element) = match shape {
                 Shape::Array => ('*', 1),
                 Shape::Map => ('%', 2),
                 Shape::Set => ('~', 1),
@@ -245,7 +245,7 @@ fn reply() -> impl Strategy<Value = (Vec<u8>, Vec<OwnedToken>)> {
             let count = (!streamed).then_some(inside.len() as u64);
             let mut bytes = match streamed {
                 true => format!("{kind}?\r\n").into_bytes(),
-                false => format!("{kind}{}\r\n", inside.len() / each).into_bytes(),
+                false => format!("{kind}{}\r\n", inside.len() / tokens_per_element).into_bytes(),
             };
             let mut tokens = vec![(tell(Token::Open(shape, count)), 0, count == Some(0))];
             let last = inside.len().saturating_sub(1);

@@ -123,12 +123,12 @@ fn load_by<W: SqlProtocol>(
     parallel_for(&options.stop, &mut clients, "rows", shares.len(), &mut progress, |client, job, done| {
         shares[job].iter().try_for_each(|piece| copy(client, data, piece, done))
     })?;
-    let inserts = each(tables, |table| &table.inserts);
+    let inserts = statements_of(tables, |table| &table.inserts);
     parallel_for(&options.stop, &mut clients, "rows", inserts.len(), &mut progress, |client, job, _| {
         let (table, sql) = inserts[job];
         client.query(sql, &format!("cannot fill table {}", table.name)).map(drop)
     })?;
-    let indexes = each(tables, |table| &table.indexes);
+    let indexes = statements_of(tables, |table| &table.indexes);
     parallel_for(&options.stop, &mut clients, "indexes", indexes.len(), &mut progress, |client, job, _| {
         let (table, sql) = indexes[job];
         client.query(sql, &format!("cannot build an index of table {}", table.name)).map(drop)
@@ -144,7 +144,7 @@ fn load_by<W: SqlProtocol>(
         let doing = format!("cannot finish table {}", table.name);
         table.finish.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
     })?;
-    let references = each(tables, |table| &table.references);
+    let references = statements_of(tables, |table| &table.references);
     if !references.is_empty() {
         // In MySQL each foreign key locks both tables; concurrent ones would deadlock.
         let most = if W::DIALECT == Dialect::Mysql { 1 } else { clients.len() };
@@ -168,7 +168,7 @@ fn load_by<W: SqlProtocol>(
 }
 
 /// All tables paired with each of their statements of one sort.
-fn each(tables: &[Table], sort: impl Fn(&Table) -> &[String]) -> Vec<(&Table, &String)> {
+fn statements_of(tables: &[Table], sort: impl Fn(&Table) -> &[String]) -> Vec<(&Table, &String)> {
     tables.iter().flat_map(|table| sort(table).iter().map(move |sql| (table, sql))).collect()
 }
 

@@ -47,7 +47,7 @@ pub struct RequestOptions {
     pub headers: BTreeMap<String, String>,
     #[serde(default)]
     pub body: Option<BodyOptions>,
-    #[serde(default = "one")]
+    #[serde(default = "one_share")]
     pub share: f64,
     #[serde(default)]
     pub check: Option<check::Options>,
@@ -64,7 +64,7 @@ pub enum BodyOptions {
 fn yes() -> bool {
     true
 }
-fn one() -> f64 {
+fn one_share() -> f64 {
     1.0
 }
 fn one_request() -> u32 {
@@ -115,7 +115,7 @@ pub struct Kind {
 const MOST_STREAMS: u32 = 10_000;
 
 /// Header fields that the protocol sets itself.
-const OWN: [&str; 4] = ["connection", "content-length", "transfer-encoding", "upgrade"];
+const RESERVED: [&str; 4] = ["connection", "content-length", "transfer-encoding", "upgrade"];
 
 /// Further fields that are forbidden in HTTP/2 (RFC 9113, 8.2.2).
 const OF_HTTP_1: [&str; 3] = ["keep-alive", "proxy-connection", "te"];
@@ -244,7 +244,7 @@ impl Kind {
                     "leave it out, or use version 1.1",
                 ));
             }
-            if OWN.contains(&lower.as_str()) {
+            if RESERVED.contains(&lower.as_str()) {
                 return Err(wrong(
                     format!("the header `{name}` is loadcell's own to set"),
                     "see `keep_alive` and `body`",

@@ -1,4 +1,4 @@
-//! Parameters of templates, drawn anew for each request.
+//! Parameters of templates, drawn for each request.
 
 use std::sync::Arc;
 

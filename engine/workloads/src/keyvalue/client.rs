@@ -285,7 +285,7 @@ impl Client {
             None => KeyAccess { number, size, version: LOADED, state: None },
             Some(versions) => {
                 let number = if op_kind.writes() && op_kind != OpKind::Insert {
-                    self.own_key(number, items)
+                    self.writable_key(number, items)
                 } else {
                     number
                 };
@@ -301,10 +301,10 @@ impl Client {
     }
 
     /// This client's key nearest to `number`: with verification, each key has a single writer.
-    fn own_key(&self, number: u64, items: u64) -> u64 {
+    fn writable_key(&self, number: u64, items: u64) -> u64 {
         let clients = u64::from(self.plan.clients);
-        let own_key = number - number % clients + u64::from(self.number);
-        if own_key < items { own_key } else { own_key - clients }
+        let writable_key = number - number % clients + u64::from(self.number);
+        if writable_key < items { writable_key } else { writable_key - clients }
     }
 
     /// Number of a key of the current operation.

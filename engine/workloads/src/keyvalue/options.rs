@@ -92,7 +92,7 @@ pub struct CommandOption {
     pub command: String,
     #[serde(default = "one_share")]
     pub share: f64,
-    /// Whether it counts as a read or a write.
+    /// Counted as a read or a write.
     #[serde(default)]
     pub kind: CommandKind,
 }
@@ -308,7 +308,7 @@ impl Options {
         Ok(())
     }
 
-    /// Check that each of `clients` clients has keys of its own to write.
+    /// Check that each of `clients` clients has keys to write exclusively.
     pub fn check_clients(&self, clients: u32) -> Result<(), Problem> {
         if !self.verify || self.keys >= clients.into() {
             return Ok(());

@@ -8,7 +8,7 @@ use super::script::Action;
 
 /// An `\if` without its `\endif` so far.
 pub(super) struct Open {
-    pub(super) place: Span,
+    pub(super) span: Span,
     /// The last `\if` or `\elif`, whose `otherwise` is not set yet.
     undecided: Option<usize>,
     /// All `\elif` and `\else`, whose `end` is not set yet.
@@ -18,21 +18,21 @@ pub(super) struct Open {
 }
 
 impl Compiler<'_, '_> {
-    pub(super) fn begin_if(&mut self, condition: Expression, place: Span) {
+    pub(super) fn begin_if(&mut self, condition: Expression, span: Span) {
         let undecided = Some(self.commands.len());
-        self.open.push(Open { place, undecided, branches: Vec::new(), pipeline: self.pipeline });
-        self.push(Action::If { condition, otherwise: 0 }, place);
+        self.open.push(Open { span, undecided, branches: Vec::new(), pipeline: self.pipeline });
+        self.push(Action::If { condition, otherwise: 0 }, span);
     }
 
     /// Direct the last condition's alternative to the next command. The branch's effect on the pipeline may
     /// not have happened.
-    fn next_branch(&mut self, name: &str, place: Span) -> Result<(), Mistake> {
+    fn next_branch(&mut self, name: &str, span: Span) -> Result<(), Mistake> {
         let here = self.commands.len();
         let Some(open) = self.open.last_mut() else {
-            return Err(Mistake::new(place, format!("\\{name} without matching \\if")));
+            return Err(Mistake::new(span, format!("\\{name} without matching \\if")));
         };
         let Some(undecided) = open.undecided else {
-            return Err(Mistake::new(place, format!("\\{name} after \\else"))
+            return Err(Mistake::new(span, format!("\\{name} after \\else"))
                 .advise("an \\if has one \\else, the last"));
         };
         match &mut self.commands[undecided].action {
@@ -51,17 +51,17 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn elif(&mut self, condition: Expression, place: Span) -> Result<(), Mistake> {
-        self.next_branch("elif", place)?;
+    pub(super) fn elif(&mut self, condition: Expression, span: Span) -> Result<(), Mistake> {
+        self.next_branch("elif", span)?;
         self.branch_pipeline();
-        self.push(Action::Elif { condition, otherwise: 0, end: 0 }, place);
+        self.push(Action::Elif { condition, otherwise: 0, end: 0 }, span);
         Ok(())
     }
 
-    pub(super) fn begin_else(&mut self, place: Span) -> Result<(), Mistake> {
-        self.next_branch("else", place)?;
+    pub(super) fn begin_else(&mut self, span: Span) -> Result<(), Mistake> {
+        self.next_branch("else", span)?;
         self.branch_pipeline();
-        self.push(Action::Else { end: 0 }, place);
+        self.push(Action::Else { end: 0 }, span);
         Ok(())
     }
 
@@ -77,10 +77,10 @@ impl Compiler<'_, '_> {
         }
     }
 
-    pub(super) fn endif(&mut self, place: Span) -> Result<(), Mistake> {
+    pub(super) fn endif(&mut self, span: Span) -> Result<(), Mistake> {
         let here = self.commands.len();
         if self.open.last().is_none_or(|open| open.undecided.is_some()) {
-            self.next_branch("endif", place)?;
+            self.next_branch("endif", span)?;
         }
         if let Some(open) = self.open.pop() {
             if self.pipeline != open.pipeline {
@@ -93,7 +93,7 @@ impl Compiler<'_, '_> {
                 }
             }
         }
-        self.push(Action::Endif, place);
+        self.push(Action::Endif, span);
         Ok(())
     }
 }

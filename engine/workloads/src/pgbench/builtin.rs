@@ -43,12 +43,12 @@ pub const BUILTINS: [Builtin; 3] = [
 
 /// Find the built-in script by a prefix of its name. Fails with the reason.
 pub fn find(beginning: &str) -> Result<Builtin, String> {
-    let known = || BUILTINS.map(|b| b.name).join(", ");
-    let mut found = BUILTINS.iter().filter(|b| b.name.starts_with(beginning));
-    match (found.next(), found.next()) {
+    let names = || BUILTINS.map(|b| b.name).join(", ");
+    let mut matches = BUILTINS.iter().filter(|b| b.name.starts_with(beginning));
+    match (matches.next(), matches.next()) {
         (Some(builtin), None) => Ok(*builtin),
-        (None, _) => Err(format!("no builtin script {beginning:?}; there are {}", known())),
-        (Some(_), Some(_)) => Err(format!("ambiguous builtin script {beginning:?}; there are {}", known())),
+        (None, _) => Err(format!("no builtin script {beginning:?}; there are {}", names())),
+        (Some(_), Some(_)) => Err(format!("ambiguous builtin script {beginning:?}; there are {}", names())),
     }
 }
 

@@ -127,7 +127,7 @@ impl Client {
             let command = self.at;
             let Some(this) = commands.get(command) else {
                 if self.in_pipeline {
-                    let last = commands.last().map_or(Span::default(), |last| last.place);
+                    let last = commands.last().map_or(Span::default(), |last| last.span);
                     return Err(self.fail(
                         program,
                         last,
@@ -149,7 +149,7 @@ impl Client {
                         let advice =
                             "the result is not there before \\endpipeline: store it outside of the pipeline";
                         let finding = format!("\\{name} is not allowed in pipeline mode");
-                        return Err(self.fail(program, store.place, finding, Some(advice.into())));
+                        return Err(self.fail(program, store.span, finding, Some(advice.into())));
                     }
                     return Ok(Next::Sql { command, statement });
                 }
@@ -164,28 +164,28 @@ impl Client {
                 Action::Sleep { count, unit_us } => {
                     let count = match *count {
                         Count::Fixed(count) => count,
-                        Count::Variable(slot) => self.sleep_count(program, this.place, slot)?,
+                        Count::Variable(slot) => self.sleep_count(program, this.span, slot)?,
                     };
                     return Ok(Next::Sleep { command, microseconds: count.saturating_mul(*unit_us) });
                 }
                 Action::Shell { words } => {
-                    let line = self.command_line(program, this.place, words)?;
+                    let line = self.command_line(program, this.span, words)?;
                     return Ok(Next::Shell { command, line });
                 }
                 Action::SetShell { slot, words } => {
-                    let line = self.command_line(program, this.place, words)?;
+                    let line = self.command_line(program, this.span, words)?;
                     return Ok(Next::SetShell { command, slot: *slot, line });
                 }
                 Action::StartPipeline => {
                     if std::mem::replace(&mut self.in_pipeline, true) {
-                        return Err(self.fail(program, this.place, "already in pipeline mode".into(), None));
+                        return Err(self.fail(program, this.span, "already in pipeline mode".into(), None));
                     }
                     return Ok(Next::StartPipeline { command });
                 }
                 Action::SyncPipeline | Action::EndPipeline => {
                     let ends = matches!(this.action, Action::EndPipeline);
                     if !self.in_pipeline {
-                        return Err(self.fail(program, this.place, "not in pipeline mode".into(), None));
+                        return Err(self.fail(program, this.span, "not in pipeline mode".into(), None));
                     }
                     self.in_pipeline = !ends;
                     return Ok(if ends {
@@ -236,19 +236,19 @@ impl Client {
             self.variables.write(slot, &mut value);
             (text(program.names().name(slot)), super::lexer::shorten(&text(&value)))
         });
-        self.fail(program, trap.place, finding, advice)
+        self.fail(program, trap.span, finding, advice)
     }
 
     #[cold]
     fn fail(
         &self,
         program: &Program,
-        place: Span,
+        span: Span,
         finding: String,
         advice: Option<String>,
     ) -> Box<ScriptError> {
         let script = &program.scripts()[self.script];
-        Box::new(ScriptError::new(&script.name, &script.source, place, finding, advice))
+        Box::new(ScriptError::new(&script.name, &script.source, span, finding, advice))
     }
 
     /// Failure of a command detected by the caller, with its finding.
@@ -259,8 +259,8 @@ impl Client {
         finding: String,
         advice: Option<String>,
     ) -> Box<ScriptError> {
-        let place = program.scripts()[self.script].commands.get(command).map_or(Span::default(), |c| c.place);
-        self.fail(program, place, finding, advice)
+        let span = program.scripts()[self.script].commands.get(command).map_or(Span::default(), |c| c.span);
+        self.fail(program, span, finding, advice)
     }
 
     fn name(program: &Program, slot: Slot) -> String {
@@ -268,11 +268,11 @@ impl Client {
     }
 
     /// The integer at the start of the variable's text, parsed like C's `atoi`.
-    fn sleep_count(&self, program: &Program, place: Span, slot: Slot) -> RunResult<i64> {
+    fn sleep_count(&self, program: &Program, span: Span, slot: Slot) -> RunResult<i64> {
         let mut value = Vec::new();
         if !self.variables.write(slot, &mut value) {
             let finding = format!("sleep: undefined variable {:?}", Self::name(program, slot));
-            return Err(self.fail(program, place, finding, None));
+            return Err(self.fail(program, span, finding, None));
         }
         let value = value.trim_ascii_start();
         let sign = usize::from(matches!(value.first(), Some(b'+' | b'-')));
@@ -284,11 +284,11 @@ impl Client {
                 text(value),
                 Self::name(program, slot)
             );
-            self.fail(program, place, finding, None)
+            self.fail(program, span, finding, None)
         })
     }
 
-    fn command_line(&self, program: &Program, place: Span, words: &[Word]) -> RunResult<Vec<u8>> {
+    fn command_line(&self, program: &Program, span: Span, words: &[Word]) -> RunResult<Vec<u8>> {
         let mut line = Vec::new();
         for (number, word) in words.iter().enumerate() {
             if number > 0 {
@@ -300,7 +300,7 @@ impl Client {
                     if !self.variables.write(*slot, &mut line) {
                         let finding =
                             format!("shell: undefined variable \":{}\"", Self::name(program, *slot));
-                        return Err(self.fail(program, place, finding, None));
+                        return Err(self.fail(program, span, finding, None));
                     }
                 }
             }
@@ -362,12 +362,12 @@ impl Client {
         }
         let finding = format!("error storing into variable {}", text(&name));
         let advice = Some("name the column: SELECT ... AS name".into());
-        Err(self.fail(program, store.place, finding, advice))
+        Err(self.fail(program, store.span, finding, advice))
     }
 
     /// Failure of a `\gset` with no row or several.
     pub fn row_count_failure(&self, program: &Program, store: &Store, rows: usize) -> Box<ScriptError> {
         let advice = Some("\\gset takes exactly one row; \\aset takes the last of any number".into());
-        self.fail(program, store.place, format!("expected one row, got {rows}"), advice)
+        self.fail(program, store.span, format!("expected one row, got {rows}"), advice)
     }
 }

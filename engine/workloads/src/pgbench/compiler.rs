@@ -61,9 +61,9 @@ pub fn compile(
     if mistakes.is_empty() {
         return Ok(Script { name: name.into(), weight, commands, source: source.into() });
     }
-    mistakes.sort_by_key(|mistake| mistake.place.start);
+    mistakes.sort_by_key(|mistake| mistake.span.start);
     mistakes.truncate(MAX_ERRORS);
-    Err(mistakes.into_iter().map(|m| ScriptError::new(name, source, m.place, m.finding, m.advice)).collect())
+    Err(mistakes.into_iter().map(|m| ScriptError::new(name, source, m.span, m.finding, m.advice)).collect())
 }
 
 pub(super) struct Compiler<'c, 's> {
@@ -73,7 +73,7 @@ pub(super) struct Compiler<'c, 's> {
     pub(super) commands: Vec<Command>,
     mistakes: Vec<Mistake>,
     pub(super) open: Vec<Open>,
-    /// Whether a pipeline is open at this point of the script; `None` if that depends on conditions.
+    /// A pipeline is open at this point of the script; `None` if that depends on conditions.
     pub(super) pipeline: Option<bool>,
 }
 
@@ -105,12 +105,12 @@ impl Compiler<'_, '_> {
         }
         for open in self.open.drain(..) {
             self.mistakes
-                .push(Mistake::new(open.place, "\\if without matching \\endif").advise("add an \\endif"));
+                .push(Mistake::new(open.span, "\\if without matching \\endif").advise("add an \\endif"));
         }
         if self.mistakes.is_empty() && self.pipeline == Some(true) {
-            let place = self.last_place(|action| matches!(action, Action::StartPipeline));
+            let span = self.last_span(|action| matches!(action, Action::StartPipeline));
             self.mistakes.push(
-                Mistake::new(place, "end of script reached with pipeline open")
+                Mistake::new(span, "end of script reached with pipeline open")
                     .advise("end it with \\endpipeline"),
             );
         }
@@ -122,23 +122,23 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn last_place(&self, is: impl Fn(&Action) -> bool) -> Span {
+    fn last_span(&self, is: impl Fn(&Action) -> bool) -> Span {
         self.commands
             .iter()
             .rev()
             .find(|command| is(&command.action))
-            .map_or(Span::default(), |command| command.place)
+            .map_or(Span::default(), |command| command.span)
     }
 
-    pub(super) fn push(&mut self, action: Action, place: Span) {
-        self.commands.push(Command { action, place });
+    pub(super) fn push(&mut self, action: Action, span: Span) {
+        self.commands.push(Command { action, span });
     }
 
     fn sql(&mut self, sql: Vec<u8>, first: usize, end: usize) {
         let blank = self.source[first..end].iter().rev().take_while(|b| b.is_ascii_whitespace()).count();
-        let place = Span::new(first, end - blank);
-        match Statement::new(sql, place, self.mode, self.shared.names) {
-            Ok(statement) => self.push(Action::Sql(statement), place),
+        let span = Span::new(first, end - blank);
+        match Statement::new(sql, span, self.mode, self.shared.names) {
+            Ok(statement) => self.push(Action::Sql(statement), span),
             Err(mistake) => self.mistakes.push(mistake),
         }
     }
@@ -146,16 +146,16 @@ impl Compiler<'_, '_> {
     /// Compile the meta command whose backslash is at `start`, followed by its name.
     fn meta(&mut self, lexer: &mut Lexer<'_>, start: usize) -> Result<(), Mistake> {
         // A backslash alone on its line is ignored, as in pgbench.
-        let Some(name_place) = lexer.word() else { return Ok(()) };
-        let given = name_place.of(self.source);
-        let Some(name) = META_COMMANDS.into_iter().find(|name| given.eq_ignore_ascii_case(name.as_bytes()))
+        let Some(name_span) = lexer.word() else { return Ok(()) };
+        let written = name_span.of(self.source);
+        let Some(name) = META_COMMANDS.into_iter().find(|name| written.eq_ignore_ascii_case(name.as_bytes()))
         else {
-            let given = text(given);
-            let near = nearest(&given, META_COMMANDS);
-            let given = shorten(&given);
+            let written = text(written);
+            let near = nearest(&written, META_COMMANDS);
+            let written = shorten(&written);
             let mistake = Mistake::new(
-                Span::new(start, name_place.end as usize),
-                format!("invalid command \"{given}\""),
+                Span::new(start, name_span.end as usize),
+                format!("invalid command \"{written}\""),
             );
             return Err(match near {
                 Some(near) => mistake.advise(format!("did you mean \\{near}?")),
@@ -166,25 +166,25 @@ impl Compiler<'_, '_> {
             mistake.finding = format!("{} in command \"{name}\"", mistake.finding);
             mistake
         };
-        let place = Span::new(start, name_place.end as usize);
+        let span = Span::new(start, name_span.end as usize);
         match name {
-            "set" => self.set(lexer, place).map_err(named),
+            "set" => self.set(lexer, span).map_err(named),
             // The structure is tracked even if a condition is wrong, to avoid consequential errors.
             "if" | "elif" => {
                 let condition = parser::expression(lexer, self.shared).map_err(named);
-                let place = Span::new(start, end_of_words(self.source, lexer.at));
-                let known = condition.as_ref().ok().cloned().unwrap_or_default();
+                let span = Span::new(start, end_of_words(self.source, lexer.at));
+                let compiled_condition = condition.as_ref().ok().cloned().unwrap_or_default();
                 if name == "if" {
-                    self.begin_if(known, place)
+                    self.begin_if(compiled_condition, span)
                 } else {
-                    self.elif(known, place)?
+                    self.elif(compiled_condition, span)?
                 }
                 condition.map(|_| ())
             }
             _ => {
                 let words: Vec<Span> = std::iter::from_fn(|| lexer.word()).collect();
-                let place = words.last().map_or(place, |last| place.to(*last));
-                self.words(name, &words, place).map_err(|mistake| match name {
+                let span = words.last().map_or(span, |last| span.to(*last));
+                self.words(name, &words, span).map_err(|mistake| match name {
                     "elif" | "else" | "endif" | "gset" | "aset" if words.is_empty() => mistake,
                     _ => named(mistake),
                 })
@@ -192,30 +192,30 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn variable(&mut self, place: Span) -> Result<Slot, Mistake> {
-        let name = place.of(self.source);
+    fn variable(&mut self, span: Span) -> Result<Slot, Mistake> {
+        let name = span.of(self.source);
         if is_name(name) {
             return Ok(self.shared.names.intern(name));
         }
-        Err(Mistake::new(place, format!("invalid variable name: {:?}", shorten(&text(name))))
+        Err(Mistake::new(span, format!("invalid variable name: {:?}", shorten(&text(name))))
             .advise("a name has letters, digits and underscores, and does not begin with a digit"))
     }
 
-    fn set(&mut self, lexer: &mut Lexer<'_>, place: Span) -> Result<(), Mistake> {
+    fn set(&mut self, lexer: &mut Lexer<'_>, span: Span) -> Result<(), Mistake> {
         let Some(name) = lexer.word() else {
-            return Err(Mistake::new(place, "missing argument").advise("write \\set name expression"));
+            return Err(Mistake::new(span, "missing argument").advise("write \\set name expression"));
         };
         let slot = self.variable(name)?;
         let value = parser::expression(lexer, self.shared)?;
         self.push(
             Action::Set { slot, value },
-            Span::new(place.start as usize, end_of_words(self.source, lexer.at)),
+            Span::new(span.start as usize, end_of_words(self.source, lexer.at)),
         );
         Ok(())
     }
 
     /// Compile a command whose arguments are words.
-    fn words(&mut self, name: &str, words: &[Span], place: Span) -> Result<(), Mistake> {
+    fn words(&mut self, name: &str, words: &[Span], span: Span) -> Result<(), Mistake> {
         if words.len() >= MAX_WORDS {
             return Err(Mistake::new(words[MAX_WORDS - 1], "too many arguments")
                 .advise(format!("at most {} are possible", MAX_WORDS - 1)));
@@ -224,49 +224,49 @@ impl Compiler<'_, '_> {
             "setshell" => {
                 let [variable, command @ ..] = words else {
                     return Err(
-                        Mistake::new(place, "missing argument").advise("write \\setshell name command")
+                        Mistake::new(span, "missing argument").advise("write \\setshell name command")
                     );
                 };
                 if command.is_empty() {
                     return Err(
-                        Mistake::new(place, "missing argument").advise("write \\setshell name command")
+                        Mistake::new(span, "missing argument").advise("write \\setshell name command")
                     );
                 }
                 let slot = self.variable(*variable)?;
                 let words = self.shell_words(command)?;
-                self.push(Action::SetShell { slot, words }, place);
+                self.push(Action::SetShell { slot, words }, span);
             }
             "shell" => {
                 if words.is_empty() {
-                    return Err(Mistake::new(place, "missing command").advise("write \\shell command"));
+                    return Err(Mistake::new(span, "missing command").advise("write \\shell command"));
                 }
                 let words = self.shell_words(words)?;
-                self.push(Action::Shell { words }, place);
+                self.push(Action::Shell { words }, span);
             }
             "sleep" => {
-                let (count, unit_us) = self.sleep(words, place)?;
-                self.push(Action::Sleep { count, unit_us }, place);
+                let (count, unit_us) = self.sleep(words, span)?;
+                self.push(Action::Sleep { count, unit_us }, span);
             }
-            "gset" | "aset" => return self.store(name, words, place),
+            "gset" | "aset" => return self.store(name, words, span),
             _ => {
                 if let Some(&extra) = words.first() {
                     // Its effect on the structure is tracked regardless.
-                    let _ = self.plain(name, place);
+                    let _ = self.plain(name, span);
                     return Err(
                         Mistake::new(extra, "unexpected argument").advise(format!("\\{name} stands alone"))
                     );
                 }
-                return self.plain(name, place);
+                return self.plain(name, span);
             }
         }
         Ok(())
     }
 
-    fn plain(&mut self, name: &str, place: Span) -> Result<(), Mistake> {
+    fn plain(&mut self, name: &str, span: Span) -> Result<(), Mistake> {
         match name {
-            "else" => self.begin_else(place),
-            "endif" => self.endif(place),
-            _ => self.in_pipeline(name, place),
+            "else" => self.begin_else(span),
+            "endif" => self.endif(span),
+            _ => self.in_pipeline(name, span),
         }
     }
 
@@ -274,10 +274,10 @@ impl Compiler<'_, '_> {
     fn shell_words(&mut self, words: &[Span]) -> Result<Box<[Word]>, Mistake> {
         words
             .iter()
-            .map(|&place| match place.of(self.source) {
-                [b':', b':', ..] => Ok(Word::Text(place.of(self.source)[1..].into())),
+            .map(|&span| match span.of(self.source) {
+                [b':', b':', ..] => Ok(Word::Text(span.of(self.source)[1..].into())),
                 [b':', ..] => {
-                    let name = Span::new(place.start as usize + 1, place.end as usize);
+                    let name = Span::new(span.start as usize + 1, span.end as usize);
                     self.variable(name).map(Word::Variable)
                 }
                 word => Ok(Word::Text(word.into())),
@@ -285,48 +285,48 @@ impl Compiler<'_, '_> {
             .collect()
     }
 
-    fn sleep(&mut self, words: &[Span], place: Span) -> Result<(Count, i64), Mistake> {
+    fn sleep(&mut self, words: &[Span], span: Span) -> Result<(Count, i64), Mistake> {
         let &[count, ref units @ ..] = words else {
-            return Err(Mistake::new(place, "missing argument").advise("write \\sleep number [us|ms|s]"));
+            return Err(Mistake::new(span, "missing argument").advise("write \\sleep number [us|ms|s]"));
         };
         if let Some(&extra) = units.get(1) {
             return Err(Mistake::new(extra, "too many arguments").advise("write \\sleep number [us|ms|s]"));
         }
         let mut unit = units.first().copied();
-        let given = count.of(self.source);
-        let count = if given[0] == b':' {
+        let written = count.of(self.source);
+        let count = if written[0] == b':' {
             Count::Variable(self.variable(Span::new(count.start as usize + 1, count.end as usize))?)
         } else {
-            let sign = usize::from(matches!(given[0], b'+' | b'-'));
-            let end = sign + given[sign..].iter().take_while(|b| b.is_ascii_digit()).count();
-            if end < given.len() && unit.is_none() {
+            let sign = usize::from(matches!(written[0], b'+' | b'-'));
+            let end = sign + written[sign..].iter().take_while(|b| b.is_ascii_digit()).count();
+            if end < written.len() && unit.is_none() {
                 // The unit may follow without a blank: `2ms`.
                 unit = Some(Span::new(count.start as usize + end, count.end as usize));
             }
-            let whole = end == given.len() || units.is_empty();
-            let number = std::str::from_utf8(&given[..end]).ok().filter(|_| whole && end > sign);
+            let complete = end == written.len() || units.is_empty();
+            let number = std::str::from_utf8(&written[..end]).ok().filter(|_| complete && end > sign);
             match number.and_then(|digits| digits.parse().ok()) {
                 Some(number) => Count::Fixed(number),
                 None => {
-                    let given = shorten(&text(given));
+                    let written = shorten(&text(written));
                     return Err(Mistake::new(
                         count,
-                        format!("invalid sleep time, must be an integer ({given})"),
+                        format!("invalid sleep time, must be an integer ({written})"),
                     ));
                 }
             }
         };
         let unit_us = match unit.map(|unit| (unit, unit.of(self.source).to_ascii_lowercase())) {
             None => 1_000_000,
-            Some((place, name)) => match &name[..] {
+            Some((span, name)) => match &name[..] {
                 b"us" => 1,
                 b"ms" => 1_000,
                 b"s" => 1_000_000,
                 _ => {
-                    let given = shorten(&text(place.of(self.source)));
+                    let written = shorten(&text(span.of(self.source)));
                     return Err(Mistake::new(
-                        place,
-                        format!("unrecognized time unit, must be us, ms or s ({given})"),
+                        span,
+                        format!("unrecognized time unit, must be us, ms or s ({written})"),
                     ));
                 }
             },
@@ -335,7 +335,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Attach `\gset` or `\aset` to the preceding statement.
-    fn store(&mut self, name: &str, words: &[Span], place: Span) -> Result<(), Mistake> {
+    fn store(&mut self, name: &str, words: &[Span], span: Span) -> Result<(), Mistake> {
         if let Some(&extra) = words.get(1) {
             return Err(Mistake::new(extra, "too many arguments").advise(format!("write \\{name} [prefix]")));
         }
@@ -347,24 +347,24 @@ impl Compiler<'_, '_> {
                 .advise("a name has letters, digits and underscores, and does not begin with a digit"));
         }
         if self.pipeline == Some(true) {
-            return Err(Mistake::new(place, format!("\\{name} is not allowed in pipeline mode"))
+            return Err(Mistake::new(span, format!("\\{name} is not allowed in pipeline mode"))
                 .advise("the result is not there before \\endpipeline: store it outside of the pipeline"));
         }
         match self.commands.last_mut() {
             Some(Command { action: Action::Sql(statement), .. }) if statement.store.is_none() => {
-                statement.store = Some(Store { all: name == "aset", prefix: prefix.into(), place });
+                statement.store = Some(Store { all: name == "aset", prefix: prefix.into(), span });
                 Ok(())
             }
             // The preceding statement may be missing because it is wrong itself.
             _ if !self.mistakes.is_empty() => Ok(()),
-            _ => Err(Mistake::new(place, format!("\\{name} must follow an SQL command"))
+            _ => Err(Mistake::new(span, format!("\\{name} must follow an SQL command"))
                 .advise("put it in the place of the statement's semicolon")),
         }
     }
 
-    fn in_pipeline(&mut self, name: &str, place: Span) -> Result<(), Mistake> {
+    fn in_pipeline(&mut self, name: &str, span: Span) -> Result<(), Mistake> {
         if self.mode == Mode::Simple {
-            return Err(Mistake::new(place, "cannot use pipeline mode with the simple query protocol")
+            return Err(Mistake::new(span, "cannot use pipeline mode with the simple query protocol")
                 .advise("set the workload's protocol to extended or prepared"));
         }
         let (action, open) = match name {
@@ -374,18 +374,18 @@ impl Compiler<'_, '_> {
         };
         match (self.pipeline, &action) {
             (Some(true), Action::StartPipeline) => {
-                return Err(Mistake::new(place, "already in pipeline mode")
+                return Err(Mistake::new(span, "already in pipeline mode")
                     .advise("end the one before with \\endpipeline"));
             }
             (Some(false), Action::SyncPipeline | Action::EndPipeline) => {
                 return Err(
-                    Mistake::new(place, "not in pipeline mode").advise("begin one with \\startpipeline")
+                    Mistake::new(span, "not in pipeline mode").advise("begin one with \\startpipeline")
                 );
             }
             _ => {}
         }
         self.pipeline = Some(open);
-        self.push(action, place);
+        self.push(action, span);
         Ok(())
     }
 }

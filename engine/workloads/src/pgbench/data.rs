@@ -127,7 +127,7 @@ impl Data for DataSet {
         let count = units.end - units.start;
         for id in units.start + 1..=units.end {
             decimal(out, id);
-            let (branch, rest): (u64, &[u8]) = match table {
+            let (branch, filler): (u64, &[u8]) = match table {
                 0 => (0, b"\t0\t\\N\n"),
                 1 => ((id - 1) / TELLERS + 1, b"\t0\t\\N\n"),
                 // The filler of accounts is empty; in other tables it is NULL.
@@ -137,7 +137,7 @@ impl Data for DataSet {
                 out.push(b'\t');
                 decimal(out, branch);
             }
-            out.extend_from_slice(rest);
+            out.extend_from_slice(filler);
         }
         count
     }

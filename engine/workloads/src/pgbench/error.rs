@@ -74,17 +74,17 @@ impl Fault {
             Self::RangeTooLarge => {
                 ("random range is too large".into(), Some("it holds at most 2^63 - 1 values".into()))
             }
-            Self::GaussianParameter(found) => {
-                (format!("gaussian parameter must be at least 2 (not {found})"), None)
+            Self::GaussianParameter(parameter) => {
+                (format!("gaussian parameter must be at least 2 (not {parameter})"), None)
             }
-            Self::ExponentialParameter(found) => {
-                (format!("exponential parameter must be greater than zero (not {found})"), None)
+            Self::ExponentialParameter(parameter) => {
+                (format!("exponential parameter must be greater than zero (not {parameter})"), None)
             }
-            Self::ZipfianParameter(found) => {
-                (format!("zipfian parameter must be in range [1.001, 1000] (not {found})"), None)
+            Self::ZipfianParameter(parameter) => {
+                (format!("zipfian parameter must be in range [1.001, 1000] (not {parameter})"), None)
             }
-            Self::PermuteSize(found) => {
-                (format!("permute size parameter must be greater than zero (not {found})"), None)
+            Self::PermuteSize(parameter) => {
+                (format!("permute size parameter must be greater than zero (not {parameter})"), None)
             }
         }
     }
@@ -111,9 +111,9 @@ pub struct ScriptError {
 const EXCERPT_REACH: usize = 60;
 
 impl ScriptError {
-    pub fn new(script: &str, source: &[u8], place: Span, finding: String, advice: Option<String>) -> Self {
-        let start = (place.start as usize).min(source.len());
-        let end = (place.end as usize).clamp(start, source.len());
+    pub fn new(script: &str, source: &[u8], span: Span, finding: String, advice: Option<String>) -> Self {
+        let start = (span.start as usize).min(source.len());
+        let end = (span.end as usize).clamp(start, source.len());
         let line = 1 + source[..start].iter().filter(|&&b| b == b'\n').count();
         let line_start = source[..start].iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
         let line_end = source[start..].iter().position(|&b| b == b'\n').map_or(source.len(), |at| start + at);
@@ -161,16 +161,16 @@ impl fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// The known word with the smallest edit distance to `given`, if it is close enough.
-pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// The known word with the smallest edit distance to `input`, if it is close enough.
+pub fn nearest<'a>(input: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A very long word is not a typing error, and comparing it would be slow.
-    if given.len() > 40 {
+    if input.len() > 40 {
         return None;
     }
-    let given = given.to_ascii_lowercase();
-    known
+    let input = input.to_ascii_lowercase();
+    candidates
         .into_iter()
-        .map(|word| (distance(given.as_bytes(), word.as_bytes()), word))
+        .map(|word| (distance(input.as_bytes(), word.as_bytes()), word))
         .filter(|&(distance, word)| distance <= 1 + word.len() / 4)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, word)| word)
@@ -221,9 +221,9 @@ mod tests {
 
     #[test]
     fn nearest_word_is_suggested() {
-        let known = ["random", "random_zipfian", "hash"];
-        assert_eq!(nearest("randon", known), Some("random"));
-        assert_eq!(nearest("HASH", known), Some("hash"));
-        assert_eq!(nearest("xyz", known), None);
+        let candidates = ["random", "random_zipfian", "hash"];
+        assert_eq!(nearest("randon", candidates), Some("random"));
+        assert_eq!(nearest("HASH", candidates), Some("hash"));
+        assert_eq!(nearest("xyz", candidates), None);
     }
 }

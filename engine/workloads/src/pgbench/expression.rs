@@ -119,19 +119,19 @@ impl Op {
 pub struct Expression {
     pub(super) code: Vec<Op>,
     /// Source position of each operation.
-    pub(super) places: Vec<Span>,
+    pub(super) spans: Vec<Span>,
 }
 
 /// Reason why an expression has no value, and its source position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trap {
     pub fault: Fault,
-    pub place: Span,
+    pub span: Span,
 }
 
 /// Cached computation of a call; most calls have the same parameters every time.
 #[derive(Clone, Debug)]
-enum Kept {
+enum CachedState {
     Nothing,
     Permute(Box<Schedule>),
     Exponential(Exponential),
@@ -142,7 +142,7 @@ enum Kept {
 #[derive(Clone, Debug)]
 pub struct Machine {
     stack: Vec<Value>,
-    kept: Vec<Kept>,
+    cache: Vec<CachedState>,
     pub random: Random,
     /// Arguments of `debug()` during the last evaluation.
     pub debugged: Vec<Value>,
@@ -151,7 +151,12 @@ pub struct Machine {
 impl Machine {
     /// For programs with `sites` sites.
     pub fn new(random: Random, sites: usize) -> Self {
-        Self { stack: Vec::with_capacity(16), kept: vec![Kept::Nothing; sites], random, debugged: Vec::new() }
+        Self {
+            stack: Vec::with_capacity(16),
+            cache: vec![CachedState::Nothing; sites],
+            random,
+            debugged: Vec::new(),
+        }
     }
 
     #[inline]
@@ -161,14 +166,14 @@ impl Machine {
 
     /// Replace two operands by the result of `f`; null if either is null.
     #[inline]
-    fn two(&mut self, f: impl FnOnce(Value, Value) -> Result<Value, Fault>) -> Result<Value, Fault> {
+    fn binary(&mut self, f: impl FnOnce(Value, Value) -> Result<Value, Fault>) -> Result<Value, Fault> {
         let b = self.pop();
         let a = self.pop();
         if a.is_null() || b.is_null() { Ok(Value::Null) } else { f(a, b) }
     }
 
     #[inline]
-    fn one(&mut self, f: impl FnOnce(Value) -> Result<Value, Fault>) -> Result<Value, Fault> {
+    fn unary(&mut self, f: impl FnOnce(Value) -> Result<Value, Fault>) -> Result<Value, Fault> {
         let a = self.pop();
         if a.is_null() { Ok(Value::Null) } else { f(a) }
     }
@@ -197,18 +202,18 @@ fn arithmetic(
     a: Value,
     b: Value,
     name: &'static str,
-    whole: impl FnOnce(i64, i64) -> Option<i64>,
+    checked: impl FnOnce(i64, i64) -> Option<i64>,
     real: impl FnOnce(f64, f64) -> f64,
 ) -> Result<Value, Fault> {
     match (a, b) {
         (Value::Integer(a), Value::Integer(b)) => {
-            whole(a, b).map(Value::Integer).ok_or(Fault::Overflow(name))
+            checked(a, b).map(Value::Integer).ok_or(Fault::Overflow(name))
         }
         (Value::Double(_), _) | (_, Value::Double(_)) => {
             let a = a.double()?;
             Ok(Value::Double(real(a, b.double()?)))
         }
-        _ => integers(a, b, |a, b| whole(a, b).ok_or(Fault::Overflow(name))),
+        _ => integers(a, b, |a, b| checked(a, b).ok_or(Fault::Overflow(name))),
     }
 }
 
@@ -216,18 +221,18 @@ fn arithmetic(
 fn comparison(
     a: Value,
     b: Value,
-    whole: impl FnOnce(&i64, &i64) -> bool,
+    checked: impl FnOnce(&i64, &i64) -> bool,
     real: impl FnOnce(&f64, &f64) -> bool,
 ) -> Result<Value, Fault> {
     let holds = match (a, b) {
-        (Value::Integer(a), Value::Integer(b)) => whole(&a, &b),
+        (Value::Integer(a), Value::Integer(b)) => checked(&a, &b),
         (Value::Double(_), _) | (_, Value::Double(_)) => {
             let a = a.double()?;
             real(&a, &b.double()?)
         }
         _ => {
             let a = a.integer()?;
-            whole(&a, &b.integer()?)
+            checked(&a, &b.integer()?)
         }
     };
     Ok(Value::Boolean(holds))
@@ -284,7 +289,7 @@ impl Expression {
         while let Some(&op) = self.code.get(at) {
             match step(op, variables, machine) {
                 Ok(over) => at += 1 + over as usize,
-                Err(fault) => return Err(Trap { fault, place: self.places[at] }),
+                Err(fault) => return Err(Trap { fault, span: self.spans[at] }),
             }
         }
         Ok(machine.pop())
@@ -305,22 +310,22 @@ fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, Fault
     let value = match op {
         Op::Constant(value) => value,
         Op::Variable(slot) => variables.value(slot)?,
-        Op::Add => m.two(|a, b| arithmetic(a, b, "add", i64::checked_add, |a, b| a + b))?,
-        Op::Subtract => m.two(|a, b| arithmetic(a, b, "sub", i64::checked_sub, |a, b| a - b))?,
-        Op::Multiply => m.two(|a, b| arithmetic(a, b, "mul", i64::checked_mul, |a, b| a * b))?,
-        Op::Divide => m.two(divide)?,
-        Op::Modulo => m.two(|a, b| integers(a, b, modulo))?,
-        Op::And => m.two(|a, b| integers(a, b, |a, b| Ok(a & b)))?,
-        Op::Or => m.two(|a, b| integers(a, b, |a, b| Ok(a | b)))?,
-        Op::Xor => m.two(|a, b| integers(a, b, |a, b| Ok(a ^ b)))?,
+        Op::Add => m.binary(|a, b| arithmetic(a, b, "add", i64::checked_add, |a, b| a + b))?,
+        Op::Subtract => m.binary(|a, b| arithmetic(a, b, "sub", i64::checked_sub, |a, b| a - b))?,
+        Op::Multiply => m.binary(|a, b| arithmetic(a, b, "mul", i64::checked_mul, |a, b| a * b))?,
+        Op::Divide => m.binary(divide)?,
+        Op::Modulo => m.binary(|a, b| integers(a, b, modulo))?,
+        Op::And => m.binary(|a, b| integers(a, b, |a, b| Ok(a & b)))?,
+        Op::Or => m.binary(|a, b| integers(a, b, |a, b| Ok(a | b)))?,
+        Op::Xor => m.binary(|a, b| integers(a, b, |a, b| Ok(a ^ b)))?,
         // The count is taken modulo 64, as by the processor in pgbench.
-        Op::ShiftLeft => m.two(|a, b| integers(a, b, |a, b| Ok(a.wrapping_shl(b as u32))))?,
-        Op::ShiftRight => m.two(|a, b| integers(a, b, |a, b| Ok(a.wrapping_shr(b as u32))))?,
-        Op::Equal => m.two(|a, b| comparison(a, b, i64::eq, f64::eq))?,
-        Op::NotEqual => m.two(|a, b| comparison(a, b, i64::ne, f64::ne))?,
-        Op::Less => m.two(|a, b| comparison(a, b, i64::lt, f64::lt))?,
-        Op::LessOrEqual => m.two(|a, b| comparison(a, b, i64::le, f64::le))?,
-        Op::Not => m.one(|a| Ok(Value::Boolean(!a.boolean()?)))?,
+        Op::ShiftLeft => m.binary(|a, b| integers(a, b, |a, b| Ok(a.wrapping_shl(b as u32))))?,
+        Op::ShiftRight => m.binary(|a, b| integers(a, b, |a, b| Ok(a.wrapping_shr(b as u32))))?,
+        Op::Equal => m.binary(|a, b| comparison(a, b, i64::eq, f64::eq))?,
+        Op::NotEqual => m.binary(|a, b| comparison(a, b, i64::ne, f64::ne))?,
+        Op::Less => m.binary(|a, b| comparison(a, b, i64::lt, f64::lt))?,
+        Op::LessOrEqual => m.binary(|a, b| comparison(a, b, i64::le, f64::le))?,
+        Op::Not => m.unary(|a| Ok(Value::Boolean(!a.boolean()?)))?,
         Op::Is | Op::IsNot => {
             let b = m.pop();
             let a = m.pop();
@@ -334,10 +339,10 @@ fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, Fault
             }
             return Ok(0);
         }
-        Op::Logical => m.one(|a| a.boolean().map(Value::Boolean))?,
+        Op::Logical => m.unary(|a| a.boolean().map(Value::Boolean))?,
         Op::Unless { over } => return Ok(if m.pop().truth() { 0 } else { over }),
         Op::Jump { over } => return Ok(over),
-        Op::Abs => m.one(|a| match a {
+        Op::Abs => m.unary(|a| match a {
             Value::Double(d) => Ok(Value::Double(d.abs())),
             other => Ok(Value::Integer(other.integer()?.wrapping_abs())),
         })?,
@@ -348,39 +353,39 @@ fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, Fault
             }
             a
         }
-        Op::Double => m.one(|a| a.double().map(Value::Double))?,
-        Op::Exp => m.one(|a| Ok(Value::Double(a.double()?.exp())))?,
-        Op::Int => m.one(|a| a.integer().map(Value::Integer))?,
-        Op::Ln => m.one(|a| Ok(Value::Double(a.double()?.ln())))?,
-        Op::Power => m.two(|a, b| {
+        Op::Double => m.unary(|a| a.double().map(Value::Double))?,
+        Op::Exp => m.unary(|a| Ok(Value::Double(a.double()?.exp())))?,
+        Op::Int => m.unary(|a| a.integer().map(Value::Integer))?,
+        Op::Ln => m.unary(|a| Ok(Value::Double(a.double()?.ln())))?,
+        Op::Power => m.binary(|a, b| {
             let a = a.double()?;
             Ok(Value::Double(a.powf(b.double()?)))
         })?,
-        Op::Sqrt => m.one(|a| Ok(Value::Double(a.double()?.sqrt())))?,
+        Op::Sqrt => m.unary(|a| Ok(Value::Double(a.double()?.sqrt())))?,
         Op::Least(count) | Op::Greatest(count) => {
             let first = m.stack.len().saturating_sub(count as usize);
             let value = extreme(&m.stack[first..], matches!(op, Op::Greatest(_)))?;
             m.stack.truncate(first);
             value
         }
-        Op::HashFnv1a => m.two(|a, b| integers(a, b, |a, b| Ok(hash::fnv1a(a, b))))?,
-        Op::HashMurmur2 => m.two(|a, b| integers(a, b, |a, b| Ok(hash::murmur2(a, b))))?,
+        Op::HashFnv1a => m.binary(|a, b| integers(a, b, |a, b| Ok(hash::fnv1a(a, b))))?,
+        Op::HashMurmur2 => m.binary(|a, b| integers(a, b, |a, b| Ok(hash::murmur2(a, b))))?,
         Op::Permute(site) => m.three(|m, [value, size, seed]| {
             let (value, size, seed) = (value.integer()?, size.integer()?, seed.integer()?);
             if size <= 0 {
                 return Err(Fault::PermuteSize(size));
             }
-            let kept = &mut m.kept[site.0 as usize];
-            if let Kept::Permute(schedule) = kept {
+            let cache = &mut m.cache[site.0 as usize];
+            if let CachedState::Permute(schedule) = cache {
                 if !schedule.is_for(size, seed) {
                     **schedule = Schedule::new(size, seed);
                 }
-                return Ok(Value::Integer(schedule.place(value)));
+                return Ok(Value::Integer(schedule.position(value)));
             }
             let schedule = Box::new(Schedule::new(size, seed));
-            let place = schedule.place(value);
-            *kept = Kept::Permute(schedule);
-            Ok(Value::Integer(place))
+            let span = schedule.position(value);
+            *cache = CachedState::Permute(schedule);
+            Ok(Value::Integer(span))
         })?,
         Op::Random => {
             let b = m.pop();
@@ -399,11 +404,11 @@ fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, Fault
         Op::RandomExponential(site) => m.three(|m, [min, max, parameter]| {
             let range = Range::new(min.integer()?, max.integer()?)?;
             let parameter = parameter.double()?;
-            let bend = match m.kept[site.0 as usize] {
-                Kept::Exponential(kept) if kept.is_for(parameter) => kept,
+            let bend = match m.cache[site.0 as usize] {
+                CachedState::Exponential(cache) if cache.is_for(parameter) => cache,
                 _ => {
                     let new = Exponential::new(parameter)?;
-                    m.kept[site.0 as usize] = Kept::Exponential(new);
+                    m.cache[site.0 as usize] = CachedState::Exponential(new);
                     new
                 }
             };
@@ -412,11 +417,11 @@ fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, Fault
         Op::RandomZipfian(site) => m.three(|m, [min, max, parameter]| {
             let range = Range::new(min.integer()?, max.integer()?)?;
             let parameter = parameter.double()?;
-            let zipf = match m.kept[site.0 as usize] {
-                Kept::Zipfian(kept) if kept.is_for(parameter) => kept,
+            let zipf = match m.cache[site.0 as usize] {
+                CachedState::Zipfian(cache) if cache.is_for(parameter) => cache,
                 _ => {
                     let new = Zipfian::new(parameter)?;
-                    m.kept[site.0 as usize] = Kept::Zipfian(new);
+                    m.cache[site.0 as usize] = CachedState::Zipfian(new);
                     new
                 }
             };

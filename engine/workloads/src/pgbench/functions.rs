@@ -28,7 +28,7 @@ pub enum Function {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arity {
     Exactly(usize),
-    AtLeastOne,
+    OneOrMore,
     /// This number, and an optional seed, which defaults to `:default_seed`.
     Seeded(usize),
 }
@@ -41,12 +41,12 @@ const TABLE: &[(&str, Arity, Function)] = &[
     ("debug", Arity::Exactly(1), Function::Debug),
     ("double", Arity::Exactly(1), Function::Double),
     ("exp", Arity::Exactly(1), Function::Exp),
-    ("greatest", Arity::AtLeastOne, Function::Greatest),
+    ("greatest", Arity::OneOrMore, Function::Greatest),
     ("hash", Arity::Seeded(1), Function::HashMurmur2),
     ("hash_fnv1a", Arity::Seeded(1), Function::HashFnv1a),
     ("hash_murmur2", Arity::Seeded(1), Function::HashMurmur2),
     ("int", Arity::Exactly(1), Function::Int),
-    ("least", Arity::AtLeastOne, Function::Least),
+    ("least", Arity::OneOrMore, Function::Least),
     ("ln", Arity::Exactly(1), Function::Ln),
     ("mod", Arity::Exactly(2), Function::Mod),
     ("permute", Arity::Seeded(2), Function::Permute),
@@ -62,7 +62,7 @@ const TABLE: &[(&str, Arity, Function)] = &[
 
 /// Find a function by its name, ignoring case.
 pub fn find(name: &[u8]) -> Option<(&'static str, Arity, Function)> {
-    TABLE.iter().find(|(known, ..)| name.eq_ignore_ascii_case(known.as_bytes())).copied()
+    TABLE.iter().find(|(candidate, ..)| name.eq_ignore_ascii_case(candidate.as_bytes())).copied()
 }
 
 pub fn names() -> impl Iterator<Item = &'static str> {

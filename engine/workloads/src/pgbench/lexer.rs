@@ -8,14 +8,14 @@ use super::variables::{begins_name, continues_name};
 /// An error at a position of a script; the caller adds the script's name and text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    pub place: Span,
+    pub span: Span,
     pub finding: String,
     pub advice: Option<String>,
 }
 
 impl Mistake {
-    pub fn new(place: Span, finding: impl Into<String>) -> Self {
-        Self { place, finding: finding.into(), advice: None }
+    pub fn new(span: Span, finding: impl Into<String>) -> Self {
+        Self { span, finding: finding.into(), advice: None }
     }
 
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
@@ -97,15 +97,15 @@ pub struct Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    fn peek(&self, ahead: usize) -> Option<u8> {
-        self.source.get(self.at + ahead).copied()
+    fn peek(&self, offset: usize) -> Option<u8> {
+        self.source.get(self.at + offset).copied()
     }
 
     /// Length of a line continuation (a backslash and the line end) at this position.
-    fn continuation(&self, ahead: usize) -> Option<usize> {
-        match (self.peek(ahead)?, self.peek(ahead + 1)?) {
+    fn continuation(&self, offset: usize) -> Option<usize> {
+        match (self.peek(offset)?, self.peek(offset + 1)?) {
             (b'\\', b'\n') => Some(2),
-            (b'\\', b'\r') if self.peek(ahead + 2) == Some(b'\n') => Some(3),
+            (b'\\', b'\r') if self.peek(offset + 2) == Some(b'\n') => Some(3),
             _ => None,
         }
     }
@@ -192,7 +192,7 @@ impl Lexer<'_> {
                 (keyword.map_or(Token::Name, |&(_, token)| token), length)
             }
             _ => {
-                let place = Span::new(start, start + 1);
+                let span = Span::new(start, start + 1);
                 let advice = match byte {
                     b';' => "a meta command ends with its line, not with a semicolon",
                     b'\\' => "one meta command stands on one line",
@@ -206,27 +206,27 @@ impl Lexer<'_> {
                     format!("0x{byte:02x}")
                 };
                 let finding = format!("unexpected character ({shown})");
-                return Err(Mistake::new(place, finding).advise(advice));
+                return Err(Mistake::new(span, finding).advise(advice));
             }
         };
         self.at += length;
         Ok((token, Span::new(start, self.at)))
     }
 
-    /// Number of bytes from `ahead` on that satisfy `kind`.
-    fn count(&self, ahead: usize, kind: impl Fn(u8) -> bool) -> usize {
-        self.source[self.at + ahead..].iter().take_while(|&&b| kind(b)).count()
+    /// Number of bytes from `offset` on that satisfy `kind`.
+    fn count(&self, offset: usize, kind: impl Fn(u8) -> bool) -> usize {
+        self.source[self.at + offset..].iter().take_while(|&&b| kind(b)).count()
     }
 
-    fn digits(&self, ahead: usize) -> usize {
-        self.count(ahead, |b| b.is_ascii_digit())
+    fn digits(&self, offset: usize) -> usize {
+        self.count(offset, |b| b.is_ascii_digit())
     }
 
     /// A constant and its length. The longest match counts: `1` is an integer; `1.`, `.1` and `1e0` are
     /// doubles.
     fn number(&self) -> Result<(Token, usize), Mistake> {
-        let whole = self.digits(0);
-        let mut length = whole;
+        let integer_digits = self.digits(0);
+        let mut length = integer_digits;
         if self.peek(length) == Some(b'.') {
             length += 1 + self.digits(length + 1);
         }
@@ -237,15 +237,15 @@ impl Lexer<'_> {
                 length += 1 + sign + exponent;
             }
         }
-        let place = Span::new(self.at, self.at + length);
+        let span = Span::new(self.at, self.at + length);
         let digits = std::str::from_utf8(&self.source[self.at..self.at + length]).unwrap_or_default();
-        if length == whole {
+        if length == integer_digits {
             if digits == "9223372036854775808" {
                 return Ok((Token::MinimumMagnitude, length));
             }
             return match digits.parse() {
                 Ok(integer) => Ok((Token::Constant(Value::Integer(integer)), length)),
-                Err(_) => Err(Mistake::new(place, format!("bigint constant overflow ({})", shorten(digits)))
+                Err(_) => Err(Mistake::new(span, format!("bigint constant overflow ({})", shorten(digits)))
                     .advise("integers have 64 bits; written with a point, as 1e20 or 100.0, it is a double")),
             };
         }
@@ -253,7 +253,7 @@ impl Lexer<'_> {
         let significant = digits.split(['e', 'E']).next().unwrap_or_default();
         let vanished = double == 0.0 && significant.bytes().any(|b| matches!(b, b'1'..=b'9'));
         if double.is_infinite() || vanished {
-            return Err(Mistake::new(place, format!("double constant overflow ({})", shorten(digits)))
+            return Err(Mistake::new(span, format!("double constant overflow ({})", shorten(digits)))
                 .advise("doubles reach from 1e-307 to 1.7e308"));
         }
         Ok((Token::Constant(Value::Double(double)), length))
@@ -261,11 +261,11 @@ impl Lexer<'_> {
 }
 
 /// The start of a text that may be very long.
-pub fn shorten(given: &str) -> String {
+pub fn shorten(long_text: &str) -> String {
     const SHOWN: usize = 40;
-    match given.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}...", &given[..at]),
-        None => given.into(),
+    match long_text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}...", &long_text[..at]),
+        None => long_text.into(),
     }
 }
 

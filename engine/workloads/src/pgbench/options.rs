@@ -27,11 +27,11 @@ pub struct ScriptOption {
     pub name: String,
     #[serde(default)]
     pub source: Option<String>,
-    #[serde(default = "one")]
+    #[serde(default = "one_weight")]
     pub weight: u32,
 }
 
-fn one() -> u32 {
+fn one_weight() -> u32 {
     1
 }
 

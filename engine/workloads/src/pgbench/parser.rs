@@ -27,9 +27,9 @@ pub struct Shared<'a> {
 
 /// Compile the expression from the lexer's position to the end of its command.
 pub fn expression(lexer: &mut Lexer<'_>, shared: &mut Shared<'_>) -> Result<Expression, Mistake> {
-    let (token, place) = lexer.token()?;
+    let (token, span) = lexer.token()?;
     let mut parser =
-        Parser { lexer, shared, token, place, before: None, depth: 0, out: Expression::default() };
+        Parser { lexer, shared, token, span, before: None, depth: 0, out: Expression::default() };
     parser.climb(level::OR)?;
     match parser.token {
         Token::End => Ok(parser.out),
@@ -53,7 +53,7 @@ struct Parser<'l, 's, 'n, 'a> {
     lexer: &'l mut Lexer<'s>,
     shared: &'n mut Shared<'a>,
     token: Token,
-    place: Span,
+    span: Span,
     /// The previous token, for messages.
     before: Option<Span>,
     depth: u32,
@@ -86,23 +86,26 @@ fn infix(token: Token) -> Option<(u8, Op, bool)> {
 
 impl Parser<'_, '_, '_, '_> {
     fn next(&mut self) -> Result<(), Mistake> {
-        self.before = Some(self.place);
-        (self.token, self.place) = self.lexer.token()?;
+        self.before = Some(self.span);
+        (self.token, self.span) = self.lexer.token()?;
         Ok(())
     }
 
-    fn shown(&self, place: Span) -> String {
-        shorten(&text(place.of(self.lexer.source)))
+    fn shown(&self, span: Span) -> String {
+        shorten(&text(span.of(self.lexer.source)))
     }
 
     fn unexpected(&self, expected: &str) -> Mistake {
-        let found = match self.token {
+        let token_text = match self.token {
             Token::End => "the end of the line".into(),
-            _ => self.shown(self.place),
+            _ => self.shown(self.span),
         };
-        let behind = self.before.map_or(String::new(), |before| format!(" behind {}", self.shown(before)));
-        let mistake =
-            Mistake::new(self.place, format!("syntax error: found {found}{behind}, expected {expected}"));
+        let after_text =
+            self.before.map_or(String::new(), |before| format!(" behind {}", self.shown(before)));
+        let mistake = Mistake::new(
+            self.span,
+            format!("syntax error: found {token_text}{after_text}, expected {expected}"),
+        );
         match self.token {
             Token::Less
             | Token::LessOrEqual
@@ -122,9 +125,9 @@ impl Parser<'_, '_, '_, '_> {
         self.out.code.len()
     }
 
-    fn emit(&mut self, op: Op, place: Span) {
+    fn emit(&mut self, op: Op, span: Span) {
         self.out.code.push(op);
-        self.out.places.push(place);
+        self.out.spans.push(span);
     }
 
     /// Resolve the pending jump at `from` to the current position.
@@ -146,14 +149,14 @@ impl Parser<'_, '_, '_, '_> {
         }
         let piece = Expression {
             code: self.out.code[start..].to_vec(),
-            places: vec![Span::default(); operands.len() + 1],
+            spans: vec![Span::default(); operands.len() + 1],
         };
         let mut machine = Machine::new(Random::seeded(0), 0);
         if let Ok(value) = piece.evaluate(&mut Variables::default(), &mut machine) {
-            let place = self.out.places[start];
+            let span = self.out.spans[start];
             self.out.code.truncate(start);
-            self.out.places.truncate(start);
-            self.emit(Op::Constant(value), place);
+            self.out.spans.truncate(start);
+            self.emit(Op::Constant(value), span);
         }
     }
 
@@ -170,7 +173,7 @@ impl Parser<'_, '_, '_, '_> {
 
     #[cold]
     fn too_deep(&self) -> Mistake {
-        Mistake::new(self.place, format!("nested more than {DEPTH_MAX} levels deep"))
+        Mistake::new(self.span, format!("nested more than {DEPTH_MAX} levels deep"))
             .advise("compute parts of it in a \\set of their own")
     }
 
@@ -180,7 +183,7 @@ impl Parser<'_, '_, '_, '_> {
         // Comparisons are non-associative.
         let mut compared = false;
         loop {
-            let place = self.place;
+            let span = self.span;
             match self.token {
                 Token::Or if least <= level::OR => self.lazy(level::OR, true)?,
                 Token::And if least <= level::AND => self.lazy(level::AND, false)?,
@@ -202,11 +205,11 @@ impl Parser<'_, '_, '_, '_> {
                     let middle = self.here();
                     self.climb(level + 1)?;
                     if swapped {
-                        let left = middle - start;
-                        self.out.code[start..].rotate_left(left);
-                        self.out.places[start..].rotate_left(left);
+                        let left_length = middle - start;
+                        self.out.code[start..].rotate_left(left_length);
+                        self.out.spans[start..].rotate_left(left_length);
                     }
-                    self.emit(op, place);
+                    self.emit(op, span);
                     self.fold(start);
                     self.limit()?;
                 }
@@ -218,25 +221,25 @@ impl Parser<'_, '_, '_, '_> {
         if self.here() <= LENGTH_MAX {
             return Ok(());
         }
-        Err(Mistake::new(self.place, format!("the expression has more than {LENGTH_MAX} operations"))
+        Err(Mistake::new(self.span, format!("the expression has more than {LENGTH_MAX} operations"))
             .advise("compute parts of it in a \\set of their own"))
     }
 
     /// Compile the right side of AND (decided by false) or OR (decided by true).
     fn lazy(&mut self, level: u8, by: bool) -> Result<(), Mistake> {
-        let place = self.place;
+        let span = self.span;
         self.next()?;
         let decide = self.here();
-        self.emit(Op::Decide { by, over: 0 }, place);
+        self.emit(Op::Decide { by, over: 0 }, span);
         self.climb(level + 1)?;
-        self.emit(Op::Logical, place);
+        self.emit(Op::Logical, span);
         self.land(decide);
         self.limit()
     }
 
     /// `IS [NOT] NULL | TRUE | FALSE`, `ISNULL`, `NOTNULL`.
     fn is(&mut self, start: usize) -> Result<(), Mistake> {
-        let place = self.place;
+        let span = self.span;
         let mut op = Op::Is;
         let mut other = Value::Null;
         match self.token {
@@ -254,10 +257,10 @@ impl Parser<'_, '_, '_, '_> {
                 }
             }
         }
-        let place = place.to(self.place);
+        let span = span.to(self.span);
         self.next()?;
-        self.emit(Op::Constant(other), place);
-        self.emit(op, place);
+        self.emit(Op::Constant(other), span);
+        self.emit(op, span);
         self.fold(start);
         Ok(())
     }
@@ -291,18 +294,18 @@ impl Parser<'_, '_, '_, '_> {
     }
 
     fn constant(&mut self, value: Value) -> Result<(), Mistake> {
-        self.emit(Op::Constant(value), self.place);
+        self.emit(Op::Constant(value), self.span);
         self.next()
     }
 
     fn variable(&mut self, name: Span) -> Result<(), Mistake> {
-        let given = name.of(self.lexer.source);
-        if !is_name(given) {
+        let written = name.of(self.lexer.source);
+        if !is_name(written) {
             let finding = format!("invalid variable name: {:?}", self.shown(name));
             return Err(Mistake::new(name, finding).advise("names do not begin with a digit"));
         }
-        let slot = self.shared.names.intern(given);
-        self.emit(Op::Variable(slot), self.place);
+        let slot = self.shared.names.intern(written);
+        self.emit(Op::Variable(slot), self.span);
         self.next()
     }
 
@@ -314,38 +317,44 @@ impl Parser<'_, '_, '_, '_> {
 
     /// A unary minus is a subtraction from 0, as in pgbench; the smallest integer is parsed as a constant.
     fn minus(&mut self) -> Result<(), Mistake> {
-        let place = self.place;
+        let span = self.span;
         self.next()?;
         if let Token::MinimumMagnitude = self.token {
-            self.emit(Op::Constant(Value::Integer(i64::MIN)), place.to(self.place));
+            self.emit(Op::Constant(Value::Integer(i64::MIN)), span.to(self.span));
             return self.next();
         }
-        self.operation(Some(Value::Integer(0)), level::UNARY, Op::Subtract, place)
+        self.operation(Some(Value::Integer(0)), level::UNARY, Op::Subtract, span)
     }
 
-    fn prefix(&mut self, left: Option<Value>, level: u8, op: Op) -> Result<(), Mistake> {
-        let place = self.place;
+    fn prefix(&mut self, left_length: Option<Value>, level: u8, op: Op) -> Result<(), Mistake> {
+        let span = self.span;
         self.next()?;
-        self.operation(left, level, op, place)
+        self.operation(left_length, level, op, span)
     }
 
-    /// Compile an operator at `place` on the next operand, and on a constant to its left.
-    fn operation(&mut self, left: Option<Value>, level: u8, op: Op, place: Span) -> Result<(), Mistake> {
+    /// Compile an operator at `span` on the next operand, and on a constant to its left.
+    fn operation(
+        &mut self,
+        left_length: Option<Value>,
+        level: u8,
+        op: Op,
+        span: Span,
+    ) -> Result<(), Mistake> {
         let start = self.here();
-        if let Some(value) = left {
-            self.emit(Op::Constant(value), place);
+        if let Some(value) = left_length {
+            self.emit(Op::Constant(value), span);
         }
         self.climb(level)?;
-        self.emit(op, place);
+        self.emit(op, span);
         self.fold(start);
         Ok(())
     }
 
     fn call(&mut self) -> Result<(), Mistake> {
-        let name_place = self.place;
-        let name = self.shown(name_place);
-        let Some((known, arity, function)) = functions::find(name_place.of(self.lexer.source)) else {
-            let mistake = Mistake::new(name_place, format!("unexpected function name ({name})"));
+        let name_span = self.span;
+        let name = self.shown(name_span);
+        let Some((canonical, arity, function)) = functions::find(name_span.of(self.lexer.source)) else {
+            let mistake = Mistake::new(name_span, format!("unexpected function name ({name})"));
             return Err(match nearest(&name, functions::names()) {
                 Some(near) => mistake.advise(format!("did you mean {near}?")),
                 None => mistake.advise(format!("a variable is written with a colon: :{name}")),
@@ -366,34 +375,37 @@ impl Parser<'_, '_, '_, '_> {
             self.climb(level::OR)?;
             count += 1;
         }
-        let close = self.place;
+        let close = self.span;
         if !matches!(self.token, Token::Close) {
             return Err(self.unexpected(") or another argument"));
         }
-        let place = name_place.to(close);
+        let span = name_span.to(close);
         let expected = match arity {
             Arity::Exactly(expected) if count != expected => Some(format!("it takes {expected}")),
             Arity::Seeded(least) if count < least || count > least + 1 => {
                 Some(format!("it takes {least}, and a seed if you like"))
             }
-            Arity::AtLeastOne if count == 0 => {
-                return Err(Mistake::new(place, format!("at least one argument expected ({known})")));
+            Arity::OneOrMore if count == 0 => {
+                return Err(Mistake::new(span, format!("at least one argument expected ({canonical})")));
             }
             _ => None,
         };
         if let Some(expected) = expected {
             return Err(Mistake::new(
-                place,
-                format!("unexpected number of arguments ({known}): found {count}"),
+                span,
+                format!("unexpected number of arguments ({canonical}): found {count}"),
             )
             .advise(expected));
         }
         if count > MAX_ARGUMENTS {
-            return Err(Mistake::new(place, format!("too many function arguments ({known}): found {count}"))
-                .advise(format!("a call takes at most {MAX_ARGUMENTS}; nest calls for more")));
+            return Err(Mistake::new(
+                span,
+                format!("too many function arguments ({canonical}): found {count}"),
+            )
+            .advise(format!("a call takes at most {MAX_ARGUMENTS}; nest calls for more")));
         }
         if arity == Arity::Seeded(count) {
-            self.emit(Op::Variable(self.shared.default_seed), place);
+            self.emit(Op::Variable(self.shared.default_seed), span);
         }
         self.next()?;
         let sites = &mut *self.shared.sites;
@@ -401,14 +413,14 @@ impl Parser<'_, '_, '_, '_> {
             *sites += 1;
             Site(*sites - 1)
         });
-        self.emit(op, place);
+        self.emit(op, span);
         self.fold(start);
         Ok(())
     }
 
     /// `CASE WHEN condition THEN value ... [ELSE value] END`
     fn case(&mut self) -> Result<(), Mistake> {
-        let place = self.place;
+        let span = self.span;
         self.next()?;
         let mut to_end = Vec::new();
         if !matches!(self.token, Token::When) {
@@ -418,7 +430,7 @@ impl Parser<'_, '_, '_, '_> {
         }
         while let Token::When = self.token {
             self.limit()?;
-            let when = self.place;
+            let when = self.span;
             self.next()?;
             self.climb(level::OR)?;
             self.expect(|t| matches!(t, Token::Then), "THEN or an operator")?;
@@ -433,7 +445,7 @@ impl Parser<'_, '_, '_, '_> {
             self.next()?;
             self.climb(level::OR)?;
         } else {
-            self.emit(Op::Constant(Value::Null), place);
+            self.emit(Op::Constant(Value::Null), span);
         }
         self.expect(|t| matches!(t, Token::EndCase), "WHEN, ELSE, END or an operator")?;
         for from in to_end {

@@ -61,7 +61,7 @@ impl Schedule {
 
     /// Position of `value` modulo the size (as an unsigned number, so that negative values have one too).
     #[inline]
-    pub fn place(&self, value: i64) -> i64 {
+    pub fn position(&self, value: i64) -> i64 {
         if self.size < 2 {
             return 0;
         }
@@ -107,12 +107,12 @@ mod tests {
             8648551549198294572,
             4542876852200565125,
         ];
-        for (back, place) in expected.into_iter().enumerate() {
-            assert_eq!(permutation.place(size - 1 - back as i64), place);
+        for (back, position) in expected.into_iter().enumerate() {
+            assert_eq!(permutation.position(size - 1 - back as i64), position);
         }
-        assert_eq!([0, 1].map(|i| Schedule::new(2, 5431).place(i)), [0, 1]);
-        assert_eq!([0, 1].map(|i| Schedule::new(2, 5433).place(i)), [1, 0]);
-        assert_eq!(Schedule::new(1, 7).place(12345), 0);
+        assert_eq!([0, 1].map(|i| Schedule::new(2, 5431).position(i)), [0, 1]);
+        assert_eq!([0, 1].map(|i| Schedule::new(2, 5433).position(i)), [1, 0]);
+        assert_eq!(Schedule::new(1, 7).position(12345), 0);
     }
 
     #[test]
@@ -120,14 +120,14 @@ mod tests {
         for size in (1..70).chain([127, 128, 129, 1000, 4095]) {
             for seed in 0..5 {
                 let permutation = Schedule::new(size, seed);
-                let mut places: Vec<_> = (0..size).map(|i| permutation.place(i)).collect();
+                let mut positions: Vec<_> = (0..size).map(|i| permutation.position(i)).collect();
                 assert_eq!(
-                    permutation.place(size + 3),
-                    permutation.place(3 % size),
+                    permutation.position(size + 3),
+                    permutation.position(3 % size),
                     "values beyond are taken modulo"
                 );
-                places.sort_unstable();
-                assert!(places.into_iter().eq(0..size), "size {size}, seed {seed}");
+                positions.sort_unstable();
+                assert!(positions.into_iter().eq(0..size), "size {size}, seed {seed}");
             }
         }
     }

@@ -165,7 +165,7 @@ impl Program {
         let mut drawn = random.up_to(self.weights - 1);
         for (number, script) in self.scripts.iter().enumerate() {
             match drawn.checked_sub(u64::from(script.weight)) {
-                Some(rest) => drawn = rest,
+                Some(difference) => drawn = difference,
                 None => return number,
             }
         }
@@ -180,7 +180,7 @@ impl Program {
             Some(ScriptError::new(
                 &script.name,
                 &script.source,
-                command.place,
+                command.span,
                 format!("\\{name} runs a command of the operating system, which is not allowed"),
                 Some("allow it with `allow_shell: true`".into()),
             ))

@@ -20,7 +20,7 @@ pub struct Script {
 pub struct Command {
     pub action: Action,
     /// Source range.
-    pub place: Span,
+    pub span: Span,
 }
 
 #[derive(Clone, Debug)]

@@ -29,41 +29,41 @@ enum Stage {
 }
 
 /// State shared by both ends.
-struct Course(Mutex<Stage>);
+struct SharedStage(Mutex<Stage>);
 
-impl Course {
-    fn stage(&self) -> MutexGuard<'_, Stage> {
+impl SharedStage {
+    fn lock(&self) -> MutexGuard<'_, Stage> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A running command. Dropping this kills it, with all its children.
-pub struct Errand {
-    course: Arc<Course>,
+pub struct ShellCommand {
+    stage: Arc<SharedStage>,
     /// Readable once the other end is closed: by the thread, when the command has ended.
-    bell: UnixStream,
+    done_signal: UnixStream,
     outcome: Receiver<Outcome>,
 }
 
-impl Errand {
+impl ShellCommand {
     /// Start a command line with `/bin/sh`. Its output is captured if `wanted`; otherwise it is inherited.
     pub fn start(line: Vec<u8>, wanted: bool) -> Result<Self, String> {
         let unable = |error| format!("the shell command cannot be started: {error}");
-        let (bell, rope) = UnixStream::pair().map_err(unable)?;
-        let (tell, outcome) = sync_channel(1);
-        let course = Arc::new(Course(Mutex::new(Stage::Starting)));
-        let shared = course.clone();
+        let (done_signal, rope) = UnixStream::pair().map_err(unable)?;
+        let (sender, outcome) = sync_channel(1);
+        let stage = Arc::new(SharedStage(Mutex::new(Stage::Starting)));
+        let shared = stage.clone();
         let work = move || {
-            let _ = tell.send(run(line, wanted, &shared)); // The receiver is gone if the connection was lost meanwhile.
+            let _ = sender.send(run(line, wanted, &shared)); // The receiver is gone if the connection was lost meanwhile.
             drop(rope);
         };
         thread::Builder::new().name("shell".into()).stack_size(STACK_SIZE).spawn(work).map_err(unable)?;
-        Ok(Self { course, bell, outcome })
+        Ok(Self { stage, done_signal, outcome })
     }
 
     /// Readable once the command has ended.
     pub fn descriptor(&self) -> RawFd {
-        self.bell.as_raw_fd()
+        self.done_signal.as_raw_fd()
     }
 
     /// Result of the command.
@@ -74,9 +74,9 @@ impl Errand {
     }
 }
 
-impl Drop for Errand {
+impl Drop for ShellCommand {
     fn drop(&mut self) {
-        let mut stage = self.course.stage();
+        let mut stage = self.stage.lock();
         if let Stage::Running(group) = *stage {
             // SAFETY: a system call. The group leader has not been waited for, so its number is not reused.
             unsafe { libc::killpg(group, libc::SIGKILL) };
@@ -86,7 +86,7 @@ impl Drop for Errand {
 }
 
 /// Wait for the command, and release its process id only when it can no longer be killed.
-fn wait(child: &mut Child, course: &Course) -> std::io::Result<ExitStatus> {
+fn wait(child: &mut Child, stage: &SharedStage) -> std::io::Result<ExitStatus> {
     // SAFETY: `info` is a valid output pointer.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
@@ -94,11 +94,11 @@ fn wait(child: &mut Child, course: &Course) -> std::io::Result<ExitStatus> {
             && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
         {}
     }
-    *course.stage() = Stage::Over;
+    *stage.lock() = Stage::Over;
     child.wait()
 }
 
-fn run(line: Vec<u8>, wanted: bool, course: &Course) -> Outcome {
+fn run(line: Vec<u8>, wanted: bool, stage: &SharedStage) -> Outcome {
     let unable = |error| format!("the shell command cannot be run: {error}");
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(OsString::from_vec(line)).stdin(Stdio::null()).process_group(0);
@@ -114,7 +114,7 @@ fn run(line: Vec<u8>, wanted: bool, course: &Course) -> Outcome {
         });
     }
     let mut child = {
-        let mut stage = course.stage();
+        let mut stage = stage.lock();
         if matches!(*stage, Stage::Over) {
             return Err("the shell command was not wanted any more".into());
         }
@@ -127,7 +127,7 @@ fn run(line: Vec<u8>, wanted: bool, course: &Course) -> Outcome {
         Some(output) => BufReader::new(output.take(LONGEST_LINE)).read_until(b'\n', &mut printed),
         None => Ok(0),
     };
-    let status = wait(&mut child, course).map_err(unable)?;
+    let status = wait(&mut child, stage).map_err(unable)?;
     read.map_err(unable)?;
     match wanted {
         // Like pgbench, which requires a line and ignores the status.
@@ -151,9 +151,9 @@ mod tests {
     use super::*;
 
     fn outcome(line: &str, wanted: bool) -> Outcome {
-        let mut errand = Errand::start(line.into(), wanted).unwrap();
-        assert_eq!(errand.bell.read(&mut [0]).unwrap(), 0, "nothing is said, it is only over");
-        errand.outcome()
+        let mut shell_command = ShellCommand::start(line.into(), wanted).unwrap();
+        assert_eq!(shell_command.done_signal.read(&mut [0]).unwrap(), 0, "nothing is said, it is only over");
+        shell_command.outcome()
     }
 
     #[test]
@@ -184,26 +184,27 @@ mod tests {
 
     #[test]
     fn running_command_has_no_result() {
-        let errand = Errand::start(b"sleep 600".into(), false).unwrap();
-        assert!(errand.outcome().unwrap_err().contains("nobody could tell"));
+        let shell_command = ShellCommand::start(b"sleep 600".into(), false).unwrap();
+        assert!(shell_command.outcome().unwrap_err().contains("nobody could tell"));
     }
 
     #[test]
     fn dropped_command_is_killed_with_its_children() {
-        let told = tempfile();
-        let line = format!("sleep 600 & echo $! > {}; wait", told.display());
-        let errand = Errand::start(line.into(), false).unwrap();
-        let started = || std::fs::read_to_string(&told).ok().and_then(|text| text.trim().parse::<u32>().ok());
+        let marker = tempfile();
+        let line = format!("sleep 600 & echo $! > {}; wait", marker.display());
+        let shell_command = ShellCommand::start(line.into(), false).unwrap();
+        let started =
+            || std::fs::read_to_string(&marker).ok().and_then(|text| text.trim().parse::<u32>().ok());
         let sleeper = eventually(started);
-        drop(errand);
+        drop(shell_command);
         // A zombie may remain until init reaps it; it no longer runs.
         eventually(|| {
             let state = std::fs::read_to_string(format!("/proc/{sleeper}/stat")).ok();
-            let gone =
-                state.is_none_or(|text| text.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')));
+            let gone = state
+                .is_none_or(|text| text.rsplit(") ").next().is_some_and(|fields| fields.starts_with('Z')));
             gone.then_some(())
         });
-        std::fs::remove_file(&told).unwrap();
+        std::fs::remove_file(&marker).unwrap();
     }
 
     fn tempfile() -> std::path::PathBuf {
@@ -212,8 +213,8 @@ mod tests {
 
     fn eventually<T>(look: impl Fn() -> Option<T>) -> T {
         for _ in 0..6_000 {
-            if let Some(found) = look() {
-                return found;
+            if let Some(value) = look() {
+                return value;
             }
             thread::sleep(std::time::Duration::from_millis(10));
         }

@@ -24,7 +24,7 @@ pub struct Store {
     pub all: bool,
     pub prefix: Box<[u8]>,
     /// Source range of the meta command.
-    pub place: Span,
+    pub span: Span,
 }
 
 /// Maximum number of parameters of a statement, as in pgbench.
@@ -44,30 +44,32 @@ pub struct Statement {
 struct Variable {
     slot: Slot,
     /// Range in the text: the complete `:name`, in simple mode.
-    place: Span,
+    span: Span,
 }
 
 impl Statement {
-    /// Find the variables of a text from [`Splitter`](super::splitter::Splitter). `place` is the statement's
+    /// Find the variables of a text from [`Splitter`](super::splitter::Splitter). `span` is the statement's
     /// source range.
-    pub fn new(text: Vec<u8>, place: Span, mode: Mode, names: &mut Names) -> Result<Self, Mistake> {
+    pub fn new(text: Vec<u8>, span: Span, mode: Mode, names: &mut Names) -> Result<Self, Mistake> {
         let mut variables = Vec::new();
         let mut numbered = Vec::new();
         let mut copied = 0;
         let mut at = 0;
-        while let Some(colon) = text[at..].iter().position(|&b| b == b':').map(|found| at + found) {
+        while let Some(colon) =
+            text[at..].iter().position(|&b| b == b':').map(|colon_offset| at + colon_offset)
+        {
             // Two colons are a cast: a name after several colons is not a variable.
-            let behind = colon + text[colon..].iter().take_while(|&&b| b == b':').count();
-            if behind > colon + 1 || !text.get(behind).copied().is_some_and(begins_name) {
-                at = behind;
+            let after = colon + text[colon..].iter().take_while(|&&b| b == b':').count();
+            if after > colon + 1 || !text.get(after).copied().is_some_and(begins_name) {
+                at = after;
                 continue;
             }
-            let end = behind + text[behind..].iter().take_while(|&&b| continues_name(b)).count();
-            variables.push(Variable { slot: names.intern(&text[behind..end]), place: Span::new(colon, end) });
+            let end = after + text[after..].iter().take_while(|&&b| continues_name(b)).count();
+            variables.push(Variable { slot: names.intern(&text[after..end]), span: Span::new(colon, end) });
             if mode != Mode::Simple {
                 if variables.len() > MAX_PARAMETERS {
                     let finding = format!("statement has too many arguments (maximum is {MAX_PARAMETERS})");
-                    return Err(Mistake::new(place, finding).advise(
+                    return Err(Mistake::new(span, finding).advise(
                         "every :variable of a statement is one; use fewer, or the simple query protocol",
                     ));
                 }
@@ -102,10 +104,10 @@ impl Statement {
         let mut copied = 0;
         if self.mode == Mode::Simple {
             for variable in &self.variables {
-                out.extend_from_slice(&self.text[copied..variable.place.start as usize]);
-                copied = variable.place.start as usize;
+                out.extend_from_slice(&self.text[copied..variable.span.start as usize]);
+                copied = variable.span.start as usize;
                 if variables.write(variable.slot, out) {
-                    copied = variable.place.end as usize;
+                    copied = variable.span.end as usize;
                 }
             }
         }
@@ -132,10 +134,12 @@ impl Statement {
 pub fn first_word(text: &[u8]) -> &[u8] {
     let mut at = 0;
     while at < text.len() && !begins_name(text[at]) {
-        let rest = &text[at..];
-        at += match rest {
-            [b'/', b'*', ..] => rest.windows(2).position(|w| w == b"*/").map_or(rest.len(), |end| end + 2),
-            [b'-', b'-', ..] => rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len()),
+        let remaining = &text[at..];
+        at += match remaining {
+            [b'/', b'*', ..] => {
+                remaining.windows(2).position(|w| w == b"*/").map_or(remaining.len(), |end| end + 2)
+            }
+            [b'-', b'-', ..] => remaining.iter().position(|&b| b == b'\n').unwrap_or(remaining.len()),
             _ => 1,
         };
     }
@@ -176,11 +180,11 @@ mod tests {
 
     #[test]
     fn extended_modes_use_parameters() {
-        let (found, _, names) = statement("select :a::int, ':b', :a;", Mode::Prepared);
-        assert_eq!(found.text(), b"select $1::int, '$2', $3;");
-        let parameters: Vec<_> = found.parameters().map(|slot| names.name(slot).to_vec()).collect();
+        let (colon_offset, _, names) = statement("select :a::int, ':b', :a;", Mode::Prepared);
+        assert_eq!(colon_offset.text(), b"select $1::int, '$2', $3;");
+        let parameters: Vec<_> = colon_offset.parameters().map(|slot| names.name(slot).to_vec()).collect();
         assert_eq!(parameters, [b"a", b"b", b"a"]);
-        assert!(found.is_constant());
+        assert!(colon_offset.is_constant());
 
         let many = |count| format!("select {}", vec![":a"; count].join(","));
         let new =

@@ -144,12 +144,12 @@ fn is_beginning(text: &[u8], word: &[u8]) -> bool {
 fn write_integer(value: i64, out: &mut Vec<u8>) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
-    let mut rest = value.unsigned_abs();
+    let mut remaining = value.unsigned_abs();
     loop {
         at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
+        digits[at] = b'0' + (remaining % 10) as u8;
+        remaining /= 10;
+        if remaining == 0 {
             break;
         }
     }
@@ -175,9 +175,10 @@ fn write_double(value: f64, out: &mut Vec<u8>) {
     // One digit, a point, 14 digits, `e` and the exponent: rounded once, exactly, so both layouts below agree
     // with C.
     let mut buffer = [0u8; 32];
-    let mut rest = &mut buffer[..];
-    write!(rest, "{value:.precision$e}", precision = DOUBLE_DIGITS - 1).expect("15 digits fit into 32 bytes");
-    let written = 32 - rest.len();
+    let mut remaining = &mut buffer[..];
+    write!(remaining, "{value:.precision$e}", precision = DOUBLE_DIGITS - 1)
+        .expect("15 digits fit into 32 bytes");
+    let written = 32 - remaining.len();
     let text = &buffer[..written];
     let e = text.iter().rposition(|&b| b == b'e').expect("the format has an exponent");
     let exponent: i32 =
@@ -204,14 +205,14 @@ fn write_double(value: f64, out: &mut Vec<u8>) {
         out.resize(out.len() + (-exponent - 1) as usize, b'0');
         out.extend_from_slice(digits);
     } else {
-        let whole = exponent as usize + 1;
-        if significant <= whole {
+        let integer_digits = exponent as usize + 1;
+        if significant <= integer_digits {
             out.extend_from_slice(digits);
-            out.resize(out.len() + whole - significant, b'0');
+            out.resize(out.len() + integer_digits - significant, b'0');
         } else {
-            out.extend_from_slice(&digits[..whole]);
+            out.extend_from_slice(&digits[..integer_digits]);
             out.push(b'.');
-            out.extend_from_slice(&digits[whole..]);
+            out.extend_from_slice(&digits[integer_digits..]);
         }
     }
 }
@@ -262,7 +263,7 @@ mod tests {
 
     #[test]
     fn texts_parse_as_in_pgbench() {
-        for (given, expected) in [
+        for (text_given, expected) in [
             ("t", "boolean true"),
             ("TRUE", "boolean true"),
             ("tru", "boolean true"),
@@ -296,9 +297,9 @@ mod tests {
             ("1e400", "-"),
             ("\u{e9}", "-"),
         ] {
-            let found = Value::parse(given.as_bytes())
+            let parsed = Value::parse(text_given.as_bytes())
                 .map_or("-".into(), |v| format!("{} {}", v.type_name(), text(v)));
-            assert_eq!(found, expected, "{given:?}");
+            assert_eq!(parsed, expected, "{text_given:?}");
         }
     }
 
@@ -306,7 +307,7 @@ mod tests {
     fn doubles_round_to_even() {
         for (double, expected) in [(2.5, 2), (3.5, 4), (-2.5, -2), (7.3, 7), (-9.3e18_f64.min(0.0), 0)] {
             match Value::Double(double).integer() {
-                Ok(found) => assert_eq!(found, expected),
+                Ok(parsed) => assert_eq!(parsed, expected),
                 Err(fault) => assert_eq!(fault, Fault::DoubleToInteger(-9.3e18)),
             }
         }

@@ -59,11 +59,11 @@ pub fn is_name(name: &[u8]) -> bool {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Held {
+enum TextState {
     Unset,
     /// A text not yet parsed.
     Unread,
-    Known(Value),
+    Parsed(Value),
 }
 
 /// Text of a variable, if it was set from one; its buffer is reused.
@@ -75,39 +75,39 @@ struct Text {
 
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
-    held: Vec<Held>,
+    states: Vec<TextState>,
     texts: Vec<Text>,
 }
 
 impl Variables {
     /// For the variables in `names`, all unset.
     pub fn new(names: &Names) -> Self {
-        Self { held: vec![Held::Unset; names.len()], texts: vec![Text::default(); names.len()] }
+        Self { states: vec![TextState::Unset; names.len()], texts: vec![Text::default(); names.len()] }
     }
 
     #[inline]
     pub fn set(&mut self, slot: Slot, value: Value) {
-        self.held[slot.0 as usize] = Held::Known(value);
+        self.states[slot.0 as usize] = TextState::Parsed(value);
         self.texts[slot.0 as usize].current = false;
     }
 
     /// Set a text, as by `-D` and `\gset`; it is parsed when an expression first needs its value.
     pub fn set_text(&mut self, slot: Slot, text: &[u8]) {
-        let place = &mut self.texts[slot.0 as usize];
-        place.bytes.clear();
-        place.bytes.extend_from_slice(text);
-        place.current = true;
-        self.held[slot.0 as usize] = Held::Unread;
+        let stored_text = &mut self.texts[slot.0 as usize];
+        stored_text.bytes.clear();
+        stored_text.bytes.extend_from_slice(text);
+        stored_text.current = true;
+        self.states[slot.0 as usize] = TextState::Unread;
     }
 
     pub fn is_set(&self, slot: Slot) -> bool {
-        !matches!(self.held[slot.0 as usize], Held::Unset)
+        !matches!(self.states[slot.0 as usize], TextState::Unset)
     }
 
     #[inline]
     pub fn value(&mut self, slot: Slot) -> Result<Value, Fault> {
-        match self.held[slot.0 as usize] {
-            Held::Known(value) => Ok(value),
+        match self.states[slot.0 as usize] {
+            TextState::Parsed(value) => Ok(value),
             _ => self.read(slot),
         }
     }
@@ -119,7 +119,7 @@ impl Variables {
             return Err(Fault::Undefined(slot));
         }
         let value = Value::parse(&text.bytes).ok_or(Fault::Malformed(slot))?;
-        self.held[slot.0 as usize] = Held::Known(value);
+        self.states[slot.0 as usize] = TextState::Parsed(value);
         Ok(value)
     }
 
@@ -130,8 +130,8 @@ impl Variables {
             out.extend_from_slice(&text.bytes);
             return true;
         }
-        match self.held[slot.0 as usize] {
-            Held::Known(value) => {
+        match self.states[slot.0 as usize] {
+            TextState::Parsed(value) => {
                 value.write(out);
                 true
             }

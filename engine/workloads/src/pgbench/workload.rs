@@ -12,7 +12,7 @@ use super::program::{Program, Run};
 use super::random::Random;
 use super::request::Request;
 use super::script::{Action, Script};
-use super::shell::Errand;
+use super::shell::ShellCommand;
 use super::statement::{Mode, Statement, Store, first_word};
 use super::variables::Slot;
 use crate::sql::{Next, SentRequest, Transactions, Workload};
@@ -129,7 +129,7 @@ impl Timed {
         let mut pipeline: Option<SentRequest> = None;
         let mut sends = Vec::with_capacity(script.commands.len());
         for (index, command) in script.commands.iter().enumerate() {
-            let start = command.place.start as usize;
+            let start = command.span.start as usize;
             line += script.source[counted..start].iter().filter(|&&byte| byte == b'\n').count();
             counted = start;
             let send = match &command.action {
@@ -183,8 +183,10 @@ impl Timed {
             }
             .into()
         };
-        if let Some(known) = self.operations.iter().position(|one| !self.alone && one.name == name) {
-            return SentRequest::new(OpId(known as u16), kind);
+        if let Some(existing) =
+            self.operations.iter().position(|operation| !self.alone && operation.name == name)
+        {
+            return SentRequest::new(OpId(existing as u16), kind);
         }
         let op = OpId(self.operations.len() as u16);
         self.operations.push(Operation { name: self.names.unique(name), kind });
@@ -214,9 +216,9 @@ impl Names {
 
 /// Name for results without commas or blanks: the file name without directories.
 fn plain(name: &str) -> String {
-    let own = name.rsplit('/').next().unwrap_or_default();
+    let file_name = name.rsplit('/').next().unwrap_or_default();
     let safe = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    own.chars().take(60).map(safe).collect()
+    file_name.chars().take(60).map(safe).collect()
 }
 
 /// Statements of a text that `\;` may have joined. Quoted semicolons split, too; the remainder then has no
@@ -245,8 +247,9 @@ fn strongest(kinds: impl Iterator<Item = Kind>) -> Kind {
 
 /// True if a statement certainly changes no rows (functions called by SELECT are trusted).
 fn leaves_data(statement: &[u8]) -> bool {
-    let word =
-        |word: &[u8], words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    let word = |word: &[u8], words: &[&str]| {
+        words.iter().any(|existing| word.eq_ignore_ascii_case(existing.as_bytes()))
+    };
     match &first_word(statement).to_ascii_lowercase()[..] {
         b"with" | b"explain" => !statement
             .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
@@ -304,7 +307,7 @@ impl Workload for Pgbench {
             piped: SentRequest::new(TRANSACTION, Kind::Other).times(0),
             awaited: None,
             answer: Answer::default(),
-            errand: None,
+            shell_command: None,
         }
     }
 }
@@ -321,7 +324,7 @@ pub struct Client {
     awaited: Option<usize>,
     answer: Answer,
     /// Running shell command, the index of its script command, and the variable for its output.
-    errand: Option<(Errand, usize, Option<Slot>)>,
+    shell_command: Option<(ShellCommand, usize, Option<Slot>)>,
 }
 
 /// Treatment of the statement's rows.
@@ -347,7 +350,7 @@ impl Client {
         self.pipeline.clear();
         self.piped.statements = 0;
         self.awaited = None;
-        self.errand = None;
+        self.shell_command = None;
     }
 
     /// Start a shell command.
@@ -355,10 +358,10 @@ impl Client {
         let op = self.plan.sends[self.runner.script()][command]
             .as_ref()
             .map_or(TRANSACTION, |send| send.sent_request.op);
-        match Errand::start(line, slot.is_some()) {
-            Ok(errand) => {
-                let descriptor = errand.descriptor();
-                self.errand = Some((errand, command, slot));
+        match ShellCommand::start(line, slot.is_some()) {
+            Ok(shell_command) => {
+                let descriptor = shell_command.descriptor();
+                self.shell_command = Some((shell_command, command, slot));
                 Next::Until(descriptor, op)
             }
             Err(finding) => failed(&self.runner.failure(&self.plan.program, command, finding, None)),
@@ -384,9 +387,9 @@ impl Transactions for Client {
     }
 
     fn returned(&mut self) -> Result<(), Box<Failure>> {
-        let Some((errand, command, slot)) = self.errand.take() else { return Ok(()) };
+        let Some((shell_command, command, slot)) = self.shell_command.take() else { return Ok(()) };
         let program = &self.plan.program;
-        errand
+        shell_command
             .outcome()
             .map_err(|finding| self.runner.failure(program, command, finding, None))
             .and_then(|printed| match slot {

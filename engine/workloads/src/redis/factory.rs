@@ -26,7 +26,8 @@ pub fn sessions(spec: &Spec, section: &serde_json::Value) -> Result<Sessions, Pr
         let finding = "a pipeline sends several commands at once, and with a rate each has a time of its own";
         return Err(Problem::new("spec", finding, "use `pipeline: 1` with a rate, or leave the rate out"));
     }
-    let keep = if options.verify { options.value_shape().size.most().max(LEAST_KEPT) as usize } else { 0 };
+    let keep =
+        if options.verify { options.value_shape().size.most().max(LEAST_RETAINED) as usize } else { 0 };
     let settings =
         Settings { writer: Writer::new(options.ttl_ns), pipeline: options.pipeline as usize, keep };
     Ok(Sessions {
@@ -43,7 +44,7 @@ pub fn checked(section: &serde_json::Value) -> Result<serde_json::Value, Problem
 }
 
 /// Minimum of retained bytes of a value: its checksum and header.
-const LEAST_KEPT: u64 = 64;
+const LEAST_RETAINED: u64 = 64;
 
 impl SessionFactory for Sessions {
     type Session = RedisSession;

@@ -77,8 +77,8 @@ impl Harness {
     /// Counts of succeeded and failed for each operation.
     fn counts(&self) -> Vec<(&'static str, u64, u64)> {
         let lifetime = self.recorder.lifetime();
-        let each = self.operations.iter().zip(&lifetime.operations);
-        each.map(|(operation, counts)| (operation.name, counts.succeeded, counts.failed)).collect()
+        let counted = self.operations.iter().zip(&lifetime.operations);
+        counted.map(|(operation, counts)| (operation.name, counts.succeeded, counts.failed)).collect()
     }
 }
 

@@ -13,7 +13,7 @@
 //!
 //! A failed statement ends its transaction: an open block is rolled back. If the SQLSTATE is retryable and
 //! retries remain, the transaction restarts with the same random numbers; otherwise it counts as failed. The
-//! failed statement also counts as a failure of its own operation, even if a retry of its transaction
+//! failed statement also counts as a failure of its operation, even if a retry of its transaction
 //! succeeds. A transaction that rolls itself back succeeds; that it changed nothing is counted separately.
 
 use std::sync::Arc;

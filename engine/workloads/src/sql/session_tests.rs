@@ -49,10 +49,10 @@ struct Script {
     at: usize,
     of_type: Option<OpId>,
     outcome: Option<OpId>,
-    /// Whether responses are requested, and the ones received.
+    /// Responses are requested; the received ones.
     wants_rows: bool,
     received: Vec<String>,
-    /// Whether the external wait fails.
+    /// The external wait fails.
     goes_wrong: bool,
 }
 

@@ -54,12 +54,12 @@ impl Sysbench {
         for step in options.script.steps(options) {
             let shape = step.shape;
             let operation = shape.operation();
-            let op = operations.iter().position(|known| *known == operation).unwrap_or_else(|| {
+            let op = operations.iter().position(|registered| *registered == operation).unwrap_or_else(|| {
                 operations.push(operation.clone());
                 operations.len() - 1
             });
             let by_table = shape.has_table() && !shape.first_table_only();
-            let first = match built.iter().find(|(known, _)| *known == shape) {
+            let first = match built.iter().find(|(registered, _)| *registered == shape) {
                 Some((_, first)) => *first,
                 None => {
                     let first = statements.len();
@@ -314,8 +314,8 @@ mod tests {
             client.begin();
             let texts = texts(&mut client);
             for text in texts.iter().filter(|text| text.contains("BETWEEN")) {
-                let found = numbers(text);
-                let [low, high] = found[found.len() - 2..] else { panic!("{text}") };
+                let parsed = numbers(text);
+                let [low, high] = parsed[parsed.len() - 2..] else { panic!("{text}") };
                 assert!((1..=500).contains(&low));
                 assert_eq!(high, low + 36);
             }

@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn rows_do_not_depend_on_partitioning() {
         let data = data(json!({"table_size": 300}), 7);
-        let whole = rows(&data, 0, 0..300);
+        let unsplit = rows(&data, 0, 0..300);
         for cut in [1, 99, 150, 299] {
-            assert_eq!(rows(&data, 0, 0..cut) + &rows(&data, 0, cut..300), whole);
+            assert_eq!(rows(&data, 0, 0..cut) + &rows(&data, 0, cut..300), unsplit);
         }
     }
 

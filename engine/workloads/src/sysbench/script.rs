@@ -120,11 +120,11 @@ mod tests {
         let points = ["point_select"; 10];
         let ranges = ["simple_range", "sum_range", "order_range", "distinct_range"];
         let writes = ["index_update", "non_index_update", "delete", "insert"];
-        let whole =
+        let all_statements =
             |middle: &[&[&'static str]]| [&[&["begin"][..]], middle, &[&["commit"][..]]].concat().concat();
-        assert_eq!(names(json!({"script": "oltp_read_write"})), whole(&[&points, &ranges, &writes]));
-        assert_eq!(names(json!({"script": "oltp_read_only"})), whole(&[&points, &ranges]));
-        assert_eq!(names(json!({"script": "oltp_write_only"})), whole(&[&writes]));
+        assert_eq!(names(json!({"script": "oltp_read_write"})), all_statements(&[&points, &ranges, &writes]));
+        assert_eq!(names(json!({"script": "oltp_read_only"})), all_statements(&[&points, &ranges]));
+        assert_eq!(names(json!({"script": "oltp_write_only"})), all_statements(&[&writes]));
         let single = [
             ("oltp_point_select", "point_select"),
             ("oltp_insert", "insert"),

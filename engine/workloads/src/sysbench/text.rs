@@ -71,16 +71,17 @@ mod tests {
         let draws = 2_000;
         for _ in 0..draws {
             for group in c(&mut random).split(|&byte| byte == b'-') {
-                for (place, digit) in group.iter().enumerate() {
-                    counts[place][usize::from(digit - b'0')] += 1;
+                for (position_counts, digit) in group.iter().enumerate() {
+                    counts[position_counts][usize::from(digit - b'0')] += 1;
                 }
             }
         }
         let expected = f64::from(draws * 10) / 10.0;
-        for place in counts {
+        for position_counts in counts {
             // Chi-square with 9 degrees of freedom: 33.7 is exceeded once in 10,000 cases by chance.
-            let chi: f64 = place.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
-            assert!(chi < 33.7, "chi-square {chi}: {place:?}");
+            let chi: f64 =
+                position_counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
+            assert!(chi < 33.7, "chi-square {chi}: {position_counts:?}");
         }
     }
 }

@@ -2,17 +2,17 @@
 
 /// Hundredths of a non-negative amount: `12.34`, `12.3` or `12`; `None` for anything else.
 pub fn parse_hundredths(text: &[u8]) -> Option<u64> {
-    let (whole, rest) = match text.iter().position(|&byte| byte == b'.') {
+    let (integer_part, fraction) = match text.iter().position(|&byte| byte == b'.') {
         Some(point) => (&text[..point], &text[point + 1..]),
         None => (text, &b""[..]),
     };
-    let fraction = match rest {
+    let fraction = match fraction {
         [] => 0,
         [tenths] => 10 * digit(*tenths)?,
         [tenths, hundredths] => 10 * digit(*tenths)? + digit(*hundredths)?,
         _ => return None,
     };
-    parse(whole)?.checked_mul(100)?.checked_add(fraction)
+    parse(integer_part)?.checked_mul(100)?.checked_add(fraction)
 }
 
 /// A non-negative integer.

@@ -16,8 +16,8 @@ fn terminal(section: &Value, number: u32) -> Client {
 /// A terminal with a single transaction type.
 fn only(of_type: &str, section: &Value) -> Client {
     let mut section = section.clone();
-    for each in ["new_order", "payment", "order_status", "delivery", "stock_level"] {
-        section[format!("{each}_weight")] = if each == of_type { 100 } else { 0 }.into();
+    for name in ["new_order", "payment", "order_status", "delivery", "stock_level"] {
+        section[format!("{name}_weight")] = if name == of_type { 100 } else { 0 }.into();
     }
     terminal(&section, 0)
 }
@@ -51,8 +51,8 @@ fn answer(statement: &str) -> Rows {
     }
 }
 
-fn number_after(text: &str, what: &str) -> u64 {
-    let at = text.find(what).unwrap_or_else(|| panic!("{text} has {what}")) + what.len();
+fn number_after(text: &str, prefix: &str) -> u64 {
+    let at = text.find(prefix).unwrap_or_else(|| panic!("{text} has {prefix}")) + prefix.len();
     text[at..].chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
 }
 
@@ -64,7 +64,7 @@ struct SentRequest {
 }
 
 /// Run one transaction, already begun, with `answer` as the database.
-fn talk(client: &mut Client, mut answer: impl FnMut(&str) -> Rows) -> SentRequest {
+fn run_transaction(client: &mut Client, mut answer: impl FnMut(&str) -> Rows) -> SentRequest {
     let (mut texts, mut requests) = (Vec::new(), Vec::new());
     loop {
         let mut out = Vec::new();
@@ -108,7 +108,7 @@ fn answer_count(answer: &mut impl FnMut(&str) -> Rows, text: &str) -> usize {
 
 fn transaction(client: &mut Client) -> SentRequest {
     client.begin();
-    talk(client, answer)
+    run_transaction(client, answer)
 }
 
 /// Run a transaction that commits: one in a hundred New-Orders does not.
@@ -186,7 +186,7 @@ fn low_stock_is_refilled_and_repeated_items_are_taken_twice() {
     client.begin();
     let lines = &mut client.new_order;
     lines.draw_for_test(&[(500, 7), (500, 8), (600, 5)]);
-    let request = talk(&mut client, |text| {
+    let request = run_transaction(&mut client, |text| {
         let mut rows = answer(text);
         if text.starts_with("SELECT s_quantity") {
             rows[0][0] = if text.contains("s_i_id = 500") { "20" } else { "15" };
@@ -201,8 +201,8 @@ fn low_stock_is_refilled_and_repeated_items_are_taken_twice() {
         .split(';')
         .collect();
     // 20 - 7 leaves 13; of these 8 would leave fewer than 10: 13 - 8 + 91. And 15 - 5 leaves 10.
-    let left: Vec<_> = taken.iter().map(|text| number_after(text, "s_quantity = ")).collect();
-    assert_eq!(left, [13, 96, 10]);
+    let quantities: Vec<_> = taken.iter().map(|text| number_after(text, "s_quantity = ")).collect();
+    assert_eq!(quantities, [13, 96, 10]);
     assert!(taken[1].contains("s_ytd = s_ytd + 8") && taken[1].contains("s_remote_cnt = s_remote_cnt + 0"));
 }
 
@@ -235,7 +235,10 @@ fn missing_item_fails() {
     good(&mut client);
     client.again();
     let request =
-        talk(&mut client, |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) });
+        run_transaction(
+            &mut client,
+            |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) },
+        );
     let Next::Fail(why) = request.end else { panic!("{:?}", request.end) };
     assert_eq!((why.code.as_str(), why.message.contains("such item")), ("no-row", true));
     // Also for an order that would have ended at another missing item.
@@ -244,7 +247,10 @@ fn missing_item_fails() {
     while transaction(&mut client).end == Next::Done(None) {}
     client.again();
     let request =
-        talk(&mut client, |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) });
+        run_transaction(
+            &mut client,
+            |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) },
+        );
     assert!(matches!(request.end, Next::Fail(_)), "{:?}", request.end);
 }
 
@@ -252,14 +258,14 @@ fn missing_item_fails() {
 fn missing_rows_fail_every_type() {
     for of_type in ["new_order", "payment", "order_status", "delivery", "stock_level"] {
         let mut client = only(of_type, &json!({}));
-        let whole = good(&mut client);
-        for lost in whole.texts.iter().filter(|text| text.starts_with("SELECT")) {
+        let transaction_run = good(&mut client);
+        for lost in transaction_run.texts.iter().filter(|text| text.starts_with("SELECT")) {
             let verb: String = lost.chars().take(16).collect();
             for answered in [vec![], vec![vec!["?", "?", "?"]]] {
                 client.again();
                 let reply =
                     |text: &str| if text.starts_with(&verb) { answered.clone() } else { answer(text) };
-                let end = talk(&mut client, reply).end;
+                let end = run_transaction(&mut client, reply).end;
                 let code = match &end {
                     Next::Fail(why) => why.code.as_str(),
                     _ => "",
@@ -309,7 +315,7 @@ fn payment_by_number_and_by_name() {
 fn bad_credit_customer_gets_a_truncated_note() {
     let mut client = only("payment", &json!({}));
     client.begin();
-    let request = talk(&mut client, |text| match text {
+    let request = run_transaction(&mut client, |text| match text {
         _ if text.starts_with("SELECT c_credit") => vec![vec!["BC"]],
         _ => answer(text),
     });
@@ -321,7 +327,7 @@ fn bad_credit_customer_gets_a_truncated_note() {
 
     client.begin();
     let long: &'static str = Box::leak("é".repeat(300).into_boxed_str());
-    let request = talk(&mut client, |text| match text {
+    let request = run_transaction(&mut client, |text| match text {
         _ if text.starts_with("SELECT c_credit") => vec![vec!["BC"]],
         _ if text.starts_with("SELECT c_data") => vec![vec![long]],
         _ => answer(text),
@@ -390,7 +396,7 @@ fn order_status_reads_customer_last_order_and_lines() {
 fn delivery_takes_the_oldest_order_of_each_district() {
     let mut client = only("delivery", &json!({}));
     let request = transaction(&mut client);
-    let each = [
+    let statements = [
         "SELECT new_order",
         "DELETE new_order",
         "UPDATE oorder",
@@ -399,7 +405,7 @@ fn delivery_takes_the_oldest_order_of_each_district() {
         "SELECT order_line",
         "UPDATE customer",
     ];
-    assert_eq!(outline(&request.texts), [&["BEGIN"][..], &each.repeat(10), &["COMMIT"]].concat());
+    assert_eq!(outline(&request.texts), [&["BEGIN"][..], &statements.repeat(10), &["COMMIT"]].concat());
     assert_eq!(request.end, Next::Done(None));
     for (district, texts) in request.texts[1..71].chunks(7).enumerate() {
         assert_eq!(number_after(&texts[0], "no_d_id = "), district as u64 + 1);
@@ -412,13 +418,13 @@ fn delivery_takes_the_oldest_order_of_each_district() {
 fn empty_districts_are_skipped_and_counted() {
     let mut client = only("delivery", &json!({}));
     client.begin();
-    let request = talk(&mut client, |text| {
+    let request = run_transaction(&mut client, |text| {
         if text.starts_with("SELECT no_o_id") && text.contains("no_d_id = 4") { vec![] } else { answer(text) }
     });
     assert_eq!(request.end, Next::Done(Some(SKIPPED)));
     assert_eq!(request.texts.len(), 1 + 9 * 7 + 1 + 1);
     client.begin();
-    assert_eq!(talk(&mut client, answer).end, Next::Done(None), "the next one is another");
+    assert_eq!(run_transaction(&mut client, answer).end, Next::Done(None), "the next one is another");
 }
 
 #[test]
@@ -426,7 +432,7 @@ fn concurrently_delivered_order_is_skipped() {
     let mut client = only("delivery", &json!({}));
     client.begin();
     let mut taken = false;
-    let request = talk(&mut client, |text| {
+    let request = run_transaction(&mut client, |text| {
         // For a DELETE, the answer's length is its row count.
         let delete = text.starts_with("SELECT no_o_id FROM") && text.contains("no_o_id = ");
         if delete && !std::mem::replace(&mut taken, true) { vec![] } else { answer(text) }
@@ -484,7 +490,7 @@ fn retry_repeats_the_transaction_and_the_next_differs() {
     for _ in 0..100 {
         let first = transaction(&mut client);
         client.again();
-        let second = talk(&mut client, answer);
+        let second = run_transaction(&mut client, answer);
         assert_eq!((first.texts, first.end), (second.texts, second.end));
     }
     // A retry that failed early starts from the beginning as well.
@@ -492,7 +498,7 @@ fn retry_repeats_the_transaction_and_the_next_differs() {
     client.next(&mut Vec::new());
     client.next(&mut Vec::new());
     client.again();
-    assert_eq!(outline(&talk(&mut client, answer).texts)[0], "BEGIN");
+    assert_eq!(outline(&run_transaction(&mut client, answer).texts)[0], "BEGIN");
 }
 
 #[test]
@@ -523,9 +529,9 @@ fn keying_terminal_knows_its_next_type() {
     let mut client = terminal(&section, 0);
     let keying = [3, 2, 2, 2].map(|seconds| seconds * loadcell_core::clock::SECOND);
     for _ in 0..200 {
-        let rest = client.think_time(None);
+        let wait = client.think_time(None);
         let of_type = client.begin().unwrap().index();
-        assert_eq!(rest, keying[of_type - 2]);
+        assert_eq!(wait, keying[of_type - 2]);
     }
 }
 
@@ -533,14 +539,14 @@ fn keying_terminal_knows_its_next_type() {
 fn every_statement_is_prepared_at_connect() {
     let prepared = Tpcc::new(Dialect::Postgres, &Options::read(&json!({})).unwrap(), 1, 1).unwrap();
     let parse = prepared.client(0).parse().to_vec();
-    let mut rest = &parse[..];
+    let mut wait = &parse[..];
     let mut names = HashSet::new();
-    while let Some((b'P', body)) = rest.split_first() {
+    while let Some((b'P', body)) = wait.split_first() {
         let length = u32::from_be_bytes(body[..4].try_into().unwrap()) as usize;
         names.insert(body[4..length].split(|&byte| byte == 0).next().unwrap().to_vec());
-        rest = &body[length..];
+        wait = &body[length..];
     }
-    assert!(rest.is_empty());
+    assert!(wait.is_empty());
     assert_eq!(names.len(), 30);
     assert!(terminal(&json!({}), 0).parse().is_empty());
 }

@@ -69,7 +69,7 @@ impl DataSet {
     fn orders(&self, units: Range<u64>, out: &mut Vec<u8>) {
         let mut of_district = (u64::MAX, Vec::new());
         for unit in units {
-            let place = Place::of(unit, ORDERS);
+            let position = Position::of(unit, ORDERS);
             let district = unit / ORDERS;
             if of_district.0 != district {
                 of_district = (district, self.customers_of_orders(district));
@@ -77,9 +77,9 @@ impl DataSet {
             let mut random = self.random(Of::Order, unit);
             let lines = lines_of(&mut random);
             let mut row = Row::new(out);
-            row.numbers([place.warehouse, place.district, place.number]);
-            row.number(u64::from(of_district.1[place.number as usize - 1]));
-            match place.number {
+            row.numbers([position.warehouse, position.district, position.number]);
+            row.number(u64::from(of_district.1[position.number as usize - 1]));
+            match position.number {
                 FIRST_UNDELIVERED.. => row.raw(NULL),
                 _ => row.number(random.uniform(1, 10)),
             }
@@ -101,22 +101,22 @@ impl DataSet {
     fn lines(&self, units: Range<u64>, out: &mut Vec<u8>) -> u64 {
         let mut rows = 0;
         for unit in units {
-            let place = Place::of(unit, ORDERS);
-            let delivered = place.number < FIRST_UNDELIVERED;
+            let position = Position::of(unit, ORDERS);
+            let delivered = position.number < FIRST_UNDELIVERED;
             let lines = lines_of(&mut self.random(Of::Order, unit));
             let mut random = self.random(Of::OrderLine, unit);
             for number in 1..=lines {
                 let mut row = Row::new(out);
                 row.numbers([
-                    place.warehouse,
-                    place.district,
-                    place.number,
+                    position.warehouse,
+                    position.district,
+                    position.number,
                     number,
                     random.uniform(1, ITEMS),
                 ]);
                 row.raw(if delivered { NOW } else { NULL });
                 row.amount(if delivered { 0 } else { random.uniform(1, 999_999) });
-                row.numbers([place.warehouse, 5]);
+                row.numbers([position.warehouse, 5]);
                 row.text(|out| alphanumeric(&mut random, 24, out));
             }
             rows += lines;
@@ -159,20 +159,20 @@ impl Data for DataSet {
 }
 
 /// Position of a row; all numbers start at 1.
-struct Place {
+struct Position {
     warehouse: u64,
     district: u64,
     number: u64,
 }
 
-impl Place {
-    /// Position of row `unit` in a table with `each` rows per district.
-    fn of(unit: u64, each: u64) -> Self {
-        let district = unit / each;
+impl Position {
+    /// Position of row `unit` in a table with `per_district` rows per district.
+    fn of(unit: u64, per_district: u64) -> Self {
+        let district = unit / per_district;
         Self {
             warehouse: district / DISTRICTS + 1,
             district: district % DISTRICTS + 1,
-            number: unit % each + 1,
+            number: unit % per_district + 1,
         }
     }
 }
@@ -277,11 +277,11 @@ fn district(random: &mut Random, unit: u64, row: &mut Row<'_>) {
 }
 
 fn customer(random: &mut Random, unit: u64, row: &mut Row<'_>) {
-    let place = Place::of(unit, CUSTOMERS);
-    row.numbers([place.warehouse, place.district, place.number]);
+    let position = Position::of(unit, CUSTOMERS);
+    row.numbers([position.warehouse, position.district, position.number]);
     row.share(random.uniform(0, 5_000));
     row.raw(if random.below(10) == 0 { b"BC" } else { b"GC" });
-    let name = if place.number <= 1_000 { place.number - 1 } else { last_name_of_load(random) };
+    let name = if position.number <= 1_000 { position.number - 1 } else { last_name_of_load(random) };
     row.text(|out| last_name(name, out));
     row.text(|out| alphanumerics(random, 8, 16, out));
     row.amount(5_000_000);
@@ -296,16 +296,23 @@ fn customer(random: &mut Random, unit: u64, row: &mut Row<'_>) {
 }
 
 fn history(random: &mut Random, unit: u64, row: &mut Row<'_>) {
-    let place = Place::of(unit, CUSTOMERS);
-    row.numbers([unit + 1, place.number, place.district, place.warehouse, place.district, place.warehouse]);
+    let position = Position::of(unit, CUSTOMERS);
+    row.numbers([
+        unit + 1,
+        position.number,
+        position.district,
+        position.warehouse,
+        position.district,
+        position.warehouse,
+    ]);
     row.raw(NOW);
     row.amount(1_000);
     row.text(|out| alphanumerics(random, 12, 24, out));
 }
 
 fn new_order(unit: u64, row: &mut Row<'_>) {
-    let place = Place::of(unit, ORDERS + 1 - FIRST_UNDELIVERED);
-    row.numbers([place.warehouse, place.district, place.number + FIRST_UNDELIVERED - 1]);
+    let position = Position::of(unit, ORDERS + 1 - FIRST_UNDELIVERED);
+    row.numbers([position.warehouse, position.district, position.number + FIRST_UNDELIVERED - 1]);
 }
 
 #[cfg(test)]

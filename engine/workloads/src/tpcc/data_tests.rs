@@ -10,7 +10,7 @@ fn data(warehouses: u32, seed: u64) -> DataSet {
 }
 
 fn cut(data: &DataSet, of: Of, units: Range<u64>) -> String {
-    let table = Of::ALL.iter().position(|each| *each == of).unwrap();
+    let table = Of::ALL.iter().position(|kind| *kind == of).unwrap();
     let mut out = Vec::new();
     let rows = data.rows(table, units, &mut out);
     let text = String::from_utf8(out).unwrap();
@@ -36,16 +36,16 @@ fn rows_depend_on_the_seed_and_not_on_partitioning() {
     let (seven, eight) = (data(2, 7), data(2, 8));
     for of in Of::ALL {
         let units = seven.tables()[of as usize].units.min(7_000);
-        let whole = cut(&seven, of, 0..units);
+        let unsplit = cut(&seven, of, 0..units);
         let middle = units / 2 + 1;
         assert_eq!(
             cut(&seven, of, 0..middle.min(units)) + &cut(&seven, of, middle.min(units)..units),
-            whole,
+            unsplit,
             "{of:?}"
         );
-        assert_eq!(cut(&data(2, 7), of, 0..units), whole, "{of:?}");
+        assert_eq!(cut(&data(2, 7), of, 0..units), unsplit, "{of:?}");
         let fixed = matches!(of, Of::NewOrder | Of::Config);
-        assert_eq!(cut(&eight, of, 0..units) == whole, fixed, "{of:?}");
+        assert_eq!(cut(&eight, of, 0..units) == unsplit, fixed, "{of:?}");
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Delivery {
     district: u64,
     has_row: bool,
     /// Value in the last response, and number of changed rows.
-    found: Option<u64>,
+    value: Option<u64>,
     taken: bool,
     order: u64,
     customer: u64,
@@ -45,7 +45,7 @@ pub struct Delivery {
 impl Delivery {
     fn ask_oldest(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.at = At::Oldest;
-        (self.has_row, self.found) = (false, None);
+        (self.has_row, self.value) = (false, None);
         sql.delivery.oldest.request(out).int(self.warehouse).int(self.district).end();
         Next::Ask(SELECT.with_rows())
     }
@@ -86,7 +86,7 @@ impl Profile for Delivery {
                 self.skipped = true;
                 self.next_district(sql, out)
             }
-            At::Oldest => match self.found {
+            At::Oldest => match self.value {
                 Some(order) => {
                     (self.at, self.order, self.taken) = (At::Take, order, false);
                     statements.take.request(out).int(warehouse).int(district).int(order).end();
@@ -110,12 +110,12 @@ impl Profile for Delivery {
             }
             At::Carrier => {
                 self.at = At::Customer;
-                (self.has_row, self.found) = (false, None);
+                (self.has_row, self.value) = (false, None);
                 statements.customer.request(out).int(warehouse).int(district).int(order).end();
                 Next::Ask(SELECT.with_rows())
             }
             At::Customer if !self.has_row => missing("order for one that waits"),
-            At::Customer => match self.found {
+            At::Customer => match self.value {
                 Some(customer) => {
                     (self.at, self.customer) = (At::Lines, customer);
                     statements.lines.request(out).int(warehouse).int(district).int(order).end();
@@ -125,11 +125,11 @@ impl Profile for Delivery {
             },
             At::Lines => {
                 self.at = At::Sum;
-                (self.has_row, self.found) = (false, None);
+                (self.has_row, self.value) = (false, None);
                 statements.sum.request(out).int(warehouse).int(district).int(order).end();
                 Next::Ask(SELECT.with_rows())
             }
-            At::Sum => match self.found {
+            At::Sum => match self.value {
                 Some(sum) => {
                     self.at = At::Pay;
                     let request = statements.pay.request(out).hundredths(sum);
@@ -148,7 +148,7 @@ impl Profile for Delivery {
         }
         self.has_row = true;
         let value = columns.next().flatten();
-        self.found = match self.at {
+        self.value = match self.at {
             At::Sum => value.and_then(amount::parse_hundredths),
             _ => value.and_then(amount::parse),
         };

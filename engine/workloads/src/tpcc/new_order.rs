@@ -45,7 +45,7 @@ struct Line {
     quantity: u64,
     /// Values from the database: price in hundredths, stock after this order, district text.
     price: u64,
-    left: u64,
+    stock_after: u64,
     dist: [u8; DIST_LENGTH],
 }
 
@@ -87,9 +87,15 @@ impl NewOrder {
     fn take(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.at = At::Take;
         let home = self.home.warehouse;
-        together(&sql.new_order.take, self.ready(), out, |request, line| {
+        combine(&sql.new_order.take, self.ready(), out, |request, line| {
             let remote = u64::from(line.supply != home);
-            request.int(line.left).int(line.quantity).int(remote).int(line.supply).int(line.item).end();
+            request
+                .int(line.stock_after)
+                .int(line.quantity)
+                .int(remote)
+                .int(line.supply)
+                .int(line.item)
+                .end();
         });
         Next::Ask(UPDATE.times(self.line as u32))
     }
@@ -98,10 +104,10 @@ impl NewOrder {
     fn write(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.at = At::Lines;
         let (order, home) = (self.order.unwrap_or_default(), self.home);
-        together(&sql.new_order.line, self.ready(), out, |request, line| {
-            let place = request.int(order).int(home.district).int(home.warehouse).int(line.number);
-            let what = place.int(line.item).int(line.supply).int(line.quantity);
-            what.hundredths(line.quantity * line.price).text(&line.dist).end();
+        combine(&sql.new_order.line, self.ready(), out, |request, line| {
+            let line_key = request.int(order).int(home.district).int(home.warehouse).int(line.number);
+            let line_values = line_key.int(line.item).int(line.supply).int(line.quantity);
+            line_values.hundredths(line.quantity * line.price).text(&line.dist).end();
         });
         Next::Ask(INSERT.times(self.line as u32))
     }
@@ -128,14 +134,14 @@ impl NewOrder {
         let line = &mut this[0];
         // An earlier line may use the same stock, with its update not sent yet.
         let same = before.last().filter(|before| (before.supply, before.item) == (line.supply, line.item));
-        let there = same.map_or(there, |before| before.left);
-        line.left =
+        let there = same.map_or(there, |before| before.stock_after);
+        line.stock_after =
             if there >= line.quantity + 10 { there - line.quantity } else { there + 91 - line.quantity };
     }
 }
 
 /// Send one statement per line as one request.
-fn together(statement: &Statement, lines: &[Line], out: &mut Vec<u8>, write: impl Fn(Request<'_>, &Line)) {
+fn combine(statement: &Statement, lines: &[Line], out: &mut Vec<u8>, write: impl Fn(Request<'_>, &Line)) {
     let first = out.len();
     for (index, line) in lines.iter().enumerate() {
         let request = if index == 0 { statement.request(out) } else { statement.joined(out, first) };

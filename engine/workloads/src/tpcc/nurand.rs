@@ -116,21 +116,21 @@ mod tests {
                 shares(3_000, draws, || constants.customer(&mut random) - 1)
             }),
         ];
-        for (expected, found) in cases {
+        for (expected, actual) in cases {
             // Chi-square with rare values combined. The mean is the number of classes, the standard deviation
             // the root of twice that; five of these are exceeded by chance less than once in a million cases.
-            let (mut chi, mut classes, mut rest) = (0.0, 0.0, (0.0, 0.0));
-            for (expected, found) in expected.iter().zip(&found) {
-                let (expected, found) = (expected * f64::from(draws), found * f64::from(draws));
+            let (mut chi, mut classes, mut rare) = (0.0, 0.0, (0.0, 0.0));
+            for (expected, actual) in expected.iter().zip(&actual) {
+                let (expected, actual) = (expected * f64::from(draws), actual * f64::from(draws));
                 if expected >= 10.0 {
-                    chi += (found - expected).powi(2) / expected;
+                    chi += (actual - expected).powi(2) / expected;
                     classes += 1.0;
                 } else {
-                    rest = (rest.0 + expected, rest.1 + found);
+                    rare = (rare.0 + expected, rare.1 + actual);
                 }
             }
-            if rest.0 >= 10.0 {
-                chi += (rest.1 - rest.0).powi(2) / rest.0;
+            if rare.0 >= 10.0 {
+                chi += (rare.1 - rare.0).powi(2) / rare.0;
             }
             assert!(classes > 100.0);
             assert!(

@@ -36,16 +36,16 @@ impl Pace {
         next: usize,
         elapsed: Option<Nanos>,
     ) -> Nanos {
-        let mut rest = 0;
+        let mut wait = 0;
         if let (true, Some(last)) = (self.thinking, last) {
             let mean = THINKING_S[last] as f64;
             let thought = (-(1.0 - random.unit()).ln()).min(LONGEST_THOUGHT) * mean;
-            rest += (thought * SECOND as f64) as Nanos;
+            wait += (thought * SECOND as f64) as Nanos;
         }
         if self.keying {
-            rest += KEYING_S[next] * SECOND;
+            wait += KEYING_S[next] * SECOND;
         }
-        rest.max(elapsed.map_or(0, |elapsed| self.cycle.saturating_sub(elapsed)))
+        wait.max(elapsed.map_or(0, |elapsed| self.cycle.saturating_sub(elapsed)))
     }
 }
 
@@ -81,14 +81,14 @@ mod tests {
     #[test]
     fn limit_applies_to_all_terminals_in_total() {
         let mut random = Random::stream(1, 0);
-        let mut rest = |limit, terminals, elapsed| {
+        let mut wait = |limit, terminals, elapsed| {
             Pace::new(false, false, limit, terminals).think_time(&mut random, Some(0), 0, elapsed)
         };
-        assert_eq!(rest(300, 10, Some(0)), 2 * SECOND);
-        assert_eq!(rest(300, 10, Some(SECOND / 2)), 3 * SECOND / 2);
-        assert_eq!(rest(300, 10, Some(3 * SECOND)), 0, "it is late already");
-        assert_eq!(rest(300, 10, None), 0, "the first starts at once");
-        assert_eq!(rest(5, 10, Some(0)), 120 * SECOND);
-        assert_eq!(rest(7, 3, Some(0)), 25_714_285_714, "what does not divide is not rounded to seconds");
+        assert_eq!(wait(300, 10, Some(0)), 2 * SECOND);
+        assert_eq!(wait(300, 10, Some(SECOND / 2)), 3 * SECOND / 2);
+        assert_eq!(wait(300, 10, Some(3 * SECOND)), 0, "it is late already");
+        assert_eq!(wait(300, 10, None), 0, "the first starts at once");
+        assert_eq!(wait(5, 10, Some(0)), 120 * SECOND);
+        assert_eq!(wait(7, 3, Some(0)), 25_714_285_714, "what does not divide is not rounded to seconds");
     }
 }

@@ -71,11 +71,11 @@ impl Payment {
     fn note(&mut self, noted: &[u8]) {
         let Customer { warehouse, district, id, .. } = self.customer;
         let Home { warehouse: at_warehouse, district: at_district } = self.home;
-        let (whole, hundredths) = (self.amount / 100, self.amount % 100);
+        let (units, hundredths) = (self.amount / 100, self.amount % 100);
         self.data.clear();
         let written = write!(
             self.data,
-            "{id} {district} {warehouse} {at_district} {at_warehouse} {whole}.{hundredths:02} | "
+            "{id} {district} {warehouse} {at_district} {at_warehouse} {units}.{hundredths:02} | "
         );
         debug_assert!(written.is_ok(), "memory takes everything");
         self.data.extend_from_slice(noted);

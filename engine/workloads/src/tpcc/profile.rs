@@ -25,14 +25,14 @@ pub trait Profile {
 
 /// Failure when a required row is missing: the data is not as loaded.
 #[cold]
-pub fn missing(what: &str) -> Next {
-    fail("no-row", format!("the database has no {what}: it is not as it was loaded"))
+pub fn missing(description: &str) -> Next {
+    fail("no-row", format!("the database has no {description}: it is not as it was loaded"))
 }
 
 /// Failure when a response has unexpected contents.
 #[cold]
-pub fn unexpected(what: &str) -> Next {
-    fail("unexpected-answer", format!("what the database has as {what} was not understood"))
+pub fn unexpected(description: &str) -> Next {
+    fail("unexpected-answer", format!("what the database has as {description} was not understood"))
 }
 
 fn fail(code: &str, message: String) -> Next {

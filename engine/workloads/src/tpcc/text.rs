@@ -14,8 +14,8 @@ const PER_DRAW: usize = 8;
 /// Append an a-string: `length` letters and digits.
 #[inline]
 pub fn alphanumeric(random: &mut Random, length: u64, out: &mut Vec<u8>) {
-    let mut left = length as usize;
-    while left > 0 {
+    let mut remaining = length as usize;
+    while remaining > 0 {
         let mut bits = random.bits();
         let mut characters = [0u8; PER_DRAW];
         for character in &mut characters {
@@ -23,9 +23,9 @@ pub fn alphanumeric(random: &mut Random, length: u64, out: &mut Vec<u8>) {
             *character = CHARACTERS[(product >> 64) as usize];
             bits = product as u64;
         }
-        let taken = left.min(PER_DRAW);
+        let taken = remaining.min(PER_DRAW);
         out.extend_from_slice(&characters[..taken]);
-        left -= taken;
+        remaining -= taken;
     }
 }
 
@@ -65,8 +65,8 @@ pub fn maybe_original(random: &mut Random, out: &mut Vec<u8>) {
 /// Append the last name of this number, 0..=999 (clause 4.3.2.3).
 #[inline]
 pub fn last_name(number: u64, out: &mut Vec<u8>) {
-    for place in [100, 10, 1] {
-        out.extend_from_slice(SYLLABLES[(number / place % 10) as usize].as_bytes());
+    for divisor in [100, 10, 1] {
+        out.extend_from_slice(SYLLABLES[(number / divisor % 10) as usize].as_bytes());
     }
 }
 
@@ -120,18 +120,18 @@ mod tests {
     #[test]
     fn ten_percent_of_texts_contain_original() {
         let mut random = Random::stream(2, 0);
-        let mut places = std::collections::HashSet::new();
+        let mut positions = std::collections::HashSet::new();
         let mut count = 0;
         for _ in 0..20_000 {
             let string = text(|out| maybe_original(&mut random, out));
             assert!((26..=50).contains(&string.len()));
             if let Some(at) = string.find("ORIGINAL") {
                 count += 1;
-                places.insert(at);
+                positions.insert(at);
             }
         }
         // Binomial with a standard deviation of 42.
         assert!((1_800..2_200).contains(&count), "{count} of 20000");
-        assert!(places.len() > 38, "from the first place of 43 to the last: {}", places.len());
+        assert!(positions.len() > 38, "from the first place of 43 to the last: {}", positions.len());
     }
 }

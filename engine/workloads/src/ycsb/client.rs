@@ -117,15 +117,15 @@ impl Fields {
     pub fn write(&mut self, random: &mut Random, out: &mut Vec<u8>) {
         const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
         const OF_ONE_DRAW: u64 = 10;
-        let mut left = self.size.draw(random);
-        while left > 0 {
+        let mut remaining = self.size.draw(random);
+        while remaining > 0 {
             let mut bits = random.bits();
-            let count = left.min(OF_ONE_DRAW);
+            let count = remaining.min(OF_ONE_DRAW);
             for _ in 0..count {
                 out.push(LETTERS[(bits & 63) as usize]);
                 bits >>= 6;
             }
-            left -= count;
+            remaining -= count;
         }
     }
 }
@@ -138,12 +138,12 @@ impl Clients {
     /// State for `clients` clients, whose random numbers derive from `seed`.
     pub fn new(options: &Options, seed: u64, clients: u32) -> Self {
         let proportions = match options.phase {
-            Phase::Run => options.proportions.each(),
+            Phase::Run => options.proportions.shares(),
             Phase::Load => {
                 [("READ", 0.0), ("UPDATE", 0.0), ("INSERT", 1.0), ("SCAN", 0.0), ("READ-MODIFY-WRITE", 0.0)]
             }
         };
-        let whole: f64 = proportions.iter().map(|(_, share)| share).sum();
+        let total: f64 = proportions.iter().map(|(_, share)| share).sum();
         let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
         let (mut acts, mut ops, mut upto) = (Vec::new(), [None; 5], 0.0);
         let mixed = proportions[4].1 > 0.0;
@@ -153,7 +153,7 @@ impl Clients {
                 continue;
             }
             if share > 0.0 {
-                upto += share / whole;
+                upto += share / total;
                 acts.push((upto, act));
             }
             let kind = match act {
@@ -241,8 +241,8 @@ impl Client {
         let record = if act == Act::Insert { self.shared.allocator.allocate() } else { self.record() };
         let all_read = self.shared.read_all || matches!(act, Act::Update | Act::Insert);
         let read = if all_read { None } else { Some(self.field()) };
-        let one = !self.shared.write_all && matches!(act, Act::Update | Act::ReadModifyWrite);
-        let written = if one { Some(self.field()) } else { None };
+        let single_field = !self.shared.write_all && matches!(act, Act::Update | Act::ReadModifyWrite);
+        let written = if single_field { Some(self.field()) } else { None };
         let rows = if act == Act::Scan { self.scan.draw(&mut self.random) } else { 0 };
         Request { act, record, read, written, rows }
     }

@@ -52,7 +52,7 @@ fn core_workloads_have_their_mixes() {
 fn operations_have_ycsb_names() {
     let names = |proportions| -> Vec<(&str, Kind)> {
         let clients = Clients::new(&options(&json!({"proportions": proportions})), 1, 1);
-        clients.operations().iter().map(|one| (one.name, one.kind)).collect()
+        clients.operations().iter().map(|operation| (operation.name, operation.kind)).collect()
     };
     let (transaction, missed) = (("transaction", Kind::Transaction), ("missed", Kind::Outcome));
     let (read, update) = (("READ", Kind::Read), ("UPDATE", Kind::Write));
@@ -66,7 +66,10 @@ fn operations_have_ycsb_names() {
         [transaction, ("INSERT", Kind::Write), ("SCAN", Kind::Read)]
     );
     let load = Clients::new(&options(&json!({"phase": "load"})), 1, 1);
-    assert_eq!(load.operations().iter().map(|one| one.name).collect::<Vec<_>>(), ["transaction", "INSERT"]);
+    assert_eq!(
+        load.operations().iter().map(|operation| operation.name).collect::<Vec<_>>(),
+        ["transaction", "INSERT"]
+    );
 }
 
 fn records(section: &Value, probabilities: &[f64]) {

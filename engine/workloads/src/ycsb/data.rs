@@ -35,14 +35,14 @@ impl Records {
         }
     }
 
-    /// Append the key of the record at index `place` (from 0).
-    pub fn key(&self, place: u64, out: &mut Vec<u8>) {
-        self.keys.write(self.start + place, out);
+    /// Append the key of the record at index `index` (from 0).
+    pub fn key(&self, index: u64, out: &mut Vec<u8>) {
+        self.keys.write(self.start + index, out);
     }
 
     /// Pass the values of all its fields in order to `show`.
-    pub fn fields(&self, place: u64, mut show: impl FnMut(&[u8])) {
-        let mut random = Random::stream(self.seed, self.start + place);
+    pub fn fields(&self, index: u64, mut show: impl FnMut(&[u8])) {
+        let mut random = Random::stream(self.seed, self.start + index);
         let (mut fields, mut value) = (self.fields.clone(), Vec::new());
         for _ in 0..self.field_count {
             value.clear();
@@ -106,9 +106,9 @@ impl Data for DataSet {
 
     fn rows(&self, _table: usize, units: Range<u64>, out: &mut Vec<u8>) -> u64 {
         let count = units.end - units.start;
-        for place in units {
-            self.records.key(place, out);
-            self.records.fields(place, |value| {
+        for index in units {
+            self.records.key(index, out);
+            self.records.fields(index, |value| {
                 out.push(b'\t');
                 out.extend_from_slice(value);
             });
@@ -143,9 +143,9 @@ mod tests {
     #[test]
     fn rows_do_not_depend_on_partitioning() {
         let section = json!({"fieldlengthdistribution": "uniform", "insertstart": 100, "hashed": false, "zeropadding": 6});
-        let whole = rows(&section, 0..100);
-        assert_eq!(rows(&section, 0..33) + &rows(&section, 33..100), whole);
-        assert!(whole.starts_with("user000100\t"));
+        let unsplit = rows(&section, 0..100);
+        assert_eq!(rows(&section, 0..33) + &rows(&section, 33..100), unsplit);
+        assert!(unsplit.starts_with("user000100\t"));
     }
 
     #[test]

@@ -177,11 +177,11 @@ impl Options {
         share("hotspotopnfraction", self.hotspotopnfraction, 0.0, 1.0)?;
         share("exponential_percentile", self.exponential_percentile, 0.001, 99.999)?;
         share("exponential_frac", self.exponential_frac, 1e-9, 1e9)?;
-        for (name, proportion) in self.proportions.each() {
+        for (name, proportion) in self.proportions.shares() {
             share(&format!("proportion of {name}"), proportion, 0.0, 1e9)?;
         }
         if self.phase == Phase::Run
-            && self.proportions.each().iter().all(|(_, proportion)| *proportion == 0.0)
+            && self.proportions.shares().iter().all(|(_, proportion)| *proportion == 0.0)
         {
             return Err(problem("ycsb has proportions that are all 0", "let one be above 0"));
         }
@@ -234,7 +234,7 @@ impl Options {
 
 impl Proportions {
     /// Shares with YCSB's operation names.
-    pub fn each(&self) -> [(&'static str, f64); 5] {
+    pub fn shares(&self) -> [(&'static str, f64); 5] {
         [
             ("READ", self.read),
             ("UPDATE", self.update),

@@ -42,12 +42,12 @@ impl Statements {
         let assignments: Vec<String> = fields.iter().map(|name| format!("{name} = $")).collect();
         let all_assignments = [assignments.join(", ")];
         let updates: &[String] = if options.writeallfields { &all_assignments } else { &assignments };
-        let mut each = |lists: &[String], sql: &dyn Fn(&str) -> String| -> Vec<Statement> {
+        let mut build_all = |lists: &[String], sql: &dyn Fn(&str) -> String| -> Vec<Statement> {
             lists.iter().map(|list| built.statement(&sql(list))).collect()
         };
-        let read = each(read_lists, &|list| format!("SELECT {list} FROM {table} WHERE YCSB_KEY = $"));
-        let update = each(updates, &|list| format!("UPDATE {table} SET {list} WHERE YCSB_KEY = $"));
-        let scan = each(read_lists, &|list| {
+        let read = build_all(read_lists, &|list| format!("SELECT {list} FROM {table} WHERE YCSB_KEY = $"));
+        let update = build_all(updates, &|list| format!("UPDATE {table} SET {list} WHERE YCSB_KEY = $"));
+        let scan = build_all(read_lists, &|list| {
             format!("SELECT YCSB_KEY, {list} FROM {table} WHERE YCSB_KEY >= $ ORDER BY YCSB_KEY LIMIT ?")
         });
         let holes = vec!["$"; fields.len() + 1].join(", ");
@@ -241,14 +241,14 @@ mod tests {
             let texts = transaction(&mut client, ycsb.operations());
             texts.into_iter().map(|(text, name)| (masked(&text), name)).collect::<Vec<_>>()
         };
-        let one = |text: &str, name| vec![(text.to_string(), name)];
+        let single = |text: &str, name| vec![(text.to_string(), name)];
         assert_eq!(
             text(section("read")),
-            one("SELECT FIELD0, FIELD1 FROM usertable WHERE YCSB_KEY = 'K'", "READ")
+            single("SELECT FIELD0, FIELD1 FROM usertable WHERE YCSB_KEY = 'K'", "READ")
         );
         assert_eq!(
             text(section("insert")),
-            one("INSERT INTO usertable (YCSB_KEY, FIELD0, FIELD1) VALUES ('K', 'VVV', 'VVV')", "INSERT")
+            single("INSERT INTO usertable (YCSB_KEY, FIELD0, FIELD1) VALUES ('K', 'VVV', 'VVV')", "INSERT")
         );
         let [(scan, "SCAN")] = &text(section("scan"))[..] else { panic!() };
         assert!(scan.starts_with(
@@ -264,11 +264,11 @@ mod tests {
         all["writeallfields"] = json!(true);
         assert_eq!(
             text(all),
-            one("UPDATE usertable SET FIELD0 = 'VVV', FIELD1 = 'VVV' WHERE YCSB_KEY = 'K'", "UPDATE")
+            single("UPDATE usertable SET FIELD0 = 'VVV', FIELD1 = 'VVV' WHERE YCSB_KEY = 'K'", "UPDATE")
         );
-        let mut one_field = section("read");
-        one_field["readallfields"] = json!(false);
-        let [(read, "READ")] = &text(one_field)[..] else { panic!() };
+        let mut single_field = section("read");
+        single_field["readallfields"] = json!(false);
+        let [(read, "READ")] = &text(single_field)[..] else { panic!() };
         assert!(
             ["0", "1"]
                 .iter()
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn missing_records_are_counted_separately() {
         let ycsb = ycsb(json!({}));
-        let missed = ycsb.operations().iter().position(|one| one.name == "missed").unwrap();
+        let missed = ycsb.operations().iter().position(|single| single.name == "missed").unwrap();
         let mut client = ycsb.client(0);
         let mut out = Vec::new();
         client.begin();
@@ -345,8 +345,8 @@ mod tests {
         }
         client.begin();
         assert!(client.requests.next().record <= 5 + inserted);
-        let newest = (0..2_000).map(|_| client.requests.next()).filter(|one| one.act == Act::Read);
-        assert!(newest.map(|one| one.record).max() > Some(5 + inserted / 2));
+        let newest = (0..2_000).map(|_| client.requests.next()).filter(|single| single.act == Act::Read);
+        assert!(newest.map(|single| single.record).max() > Some(5 + inserted / 2));
     }
 
     #[test]

@@ -92,11 +92,11 @@ pub fn decode(input: &[u8], out: &mut Vec<u8>) -> bool {
         let leading = (bits >> 32) as u32;
         let (mut symbol, mut length) = TABLE.quick[(leading >> (32 - QUICK)) as usize];
         if length == 0 {
-            let length_found =
+            let code_length =
                 (QUICK as usize + 1..=LONGEST).find(|&length| u64::from(leading) < TABLE.end[length]);
-            let Some(length_found) = length_found else { return false }; // EOS
-            let nth = (leading - TABLE.first[length_found]) >> (32 - length_found);
-            (symbol, length) = (TABLE.symbols[TABLE.start[length_found] + nth as usize], length_found as u8);
+            let Some(code_length) = code_length else { return false }; // EOS
+            let nth = (leading - TABLE.first[code_length]) >> (32 - code_length);
+            (symbol, length) = (TABLE.symbols[TABLE.start[code_length] + nth as usize], code_length as u8);
         }
         let length = u32::from(length);
         if length > count {

@@ -96,6 +96,9 @@ fn ranges_reach_the_integer_limits() {
             && Range::new(0, i64::MAX).is_err()
     );
     assert!(Range::new(1, i64::MAX).is_ok());
-    let one = Range::new(5, 5).unwrap();
-    assert_eq!([random.uniform(one), random.gaussian(one, 2.0).unwrap(), random.zipfian(one, &zipf)], [5; 3]);
+    let single = Range::new(5, 5).unwrap();
+    assert_eq!(
+        [random.uniform(single), random.gaussian(single, 2.0).unwrap(), random.zipfian(single, &zipf)],
+        [5; 3]
+    );
 }

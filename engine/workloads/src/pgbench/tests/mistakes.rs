@@ -79,15 +79,18 @@ const BEFORE: &[(&str, &str, &str)] = &[
 
 #[test]
 fn compile_errors_have_positions() {
-    for (script, place, finding) in BEFORE {
+    for (script, position, finding) in BEFORE {
         match program(script, DEFINED, Mode::Prepared) {
             Ok(_) => panic!("nothing was found wrong with {script:?}"),
-            Err(found) => {
-                assert!(found.starts_with(&format!("test.sql:{place}: ")), "{script:?} at {place}:\n{found}");
-                assert!(found.contains(finding), "{script:?}: {finding}\n{found}");
+            Err(message) => {
                 assert!(
-                    found.lines().nth(2).is_some_and(|mark| mark.trim_start().starts_with('^')),
-                    "{found}"
+                    message.starts_with(&format!("test.sql:{position}: ")),
+                    "{script:?} at {position}:\n{message}"
+                );
+                assert!(message.contains(finding), "{script:?}: {finding}\n{message}");
+                assert!(
+                    message.lines().nth(2).is_some_and(|mark| mark.trim_start().starts_with('^')),
+                    "{message}"
                 );
             }
         }
@@ -129,11 +132,14 @@ const DURING: &[(&str, &str, &str)] = &[
 
 #[test]
 fn runtime_errors_have_positions() {
-    for (script, place, finding) in DURING {
+    for (script, position, finding) in DURING {
         let (_, ended) = run(script, DEFINED, Mode::Prepared);
-        let found = ended.expect_err(script);
-        assert!(found.starts_with(&format!("test.sql:{place}: ")), "{script:?} at {place}:\n{found}");
-        assert!(found.contains(finding), "{script:?}: {finding}\n{found}");
+        let message = ended.expect_err(script);
+        assert!(
+            message.starts_with(&format!("test.sql:{position}: ")),
+            "{script:?} at {position}:\n{message}"
+        );
+        assert!(message.contains(finding), "{script:?}: {finding}\n{message}");
     }
 }
 
@@ -150,10 +156,10 @@ fn unreached_commands_cause_no_error() {
 #[test]
 fn all_mistakes_of_a_script_are_reported_at_once() {
     let script = "\\set i 1 +\nselect 1;\n\\if foo(\n\\sleep 1 week\n\\endif\n\\nope\n";
-    let found = program(script, &[], Mode::Simple).unwrap_err();
-    let places: Vec<_> =
-        found.lines().filter_map(|line| line.strip_prefix("test.sql:")?.split(": ").next()).collect();
-    assert_eq!(places, ["1:11", "3:5", "4:10", "6:1"], "{found}");
+    let message = program(script, &[], Mode::Simple).unwrap_err();
+    let positions: Vec<_> =
+        message.lines().filter_map(|line| line.strip_prefix("test.sql:")?.split(": ").next()).collect();
+    assert_eq!(positions, ["1:11", "3:5", "4:10", "6:1"], "{message}");
     let many = program(&"\\nope\n".repeat(1000), &[], Mode::Simple).unwrap_err();
     assert_eq!(many.matches("test.sql:").count(), 20);
 }

@@ -118,16 +118,16 @@ fn expressions_match_pgbench() {
     let defined =
         [("foo", "-10.1"), ("i", "+3"), ("n", "null"), ("t", "t"), ("f", "of"), ("d", "1.0"), ("zy", "0")];
     for (expression, expected) in VALUES.iter().chain(SEEN) {
-        let found = value(expression, &defined);
+        let actual = value(expression, &defined);
         let number = |text: &str| text.strip_prefix("double ").and_then(|d| d.parse::<f64>().ok());
-        match (number(&found), number(expected)) {
-            (Some(found), Some(expected)) if expected.is_finite() => {
+        match (number(&actual), number(expected)) {
+            (Some(actual), Some(expected)) if expected.is_finite() => {
                 assert!(
-                    (found - expected).abs() <= expected.abs() * 1e-13,
-                    "{expression}: {found}, not {expected}"
+                    (actual - expected).abs() <= expected.abs() * 1e-13,
+                    "{expression}: {actual}, not {expected}"
                 );
             }
-            _ => assert_eq!(found, *expected, "{expression}"),
+            _ => assert_eq!(actual, *expected, "{expression}"),
         }
     }
 }
@@ -141,13 +141,13 @@ fn constant_folding_changes_no_value() {
         "+", "-", "*", "/", "%", "|", "&", "#", "<<", ">>", "<", "<=", ">", ">=", "=", "<>", "!=", "and",
         "or",
     ];
-    for (left, left_variable) in constants {
+    for (constant, variable) in constants {
         for (right, right_variable) in constants {
             for operator in operators {
                 assert_eq!(
-                    value(&format!("{left} {operator} {right}"), &[]),
-                    value(&format!("{left_variable} {operator} {right_variable}"), &defined),
-                    "{left} {operator} {right}"
+                    value(&format!("{constant} {operator} {right}"), &[]),
+                    value(&format!("{variable} {operator} {right_variable}"), &defined),
+                    "{constant} {operator} {right}"
                 );
             }
         }
