@@ -43,8 +43,10 @@ fn spec(directory: &TempDirectory, engine: &str, kv: Value, load: Value) -> Valu
     let mut load_spec =
         json!({"clients": 2, "warmup_ns": 20_000_000, "duration_ns": 150_000_000, "interval_ns": 50_000_000});
     load_spec.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
-    let store = json!({"engine": engine, "directory": directory.path(), "sync": false, "files": 2, "cache_bytes": 1 << 22});
-    json!({"version": 1, "seed": 5, "target": {"protocol": "store", "store": store}, "workload": {"kv": kv}, "load": load_spec})
+    let store = json!({"engine": engine, "directory": directory.path(), "sync": false, "files": 2,
+        "cache_bytes": 1 << 22});
+    json!({"version": 1, "seed": 5, "target": {"protocol": "store", "store": store}, "workload": {"kv": kv},
+        "load": load_spec})
 }
 
 fn loaded(spec: &Value) {
@@ -79,13 +81,15 @@ fn adds_up(result: &Value) {
 
 #[test]
 fn every_engine_runs_every_mix_correctly() {
-    let mix = json!({"get": 4, "set": 4, "mget": 1, "mset": 1, "delete": 1, "insert": 1, "scan": 1, "read_modify_write": 1});
+    let mix = json!({"get": 4, "set": 4, "mget": 1, "mset": 1, "delete": 1, "insert": 1, "scan": 1,
+        "read_modify_write": 1});
     // Summed over all engines, as the progress of a single one depends on the machine.
     let mut done = std::collections::BTreeMap::new();
     for engine in ENGINES {
         for batch in [1, 7] {
             let directory = TempDirectory::new();
-            let kv = json!({"keys": 500, "mix": mix, "multi": 3, "scan_length": 5, "verify": true, "batch": batch,
+            let kv = json!({"keys": 500, "mix": mix, "multi": 3, "scan_length": 5, "verify": true,
+                "batch": batch,
                 "distribution": "zipfian"});
             let spec = spec(&directory, engine, kv, json!({}));
             loaded(&spec);
@@ -107,7 +111,8 @@ fn every_engine_runs_every_mix_correctly() {
 #[test]
 fn open_loop_follows_its_schedule() {
     let directory = TempDirectory::new();
-    let schedule = json!({"arrivals": "constant", "rate": [{"from_per_s": 400, "to_per_s": 400, "for_ns": 1_000_000_000}]});
+    let schedule = json!({"arrivals": "constant", "rate": [{"from_per_s": 400, "to_per_s": 400,
+        "for_ns": 1_000_000_000}]});
     let kv = json!({"keys": 100, "batch": 3});
     let spec = spec(
         &directory,
@@ -169,7 +174,10 @@ fn groups_share_a_store() {
     object.remove("workload");
     let load = object["load"].as_object_mut().unwrap();
     load.remove("clients");
-    let group = |name: &str, reads: f64| json!({"name": name, "workload": {"kv": {"keys": 100, "reads": reads}}, "load": {"clients": 2}});
+    let group = |name: &str, reads: f64| {
+        json!({"name": name, "workload": {"kv": {"keys": 100,
+        "reads": reads}}, "load": {"clients": 2}})
+    };
     object.insert("groups".into(), json!([group("readers", 1.0), group("writers", 0.0)]));
     let result = loadcell_dispatch::run(&spec.to_string(), &mut Watch::default()).unwrap();
     assert_eq!(result["outcome"], "completed");

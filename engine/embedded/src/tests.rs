@@ -241,7 +241,8 @@ macro_rules! engines {
 
             #[test]
             fn durable_write_survives_a_kill() {
-                is_killed::<$store>($engine, concat!("tests::", stringify!($name), "::durable_write_survives_a_kill"));
+                is_killed::<$store>($engine, concat!("tests::", stringify!($name),
+                    "::durable_write_survives_a_kill"));
             }
 
             #[test]
@@ -252,7 +253,8 @@ macro_rules! engines {
             #[test]
             fn missing_directory_is_reported() {
                 let directory = TempDirectory::new();
-                let options = Options { directory: directory.path().join("no/such"), ..directory.options($engine) };
+                let options = Options { directory: directory.path().join("no/such"),
+                    ..directory.options($engine) };
                 if $engine == Engine::Fjall || $engine == Engine::Rocksdb {
                     // These create directories themselves, but not in place of a file.
                     std::fs::write(directory.path().join("no"), b"").unwrap();

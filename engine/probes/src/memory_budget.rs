@@ -24,7 +24,8 @@ pub fn check(bytes: u64, purpose: &str) -> Result<(), Problem> {
                 size(available)
             ),
             format!(
-                "use a smaller `size`, or fewer clients: a {RESERVED_PART}th of what is available is left to others"
+                "use a smaller `size`, or fewer clients: a {RESERVED_PART}th of what is available is left \
+                    to others"
             ),
         )),
         _ => Ok(()),

@@ -90,7 +90,10 @@ fn load_ends_at_its_duration() {
 
 #[test]
 fn groups_have_separate_metrics() {
-    let group = |name: &str, probe: Value| json!({"name": name, "workload": {"probe": probe}, "load": {"clients": 1}});
+    let group = |name: &str, probe: Value| {
+        json!({"name": name, "workload": {"probe": probe},
+        "load": {"clients": 1}})
+    };
     let mut load_spec = spec(json!({}), json!({"duration_ns": 1_000_000_000}));
     let object = load_spec.as_object_mut().unwrap();
     object.remove("workload");

@@ -144,7 +144,8 @@ mod tests {
     use super::*;
 
     fn changed(key: &str, value: Value) -> Result<Options, Problem> {
-        let mut section = json!({"access": "randrw", "size_bytes": 10_000, "block_bytes": 4096, "direct": true,
+        let mut section = json!({"access": "randrw", "size_bytes": 10_000, "block_bytes": 4096,
+            "direct": true,
             "fdatasync": 0, "depth": 1, "engine": "psync"});
         section[key] = value;
         Options::read(&section)

@@ -78,7 +78,8 @@ mod tests {
     use super::*;
 
     fn order(access: &str, random_map: bool) -> Order {
-        let section = json!({"access": access, "size_bytes": 100 * 512, "block_bytes": 512, "direct": true, "fdatasync": 0,
+        let section = json!({"access": access, "size_bytes": 100 * 512, "block_bytes": 512, "direct": true,
+            "fdatasync": 0,
             "depth": 1, "engine": "psync", "random_map": random_map});
         Order::new(&Options::read(&section).unwrap(), Random::stream(3, 0))
     }

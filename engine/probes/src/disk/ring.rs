@@ -65,7 +65,8 @@ fn refused(error: &io::Error) -> Problem {
         Some(libc::ENOSYS) => "io_uring came with Linux 5.1: use `engine: psync` with more clients",
         Some(libc::ENOMEM) => "raise the limit of locked memory (`ulimit -l`), or use a smaller `depth`",
         _ => {
-            "the rules of a container (seccomp) or the sysctl kernel.io_uring_disabled forbid it: allow it, or use \
+            "the rules of a container (seccomp) or the sysctl kernel.io_uring_disabled forbid it: allow \
+            it, or use \
              `engine: psync` with more clients"
         }
     };

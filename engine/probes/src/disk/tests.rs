@@ -63,7 +63,8 @@ impl Observer for Watch<'_> {
 }
 
 fn spec(directory: &Path, disk: Value, load: Value) -> Value {
-    let mut section = json!({"access": "randrw", "size_bytes": 1 << 20, "block_bytes": 4096, "direct": false, "fdatasync": 0,
+    let mut section = json!({"access": "randrw", "size_bytes": 1 << 20, "block_bytes": 4096,
+        "direct": false, "fdatasync": 0,
         "depth": 1, "engine": "psync"});
     section.as_object_mut().unwrap().extend(disk.as_object().unwrap().clone());
     let mut load_spec = json!({"clients": 2, "duration_ns": 150_000_000, "interval_ns": 50_000_000});

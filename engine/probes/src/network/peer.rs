@@ -112,7 +112,8 @@ impl PeerError {
         match self {
             Self::Gone(error) => problem(
                 format!("no loadcell answers at {name} ({})", plain(error)),
-                "start `loadcell host --serve ADDRESS:PORT` on that machine, and see that no firewall is between",
+                "start `loadcell host --serve ADDRESS:PORT` on that machine, and see that no firewall is \
+                    between",
             ),
             Self::Stranger => problem(
                 format!("what answers at {name} is not `loadcell host --serve`"),
@@ -120,7 +121,8 @@ impl PeerError {
             ),
             Self::Other(version) => problem(
                 format!(
-                    "the loadcell at {name} speaks version {version} of the probes' protocol, and this one {VERSION}"
+                    "the loadcell at {name} speaks version {version} of the probes' protocol, and this one \
+                        {VERSION}"
                 ),
                 "use the same loadcell on both machines",
             ),

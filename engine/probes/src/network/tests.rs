@@ -36,7 +36,8 @@ fn spec(peer: &str, network: &Value, load: &Value) -> String {
     let mut load_spec =
         json!({"clients": 2, "warmup_ns": 20_000_000, "duration_ns": 150_000_000, "interval_ns": 50_000_000});
     load_spec.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
-    json!({"version": 1, "seed": 5, "target": {"protocol": "host", "peer": peer}, "workload": {"probe": {"network": network}},
+    json!({"version": 1, "seed": 5, "target": {"protocol": "host", "peer": peer},
+        "workload": {"probe": {"network": network}},
         "load": load_spec})
     .to_string()
 }
@@ -214,12 +215,17 @@ fn unrelated_clients_get_no_answer() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn arbitrary_input_never_breaks_the_server(message in prop::collection::vec(any::<u8>(), 0..200), valid: bool) {
+    fn arbitrary_input_never_breaks_the_server(
+        message in prop::collection::vec(any::<u8>(), 0..200),
+        valid: bool,
+    ) {
         let server = server();
-        let mut all = if valid { Hello { test: Test::Rr, request: 7, response: 3 }.encode().to_vec() } else { Vec::new() };
+        let mut all = if valid { Hello { test: Test::Rr, request: 7,
+            response: 3 }.encode().to_vec() } else { Vec::new() };
         all.extend(&message);
         let received = answer_to(&server, &all);
-        prop_assert!(!valid || received.len() == ANSWER_BYTES + message.len() / 7 * 3, "{} octets", received.len());
+        prop_assert!(!valid || received.len() == ANSWER_BYTES + message.len() / 7 * 3, "{} octets",
+            received.len());
         let greeted = answer_to(&server, &Hello { test: Test::Greeting, request: 1, response: 1 }.encode());
         prop_assert_eq!(greeted, Answer::Welcome.encode());
     }

@@ -244,7 +244,8 @@ proptest! {
     /// Responses with one damaged byte never panic either.
     #[test]
     fn damaged_responses_never_panic(
-        lines in prop::collection::vec("(Content-Length|Transfer-Encoding|Connection|X)?:? ?(chunked|close|[0-9]{1,3}|gzip)?[ ,;\r]?", 0..6),
+        lines in prop::collection::vec("(Content-Length|Transfer-Encoding|Connection|X)?:? \
+            ?(chunked|close|[0-9]{1,3}|gzip)?[ ,;\r]?", 0..6),
         body in prop::collection::vec(prop::sample::select(&b"0159aF\r\n; x"[..]), 0..60),
         status in prop::sample::select(vec![100u16, 200, 204, 304, 404, 999]),
         piece in 1usize..9,
@@ -258,7 +259,8 @@ proptest! {
     /// A cached header decodes like a parsed one.
     #[test]
     fn cached_headers_decode_like_parsed_ones(
-        responses in prop::collection::vec((prop::sample::select(&HEADS[..]), any::<bool>(), 0usize..4), 1..8),
+        responses in prop::collection::vec((prop::sample::select(&HEADS[..]), any::<bool>(), 0usize..4),
+            1..8),
     ) {
         let (mut http, _) = announce("GET");
         for (head, alone, cut) in responses {
@@ -266,7 +268,8 @@ proptest! {
             let bytes = [head, body].concat();
             let piece = [bytes.len(), head.len(), 7, 1][cut];
             let fields = Fields::new(Version::One, "http", "h", Vec::new(), false);
-            http.request(&Request { method, target: b"/", fields: &fields, body: None, written: None }, &mut Vec::new());
+            http.request(&Request { method, target: b"/", fields: &fields, body: None, written: None },
+                &mut Vec::new());
             let response = feed(&mut http, bytes.as_bytes(), piece);
             prop_assert_eq!(&response, &feed(&mut announce(method).0, bytes.as_bytes(), piece));
             if response.is_err() {
@@ -277,7 +280,11 @@ proptest! {
 
     /// A body arrives complete, chunked or not, however it is split.
     #[test]
-    fn bodies_arrive_complete_however_split(body in prop::collection::vec(any::<u8>(), 0..400), chunk in 1usize..99, piece in 1usize..99) {
+    fn bodies_arrive_complete_however_split(
+        body in prop::collection::vec(any::<u8>(), 0..400),
+        chunk in 1usize..99,
+        piece in 1usize..99,
+    ) {
         let mut fixed = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
         fixed.extend_from_slice(&body);
         let mut chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();

@@ -376,7 +376,8 @@ impl Http2 {
             PendingEvent::Nothing => ResponseEvent::Nothing,
             PendingEvent::Refusals(last) => self.refuse(last),
             PendingEvent::End(id) => {
-                let Some(index) = self.streams.find(id) else { return ResponseEvent::Nothing }; // It was cancelled.
+                // It was cancelled.
+                let Some(index) = self.streams.find(id) else { return ResponseEvent::Nothing };
                 self.about = self.streams.finish(index, &self.settings, out);
                 ResponseEvent::End { again: self.takes(1) }
             }

@@ -26,15 +26,19 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         6 => (prop::sample::select(vec![4u8, 5, 5, 0, 1]), stream(), block.clone())
             .prop_map(|(flags, stream, block)| frame(HEADERS, flags, stream, &block)),
         1 => (stream(), block.clone()).prop_map(|(stream, block)| {
-            frame(HEADERS, 4 | PADDED | PRIORITISED, stream, &[&[2, 0, 0, 0, 0, 1], &block[..], &[0, 0]].concat())
+            frame(HEADERS, 4 | PADDED | PRIORITISED, stream, &[&[2, 0, 0, 0, 0, 1], &block[..], &[0,
+                0]].concat())
         }),
         3 => (prop::sample::select(vec![0u8, 4]), stream(), block)
             .prop_map(|(flags, stream, block)| frame(CONTINUATION, flags, stream, &block)),
-        6 => (0u8..2, stream(), 0usize..9).prop_map(|(end, stream, size)| frame(DATA, end, stream, &vec![b'd'; size])),
+        6 => (0u8..2, stream(), 0usize..9).prop_map(|(end, stream, size)| frame(DATA, end, stream,
+            &vec![b'd'; size])),
         2 => (0u8..2, stream(), 0u8..9, 0usize..12)
-            .prop_map(|(end, stream, padding, size)| frame(DATA, end | PADDED, stream, &[&[padding], &vec![b'p'; size][..]].concat())),
+            .prop_map(|(end, stream, padding, size)| frame(DATA, end | PADDED, stream, &[&[padding],
+                &vec![b'p'; size][..]].concat())),
         2 => (0u16..8, prop_oneof![0u32..5, any::<u32>()]).prop_map(|setting| settings(&[setting])),
-        2 => (stream(), 0u32..50).prop_map(|(stream, increment)| frame(WINDOW_UPDATE, 0, stream, &increment.to_be_bytes())),
+        2 => (stream(), 0u32..50).prop_map(|(stream, increment)| frame(WINDOW_UPDATE, 0, stream,
+            &increment.to_be_bytes())),
         1 => any::<[u8; 8]>().prop_map(|opaque| frame(PING, 0, 0, &opaque)),
         1 => (0u32..8, 0u32..16).prop_map(|(last, code)| go_away(last, code, "text")),
         1 => stream().prop_map(|stream| frame(RST_STREAM, 0, stream, &[0, 0, 0, 8])),
@@ -144,7 +148,8 @@ fn converse_about_several(stream: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<u8
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None,
+        ..ProptestConfig::default() })]
 
     #[test]
     fn events_do_not_depend_on_splitting(

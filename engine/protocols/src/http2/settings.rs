@@ -54,7 +54,8 @@ impl Settings {
                 INITIAL_WINDOW_SIZE => self.window = value,
                 MAX_FRAME_SIZE if !(FRAME_SIZE as u32..=LARGEST_FRAME_SIZE).contains(&value) => {
                     let finding = format!(
-                        "the server set MAX_FRAME_SIZE to {value}: it must be {FRAME_SIZE} to {LARGEST_FRAME_SIZE}"
+                        "the server set MAX_FRAME_SIZE to {value}: it must be {FRAME_SIZE} to \
+                            {LARGEST_FRAME_SIZE}"
                     );
                     return Err(Code::PROTOCOL_ERROR.because(finding));
                 }

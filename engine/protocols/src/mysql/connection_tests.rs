@@ -310,13 +310,15 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ];
     prop_oneof![
         4 => prop::sample::select(unsplit),
-        2 => (any::<u8>(), prop::collection::vec(any::<u8>(), 0..30)).prop_map(|(number, body)| packet(number, &body)),
+        2 => (any::<u8>(), prop::collection::vec(any::<u8>(), 0..30)).prop_map(|(number,
+            body)| packet(number, &body)),
         1 => prop::collection::vec(any::<u8>(), 0..12),
     ]
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None,
+        ..ProptestConfig::default() })]
 
     /// No input, split in any way, panics or loops forever.
     #[test]
@@ -347,7 +349,11 @@ proptest! {
 
     /// The same for the greeting and the login.
     #[test]
-    fn arbitrary_greetings_never_panic(start in 0usize..2, bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..200) {
+    fn arbitrary_greetings_never_panic(
+        start in 0usize..2,
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        cut in 0usize..200,
+    ) {
         let config = Config {
             user: "u".into(),
             password: Some("pw".into()),

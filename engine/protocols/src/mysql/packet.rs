@@ -243,7 +243,8 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None,
+            ..ProptestConfig::default() })]
 
         #[test]
         fn bodies_do_not_depend_on_splitting(
@@ -259,11 +260,15 @@ mod tests {
             prop_assert_eq!(&cut_up(&stream, &all, false), &unsplit, "byte by byte");
             let is_row = |body: &[u8]| body.first().is_some_and(|&first| first < 0xfe);
             let (rows, others): (Vec<_>, Vec<_>) = unsplit.0.into_iter().partition(|(_, body)| is_row(body));
-            prop_assert_eq!(&cut_up(&stream, &cuts, true), &(others, rows.len() as u64), "rows that are passed over are rows");
+            prop_assert_eq!(&cut_up(&stream, &cuts, true), &(others, rows.len() as u64), "rows that are \
+                passed over are rows");
         }
 
         #[test]
-        fn arbitrary_bodies_never_panic(body in prop::collection::vec(any::<u8>(), 0..60), steps in prop::collection::vec(0u8..6, 0..20)) {
+        fn arbitrary_bodies_never_panic(
+            body in prop::collection::vec(any::<u8>(), 0..60),
+            steps in prop::collection::vec(0u8..6, 0..20),
+        ) {
             let mut reader = Reader(&body);
             for step in steps {
                 let before = reader.0.len();

@@ -283,7 +283,8 @@ mod tests {
         };
         let body = || prop::collection::vec(any::<u8>(), 0..20);
         prop_oneof![
-            4 => (prop::sample::select(b"DDDTCZEN1".to_vec()), body()).prop_map(move |(tag, body)| message(tag, &body)),
+            4 => (prop::sample::select(b"DDDTCZEN1".to_vec()), body()).prop_map(move |(tag,
+                body)| message(tag, &body)),
             2 => Just(b"D\0\0\0\x0b\0\x01\0\0\0\x01x".to_vec()),
             1 => (any::<u8>(), body()).prop_map(move |(tag, body)| message(tag, &body)),
             1 => prop::collection::vec(any::<u8>(), 0..8),
@@ -314,7 +315,8 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None,
+            ..ProptestConfig::default() })]
 
         #[test]
         fn messages_do_not_depend_on_splitting(
@@ -328,8 +330,10 @@ mod tests {
             let unsplit = cut_up(&stream, &[], false);
             prop_assert_eq!(&cut_up(&stream, &cuts, false), &unsplit);
             prop_assert_eq!(&cut_up(&stream, &all, false), &unsplit, "byte by byte");
-            let without_rows = (unsplit.0.into_iter().filter(|(tag, _)| *tag != b'D').collect::<Vec<_>>(), unsplit.1);
-            prop_assert_eq!(&cut_up(&stream, &cuts, true), &without_rows, "rows that are passed over are rows");
+            let without_rows = (unsplit.0.into_iter().filter(|(tag, _)| *tag != b'D').collect::<Vec<_>>(),
+                unsplit.1);
+            prop_assert_eq!(&cut_up(&stream, &cuts, true), &without_rows, "rows that are passed over are \
+                rows");
         }
 
         #[test]

@@ -216,7 +216,8 @@ fn reply() -> impl Strategy<Value = (Vec<u8>, Vec<OwnedToken>)> {
         4 => text().prop_map(bulk),
         1 => line().prop_map(move |line| leaf([b"+", &line[..], b"\r\n"].concat(), Token::Simple(&line))),
         1 => line().prop_map(move |line| leaf([b"-", &line[..], b"\r\n"].concat(), Token::Error(&line))),
-        1 => any::<i64>().prop_map(move |value| leaf(format!(":{value}\r\n").into_bytes(), Token::Integer(value))),
+        1 => any::<i64>().prop_map(move |value| leaf(format!(":{value}\r\n").into_bytes(),
+            Token::Integer(value))),
         1 => prop::sample::select(vec!["$-1\r\n", "*-1\r\n", "_\r\n"])
             .prop_map(move |null| leaf(null.into(), Token::Null)),
         1 => any::<bool>().prop_map(move |value| {
@@ -296,7 +297,8 @@ proptest! {
         keep in 0usize..20,
     ) {
         let bytes: Vec<u8> = replies.iter().flat_map(|(bytes, _)| bytes.clone()).collect();
-        let shape = |tokens: &[OwnedToken]| tokens.iter().map(|(_, depth, ends)| (*depth, *ends)).collect::<Vec<_>>();
+        let shape = |tokens: &[OwnedToken]| tokens.iter().map(|(_, depth, ends)| (*depth,
+            *ends)).collect::<Vec<_>>();
         let (all, _) = feed([&bytes[..]], usize::MAX).unwrap();
         let (some, unconsumed) = feed(pieces(&bytes, &cuts), keep).unwrap();
         prop_assert_eq!((shape(&some), unconsumed), (shape(&all), 0));

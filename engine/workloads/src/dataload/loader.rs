@@ -215,7 +215,8 @@ fn size<W: SqlProtocol>(client: &mut SqlConnection<'_, W>, tables: &[Table]) -> 
         let sql = match W::DIALECT {
             Dialect::Postgres => {
                 format!(
-                    "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(ARRAY[{names}]) AS t (name)"
+                    "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(ARRAY[{names}]) AS t \
+                        (name)"
                 )
             }
             Dialect::Mysql => format!(

@@ -209,7 +209,8 @@ mod tests {
         /// A text is found however the body is split, and only if it is present.
         #[test]
         fn text_is_found_however_the_body_is_split(
-            pieces in prop::collection::vec(prop::collection::vec(prop::sample::select(&b"ab"[..]), 0..5), 0..8),
+            pieces in prop::collection::vec(prop::collection::vec(prop::sample::select(&b"ab"[..]), 0..5),
+                0..8),
             text in "[ab]{1,6}",
         ) {
             let options = Options { contains: Some(text.clone()), ..Options::default() };

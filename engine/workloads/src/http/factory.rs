@@ -33,7 +33,8 @@ impl<H: Http> Sessions<H> {
     pub fn new(spec: &Spec, section: &Value) -> Result<Self, Problem> {
         let plan = Plan::read(section, &spec.target)?;
         if plan.streams > 1 && spec.load.schedule.is_some() {
-            let finding = "with `streams` a connection has several requests at once, and with a rate each has a time of its own";
+            let finding = "with `streams` a connection has several requests at once, and with a rate each \
+                has a time of its own";
             return Err(Problem::new("spec", finding, "use `streams: 1` with a rate, or leave the rate out"));
         }
         let (operations, numbers) = counted(&plan);

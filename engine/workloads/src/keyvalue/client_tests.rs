@@ -64,7 +64,8 @@ fn operations_follow_the_mix() {
 
 #[test]
 fn kinds_have_their_shares() {
-    let section = json!({"mix": {"get": 50, "set": 20, "delete": 5, "scan": 5}, "commands": {"ping": {"command": "PING", "share": 20}}});
+    let section = json!({"mix": {"get": 50, "set": 20, "delete": 5, "scan": 5},
+        "commands": {"ping": {"command": "PING", "share": 20}}});
     let mut client = client(&section);
     let mut counts = [0usize; 5];
     for _ in 0..200_000 {
@@ -77,7 +78,8 @@ fn kinds_have_their_shares() {
 
 #[test]
 fn operation_has_keys_and_values() {
-    let section = json!({"mix": {"mset": 1}, "multi": 3, "keys": 50, "key_prefix": "k", "key_size": 6, "value_size": 21});
+    let section = json!({"mix": {"mset": 1}, "multi": 3, "keys": 50, "key_prefix": "k", "key_size": 6,
+        "value_size": 21});
     let mut client = client(&section);
     for _ in 0..100 {
         let operation = client.next();

@@ -419,7 +419,8 @@ mod tests {
     #[test]
     fn options_are_applied() {
         let options = Options::read(&json!({
-            "mix": {"mget": 3, "scan": 1}, "distribution": "scrambled_zipfian", "theta": 0.8, "ttl_ns": 5_000_000,
+            "mix": {"mget": 3, "scan": 1}, "distribution": "scrambled_zipfian", "theta": 0.8,
+                "ttl_ns": 5_000_000,
             "value_size": {"mean": 100, "deviation": 20}, "scan_length": {"from": 1, "to": 9},
         }))
         .unwrap();

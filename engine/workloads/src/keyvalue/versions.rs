@@ -149,7 +149,8 @@ mod tests {
         let version = versions.begin_write(3);
         assert_eq!(version, 2);
         for seen in [LOADED, 2] {
-            assert_eq!(read(&versions, 3, Some(&value(3, seen))), Ok(())); // Sent: it may or may not be visible.
+            // Sent: it may or may not be visible.
+            assert_eq!(read(&versions, 3, Some(&value(3, seen))), Ok(()));
         }
         versions.acknowledged(3, version, false);
         assert_eq!(read(&versions, 3, Some(&value(3, 2))), Ok(()));
@@ -175,7 +176,8 @@ mod tests {
         assert_eq!(read(&versions, 7, None), Ok(()));
         versions.acknowledged(7, gone, true);
         assert_eq!(read(&versions, 7, None), Ok(()));
-        assert_eq!(read(&versions, 7, Some(&value(7, LOADED))), Err(IntegrityError::Stale)); // An old value reappeared.
+        // An old value reappeared.
+        assert_eq!(read(&versions, 7, Some(&value(7, LOADED))), Err(IntegrityError::Stale));
         let version = versions.begin_write(7);
         assert_eq!(read(&versions, 7, None), Ok(()));
         versions.acknowledged(7, version, false);

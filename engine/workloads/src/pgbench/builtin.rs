@@ -19,7 +19,8 @@ macro_rules! accounts_script {
             "UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\n",
             "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n",
             $middle,
-            "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\n",
+            "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, \
+                CURRENT_TIMESTAMP);\n",
             "END;\n",
         )
     };
@@ -30,14 +31,16 @@ pub const BUILTINS: [Builtin; 3] = [
         name: "tpcb-like",
         description: "TPC-B (sort of)",
         source: accounts_script!(
-            "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;\nUPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;\n"
+            "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;\nUPDATE \
+                pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;\n"
         ),
     },
     Builtin { name: "simple-update", description: "simple update", source: accounts_script!("") },
     Builtin {
         name: "select-only",
         description: "select only",
-        source: "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n",
+        source: "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = \
+            :aid;\n",
     },
 ];
 

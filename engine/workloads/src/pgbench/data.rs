@@ -64,7 +64,8 @@ impl DataSet {
             {
                 let (name, other) = (tables[table].name.clone(), tables[other].name.clone());
                 tables[table].references.push(format!(
-                    "ALTER TABLE {name} ADD CONSTRAINT {name}_{key}_fkey FOREIGN KEY ({key}) REFERENCES {other}"
+                    "ALTER TABLE {name} ADD CONSTRAINT {name}_{key}_fkey FOREIGN KEY ({key}) REFERENCES \
+                        {other}"
                 ));
             }
         }
@@ -110,7 +111,8 @@ fn generate(tables: &mut [Table], scale: u64, workers: u64) {
     for part in 0..parts {
         let border = |part: u64| scale * part / parts * ACCOUNTS;
         tables[2].inserts.push(format!(
-            "INSERT INTO pgbench_accounts (aid, bid, abalance, filler) SELECT aid, (aid - 1) / {ACCOUNTS} + 1, 0, '' \
+            "INSERT INTO pgbench_accounts (aid, bid, abalance, filler) SELECT aid, (aid - 1) / {ACCOUNTS} \
+            + 1, 0, '' \
              FROM generate_series({}::bigint, {}::bigint) AS aid",
             border(part) + 1,
             border(part + 1)

@@ -54,7 +54,8 @@ impl ShellCommand {
         let stage = Arc::new(SharedStage(Mutex::new(Stage::Starting)));
         let shared = stage.clone();
         let work = move || {
-            let _ = sender.send(run(line, wanted, &shared)); // The receiver is gone if the connection was lost meanwhile.
+            // The receiver is gone if the connection was lost meanwhile.
+            let _ = sender.send(run(line, wanted, &shared));
             drop(rope);
         };
         thread::Builder::new().name("shell".into()).stack_size(STACK_SIZE).spawn(work).map_err(unable)?;

@@ -286,9 +286,11 @@ mod tests {
             ("select 'a; \\x", &["select 'a; \\x"]),
             ("select 1e'a\\", &["select 1e'a\\"]),
             (
-                "create or replace function f() begin atomic select 1; select case when true then 1 end; end; x",
+                "create or replace function f() begin atomic select 1; select case when true then 1 end; \
+                    end; x",
                 &[
-                    "create or replace function f() begin atomic select 1; select case when true then 1 end; end;",
+                    "create or replace function f() begin atomic select 1; select case when true then 1 \
+                        end; end;",
                     "x",
                 ],
             ),

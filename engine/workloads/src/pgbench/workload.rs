@@ -102,7 +102,8 @@ impl Pgbench {
 pub fn check(section: &Value) -> Result<Value, Problem> {
     let workload = Pgbench::new(&Options::read(section)?, 0, 1, 1)?;
     let writes = workload.plan.program.scripts().iter().flat_map(|script| &script.commands).any(|command| {
-        matches!(&command.action, Action::Sql(statement) if pieces(statement.text()).any(|piece| !leaves_data(piece)))
+        matches!(&command.action,
+            Action::Sql(statement) if pieces(statement.text()).any(|piece| !leaves_data(piece)))
     });
     let operations: Vec<_> = workload.operations.iter().map(|operation| operation.name).collect();
     Ok(json!({"writes": writes, "operations": operations}))

@@ -300,8 +300,10 @@ proptest! {
         verify in any::<bool>(),
         pipeline in 1..4,
     ) {
-        let mix = json!({"get": 3, "set": 3, "mget": 1, "mset": 1, "delete": 1, "insert": 1, "read_modify_write": 2});
-        let mut harness = Harness::idle(json!({"mix": mix, "multi": 2, "verify": verify, "pipeline": pipeline}));
+        let mix = json!({"get": 3, "set": 3, "mget": 1, "mset": 1, "delete": 1, "insert": 1,
+            "read_modify_write": 2});
+        let mut harness = Harness::idle(json!({"mix": mix, "multi": 2, "verify": verify,
+            "pipeline": pipeline}));
         for (piece, cut) in pieces {
             let cut = cut.min(piece.len());
             for part in [&piece[..cut], &piece[cut..]] {

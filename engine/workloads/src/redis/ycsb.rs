@@ -432,5 +432,6 @@ impl Session for YcsbSession {
         Reconnect::Later
     }
 
-    fn goodbye(&mut self, _: &mut Vec<u8>) {} // Closing the connection is the orderly end: QUIT is deprecated.
+    // Closing the connection is the orderly end: QUIT is deprecated.
+    fn goodbye(&mut self, _: &mut Vec<u8>) {}
 }

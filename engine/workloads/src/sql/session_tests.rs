@@ -700,8 +700,10 @@ fn goodbye_is_terminate() {
 /// Valid messages and invalid ones.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
-        4 => prop::sample::select(vec![BEGUN, UPDATED, SELECTED, COMMITTED, ROLLED_BACK, OPENING]).prop_map(<[u8]>::to_vec),
-        2 => (prop::sample::select(vec!["40001", "23505", "57014"]), prop::sample::select(vec![b'I', b'E', b'T']))
+        4 => prop::sample::select(vec![BEGUN, UPDATED, SELECTED, COMMITTED, ROLLED_BACK,
+            OPENING]).prop_map(<[u8]>::to_vec),
+        2 => (prop::sample::select(vec!["40001", "23505", "57014"]), prop::sample::select(vec![b'I', b'E',
+            b'T']))
             .prop_map(|(code, status)| error("ERROR", code, Some(status))),
         1 => Just(error("FATAL", "57P01", None)),
         1 => (any::<u8>(), prop::collection::vec(any::<u8>(), 0..20)).prop_map(|(tag, body)| {
@@ -714,11 +716,14 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None,
+        ..ProptestConfig::default() })]
 
     /// No input, split in any way, panics or loops forever, and the counting identity holds.
     #[test]
-    fn arbitrary_messages_keep_the_counting_identity(pieces in prop::collection::vec((piece(), 0usize..30), 0..40)) {
+    fn arbitrary_messages_keep_the_counting_identity(
+        pieces in prop::collection::vec((piece(), 0usize..30), 0..40),
+    ) {
         let mut harness = Harness::idle();
         let mut begun = 0;
         for (piece, cut) in pieces {

@@ -169,7 +169,8 @@ mod tests {
             (json!({"random_points": 0}), "random_points is 0"),
             (json!({"retry_sqlstates": ["4001"]}), "`4001`"),
             (
-                json!({"script": "oltp_read_only", "point_selects": 0, "range_selects": false, "skip_trx": true}),
+                json!({"script": "oltp_read_only", "point_selects": 0, "range_selects": false,
+                    "skip_trx": true}),
                 "no statement",
             ),
         ];

@@ -196,23 +196,28 @@ impl Of {
 const WAREHOUSE: &str = "w_id INTEGER NOT NULL, w_ytd DECIMAL(12,2), w_tax DECIMAL(4,4), w_name VARCHAR(10), \
     w_street_1 VARCHAR(20), w_street_2 VARCHAR(20), w_city VARCHAR(20), w_state CHAR(2), w_zip CHAR(9)";
 
-const DISTRICT: &str = "d_w_id INTEGER NOT NULL, d_id INTEGER NOT NULL, d_ytd DECIMAL(12,2), d_tax DECIMAL(4,4), \
-    d_next_o_id INTEGER, d_name VARCHAR(10), d_street_1 VARCHAR(20), d_street_2 VARCHAR(20), d_city VARCHAR(20), \
+const DISTRICT: &str = "d_w_id INTEGER NOT NULL, d_id INTEGER NOT NULL, d_ytd DECIMAL(12,2), d_tax \
+    DECIMAL(4,4), \
+    d_next_o_id INTEGER, d_name VARCHAR(10), d_street_1 VARCHAR(20), d_street_2 VARCHAR(20), d_city \
+    VARCHAR(20), \
     d_state CHAR(2), d_zip CHAR(9)";
 
 const CUSTOMER: &str = "c_w_id INTEGER NOT NULL, c_d_id INTEGER NOT NULL, c_id INTEGER NOT NULL, \
-    c_discount DECIMAL(4,4), c_credit CHAR(2), c_last VARCHAR(16), c_first VARCHAR(16), c_credit_lim DECIMAL(12,2), \
+    c_discount DECIMAL(4,4), c_credit CHAR(2), c_last VARCHAR(16), c_first VARCHAR(16), c_credit_lim \
+    DECIMAL(12,2), \
     c_balance DECIMAL(12,2), c_ytd_payment DECIMAL(12,2), c_payment_cnt INTEGER, c_delivery_cnt INTEGER, \
     c_street_1 VARCHAR(20), c_street_2 VARCHAR(20), c_city VARCHAR(20), c_state CHAR(2), c_zip CHAR(9), \
     c_phone CHAR(16), c_since TIMESTAMP, c_middle CHAR(2), c_data VARCHAR(500)";
 
 // `hist_id` must be NOT NULL for an index to become its key without a scan.
-const HISTORY: &str = "hist_id INTEGER NOT NULL, h_c_id INTEGER, h_c_d_id INTEGER, h_c_w_id INTEGER, h_d_id INTEGER, \
+const HISTORY: &str = "hist_id INTEGER NOT NULL, h_c_id INTEGER, h_c_d_id INTEGER, h_c_w_id INTEGER, \
+    h_d_id INTEGER, \
     h_w_id INTEGER, h_date TIMESTAMP, h_amount DECIMAL(6,2), h_data VARCHAR(24)";
 
 const NEW_ORDER: &str = "no_w_id INTEGER NOT NULL, no_d_id INTEGER NOT NULL, no_o_id INTEGER NOT NULL";
 
-const ORDER: &str = "o_w_id INTEGER NOT NULL, o_d_id INTEGER NOT NULL, o_id INTEGER NOT NULL, o_c_id INTEGER, \
+const ORDER: &str = "o_w_id INTEGER NOT NULL, o_d_id INTEGER NOT NULL, o_id INTEGER NOT NULL, o_c_id \
+    INTEGER, \
     o_carrier_id INTEGER, o_ol_cnt INTEGER, o_all_local INTEGER, o_entry_d TIMESTAMP";
 
 const ORDER_LINE: &str = "ol_w_id INTEGER NOT NULL, ol_d_id INTEGER NOT NULL, ol_o_id INTEGER NOT NULL, \
@@ -222,7 +227,8 @@ const ORDER_LINE: &str = "ol_w_id INTEGER NOT NULL, ol_d_id INTEGER NOT NULL, ol
 const ITEM: &str =
     "i_id INTEGER NOT NULL, i_name VARCHAR(24), i_price DECIMAL(5,2), i_data VARCHAR(50), i_im_id INTEGER";
 
-const STOCK: &str = "s_w_id INTEGER NOT NULL, s_i_id INTEGER NOT NULL, s_quantity INTEGER, s_ytd DECIMAL(8,2), \
+const STOCK: &str = "s_w_id INTEGER NOT NULL, s_i_id INTEGER NOT NULL, s_quantity INTEGER, s_ytd \
+    DECIMAL(8,2), \
     s_order_cnt INTEGER, s_remote_cnt INTEGER, s_data VARCHAR(50), s_dist_01 CHAR(24), s_dist_02 CHAR(24), \
     s_dist_03 CHAR(24), s_dist_04 CHAR(24), s_dist_05 CHAR(24), s_dist_06 CHAR(24), s_dist_07 CHAR(24), \
     s_dist_08 CHAR(24), s_dist_09 CHAR(24), s_dist_10 CHAR(24)";

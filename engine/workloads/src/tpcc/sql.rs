@@ -154,10 +154,9 @@ impl Sql {
                 "UPDATE bmsql_stock SET s_quantity = ?, s_ytd = s_ytd + ?, s_order_cnt = s_order_cnt + 1, \
                  s_remote_cnt = s_remote_cnt + ? WHERE s_w_id = ? AND s_i_id = ?",
             ),
-            line: sql(
-                "INSERT INTO bmsql_order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, \
-                 ol_quantity, ol_amount, ol_dist_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, $)",
-            ),
+            line: sql("INSERT INTO bmsql_order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, \
+                ol_supply_w_id, \
+                 ol_quantity, ol_amount, ol_dist_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, $)"),
         };
         let payment = Payment {
             pay_district: sql("UPDATE bmsql_district SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?"),
@@ -195,7 +194,8 @@ impl Sql {
                  (SELECT max(o_id) FROM bmsql_oorder WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ?)"),
             lines: sql(
                 "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM bmsql_order_line \
-                 WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ? ORDER BY ol_w_id, ol_d_id, ol_o_id, ol_number",
+                 WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ? ORDER BY ol_w_id, ol_d_id, ol_o_id,
+                     ol_number",
             ),
         };
         let delivery = Delivery {
@@ -210,7 +210,8 @@ impl Sql {
             lines: sql("UPDATE bmsql_order_line SET ol_delivery_d = CURRENT_TIMESTAMP \
                  WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?"),
             sum: sql(
-                "SELECT sum(ol_amount) FROM bmsql_order_line WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?",
+                "SELECT sum(ol_amount) FROM bmsql_order_line WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id \
+                    = ?",
             ),
             pay: sql(
                 "UPDATE bmsql_customer SET c_balance = c_balance + ?, c_delivery_cnt = c_delivery_cnt + 1 \
@@ -220,11 +221,11 @@ impl Sql {
         let by_last_name = sql(
             "SELECT c_id FROM bmsql_customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = $ ORDER BY c_first",
         );
-        let stock_level = sql(
-            "SELECT count(*) FROM bmsql_stock WHERE s_w_id = ? AND s_quantity < ? AND s_i_id IN \
-             (SELECT ol_i_id FROM bmsql_district JOIN bmsql_order_line ON ol_w_id = d_w_id AND ol_d_id = d_id \
-             AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id WHERE d_w_id = ? AND d_id = ?)",
-        );
+        let stock_level =
+            sql("SELECT count(*) FROM bmsql_stock WHERE s_w_id = ? AND s_quantity < ? AND s_i_id IN \
+             (SELECT ol_i_id FROM bmsql_district JOIN bmsql_order_line ON ol_w_id = d_w_id AND ol_d_id = \
+             d_id \
+             AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id WHERE d_w_id = ? AND d_id = ?)");
         Self {
             begin: plain("BEGIN"),
             commit: plain("COMMIT"),

@@ -82,7 +82,8 @@ impl DataSet {
             Dialect::Mysql => Table {
                 // Keys are compared bytewise, as in other stores.
                 create: format!(
-                    "CREATE TABLE {name} (YCSB_KEY VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL{}, \
+                    "CREATE TABLE {name} (YCSB_KEY VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT \
+                    NULL{}, \
                      PRIMARY KEY (YCSB_KEY)) ENGINE = InnoDB",
                     typed(if options.fieldlength > MOST_OF_TEXT { "LONGTEXT" } else { "TEXT" })
                 ),
@@ -142,7 +143,8 @@ mod tests {
 
     #[test]
     fn rows_do_not_depend_on_partitioning() {
-        let section = json!({"fieldlengthdistribution": "uniform", "insertstart": 100, "hashed": false, "zeropadding": 6});
+        let section = json!({"fieldlengthdistribution": "uniform", "insertstart": 100, "hashed": false,
+            "zeropadding": 6});
         let unsplit = rows(&section, 0..100);
         assert_eq!(rows(&section, 0..33) + &rows(&section, 33..100), unsplit);
         assert!(unsplit.starts_with("user000100\t"));

@@ -233,7 +233,10 @@ mod tests {
 
     #[test]
     fn each_operation_is_a_statement() {
-        let section = |act: &str| json!({"proportions": {"read": 0, "update": 0, act: 1}, "fieldcount": 2, "fieldlength": 3});
+        let section = |act: &str| {
+            json!({"proportions": {"read": 0, "update": 0, act: 1}, "fieldcount": 2,
+            "fieldlength": 3})
+        };
         let text = |section: Value| {
             let ycsb = ycsb(section);
             let mut client = ycsb.client(0);
@@ -332,9 +335,8 @@ mod tests {
 
     #[test]
     fn failed_insert_does_not_block_later_ones() {
-        let ycsb = ycsb(
-            json!({"proportions": {"read": 1, "update": 0, "insert": 1}, "recordcount": 5, "requestdistribution": "latest"}),
-        );
+        let ycsb = ycsb(json!({"proportions": {"read": 1, "update": 0, "insert": 1}, "recordcount": 5,
+                "requestdistribution": "latest"}));
         let mut client = ycsb.client(0);
         let mut out = Vec::new();
         let mut inserted = 0;

@@ -74,7 +74,11 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn integers_round_trip(value in 0usize..=u32::MAX as usize, prefix in 1u32..=8, remaining in any::<u8>()) {
+        fn integers_round_trip(
+            value in 0usize..=u32::MAX as usize,
+            prefix in 1u32..=8,
+            remaining in any::<u8>(),
+        ) {
             let mut out = Vec::new();
             encode(&mut out, 0, prefix, value);
             let size = out.len();

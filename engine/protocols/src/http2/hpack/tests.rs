@@ -228,11 +228,14 @@ fn encoded_fields_are_decodable() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None,
+        ..ProptestConfig::default() })]
 
     /// No input panics, and the output never exceeds the limit.
     #[test]
-    fn arbitrary_blocks_never_panic(blocks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..6)) {
+    fn arbitrary_blocks_never_panic(
+        blocks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..6),
+    ) {
         let mut decoder = Decoder::new(500);
         for block in blocks {
             let mut total = 0;

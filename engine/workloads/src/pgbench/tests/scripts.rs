@@ -30,7 +30,8 @@ const VALUES: &[(&str, &str)] = &[
     ("case when 0 < 1 then 32 else 0 end", "int 32"),
     ("case when false THEN -1 when 1 = 1 then 13 + 19 + 2.0 end ", "double 34"),
     (
-        "case when (1 > 0) and (1 >= 0) and (0 < 1) and (0 <= 1) and (0 != 1) and (0 = 0) and (0 <> 1) then 35 else 0 end",
+        "case when (1 > 0) and (1 >= 0) and (0 < 1) and (0 <= 1) and (0 != 1) and (0 = 0) and (0 <> 1) then \
+            35 else 0 end",
         "int 35",
     ),
     ("CASE \\\n   WHEN (1.0 > 0.0) AND \\\n (0.0 = 0.0) \\\n THEN 36 \\\n  ELSE 0 \\\n END", "int 36"),
@@ -38,7 +39,8 @@ const VALUES: &[(&str, &str)] = &[
     ("case when false then 0 when 1-1 <> 0 then 1 else 38 end", "int 38"),
     ("10 + mod(13 * 7 + 12, 13) - mod(-19 * 11 - 17, 19)", "int 39"),
     (
-        "NOT (0 > 1) AND (1 <= 1) AND NOT (0 >= 1) AND (0 < 1) AND \\\n NOT (false and true) AND (false OR TRUE) AND (NOT :f) AND (NOT FALSE) AND \\\n NOT (NOT TRUE)",
+        "NOT (0 > 1) AND (1 <= 1) AND NOT (0 >= 1) AND (0 < 1) AND \\\n NOT (false and true) AND (false OR \
+            TRUE) AND (NOT :f) AND (NOT FALSE) AND \\\n NOT (NOT TRUE)",
         "boolean true",
     ),
     ("NULL + NULL * exp(NULL)", "null"),
@@ -157,7 +159,8 @@ fn constant_folding_changes_no_value() {
 #[test]
 fn first_client_draws_like_pgbench() {
     let script = "\\set a debug(random(10, 19))\n\\set a debug(random_exponential(100, 199, 10.0))\n\
-                  \\set a debug(random_gaussian(1000, 1999, 10.0))\n\\set a debug(random_zipfian(1, 9, 1.3))\n";
+                  \\set a debug(random_gaussian(1000, 1999, 10.0))\n\\set a debug(random_zipfian(1, 9,
+                      1.3))\n";
     let (shown, ended) = run(script, &[], Mode::Simple);
     assert_eq!(ended, Ok(()));
     let values: Vec<_> = shown.iter().map(|line| line.split_once(": ").unwrap().1).collect();
@@ -187,7 +190,8 @@ fn conditionals_run_one_branch_and_nest() {
         ("\\if 1 = 0\na;\n\\elif 0\nb;\n\\endif\nd;", "d;"),
         ("\\if null\na;\n\\elif 0.0\nb;\n\\elif 0.1\nc;\n\\endif", "c;"),
         (
-            "\\if 0\n\\if 1\na;\n\\else\nb;\n\\endif\n\\elif 1\n\\if 0\nc;\n\\else\nd;\n\\endif\n\\else\ne;\n\\endif\nf;",
+            "\\if 0\n\\if 1\na;\n\\else\nb;\n\\endif\n\\elif 1\n\\if \
+                0\nc;\n\\else\nd;\n\\endif\n\\else\ne;\n\\endif\nf;",
             "d; f;",
         ),
         ("\\if true\n\\if true\na;\n\\endif\nb;\n\\elif 1/0 = 1\nc;\n\\else\nd;\n\\endif", "a; b;"),
@@ -207,7 +211,8 @@ fn statements_sleeps_and_shell_commands_are_returned_in_order() {
             &["SELECT NULL, true, 5432, -0.5421;"],
         ),
         (
-            "\\set one 1.0\n\\sleep :one ms\n\\sleep 100 us\n\\sleep 0 s\n\\sleep 2ms\n\\sleep 3\n\\sleep -1ms\n\\sleep 1 MS",
+            "\\set one 1.0\n\\sleep :one ms\n\\sleep 100 us\n\\sleep 0 s\n\\sleep 2ms\n\\sleep 3\n\\sleep \
+                -1ms\n\\sleep 1 MS",
             &[
                 "sleep 1000",
                 "sleep 100",
@@ -303,7 +308,8 @@ fn setshell_takes_an_integer() {
 
 #[test]
 fn pipelines_are_tracked() {
-    let script = "\\startpipeline\nselect :a;\n\\syncpipeline\nselect 2;\n\\endpipeline\n\\if 1\n\\startpipeline\n\\endpipeline\n\\endif";
+    let script = "\\startpipeline\nselect :a;\n\\syncpipeline\nselect 2;\n\\endpipeline\n\\if \
+        1\n\\startpipeline\n\\endpipeline\n\\endif";
     let (events, ended) = run(script, &[], Mode::Extended);
     assert_eq!(ended, Ok(()));
     assert_eq!(
