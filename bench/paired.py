@@ -82,12 +82,12 @@ def values_in_turn(
 ) -> dict[str, list[float]]:
     """The same of contenders that each give one figure."""
     names = list(contenders)
-    figures: dict[str, list[float]] = {name: [] for name in names}
+    values: dict[str, list[float]] = {name: [] for name in names}
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
-            figures[name].append(contenders[name]())
+            values[name].append(contenders[name]())
             note(f"  round {number + 1}/{rounds} {name:12} {values[name][-1]:12.6g} {unit}")
-    return figures
+    return values
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
