@@ -9,6 +9,7 @@ use super::group::Group;
 use super::group_merge::GroupMerger;
 use super::outcome::Outcome;
 use super::report;
+use super::result::LoadResult;
 use super::{NoResult, TargetContext};
 use crate::reactor::{Refusal, ThreadEvent};
 use loadcell_core::clock::{Calendar, MILLISECOND, Nanos, SECOND, now};
@@ -70,7 +71,7 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Runs the load. Returns its result.
-    pub fn run(mut self) -> Result<Value, NoResult> {
+    pub fn run(mut self) -> Result<LoadResult, NoResult> {
         if self.connect()?
             && let Some(begin) = self.await_start()?
         {
@@ -89,7 +90,7 @@ impl<'a> Coordinator<'a> {
             self.group_merger.as_ref(),
             &self.window,
             &self.calendar,
-            &self.outcome,
+            self.outcome,
         ))
     }
 

@@ -11,12 +11,14 @@ mod overload;
 mod partition;
 pub mod reactor;
 mod report;
+mod result;
+mod result_merge;
 mod threads;
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use loadcell_core::error::Problem;
 use loadcell_core::observe::Observer;
@@ -30,6 +32,7 @@ use group_merge::GroupMerger;
 
 pub use interval_merge::OperationTotals;
 pub use partition::{Partition, ThreadShare};
+pub use result_merge::merge_results;
 pub use threads::{ClientFactory, LoadThreads, Measurement};
 
 /// Target of a load.
@@ -98,6 +101,6 @@ fn coordinate(
             groups.push(Group::new(input, first, threads));
         }
         drop(to); // The threads hold the other senders: the channel closes with the last of them.
-        Coordinator::new(groups, group_merger, context, events, observer).run()
+        Coordinator::new(groups, group_merger, context, events, observer).run().map(|result| json!(result))
     })
 }

@@ -5,17 +5,18 @@ mod flame;
 mod import;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
+use loadcell_core::clock::Nanos;
 use loadcell_core::error::Problem;
 use loadcell_core::observe::{Directive, Observer};
 use loadcell_dispatch as start;
-use loadcell_load::NoResult;
+use loadcell_load::{NoResult, merge_results};
 use loadcell_probes::network;
 
 create_exception!(
@@ -27,6 +28,9 @@ create_exception!(
 
 /// Set by `stop`, from any thread or from a signal handler.
 static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Start instant of the armed load, set by `start_at` from any thread; 0 until then.
+static START_AT: AtomicU64 = AtomicU64::new(0);
 
 /// A Python callable that is told of events, and Python's signals.
 struct Listener {
@@ -57,6 +61,10 @@ impl Observer for Listener {
     fn tick(&mut self) -> Directive {
         self.ask(|py| py.check_signals())
     }
+
+    fn start_at(&mut self) -> Option<Nanos> {
+        Some(START_AT.load(Relaxed)).filter(|&instant| instant > 0)
+    }
 }
 
 /// Calls the engine without holding Python up, and raises what was raised meanwhile.
@@ -68,6 +76,7 @@ fn listen<T: Send>(
     let mut listener = Listener { on_event, raised: None };
     let result = py.detach(|| call(&mut listener));
     STOP.store(false, Relaxed);
+    START_AT.store(0, Relaxed);
     match (listener.raised, result) {
         (Some(raised), _) => Err(raised),
         (None, Ok(value)) => Ok(value),
@@ -125,6 +134,18 @@ fn serve(py: Python<'_>, address: String, on_event: Py<PyAny>) -> PyResult<Strin
         .map(|served| json!(served).to_string())
 }
 
+/// Gives the start instant of the armed load that runs, or would run next. May be called from any thread.
+#[pyfunction]
+fn start_at(mono_ns: u64) {
+    START_AT.store(mono_ns, Relaxed);
+}
+
+/// Merges the results of workers that made parts of one load (JSON texts) into one (JSON).
+#[pyfunction]
+fn merge(py: Python<'_>, results: Vec<String>) -> PyResult<String> {
+    py.detach(|| merge_results(&results)).map(|merged| merged.to_string()).map_err(|problem| error(&problem))
+}
+
 /// Ends what is running, or would run next, early but properly. May be called from any thread or signal handler.
 #[pyfunction]
 fn stop() {
@@ -160,6 +181,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(store, module)?)?;
     module.add_function(wrap_pyfunction!(serve, module)?)?;
     module.add_function(wrap_pyfunction!(stop, module)?)?;
+    module.add_function(wrap_pyfunction!(start_at, module)?)?;
+    module.add_function(wrap_pyfunction!(merge, module)?)?;
     module.add_function(wrap_pyfunction!(fold_stacks, module)?)?;
     module.add_function(wrap_pyfunction!(flame_graph, module)?)?;
     module.add_function(wrap_pyfunction!(import::import_pgbench_log, module)?)?;

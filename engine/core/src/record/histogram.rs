@@ -1,25 +1,26 @@
-//! A high dynamic range histogram (Gil Tene's HdrHistogram): 3 significant digits from 1 ns to more than an hour, in
-//! memory that is fixed and touched when it is made.
+//! High dynamic range histogram (Gil Tene's HdrHistogram): 3 significant digits from 1 ns to more than an hour, in memory
+//! of fixed size that is touched at creation.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::clock::Nanos;
 
-/// Enough for 3 significant digits: the smallest power of two that is at least 2 * 10^3.
+/// Smallest power of two of at least 2 * 10^3, for 3 significant digits.
 const SUB_BUCKETS: u64 = 2048;
 const HALF: usize = SUB_BUCKETS as usize / 2;
 const HALF_BITS: u32 = HALF.trailing_zeros();
-/// Buckets, each twice as wide as the one before, until an hour fits: 2^11 * 2^31 ns is 73 minutes.
+/// Buckets, each twice as wide as the previous one, for an hour at least: 2^11 * 2^31 ns is 73 minutes.
 const BUCKETS: usize = 32;
-const CELLS: usize = (BUCKETS + 1) * HALF;
+pub(super) const CELLS: usize = (BUCKETS + 1) * HALF;
 
 pub const LOWEST: Nanos = 1;
-/// What the histogram promises to hold. Longer times are counted as this long.
+/// Highest value. Longer times count as this.
 pub const HIGHEST: Nanos = 3_600_000_000_000;
 pub const SIGNIFICANT_DIGITS: u32 = 3;
 
-/// A cell's counter. Small ones keep what a request touches in the cache; large ones never overflow.
-pub trait Count: Copy + Default + Into<u64> {
+/// Counter of a cell. Small ones keep the cells of a load thread in the cache; large ones never overflow.
+pub trait Count: Copy + Default + PartialEq + Into<u64> {
     fn increment(&mut self);
     fn add(&mut self, count: u64);
 }
@@ -46,8 +47,8 @@ impl Count for u64 {
     }
 }
 
-/// Times in nanoseconds. Count, sum, least and greatest are exact; the rest is within 1/1000.
-#[derive(Clone)]
+/// Histogram of times in nanoseconds. Count, sum, minimum and maximum are exact, all other values within 1/1000.
+#[derive(Clone, PartialEq)]
 pub struct Histogram<C: Count = u64> {
     cells: Box<[C]>,
     count: u64,
@@ -62,6 +63,13 @@ impl<C: Count> Default for Histogram<C> {
     }
 }
 
+impl<C: Count> fmt::Debug for Histogram<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, sum, min, max, .. } = self;
+        write!(f, "Histogram {{ count: {count}, sum: {sum}, min: {min}, max: {max} }}")
+    }
+}
+
 #[inline]
 fn cell_of(value: Nanos) -> usize {
     let bucket = (63 - HALF_BITS) - (value | (SUB_BUCKETS - 1)).leading_zeros();
@@ -69,7 +77,7 @@ fn cell_of(value: Nanos) -> usize {
     ((bucket as usize) << HALF_BITS) + sub
 }
 
-/// The least value of a cell, and how many values share it.
+/// Lowest value of a cell, and number of values in it.
 fn span_of(cell: usize) -> (Nanos, Nanos) {
     let row = cell >> HALF_BITS;
     if row == 0 {
@@ -81,9 +89,23 @@ fn span_of(cell: usize) -> (Nanos, Nanos) {
 }
 
 impl<C: Count> Histogram<C> {
+    /// Histogram of the given counts by cell; none if `min` or `max` does not lie in the first or last cell in use.
+    pub(super) fn from_counts(counts: &[C], sum: u64, min: Nanos, max: Nanos) -> Option<Self> {
+        let is_used = |count: &C| (*count).into() > 0;
+        let (first, last) = (counts.iter().position(is_used)?, counts.iter().rposition(is_used)?);
+        if min > max || max > HIGHEST || (cell_of(min), cell_of(max)) != (first, last) {
+            return None;
+        }
+        let count = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count.into()))?;
+        let mut histogram = Self::new();
+        histogram.cells[..counts.len()].copy_from_slice(counts);
+        (histogram.count, histogram.sum, histogram.min, histogram.max) = (count, sum, min, max);
+        Some(histogram)
+    }
+
     pub fn new() -> Self {
         let mut cells = vec![C::default(); CELLS].into_boxed_slice();
-        // The kernel hands out zeroed pages only when they are written to: do that now, not during the measurement.
+        // The kernel provides zeroed pages at the first write: write now, not during the measurement.
         for cell in cells.iter_mut().step_by(256) {
             // SAFETY: a valid, exclusive reference; volatile only so that the write is not optimised away.
             unsafe { std::ptr::write_volatile(cell, C::default()) };
@@ -101,7 +123,7 @@ impl<C: Count> Histogram<C> {
         self.max = self.max.max(value);
     }
 
-    /// Adds what `other` holds; nothing is lost.
+    /// Adds all values of `other`, without loss.
     pub fn merge<D: Count>(&mut self, other: &Histogram<D>) {
         if other.count == 0 {
             return;
@@ -115,7 +137,7 @@ impl<C: Count> Histogram<C> {
         self.max = self.max.max(other.max);
     }
 
-    /// Empties it, at a cost that depends on how wide the times were spread, not on what it could hold.
+    /// Clears the histogram, at a cost in proportion to the spread of its values.
     pub fn clear(&mut self) {
         if self.count > 0 {
             let used = self.used();
@@ -136,12 +158,12 @@ impl<C: Count> Histogram<C> {
         self.max
     }
 
-    /// NaN when nothing was recorded, as are the other figures.
+    /// Mean; NaN if the histogram is empty, like the standard deviation.
     pub fn mean(&self) -> f64 {
         self.sum as f64 / self.count as f64
     }
 
-    /// Standard deviation of the population, from the middle of each cell.
+    /// Standard deviation of the population, from the centres of the cells.
     pub fn stdev(&self) -> f64 {
         let mean = self.mean();
         let squares: f64 = self
@@ -154,19 +176,23 @@ impl<C: Count> Histogram<C> {
         (squares / self.count as f64).sqrt()
     }
 
-    /// The value that `quantile` (0..=1) of all values do not exceed: of the smallest cell for which that is true the
-    /// highest value, but never more than the greatest that was recorded.
+    /// Value that a share `quantile` (0..=1) of all values does not exceed: the highest value of the lowest such cell, but
+    /// at most the maximum.
     pub fn quantile(&self, quantile: f64) -> Nanos {
-        let wanted = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
+        let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
         for (cell, count) in self.filled() {
             seen += count;
-            if seen >= wanted {
+            if seen >= rank {
                 let (low, width) = span_of(cell);
                 return (low + width - 1).min(self.max);
             }
         }
         self.max
+    }
+
+    pub fn sum(&self) -> u64 {
+        self.sum
     }
 
     /// Every cell's count up to the last one in use.

@@ -20,7 +20,7 @@ pub use recorder::{Published, RECONNECTED, Recorder, Sink, Trouble};
 pub use summary::{LatencySummary, Quantiles};
 pub use window::{Phase, Span, Window};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An operation of a load: its index in the list that `SessionFactory::operations` gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,7 +37,7 @@ impl OpId {
 }
 
 /// What an operation does to the target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     Transaction,

@@ -1,12 +1,12 @@
-//! A histogram in figures.
+//! Summary of a histogram: count, mean, extremes and percentiles.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::histogram::{Count, Histogram};
 use crate::clock::Nanos;
 
-/// What an interval shows. There is none of a histogram without values.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Summary for an interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     pub count: u64,
     pub mean_ns: f64,
@@ -20,6 +20,7 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
+    /// Summary of `histogram`; none if it is empty.
     pub fn of<C: Count>(histogram: &Histogram<C>) -> Option<Self> {
         (histogram.count() > 0).then(|| Self {
             count: histogram.count(),
@@ -35,8 +36,8 @@ impl Quantiles {
     }
 }
 
-/// What a whole window shows.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Summary for the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     #[serde(flatten)]
     pub quantiles: Quantiles,
@@ -45,6 +46,7 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
+    /// Summary of `histogram`; none if it is empty.
     pub fn of<C: Count>(histogram: &Histogram<C>) -> Option<Self> {
         Some(Self {
             quantiles: Quantiles::of(histogram)?,

@@ -1,5 +1,6 @@
 //! Whole loads against a server that is known in every respect.
 
+mod armed;
 mod bounded;
 mod groups;
 mod http;
