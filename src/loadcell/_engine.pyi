@@ -46,6 +46,14 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     A target of the protocol `host` is this machine: `{"protocol": "host", "directory", "peer"}`. Its workload is `{"probe": {name:
     options}}`; each client is a thread, and a transaction is one pass of the probe.
 
+    The result's `histograms` have, for each of `operations`, those of `response`, `service` and `failed_response` within the
+    window, and those of `lateness` and `backlog_wait`: `{"encoded", "sum_ns", "min_ns", "max_ns"}`, encoded as in the interval
+    log (HdrHistogram V2, compressed, base64); null if empty. `merge` needs them.
+
+    `load.armed_ns` arms the load: it connects, emits `{"type": "ready", "mono_ns", "utc_ns"}`, and begins at the instant that
+    `start_at` gives, at most `armed_ns` after `ready`. Raises EngineError with the code `start-never-came` at that limit,
+    `start-too-far` for an instant beyond it, and `start-missed` for one that has passed by more than 0.1 s.
+
     With `groups` instead of `workload`, several groups of clients work side by side in one window: `[{"name", "workload",
     "load"}, ...]`, where a group's `load` adds to the common one (`clients`, `threads`, `timeout_ns`, `max_retries`, `schedule`). Operation
     `transaction` is then all groups together, `<group>` (kind `type`) one of them, `<group>:<operation>` what it does.
@@ -105,6 +113,20 @@ def serve(address: str, on_event: Callable[[str], None]) -> str:
 
     Says `{"type": "listening", "address"}` when it listens; otherwise as `run`. Returns what was served, of connections that have
     ended: `{"connections", "transactions", "received_bytes"}`. Raises EngineError when it cannot listen there.
+    """
+
+def start_at(mono_ns: int) -> None:
+    """Give the start instant of the armed load that is running, or would run next: nanoseconds of CLOCK_MONOTONIC.
+
+    May be called from any thread. The instant should lie at least half a second ahead, so that every thread learns of it in time.
+    """
+
+def merge(results: Sequence[str]) -> str:
+    """Merge results of workers that made parts of one load (JSON as returned by `run`).
+
+    Counts, CPU times and memory are summed; percentiles are those of the union of all recorded values, without loss. The
+    window spans all windows by UTC; the outcome is that of the first load that did not complete. `figures` do not merge, and are dropped.
+    Raises EngineError with the code `merge` when there is no result, one cannot be read, or they are of different loads.
     """
 
 def stop() -> None:

@@ -86,6 +86,17 @@ class WorkerExecutor:
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
 
+    def start_at(self, mono_ns: int) -> None:
+        """Give the start instant to the armed load that has reported `ready` (CLOCK_MONOTONIC of its machine).
+
+        To be called once, from `on_event`. The instant should lie at least half a second ahead.
+        """
+        if self._process is None or self._process.stdin is None or self._process.stdin.closed:
+            raise ValueError("no armed load is waiting")
+        with contextlib.suppress(BrokenPipeError):  # the worker has ended, and reports why
+            self._process.stdin.write(json.dumps({"start_at_mono_ns": mono_ns}).encode() + b"\n")
+            self._process.stdin.close()
+
     def kill(self) -> None:
         process = self._process
         if process is not None and process.poll() is None:
@@ -107,7 +118,7 @@ class WorkerExecutor:
         deadline = time.monotonic() + limit_s
         how = {key: spec.get(key) for key in OF_THE_WORKER}
         spec = {key: value for key, value in spec.items() if key not in OF_THE_WORKER}
-        order = json.dumps({"mode": mode, "parent": os.getpid(), **how, "spec": spec}).encode()
+        order = json.dumps({"mode": mode, "parent": os.getpid(), **how, "spec": spec}).encode() + b"\n"
         process = self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
@@ -122,7 +133,9 @@ class WorkerExecutor:
             with contextlib.suppress(BrokenPipeError):  # it died at once; what it said on stderr tells why
                 assert process.stdin is not None
                 process.stdin.write(order)
-                process.stdin.close()
+                process.stdin.flush()
+                if not _is_armed(mode, spec):
+                    process.stdin.close()
             del order
             last: dict[str, Any] | None = None
             asked_at: float | None = None
@@ -176,6 +189,10 @@ def _said(error: Mapping[str, Any]) -> Message:
     if "args" in error:
         return Message(str(error["code"]), error["args"], recorded=words)
     return load_failure(str(error.get("code", "")), *words)
+
+
+def _is_armed(mode: str, spec: Mapping[str, Any]) -> bool:
+    return mode == "run" and spec.get("load", {}).get("armed_ns") is not None
 
 
 def _measured(mode: str, last: dict[str, Any] | None) -> bool:

@@ -1,12 +1,17 @@
-"""The process that makes one load: `python -m loadcell.execution.worker`, an order on stdin, JSON lines on stdout.
+"""Worker process of one load: `python -m loadcell.execution.worker`, an order on stdin, JSON lines on stdout.
 
-The order is `{"mode": "run" | "prepare", "parent": PID, "made_by": MODULE | null, "pin": [CPUS, MEMORY] | null, "spec": {...}}`;
-the lines are the engine's events (and `{"type": "pinned", "cpus", "memory"}` where it was told where to run, as read back), then one `{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding", "advice"}}`
-(with `args` where the code is one of the catalogue). It imports
-nothing but the engine and the standard library, so that it starts fast and its memory and CPU figures are the load's own.
+The order is one line: `{"mode": "run" | "prepare", "parent": PID, "made_by": MODULE | null, "pin": [CPUS, MEMORY] | null,
+"spec": {...}}`. The output lines are the engine's events, `{"type": "pinned", "cpus", "memory"}` where the order pins the
+process (as read back), and last either `{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding",
+"advice"}}` (with `args` where the code is one of the catalogue).
 
-A load that the engine does not make is made by the module `made_by`: it has functions `run`, `prepare` and `stop` with the
-engine's own contract (`loadcell/_engine.pyi`), and imports as little.
+An armed load (`armed_ns` in its specification) reports `{"type": "ready", "mono_ns", "utc_ns"}` once all clients are
+connected. It then begins at the instant of a second line on stdin, `{"start_at_mono_ns": N}`, of CLOCK_MONOTONIC of this
+machine.
+
+The process imports nothing but the engine and the standard library, so that it starts fast and its memory and CPU time are
+those of the load. A load that the engine does not make is made by the module `made_by`, which has functions `run`, `prepare`
+and `stop` with the engine's contract (`loadcell/_engine.pyi`), and imports as little.
 
 SIGTERM and SIGINT end the load early and in order; the death of the parent ends the process at once.
 """
@@ -19,6 +24,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -29,14 +35,14 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with(parent: int) -> None:
-    """Have the kernel kill this process when its parent dies, and do not live when it already has."""
+    """Have the kernel kill this process when its parent dies; exit if it has died already."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
 
 def settle(cpus: str, memory: str, say: Callable[[str], None]) -> bool:
-    """Run there from now on, before there are threads; whether the kernel lets us."""
+    """Pin the process before it has threads. Return whether the kernel permits it."""
     from loadcell.linux import affinity
 
     try:
@@ -49,11 +55,21 @@ def settle(cpus: str, memory: str, say: Callable[[str], None]) -> bool:
     return True
 
 
+def receive_start(start_at: Callable[[int], None]) -> None:
+    """Read the start instant of an armed load from stdin on a thread, and hand it to the engine."""
+
+    def receive() -> None:
+        if line := sys.stdin.buffer.readline():
+            start_at(json.loads(line)["start_at_mono_ns"])
+
+    threading.Thread(target=receive, daemon=True).start()
+
+
 def main() -> int:
-    """Read the order, carry it out, say what came of it."""
-    order = json.loads(sys.stdin.buffer.read())
+    """Read the order, execute it, and write its result."""
+    order = json.loads(sys.stdin.buffer.readline())
     die_with(order["parent"])
-    lines = os.dup(1)  # whatever a library prints goes to stderr, never between the lines
+    lines = os.dup(1)  # output of libraries goes to stderr, never between the lines
     os.dup2(2, 1)
 
     def say(line: str) -> None:
@@ -74,13 +90,15 @@ def main() -> int:
     maker: Any = importlib.import_module(order["made_by"]) if order.get("made_by") else _engine
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: maker.stop())
+    if order["mode"] == "run" and order["spec"].get("load", {}).get("armed_ns") is not None:
+        receive_start(_engine.start_at)
     act = {"run": maker.run, "prepare": maker.prepare}[order["mode"]]
     try:
         result = act(json.dumps(order["spec"]), say)
     except _engine.EngineError as error:
         say(_engine_error(error))
         return 1
-    except Exception as error:  # the last line must come, whatever happened
+    except Exception as error:  # the parent needs a last line in any case
         say(_error(WORKER_BROKEN, error=type(error).__name__, said=error))
         raise
     say('{"type":"result","result":' + result + "}")

