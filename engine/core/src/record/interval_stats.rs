@@ -1,10 +1,10 @@
-//! What one thread recorded in one interval, and over its life.
+//! Statistics of one interval, and counts over the lifetime of a thread.
 
 use super::{Histogram, OpId, Span};
 use crate::clock::Nanos;
 
-/// How often something happened. `started = succeeded + failed + what is in flight`; retries are inside an operation.
-/// In an open loop a transaction counts as started when it is due, whether or not there is a connection to carry it.
+/// Counts of an operation. `started = succeeded + failed + in flight`; retries are inside one operation. In an open loop
+/// a transaction counts as started when it is due, whether or not a client is idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub started: u64,
@@ -21,26 +21,26 @@ impl Counts {
         self.retried += other.retried;
     }
 
-    /// Of counts from the beginning: what has started and not ended.
+    /// Operations in progress, of counts from the beginning.
     pub fn in_flight(&self) -> u64 {
         self.started - self.succeeded - self.failed
     }
 }
 
-/// One operation in one interval.
+/// Statistics of one operation in one interval.
 #[derive(Clone, Default)]
 pub struct OperationStats {
     pub counts: Counts,
-    /// In progress when the interval started, and when it ended.
+    /// In progress at the interval's start and end.
     pub carried_in: u64,
     pub in_flight: u64,
     pub response: Histogram<u32>,
     pub service: Histogram<u32>,
-    /// Of successes whose response time was their service time, which are in neither of the two until the slot is complete.
+    /// Latencies of requests sent on time (response == service). Merged into both histograms by `resolve_shared`.
     pub coincident: Histogram<u32>,
-    /// Each success was a transaction by itself, whose times are here alone so far.
+    /// Each success is a whole transaction, whose times are recorded here alone until `resolve_shared`.
     pub is_transaction: bool,
-    /// Made when something fails for the first time: most operations never need it.
+    /// Created by the first failure, as most operations have none.
     pub failed_response: Option<Box<Histogram<u32>>>,
 }
 
@@ -56,7 +56,7 @@ impl OperationStats {
         }
     }
 
-    /// Counts each time where it belongs.
+    /// Merges the times of requests sent on time into both histograms.
     fn resolve_shared(&mut self) {
         self.response.merge(&self.coincident);
         self.service.merge(&self.coincident);
@@ -75,7 +75,7 @@ impl OperationStats {
     }
 }
 
-/// Statements of transactions that succeeded.
+/// Statements of successful transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queries {
     pub read: u64,
@@ -95,14 +95,14 @@ impl Queries {
     }
 }
 
-/// What the target sent.
+/// Data received from the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// Everything, as it came out of TLS.
+    /// All bytes, after decryption.
     pub bytes: u64,
-    /// Of that, the bodies of responses, where the protocol has such.
+    /// Bytes of response bodies, where the protocol has such.
     pub body_bytes: u64,
-    /// Responses by the first digit of their status, where they have one.
+    /// Responses by the first digit of their status, where the protocol has one.
     pub statuses: [u64; 10],
 }
 
@@ -114,7 +114,7 @@ impl Received {
     }
 }
 
-/// Errors of one code on one operation, with the first message that came with it.
+/// Number of errors of one code on one operation, with the first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorCount {
     pub code: String,
@@ -123,13 +123,13 @@ pub struct ErrorCount {
     pub message: String,
 }
 
-/// A server that puts a different code into every error must not make memory grow.
-const MOST_ERRORS: usize = 64;
+/// Most distinct errors, so that a server with a new code for every error does not exhaust memory.
+const MAX_ERRORS: usize = 64;
 const OTHER: &str = "other";
 
-/// Adds `count` errors to a list that holds each code and operation once.
+/// Adds `count` errors to a list with one entry per code and operation.
 pub fn count_error(errors: &mut Vec<ErrorCount>, operation: OpId, code: &str, message: &str, count: u64) {
-    let full = errors.len() >= MOST_ERRORS;
+    let full = errors.len() >= MAX_ERRORS;
     match errors.iter_mut().find(|error| error.operation == operation && error.code == code) {
         Some(error) => error.count += count,
         None if full && code != OTHER => {
@@ -139,7 +139,7 @@ pub fn count_error(errors: &mut Vec<ErrorCount>, operation: OpId, code: &str, me
     }
 }
 
-/// What one thread recorded in one interval.
+/// Statistics of one thread in one interval, or of several merged.
 #[derive(Clone, Default)]
 pub struct IntervalStats {
     pub span: Span,
@@ -147,38 +147,37 @@ pub struct IntervalStats {
     pub queries: Queries,
     pub received: Received,
     pub errors: Vec<ErrorCount>,
-    /// How much later than it could have been work was started, while there was a connection. In an open loop: than it
-    /// was due, of what found a connection that was free.
+    /// Lateness of starts against the earliest possible instant; in an open loop against the due instant, of requests whose
+    /// client was idle.
     pub lateness: Histogram<u32>,
-    /// How long after it was due work was started that had to wait for a connection.
+    /// Wait of due requests for a client.
     pub backlog_wait: Histogram<u32>,
     pub backlog: Backlog,
-    /// Time that transactions spent due, started and not ended, summed over all of them; of an open loop only.
+    /// Time that transactions were due and not ended, summed over all of them; in an open loop alone.
     pub presence_ns: u64,
-    /// How long the transactions that were in progress at the interval's two ends had been so, summed over all of them.
+    /// Total age of the transactions in progress at the interval's start and end.
     pub age_at_start_ns: Nanos,
     pub age_at_end_ns: Nanos,
-    /// Connections at the end of the interval, and those made again within it.
+    /// Connections at the end of the interval, and reconnects within it.
     pub connected: u32,
     pub reconnects: u64,
     /// Client-nanoseconds without a connection.
     pub disconnected_ns: Nanos,
-    /// Client-nanoseconds in which clients rested by their own choice.
+    /// Client-nanoseconds of think time, and of clients that are out of quota.
     pub resting_ns: Nanos,
-    /// The thread's own CPU time, and the time that passed meanwhile. Of the former what was spent waiting for the
-    /// instant at which something was due.
+    /// CPU time of the thread, elapsed time, and CPU time of busy waits for a due instant.
     pub cpu_ns: Nanos,
     pub wall_ns: Nanos,
     pub busy_wait_ns: Nanos,
 }
 
-/// What an open loop has due and not yet started.
+/// Backlog of an open loop: requests that are due and not started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// At the end of the interval, and the most there was within it; of several threads the sum of each one's most.
+    /// At the end of the interval, and the peak within it; of several threads the sum of their peaks.
     pub waiting: u64,
     pub peak: u64,
-    /// At the end of the interval, for how long the oldest had been due.
+    /// Age of the oldest at the end of the interval.
     pub overdue_ns: Nanos,
 }
 
@@ -195,8 +194,8 @@ impl IntervalStats {
         Self { operations: vec![OperationStats::default(); operations], ..Self::default() }
     }
 
-    /// Counts each time wherever it belongs, which the thread that recorded it has done only once: response times that are
-    /// service times too, and those of operations that were all of a transaction.
+    /// Adds the times that the thread recorded only once to all histograms they belong to: response times that are service
+    /// times, too, and times of operations that are whole transactions.
     pub fn resolve_shared(&mut self) {
         self.operations.iter_mut().for_each(OperationStats::resolve_shared);
         let [transaction, others @ ..] = &mut self.operations[..] else { return };
@@ -207,10 +206,10 @@ impl IntervalStats {
         }
     }
 
-    /// Adds what another thread recorded in the same interval; both are complete.
+    /// Adds the statistics of another thread in the same interval; of both the shared times are resolved.
     pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.operations.iter_mut().zip(&other.operations) {
-            mine.merge(theirs);
+        for (stats, other) in self.operations.iter_mut().zip(&other.operations) {
+            stats.merge(other);
         }
         for error in &other.errors {
             count_error(&mut self.errors, error.operation, &error.code, &error.message, error.count);
@@ -270,16 +269,16 @@ impl LifetimeCounts {
     }
 
     /// Adds what was counted in an interval.
-    pub fn count(&mut self, slot: &IntervalStats) {
-        for (mine, stats) in self.operations.iter_mut().zip(&slot.operations) {
-            mine.add(&stats.counts);
+    pub fn count(&mut self, interval: &IntervalStats) {
+        for (counts, stats) in self.operations.iter_mut().zip(&interval.operations) {
+            counts.add(&stats.counts);
         }
-        self.queries.add(&slot.queries);
+        self.queries.add(&interval.queries);
     }
 
     pub fn add(&mut self, other: &Self) {
-        for (mine, theirs) in self.operations.iter_mut().zip(&other.operations) {
-            mine.add(theirs);
+        for (stats, other) in self.operations.iter_mut().zip(&other.operations) {
+            stats.add(other);
         }
         self.queries.add(&other.queries);
         self.rows_changed += other.rows_changed;
@@ -303,21 +302,21 @@ mod tests {
         for code in 0..1_000 {
             count_error(&mut errors, OpId(0), &format!("X{code:04}"), "noise", 1);
         }
-        assert_eq!(errors.len(), MOST_ERRORS + 1);
+        assert_eq!(errors.len(), MAX_ERRORS + 1);
         assert_eq!(errors.iter().map(|error| error.count).sum::<u64>(), 1_004);
     }
 
     #[test]
     fn what_is_a_response_and_a_service_time_is_recorded_once_and_counts_as_both() {
-        let mut slot = IntervalStats::new(2);
-        let stats = &mut slot.operations[1];
+        let mut interval = IntervalStats::new(2);
+        let stats = &mut interval.operations[1];
         stats.is_transaction = true;
         stats.coincident.record(5);
         stats.response.record(9);
         stats.service.record(7);
         for _ in 0..2 {
-            slot.resolve_shared();
-            for stats in &slot.operations {
+            interval.resolve_shared();
+            for stats in &interval.operations {
                 let times = |times: &Histogram<u32>| (times.count(), times.min(), times.max());
                 assert_eq!((times(&stats.response), times(&stats.service)), ((2, 5, 9), (2, 5, 7)));
                 assert_eq!(stats.coincident.count(), 0);

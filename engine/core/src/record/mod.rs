@@ -1,4 +1,4 @@
-//! What happened: counts, errors and times of every operation, gated by the measure window.
+//! Records counts, errors and times of every operation within the measured window.
 
 pub mod histogram;
 pub mod hlog;
@@ -7,7 +7,9 @@ mod quota;
 mod recorder;
 #[cfg(test)]
 mod recorder_tests;
+mod sink;
 mod summary;
+mod time_weighted;
 mod window;
 
 pub use histogram::Histogram;
@@ -16,17 +18,18 @@ pub use interval_stats::{
     count_error,
 };
 pub use quota::{Quota, SharedBudget};
-pub use recorder::{Published, RECONNECTED, Recorder, Sink, Trouble};
+pub use recorder::Recorder;
+pub use sink::{Published, RECONNECTED, Sink, Trouble};
 pub use summary::{LatencySummary, Quantiles};
 pub use window::{Phase, Span, Window};
 
 use serde::{Deserialize, Serialize};
 
-/// An operation of a load: its index in the list that `SessionFactory::operations` gives.
+/// Operation of a load: its index in the list that `SessionFactory::operations` gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OpId(pub u16);
 
-/// The transaction comes first in every list of operations.
+/// Index of the transaction, the first in every list of operations.
 pub const TRANSACTION: OpId = OpId(0);
 
 impl OpId {
@@ -36,7 +39,7 @@ impl OpId {
     }
 }
 
-/// What an operation does to the target.
+/// Kind of an operation, by its effect on the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -48,11 +51,11 @@ pub enum Kind {
     Read,
     Write,
     Other,
-    /// A stretch of a transaction's time: connecting, waiting for the first byte. No request of its own.
+    /// Phase of a transaction: connecting, waiting for the first byte. No request by itself.
     Stage,
 }
 
-/// Something that is counted and timed for itself.
+/// Operation that is counted and timed separately.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Operation {
     pub name: &'static str,

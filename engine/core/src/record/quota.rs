@@ -1,17 +1,17 @@
-//! How many transactions may still be started, where a load is to make so many and then end.
+//! Quota of a load of a fixed number of transactions.
 //!
-//! All threads have one pot in common, so that none has nothing left to do while another has much. Each takes a handful at
-//! a time, which gets smaller as the pot gets empty: what it starts from its hand, nobody else sees or waits for.
+//! All threads share one budget, so that none runs out of work while another has much. Each takes a batch at a time, which
+//! gets smaller as the budget shrinks; starting a transaction of its batch involves no other thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A hand never holds more: it is what a thread that stands still keeps from the others.
+/// Largest batch: as many transactions a stalled thread withholds from the others.
 const LARGEST_BATCH: u64 = 64;
-/// A hand is so small a part of what is left to each thread: nearly all is given out before the hands hold one each.
-const PART: u64 = 8;
+/// Share of a batch in the remaining budget of each thread, so that nearly all of it is given out before batches reach one.
+const BATCH_DIVISOR: u64 = 8;
 
-/// What is left for all threads.
+/// Transactions that all threads together may still start.
 #[derive(Debug)]
 pub struct SharedBudget {
     remaining: AtomicU64,
@@ -27,10 +27,11 @@ impl SharedBudget {
         self.remaining.load(Relaxed) == 0
     }
 
-    /// A handful, none if it is empty.
+    /// Takes a batch; 0 if the budget is exhausted.
     fn take(&self) -> u64 {
-        let local_batch =
-            |remaining: u64| (remaining / (PART * self.threads)).clamp(1, LARGEST_BATCH).min(remaining);
+        let local_batch = |remaining: u64| {
+            (remaining / (BATCH_DIVISOR * self.threads)).clamp(1, LARGEST_BATCH).min(remaining)
+        };
         let before = self
             .remaining
             .fetch_update(Relaxed, Relaxed, |remaining| Some(remaining - local_batch(remaining)));
@@ -38,15 +39,15 @@ impl SharedBudget {
     }
 }
 
-/// What one thread may start.
+/// Transactions that one thread may start.
 #[derive(Clone, Debug, Default)]
 pub enum Quota {
-    /// As much as it can.
+    /// Without a limit.
     #[default]
     Unlimited,
-    /// As much as all threads together have left.
+    /// The shared budget, and the rest of the thread's batch.
     Shared { budget: Arc<SharedBudget>, local_batch: u64 },
-    /// For each of its clients a number of its own. They are numbered `thread`, `thread + threads`, ...
+    /// A number for each client of the thread. The clients are numbered `thread`, `thread + threads`, ...
     Each { remaining: Vec<u64>, threads: u32 },
 }
 
@@ -59,7 +60,7 @@ impl Quota {
         Self::Each { remaining: vec![transactions; clients], threads }
     }
 
-    /// Of `most` more transactions of a client those that may be started.
+    /// Reserves up to `most` transactions of a client. Returns how many may start.
     #[inline]
     pub fn reserve(&mut self, client: u32, most: u64) -> u64 {
         match self {
@@ -77,7 +78,7 @@ impl Quota {
         }
     }
 
-    /// One that `allows` allowed is started.
+    /// Consumes one reserved transaction.
     #[inline]
     pub fn consume(&mut self, client: u32) {
         match self {
@@ -90,7 +91,7 @@ impl Quota {
         }
     }
 
-    /// Whether nothing more may be started, by anybody in this thread.
+    /// Returns true if no client of the thread may start another transaction.
     pub fn is_exhausted(&self) -> bool {
         match self {
             Self::Unlimited => false,
@@ -104,7 +105,7 @@ impl Quota {
 mod tests {
     use super::*;
 
-    /// How many each thread starts when they take turns as `turn` says, by number.
+    /// Number of transactions that each thread starts, if `turn` gives the thread of each step.
     fn shared(transactions: u64, threads: u64, turn: impl Fn(u64) -> u64) -> Vec<u64> {
         let budget = Arc::new(SharedBudget::new(transactions, threads));
         let mut quotas: Vec<_> = (0..threads).map(|_| Quota::shared(budget.clone())).collect();

@@ -1,122 +1,61 @@
-//! One thread's record. Nothing in here is shared, locked or allocated while a request is counted.
+//! Recorder of one thread. Nothing is shared, locked or allocated while a request is counted.
 //!
-//! The record is a series of slots, one an interval. The reactor calls `advance` with every instant it reads from the
-//! clock, *before* it hands what happened then to a session; so all that a session records belongs to the open slot,
-//! and counting needs no comparison of times. A slot that has ended is handed over, and an emptied one taken up.
-
-use std::sync::mpsc::Receiver;
+//! A recorder fills the statistics of one interval after another. The thread calls `advance` with every instant that it
+//! reads from the clock, *before* it passes the event of that instant to a session. All that a session records therefore
+//! belongs to the open interval, and counting compares no times. A closed interval is published, and a cleared one reused.
 
 use super::interval_stats::count_error;
+use super::sink::{ErrorThrottle, Published, RECONNECTED, Sink, Trouble};
+use super::time_weighted::TimeWeightedCount;
 use super::{
     IntervalStats, LifetimeCounts, OpId, Operation, Phase, Queries, Quota, Span, TRANSACTION, Window,
 };
 use crate::clock::{self, Nanos};
 use crate::error::Failure;
 
-/// The one code of trouble that is good news.
-pub const RECONNECTED: &str = "reconnected";
-
-/// Something that a person who watches the load should hear of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
-    pub at: Nanos,
-    pub client: u32,
-    pub code: String,
-    pub message: String,
-}
-
-/// What a recorder hands over.
-pub enum Published {
-    Interval(Box<IntervalStats>),
-    Trouble(Trouble),
-}
-
-/// Where a recorder hands over to, and where it gets emptied slots back from.
-pub struct Sink {
-    pub send: Box<dyn FnMut(Published) + Send>,
-    pub free_list: Receiver<Box<IntervalStats>>,
-}
-
-/// What sessions tell of what they do.
+/// Records what the sessions of a thread report.
 pub struct Recorder {
     interval: Box<IntervalStats>,
     window: Window,
-    /// Without what the open slot counts.
+    /// Counts of all closed intervals.
     lifetime: LifetimeCounts,
-    outlet: Option<Sink>,
-    /// The client on whose behalf a session is being called.
+    sink: Option<Sink>,
+    /// Client whose session is being called.
     client: u32,
-    told: Vec<ErrorThrottle>,
+    error_throttle: ErrorThrottle,
     connections: Connections,
     resting: TimeWeightedCount,
-    /// The instants that transactions in progress should have started at, added up (wrapping: it is only ever taken from
-    /// as many later instants, which leaves how long they have been in progress).
+    /// Sum of the intended starts of the transactions in progress. It wraps: only its difference from as many later instants
+    /// is used, which is the total age.
     intended: Nanos,
-    /// Of an open loop: what is due and not started.
-    arrears: Option<OpenBacklog>,
-    /// What may still be started, and when the last transaction ended.
+    /// Present in an open loop.
+    open_backlog: Option<OpenBacklog>,
     quota: Quota,
+    /// End of the last transaction.
     last_end: Nanos,
-    /// The thread's CPU time and the clock when the slot was opened.
+    /// CPU time of the thread and the clock when the interval was opened.
     opened: (Nanos, Nanos),
 }
 
-/// What the schedule of an open loop is ahead of its connections.
+/// Requests of an open loop that are due and not started.
 #[derive(Default)]
 struct OpenBacklog {
     waiting: u64,
-    /// Since when the first of them is due.
+    /// Due instant of the first of them.
     oldest: Nanos,
-    /// Of all transactions in the open slot: when they ended, less when they were due, both since the slot began.
+    /// Ends less due instants of all transactions within the open interval, both relative to its start.
     presence_ns: i64,
 }
 
-/// When trouble of a code was last told of: once an interval is enough.
-struct ErrorThrottle {
-    code: String,
-    span: Span,
-}
-
-/// How many connections there are, and how many there are not.
+/// Connected clients, and the time of those without a connection.
 #[derive(Default)]
 struct Connections {
     up: u32,
     down: TimeWeightedCount,
 }
 
-/// How many clients are in some state, and the integral of that over time.
-#[derive(Default)]
-struct TimeWeightedCount {
-    clients: u32,
-    since: Nanos,
-    client_ns: Nanos,
-}
-
-impl TimeWeightedCount {
-    fn pass(&mut self, at: Nanos) {
-        self.client_ns += Nanos::from(self.clients) * at.saturating_sub(self.since);
-        self.since = at.max(self.since);
-    }
-
-    fn rise(&mut self, at: Nanos) {
-        self.pass(at);
-        self.clients += 1;
-    }
-
-    fn fall(&mut self, at: Nanos) {
-        self.pass(at);
-        self.clients -= 1;
-    }
-
-    /// The integral up to `at` since it was last taken.
-    fn take(&mut self, at: Nanos) -> Nanos {
-        self.pass(at);
-        std::mem::take(&mut self.client_ns)
-    }
-}
-
 impl Recorder {
-    /// A recorder with one slot that never ends; enough for a session's tests.
+    /// Creates a recorder with a single interval that never ends; for tests of sessions.
     pub fn new(operations: &[Operation]) -> Self {
         let mut interval = Box::new(IntervalStats::new(operations.len()));
         interval.span.end = Nanos::MAX;
@@ -124,37 +63,37 @@ impl Recorder {
             interval,
             window: Window::UNKNOWN,
             lifetime: LifetimeCounts::new(operations.len()),
-            outlet: None,
+            sink: None,
             client: 0,
-            told: Vec::new(),
+            error_throttle: ErrorThrottle::default(),
             connections: Connections::default(),
             resting: TimeWeightedCount::default(),
             intended: 0,
-            arrears: None,
+            open_backlog: None,
             quota: Quota::Unlimited,
             last_end: 0,
             opened: (clock::thread_cpu(), clock::now()),
         }
     }
 
-    /// A recorder that hands its slots over. Call it on the thread whose CPU time is to be recorded.
-    pub fn publishing(operations: &[Operation], outlet: Sink) -> Self {
-        Self { outlet: Some(outlet), ..Self::new(operations) }
+    /// Creates a recorder that publishes its intervals. To be called on the thread whose CPU time is recorded.
+    pub fn publishing(operations: &[Operation], sink: Sink) -> Self {
+        Self { sink: Some(sink), ..Self::new(operations) }
     }
 
-    /// Work starts at `window.begin`, which is not yet past; what was recorded before then is forgotten.
+    /// Sets the window. Everything before `window.begin` is discarded.
     pub fn set_window(&mut self, window: Window) {
         self.window = window;
         self.interval.span.end = window.begin;
     }
 
-    /// Transactions are due by a schedule, which tells of each by `due`: it counts as started then, not when it is.
+    /// Counts transactions as started when they are due (`mark_due`), not when they are sent.
     pub fn follow_schedule(&mut self) {
-        self.arrears = Some(OpenBacklog::default());
+        self.open_backlog = Some(OpenBacklog::default());
     }
 
-    /// The window ends at `end`, earlier than planned. What belongs to the open slot happened before then, or, if that
-    /// was opened later, after the window.
+    /// Ends the window at `end`, earlier than planned. The open interval ends there, or belongs to the drain phase if it
+    /// was opened later.
     pub fn end_at(&mut self, end: Nanos) {
         self.window.end = end;
         let span = &mut self.interval.span;
@@ -165,25 +104,24 @@ impl Recorder {
         }
     }
 
-    /// The measurement, whose beginning was not known until now, is `window`'s.
+    /// Sets the measurement of a window whose start was unknown until now.
     pub fn set_measurement(&mut self, window: Window) {
         self.window = window;
         self.interval.span.end = self.interval.span.end.min(window.start.max(self.interval.span.start + 1));
     }
 
-    /// From now on no more transactions are to be started than `quota` allows.
+    /// Limits transactions to `quota` from now on.
     pub fn set_quota(&mut self, quota: Quota) {
         self.quota = quota;
     }
 
-    /// Of `most` more transactions of the client that is served those that may be started now; a session that starts several
-    /// at once asks for them.
+    /// Reserves up to `most` more transactions for the current client. Returns how many may start.
     #[inline]
     pub fn reserve(&mut self, most: u64) -> u64 {
         self.quota.reserve(self.client, most)
     }
 
-    /// Whether nothing more may be started, and nothing is in progress.
+    /// Returns true if the quota is exhausted and nothing is in progress.
     pub fn is_exhausted(&self) -> bool {
         self.quota.is_exhausted() && self.in_progress() == 0
     }
@@ -194,7 +132,7 @@ impl Recorder {
         stats.carried_in + stats.counts.started - stats.counts.succeeded - stats.counts.failed
     }
 
-    /// When the last transaction ended that did.
+    /// End of the last transaction.
     pub fn last_end(&self) -> Nanos {
         self.last_end
     }
@@ -203,13 +141,13 @@ impl Recorder {
         &self.window
     }
 
-    /// When the open slot ends: until then at the latest somebody must call `advance`.
+    /// End of the open interval; `advance` must be called by then.
     #[inline]
     pub fn interval_end(&self) -> Nanos {
         self.interval.span.end
     }
 
-    /// It is `at`: what is recorded from here on happened then, or later.
+    /// Advances to `at`: everything recorded from here on happened then or later.
     #[inline]
     pub fn advance(&mut self, at: Nanos) {
         if at >= self.interval.span.end {
@@ -225,17 +163,17 @@ impl Recorder {
                 self.close();
                 self.interval.clear();
             } else {
-                self.hand_over();
+                self.publish();
             }
             self.open(next);
         }
     }
 
-    /// Hands over the last slot, and tells what was counted in all.
+    /// Publishes the last interval. Returns the counts of the whole lifetime.
     pub fn finish(mut self) -> LifetimeCounts {
         let now = clock::now();
         self.interval.span.end = self.interval.span.end.min(now);
-        self.hand_over();
+        self.publish();
         self.lifetime
     }
 
@@ -253,15 +191,17 @@ impl Recorder {
             stats.in_flight = counts.in_flight();
         }
         self.interval.age_at_end_ns = self.age(self.interval.span.end);
-        if let Some(arrears) = &mut self.arrears {
+        if let Some(open_backlog) = &mut self.open_backlog {
             let span = self.interval.span;
             let present = self.interval.operations[TRANSACTION.index()].in_flight as i64
                 * (span.end - span.start) as i64;
-            self.interval.presence_ns = (std::mem::take(&mut arrears.presence_ns) + present).max(0) as u64;
-            let overdue = if arrears.waiting > 0 { span.end.saturating_sub(arrears.oldest) } else { 0 };
+            self.interval.presence_ns =
+                (std::mem::take(&mut open_backlog.presence_ns) + present).max(0) as u64;
+            let overdue =
+                if open_backlog.waiting > 0 { span.end.saturating_sub(open_backlog.oldest) } else { 0 };
             let backlog = &mut self.interval.backlog;
-            (backlog.waiting, backlog.overdue_ns) = (arrears.waiting, overdue);
-            backlog.peak = backlog.peak.max(arrears.waiting);
+            (backlog.waiting, backlog.overdue_ns) = (open_backlog.waiting, overdue);
+            backlog.peak = backlog.peak.max(open_backlog.waiting);
         }
         self.interval.connected = self.connections.up;
         self.interval.disconnected_ns = self.connections.down.take(self.interval.span.end);
@@ -272,53 +212,53 @@ impl Recorder {
         self.opened = now;
     }
 
-    /// How long all transactions in progress have been so at an instant, together.
+    /// Total age of the transactions in progress at an instant.
     fn age(&self, at: Nanos) -> Nanos {
         let age = self.in_progress().wrapping_mul(at).wrapping_sub(self.intended);
-        (age as i64).max(0) as Nanos // None can have begun later, but by a clock read a moment after the boundary.
+        (age as i64).max(0) as Nanos // Negative only by clock readings just after the interval's end.
     }
 
-    fn hand_over(&mut self) {
+    fn publish(&mut self) {
         self.close();
-        let Some(outlet) = &mut self.outlet else {
+        let Some(sink) = &mut self.sink else {
             return self.interval.clear();
         };
-        // There is always a spare, unless whoever merges them was kept from it for a whole interval.
-        let spare = outlet
+        // The free list is empty only if merging was delayed for a whole interval.
+        let cleared = sink
             .free_list
             .try_recv()
             .unwrap_or_else(|_| Box::new(IntervalStats::new(self.interval.operations.len())));
-        let full = std::mem::replace(&mut self.interval, spare);
-        (outlet.send)(Published::Interval(full));
+        let full = std::mem::replace(&mut self.interval, cleared);
+        (sink.send)(Published::Interval(full));
     }
 
-    /// Sessions are called on behalf of `client` from here on.
+    /// Sets the client whose session is called next.
     #[inline]
     pub fn set_client(&mut self, client: u32) {
         self.client = client;
     }
 
-    /// A transaction of an open loop is due at `at`, in the open slot.
+    /// Counts a transaction of an open loop that is due at `at`, in the open interval.
     #[inline]
     pub fn mark_due(&mut self, at: Nanos) {
         self.interval.operations[TRANSACTION.index()].counts.started += 1;
         self.quota.consume(self.client);
         self.intended = self.intended.wrapping_add(at);
-        if let Some(arrears) = &mut self.arrears {
-            // It may have been due before the slot began, where a thread heard late that the measurement has begun.
-            arrears.presence_ns -= at as i64 - self.interval.span.start as i64;
+        if let Some(open_backlog) = &mut self.open_backlog {
+            // It may be due before the interval began, where a thread learns late that the measurement has begun.
+            open_backlog.presence_ns -= at as i64 - self.interval.span.start as i64;
         }
     }
 
-    /// So many transactions of an open loop are due and not started, the first of them since `oldest`.
+    /// Sets the backlog of an open loop: number of waiting transactions, and due instant of the oldest.
     #[inline]
     pub fn set_backlog(&mut self, waiting: u64, oldest: Nanos) {
-        if let Some(arrears) = &mut self.arrears {
-            (arrears.waiting, arrears.oldest) = (waiting, oldest);
+        if let Some(open_backlog) = &mut self.open_backlog {
+            (open_backlog.waiting, open_backlog.oldest) = (waiting, oldest);
         }
     }
 
-    /// One that should have started at `intended` has ended.
+    /// Notes the end of a transaction with this intended start.
     #[inline]
     fn note_end(&mut self, op: OpId, intended: Nanos, at: Nanos) {
         if op != TRANSACTION {
@@ -326,17 +266,17 @@ impl Recorder {
         }
         self.intended = self.intended.wrapping_sub(intended);
         self.last_end = at;
-        if let Some(arrears) = &mut self.arrears {
-            arrears.presence_ns += at.saturating_sub(self.interval.span.start) as i64;
+        if let Some(open_backlog) = &mut self.open_backlog {
+            open_backlog.presence_ns += at.saturating_sub(self.interval.span.start) as i64;
         }
     }
 
-    /// An operation was started that should have started at `intended`.
+    /// Counts the start of an operation that should have started at `intended`.
     #[inline]
     pub fn start(&mut self, op: OpId, intended: Nanos) {
         if op == TRANSACTION {
-            if self.arrears.is_some() {
-                return; // It was counted when it was due.
+            if self.open_backlog.is_some() {
+                return; // Counted when it was due.
             }
             self.quota.consume(self.client);
             self.intended = self.intended.wrapping_add(intended);
@@ -344,14 +284,14 @@ impl Recorder {
         self.interval.operations[op.index()].counts.started += 1;
     }
 
-    /// A transaction was started that is one operation.
+    /// Counts the start of a transaction that consists of a single operation.
     #[inline]
     pub fn start_single(&mut self, op: OpId, intended: Nanos) {
         self.interval.operations[op.index()].counts.started += 1;
         self.start(TRANSACTION, intended);
     }
 
-    /// It succeeded: response time is `done - intended`, service time `done - sent`. See [`IntervalStats::complete`].
+    /// Records a success: response time is `done - intended`, service time `done - sent`.
     #[inline]
     pub fn succeed(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
         let stats = &mut self.interval.operations[op.index()];
@@ -365,8 +305,8 @@ impl Recorder {
         self.note_end(op, intended, done);
     }
 
-    /// A transaction that is one operation succeeded with it. Both are counted; their times, which are the same, are in the
-    /// record once, until [`IntervalStats::complete`] gives them to the transaction too. Every success of `op` is to be told this way.
+    /// Records the success of a transaction that consists of the single operation `op`. Their common times are recorded
+    /// once, until [`IntervalStats::resolve_shared`]. Every success of `op` must be recorded this way.
     #[inline]
     pub fn succeed_single(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
         self.interval.operations[TRANSACTION.index()].counts.succeeded += 1;
@@ -375,7 +315,7 @@ impl Recorder {
         self.note_end(TRANSACTION, intended, done);
     }
 
-    /// It failed, for good. Times of failures are kept apart from those of successes.
+    /// Records a final failure, whose times are kept apart from those of successes.
     #[cold]
     pub fn fail(&mut self, op: OpId, intended: Nanos, _sent: Nanos, done: Nanos, why: &Failure) {
         self.fail_without_error(op, intended, done);
@@ -385,7 +325,7 @@ impl Recorder {
         }
     }
 
-    /// It failed together with another operation, whose error is counted there.
+    /// Records a failure whose error is counted with another operation.
     #[cold]
     pub fn fail_without_error(&mut self, op: OpId, intended: Nanos, done: Nanos) {
         let stats = &mut self.interval.operations[op.index()];
@@ -394,136 +334,129 @@ impl Recorder {
         self.note_end(op, intended, done);
     }
 
-    /// It failed in a way that may be tried again, and is.
+    /// Counts a failed attempt that is being repeated.
     #[cold]
     pub fn retry(&mut self, op: OpId) {
         self.interval.operations[op.index()].counts.retried += 1;
     }
 
-    /// Statements of a transaction that succeeded at `done`.
+    /// Counts the statements of a transaction that succeeded.
     #[inline]
     pub fn queries(&mut self, _done: Nanos, read: u64, write: u64, other: u64) {
         self.interval.queries.add(&Queries { read, write, other });
     }
 
-    /// So many bytes arrived.
+    /// Counts received bytes.
     #[inline]
     pub fn received(&mut self, bytes: usize) {
         self.interval.received.bytes += bytes as u64;
     }
 
-    /// So many of them are the body of a response that came with this status.
+    /// Counts a response with this status, and the bytes of its body.
     #[inline]
     pub fn response(&mut self, status: u16, body_bytes: u64) {
         self.interval.received.body_bytes += body_bytes;
         self.interval.received.statuses[usize::from(status / 100).min(9)] += 1;
     }
 
-    /// Rows that were inserted, updated or deleted for good (their transaction is committed).
+    /// Counts rows that a committed transaction inserted, updated or deleted.
     #[inline]
     pub fn rows_changed(&mut self, rows: u64) {
         self.lifetime.rows_changed += rows;
     }
 
-    /// A transaction that succeeded had rolled itself back.
+    /// Counts a success that rolled itself back.
     pub fn rolled_back(&mut self) {
         self.lifetime.rolled_back += 1;
     }
 
-    /// A client rests from `at` on, and is not to start anything.
+    /// A client rests from `at` on.
     pub fn begin_rest(&mut self, at: Nanos) {
-        self.resting.rise(at);
+        self.resting.increment(at);
     }
 
     /// A client has rested until `at`.
     pub fn end_rest(&mut self, at: Nanos) {
-        self.resting.fall(at);
+        self.resting.decrement(at);
     }
 
-    /// A transaction was started so much later than its client was free, or than it was due.
+    /// Records by how much a transaction started after its client was idle, or after it was due.
     #[inline]
     pub fn record_lateness(&mut self, by: Nanos) {
         self.interval.lateness.record(by);
     }
 
-    /// A transaction was started so long after it was due because there was no connection for it until then. To be
-    /// called before the backlog is told that is left.
+    /// Records by how much a transaction started after it was due, because there was no idle client until then. To be
+    /// called before the remaining backlog is set.
     #[inline]
     pub fn record_backlog_wait(&mut self, by: Nanos) {
         self.interval.backlog_wait.record(by);
-        if let Some(arrears) = &self.arrears {
-            self.interval.backlog.peak = self.interval.backlog.peak.max(arrears.waiting);
+        if let Some(open_backlog) = &self.open_backlog {
+            self.interval.backlog.peak = self.interval.backlog.peak.max(open_backlog.waiting);
         }
     }
 
-    /// The thread used CPU time only to wait for an instant.
+    /// Adds CPU time of a busy wait.
     #[inline]
     pub fn add_busy_wait(&mut self, by: Nanos) {
         self.interval.busy_wait_ns += by;
     }
 
-    /// A client has got its connection; `again` when it had one before.
+    /// Counts a new connection of a client; `again` if it had one before.
     pub fn connected(&mut self, at: Nanos, again: bool) {
         self.lifetime.connects += 1;
         self.connections.up += 1;
         if again {
-            self.connections.down.fall(at);
+            self.connections.down.decrement(at);
             self.interval.reconnects += 1;
             self.report_error(at, RECONNECTED, "the connection is up again");
         }
     }
 
-    /// A transaction has got a connection of its own, in place of its client's last one.
+    /// Counts a connection that a transaction made in place of its client's last one.
     #[inline]
     pub fn count_connect(&mut self) {
         self.lifetime.connects += 1;
     }
 
-    /// A client has lost its connection.
+    /// Counts the loss of a client's connection.
     pub fn disconnected(&mut self, at: Nanos) {
         self.connections.up -= 1;
-        self.connections.down.rise(at);
+        self.connections.down.increment(at);
     }
 
-    /// How many clients have a connection.
+    /// Number of connected clients.
     pub fn connections(&self) -> u32 {
         self.connections.up
     }
 
-    /// Tells whoever watches of trouble: of each code the first in an interval.
+    /// Reports an error, once per code and interval.
     #[cold]
     pub fn report_error(&mut self, at: Nanos, code: &str, message: &str) {
-        let Some(outlet) = &mut self.outlet else { return };
-        let room = self.told.len() < MOST_CODES;
-        match self.told.iter_mut().find(|told| told.code == code) {
-            Some(told) if told.span == self.interval.span => return,
-            Some(told) => told.span = self.interval.span,
-            None if room => self.told.push(ErrorThrottle { code: code.into(), span: self.interval.span }),
-            None => return,
+        let Some(sink) = &mut self.sink else { return };
+        if !self.error_throttle.admit(code, self.interval.span) {
+            return;
         }
         let trouble = Trouble { at, client: self.client, code: code.into(), message: message.into() };
-        (outlet.send)(Published::Trouble(trouble));
+        (sink.send)(Published::Trouble(trouble));
     }
 
-    /// The slot that is being filled.
+    /// Statistics of the open interval.
     pub fn stats(&self) -> &IntervalStats {
         &self.interval
     }
 
-    /// The same, with every time counted wherever it belongs.
+    /// Statistics of the open interval, with shared times resolved.
     pub fn resolved_stats(&self) -> IntervalStats {
         let mut interval = self.interval.as_ref().clone();
         interval.resolve_shared();
         interval
     }
 
-    /// What was counted until now.
+    /// Counts from the beginning until now.
     pub fn lifetime(&self) -> LifetimeCounts {
         let mut lifetime = self.lifetime.clone();
         lifetime.count(&self.interval);
         lifetime
     }
 }
-
-/// Of so many different codes trouble is told; more are only counted.
-const MOST_CODES: usize = 32;

@@ -1,7 +1,7 @@
 use std::sync::mpsc::{Receiver, channel};
 
-use super::recorder::{Published, Recorder, Sink};
 use super::{Counts, IntervalStats, Kind, OpId, Operation, Phase, TRANSACTION, Window};
+use super::{Published, Recorder, Sink};
 use crate::error::Failure;
 
 const OPS: &[Operation] = &[Operation { name: "transaction", kind: Kind::Transaction }];
