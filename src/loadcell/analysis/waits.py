@@ -42,10 +42,10 @@ class Waited:
 
 def named(waits: Frame) -> Frame:
     """The frame with `name`: `CPU`, or type and event such as `Lock: transactionid`."""
-    names = (
+    names = [
         RUNNING if kind == RUNNING else None if kind is None or event is None else f"{kind}: {event}"
         for kind, event in waits.rows("wait_event_type", "wait_event")
-    )
+    ]
     return waits.adding({"name": Text.of(names)})
 
 

@@ -40,5 +40,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
 def _column(values: npt.NDArray[Any], kind: ColumnType) -> Column:
     """A column as DuckDB returns it: a masked array where values are missing."""
     if kind == "text":
-        return Text.of(values.tolist())
+        texts = np.ma.getdata(values)
+        texts[np.ma.getmaskarray(values)] = None
+        return Text.of(texts.tolist())
     return np.ma.filled(values.astype(np.float64), np.nan)

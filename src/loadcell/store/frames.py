@@ -25,11 +25,11 @@ class Text:
     values: tuple[str, ...]
 
     @classmethod
-    def of(cls, texts: Iterable[str | None]) -> Text:
+    def of(cls, texts: Sequence[str | None]) -> Text:
         """Encode texts; codes are in the order of first appearance."""
-        codes_by_text: dict[str, int] = {}
-        codes = [-1 if text is None else codes_by_text.setdefault(text, len(codes_by_text)) for text in texts]
-        return cls(np.array(codes, dtype=np.int32), tuple(codes_by_text))
+        values = tuple(text for text in dict.fromkeys(texts) if text is not None)
+        codes: dict[str | None, int] = {None: -1, **{text: code for code, text in enumerate(values)}}
+        return cls(np.fromiter(map(codes.__getitem__, texts), np.int32, len(texts)), values)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -93,7 +93,7 @@ class Frame:
         return next((len(column) for column in self.columns.values()), 0)
 
     def has(self, *names: str) -> bool:
-        """Whether the frame has all these columns."""
+        """True when the frame has all these columns."""
         return all(name in self.columns for name in names)
 
     def numbers(self, name: str) -> Numbers:
@@ -107,7 +107,7 @@ class Frame:
         return column if isinstance(column, Text) else Text(np.full(len(column), -1, np.int32), ())
 
     def has_values(self, name: str) -> bool:
-        """Whether the column exists and has a value that is not missing."""
+        """True when the column exists and has a value that is not missing."""
         column = self.columns.get(name)
         if column is None:
             return False
@@ -223,10 +223,10 @@ def group_rows(*columns: Column | npt.NDArray[Any]) -> Groups:
     return Groups(numbers[index], first[order])
 
 
-def matching_rows(left: Frame, right: Frame, *names: str) -> Rows:
-    """For each row of `left` the row of `right` with equal values in these columns; -1 where there is none."""
-    rows = {key: row for row, key in enumerate(right.rows(*names))}
-    return np.array([rows.get(key, -1) for key in left.rows(*names)], dtype=np.intp)
+def matching_rows(frame: Frame, other: Frame, *names: str) -> Rows:
+    """For each row of `frame` the row of `other` with equal values in these columns; -1 where there is none."""
+    rows = {key: row for row, key in enumerate(other.rows(*names))}
+    return np.array([rows.get(key, -1) for key in frame.rows(*names)], dtype=np.intp)
 
 
 def taken(values: Numbers, rows: Rows) -> Numbers:
@@ -245,9 +245,9 @@ def plain_values(column: Column) -> list[Any]:
     return values if isinstance(column, Text) else [None if value != value else value for value in values]
 
 
-def quotient(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> Numbers:
-    """`part / whole`; NaN where `whole` is 0 or missing."""
-    divided: Numbers = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole != 0)
+def quotient(part: npt.NDArray[Any], base: npt.NDArray[Any]) -> Numbers:
+    """`part / base`; NaN where `base` is 0 or missing."""
+    divided: Numbers = np.divide(part, base, out=np.full(len(part), np.nan), where=base != 0)
     return divided
 
 
