@@ -1,4 +1,4 @@
-"""Questions to a machine that may never answer: each has a time limit, and a reason where there is no answer."""
+"""Questions to a host under a time limit, each with its answer or the reason for none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class UnavailableError(MessageError):
 
 @dataclass
 class Answers:
-    """What was answered, by the question's name, and why what was not has no answer."""
+    """Answers by question, and the reasons of the questions without one."""
 
     found: dict[str, Any] = field(default_factory=dict)
     unavailable: dict[str, Message] = field(default_factory=dict)
@@ -33,10 +33,10 @@ class Answers:
 
 
 def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) -> Answers:
-    """Every answer that came within `limit_s`. Many are asked at once; one that hangs is left behind in its thread.
+    """Ask concurrently for at most `limit_s` seconds. A question that hangs keeps its thread.
 
-    A question answers None where there is nothing to tell, and raises UnavailableError where there is a reason for that.
-    Those that nobody came to ask in time are in `unasked`.
+    A question returns None without an answer, and raises UnavailableError to state the reason.
+    Questions that no thread reached in time are in `unasked`.
     """
     answers: dict[str, Any] = {}
     reasons: dict[str, Message] = {}
@@ -45,9 +45,8 @@ def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) ->
     for name in questions:
         waiting.put(name)
     asked: set[str] = set()
-    until = (
-        math.inf
-    )  # until all are there to ask: on a busy machine that takes its time, and is none of an answer's
+    # starting the threads on a busy machine must not count against the answers
+    until = math.inf
 
     def ask_on() -> None:
         while time.monotonic() < until:
@@ -60,9 +59,8 @@ def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) ->
                 answers[name] = questions[name]()
             except UnavailableError as error:
                 reasons[name] = error.message
-            except (
-                Exception
-            ) as error:  # a file of another shape than expected is no answer, and no reason to stop
+            # a file with unexpected contents must not end the inventory
+            except Exception as error:
                 reasons[name] = UNREADABLE(error=f"{type(error).__name__}: {error}")
 
     threads = [threading.Thread(target=ask_on, daemon=True) for _ in range(min(AT_ONCE, len(questions)))]

@@ -11,17 +11,17 @@ from loadcell.model import catalogue, numbers
 from loadcell.model.catalogue import LANGUAGES, PLACEHOLDER, UNIT_WORDS, placeholders
 from loadcell.model.message import Message, format_number
 
-#: Between Chinese characters and what is written in Latin letters or figures stands a blank.
+#: Chinese characters and Latin letters or digits are separated by a space.
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z0-9]")
-#: Parameters that say what to do, whole sentences of them: to set these off would be to shout.
+#: Arguments that are sentences of advice; they are not set off.
 _SENTENCES = ("advice", "remedy")
 
 
 class Texts:
-    """The catalogue in one language, speaking of one kind of work: `unit` is one of `loadcell.analysis.unit.UNITS`.
+    """The catalogue in one language for one unit of throughput (`loadcell.analysis.unit.UNITS`).
 
-    Response times stand in tables and pictures in milliseconds or, where `micro` says so, in microseconds.
+    Tables and charts have response times in milliseconds or, with `micro`, in microseconds.
     """
 
     def __init__(self, language: str, unit: str = "transaction", *, micro: bool = False) -> None:
@@ -55,7 +55,7 @@ class Texts:
         return self.recorded(message)
 
     def parts(self, message: Message) -> list[tuple[str, bool]]:
-        """A phrase in stretches, and whether each is a figure."""
+        """A message in pieces, each with whether it is a value to set off."""
         text = catalogue.texts()[message.code][self.language]
         parts, end = [], 0
         for match in PLACEHOLDER.finditer(text):
@@ -69,24 +69,24 @@ class Texts:
         return [*parts, (text[end:], False)]
 
     def or_none(self, key: str) -> str | None:
-        """The text of a key that need not be there."""
+        """The text of a key; None for an unknown one."""
         entry = catalogue.texts().get(key)
         return None if entry is None else entry[self.language]
 
     def recorded(self, message: Message | None) -> str:
-        """A sentence of a record in the reader's language; empty where there is none."""
+        """A recorded message in the reader's language; empty for None."""
         if message is None:
             return ""
-        said = self._coded(message.code, message.arguments)
-        return message.text if said is None else said
+        text = self._coded(message.code, message.arguments)
+        return message.text if text is None else text
 
     def _coded(self, code: str, args: Mapping[str, Any]) -> str | None:
-        """A reason's sentence by its code: the most exact one whose arguments are there; None where there is none."""
-        if (said := self._complete(f"{code}.exact", args)) is not None:
+        """The most precise text of a code whose arguments are all present; None without one."""
+        if (text := self._complete(f"{code}.exact", args)) is not None:
             group = None if code.endswith(".advice") else args.get("group")
-            return self("mark.in-group", group=group, said=said) if isinstance(group, str) else said
-        if (said := self._complete(code, args)) is not None:
-            return said
+            return self("mark.in-group", group=group, said=text) if isinstance(group, str) else text
+        if (text := self._complete(code, args)) is not None:
+            return text
         return self._of_wrapped(code, args) or self._of_load(code, args)
 
     def _complete(self, code: str, args: Mapping[str, Any]) -> str | None:
@@ -104,29 +104,29 @@ class Texts:
         return self._fill(entry[self.language], params)
 
     def _reason(self, value: Mapping[str, Any]) -> str | None:
-        """A reason within a reason's sentence."""
-        said = self._coded(str(value.get("code")), _arguments(value))
-        return value.get("finding") if said is None else said
+        """A message nested in the arguments of a record."""
+        text = self._coded(str(value.get("code")), _arguments(value))
+        return value.get("finding") if text is None else text
 
     def _of_wrapped(self, code: str, args: Mapping[str, Any]) -> str | None:
-        """What to do about a reason that only stands round another: what that one says."""
+        """The advice of the message that this one wraps as `why`."""
         why = args.get("why")
         if not code.endswith(".advice") or not isinstance(why, Mapping):
             return None
         return self._coded(f"{why.get('code')}.advice", _arguments(why))
 
     def _of_load(self, code: str, args: Mapping[str, Any]) -> str | None:
-        """What stopped a load, by a code that only its server has: what that means, and the words that came with it."""
-        kind, _, own = code.partition(".")
+        """The text of a load's failure with a code of its server: the code's meaning and the server's words."""
+        kind, _, error = code.partition(".")
         if kind != "load":
             return None
-        if own.endswith(".advice"):
+        if error.endswith(".advice"):
             return self._coded("load.other.advice", args)
-        meaning = self.value("meaning", error_meaning(own, ""))
+        meaning = self.value("meaning", error_meaning(error, ""))
         return self._coded("load.other", {**args, "meaning": meaning}) if meaning else None
 
     def value(self, name: str, value: Any) -> str:
-        """A parameter as it is written in a sentence."""
+        """An argument as text."""
         if isinstance(value, str):
             return value
         if isinstance(value, Message):
@@ -140,8 +140,8 @@ class Texts:
 
     def _fill(self, text: str, params: Mapping[str, Any]) -> str:
         def written(match: re.Match[str]) -> str:
-            found = self._one(match, params)
-            return found.join(_blanks(match, found))
+            value = self._one(match, params)
+            return value.join(_blanks(match, value))
 
         return PLACEHOLDER.sub(written, text)
 
@@ -156,21 +156,21 @@ class Texts:
         return self.value(match["name"], value)
 
     def _word(self, name: str) -> str:
-        """What throughput counts, as this placeholder has it, or the unit of response times."""
+        """The word for the unit of throughput or of response times."""
         if name == "time_unit":
             return self("time-unit.microseconds" if self.micro else "time-unit.milliseconds")
-        said = catalogue.texts()[f"unit.{self.unit}{UNIT_WORDS[name]}"][self.language]
-        return said[0].upper() + said[1:] if name[0].isupper() else said
+        word = catalogue.texts()[f"unit.{self.unit}{UNIT_WORDS[name]}"][self.language]
+        return word[0].upper() + word[1:] if name[0].isupper() else word
 
 
 def _arguments(reason: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Those of a reason in a record, which may have been written by anybody."""
+    """The arguments of a recorded message; empty where the record is malformed."""
     args = reason.get("args")
     return args if isinstance(args, Mapping) else {}
 
 
 def _blanks(match: re.Match[str], written: str) -> tuple[str, str]:
-    """The blanks that are missing before and behind what stands in a placeholder's place."""
+    """The spaces missing before and after a placeholder's value, between Chinese and Latin characters."""
     text = match.string
     before, after = text[max(match.start() - 1, 0) : match.start()], text[match.end() : match.end() + 1]
     return (
