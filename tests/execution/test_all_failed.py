@@ -121,7 +121,7 @@ def test_a_tool_that_gives_a_throughput_had_successes() -> None:
 def test_errors_that_nobody_classed_are_only_counted() -> None:
     found = fruitless(record(throughput_per_s=0.0), "http")
     assert found is not None
-    assert found.finding == "nothing succeeded: all 7 that ended in the measurement failed"
+    assert found.text == "nothing succeeded: all 7 that ended in the measurement failed"
     assert "output.log" in found.advice
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from documents import remedy, why
+from documents import trial
 from linux import trees
+from loadcell.analysis.failure_reasons import remedy, why
 from loadcell.execution.messages import AFFINITY_GONE
 from loadcell.linux.topology import topology
 from loadcell.plan.affinity import Affinity, PlacementError, ranges
@@ -43,7 +44,7 @@ def in_chinese(where: Topology, placement: str) -> str:
         "reason_args": gone.plain_arguments,
     }
     texts = Texts("zh")
-    return f"{texts.recorded(why(record))}；{texts.recorded(remedy(record))}"
+    return f"{texts.recorded(why(trial(record)))}；{texts.recorded(remedy(trial(record)))}"
 
 
 def said(where: Topology, *, together: bool = False, **placements: str) -> str:

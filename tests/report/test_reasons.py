@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from documents import remedy, why
+from documents import trial
 from fake_runs import Fate, Shape, write_run
+from loadcell.analysis.failure_reasons import remedy, why
 from loadcell.execution.engine_messages import load_failure
 from loadcell.execution.messages import CHECK_CLIENT_LIMIT, PHASE_PREPARE, TIMED_OUT_WITHIN
 from loadcell.execution.trial import _of_outcome
@@ -38,7 +39,8 @@ def record(reason: Message, **more: Any) -> Mapping[str, Any]:
 def said(of: Mapping[str, Any], language: str = "zh") -> tuple[str, str]:
     """Message and advice."""
     texts = Texts(language)
-    return texts.recorded(why(of)), texts.recorded(remedy(of))
+    stored = trial({key: value for key, value in of.items() if value is not None})
+    return texts.recorded(why(stored)), texts.recorded(remedy(stored))
 
 
 CLOSED = CONNECTION_REFUSED(where="127.0.0.1:6379", said="Connection refused")
