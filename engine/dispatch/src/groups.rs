@@ -115,7 +115,8 @@ mod tests {
     const EXAMPLE: &str = r#"{"version":1,"seed":5,
         "target":{"protocol":"postgres","host":"db","user":"u","database":"d"},
         "load":{"duration_ns":5000000000,"warmup_ns":7},
-        "groups":[{"name":"rw","workload":{"sysbench":{"script":"oltp_read_write"}},"load":{"clients":16,"threads":2}},
+        "groups":[{"name":"rw","workload":{"sysbench":{"script":"oltp_read_write"}},
+                   "load":{"clients":16,"threads":2}},
                   {"name":"ro","workload":{"pgbench":{}},"load":{"clients":3,"max_retries":2}}]}"#;
 
     fn finding(from: &str, to: &str) -> String {

@@ -41,7 +41,7 @@ struct Run {
 }
 
 impl<H: Handle> KvClient<H> {
-    /// Creates a client of a store of `files` files. `only_read`: it has no writes, and its operations may run in a row.
+    /// Client in a store of `files` files. `only_read`: it never writes, so its operations may run back to back.
     pub fn new(handle: H, client: Client, only_read: bool, files: usize) -> Self {
         Self { handle, client, batch: Batch::new(files), only_read, run: None }
     }

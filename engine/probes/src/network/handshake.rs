@@ -154,7 +154,8 @@ mod tests {
                 bytes[..10].copy_from_slice(&HELLO.encode()[..10]);
             }
             if let Some(Ok(hello)) = Hello::decode(&bytes) {
-                prop_assert!((1..=LONGEST).contains(&hello.request) && (1..=LONGEST).contains(&hello.response));
+                let lengths = [hello.request, hello.response];
+                prop_assert!(lengths.iter().all(|length| (1..=LONGEST).contains(length)));
                 prop_assert_eq!(Hello::decode(&hello.encode()), Some(Ok(hello)));
             }
         }

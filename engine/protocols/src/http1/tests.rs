@@ -104,7 +104,8 @@ fn chunked_body_ends_with_the_last_chunk() {
     let chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
         5;name=value\r\nhello\r\n00A \r\n, chunked!\r\n0\r\nDate: never\r\nX: y\r\n\r\n";
     assert_eq!(good(chunks), (200, "hello, chunked!".into(), Some(true)));
-    let both = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+    let both = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\
+        Transfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
     assert_eq!(good(both), (200, "x".into(), Some(false)));
 }
 
@@ -136,7 +137,8 @@ fn some_responses_never_have_a_body() {
 
 #[test]
 fn interim_responses_are_skipped() {
-    let early = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n.";
+    let early = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\
+        HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n.";
     assert_eq!(good(early), (200, ".".into(), Some(true)));
     assert!(bad(b"HTTP/1.1 101 Switching Protocols\r\n\r\n").contains("another protocol"));
 }

@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn relevant_fields_are_extracted() {
-        let body =
-            b"SFEHLER\0VERROR\0C40001\0Mcould not serialize access\0DReason code: x.\0HRetry.\0Fpredicate.c\0L4\0\0";
+        let body = b"SFEHLER\0VERROR\0C40001\0Mcould not serialize access\0\
+              DReason code: x.\0HRetry.\0Fpredicate.c\0L4\0\0";
         let error = ServerError::parse(body);
         assert_eq!((error.severity.as_str(), error.code.as_str()), ("ERROR", "40001"));
         assert_eq!(error.hint.as_deref(), Some("Retry."));

@@ -112,7 +112,10 @@ fn lists_and_replies_are_delimited() {
 
 #[test]
 fn pushes_and_attributes_are_skipped() {
-    let tokens = read_all(b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n|1\r\n+ttl\r\n:5\r\n*2\r\n|1\r\n+a\r\n*1\r\n:9\r\n:1\r\n:2\r\n>0\r\n+OK\r\n");
+    let tokens = read_all(
+        b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n|1\r\n+ttl\r\n:5\r\n\
+        *2\r\n|1\r\n+a\r\n*1\r\n:9\r\n:1\r\n:2\r\n>0\r\n+OK\r\n",
+    );
     let expected = [("Array Some(2)", 0, false), (":1", 1, false), (":2", 1, true), ("+OK", 0, true)];
     assert_eq!(tokens, expected.map(|(token, depth, ends)| (token.into(), depth, ends)));
 }

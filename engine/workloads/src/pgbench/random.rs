@@ -1,14 +1,17 @@
-//! The random numbers of scripts: pgbench's generator, its distributions, and who draws from which stream.
+//! Random numbers of scripts: pgbench's generator, its distributions, and the assignment of streams.
 //!
 //! | function | against pgbench 15 with the same `--random-seed` |
 //! | --- | --- |
 //! | `random` | bit-equal |
-//! | `random_gaussian`, `random_exponential`, `random_zipfian` | bit-equal where the C library's `log`, `exp`, `sin`, `sqrt` and `pow` are the same (both call them); equal in distribution elsewhere |
+//! | `random_gaussian`, `random_exponential`, `random_zipfian` | bit-equal with an equal C library, see below |
 //! | `permute`, `hash`, `hash_murmur2`, `hash_fnv1a` | bit-equal (integers only) |
 //! | the streams of clients, `default_seed` | bit-equal |
-//! | the choice of the next script | bit-equal for one thread; with more it depends on the numbering of threads, as in pgbench |
+//! | the choice of the next script | bit-equal for one thread, see below |
 //!
-//! One difference is wanted: for ranges near 2^53 and above pgbench's rounding can give `max + 1`; here it
+//! Both call `log`, `exp`, `sin`, `sqrt` and `pow` of the C library; if these differ, distributions are still
+//! equal. With several threads the choice of scripts depends on the numbering of threads, as in pgbench.
+//!
+//! One difference is intended: for ranges near 2^53 and above pgbench's rounding can give `max + 1`; here it
 //! gives `max`.
 
 use super::error::Fault;

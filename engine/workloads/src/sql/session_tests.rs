@@ -112,8 +112,8 @@ const BLOCK: &[OpId] = &[BEGIN, UPDATE, SELECT, COMMIT];
 const OPENING: &[u8] = b"R\0\0\0\x08\0\0\0\0S\0\0\0\x08a\0b\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I";
 const BEGUN: &[u8] = b"C\0\0\0\x0aBEGIN\0Z\0\0\0\x05T";
 const UPDATED: &[u8] = b"2\0\0\0\x04C\0\0\0\x0dUPDATE 3\0Z\0\0\0\x05T";
-const SELECTED: &[u8] =
-    b"T\0\0\0\x06\0\0D\0\0\0\x0b\0\x01\0\0\0\x017D\0\0\0\x0b\0\x01\0\0\0\x018C\0\0\0\x0dSELECT 2\0Z\0\0\0\x05T";
+const SELECTED: &[u8] = b"T\0\0\0\x06\0\0D\0\0\0\x0b\0\x01\0\0\0\x017\
+    D\0\0\0\x0b\0\x01\0\0\0\x018C\0\0\0\x0dSELECT 2\0Z\0\0\0\x05T";
 const COMMITTED: &[u8] = b"C\0\0\0\x0bCOMMIT\0Z\0\0\0\x05I";
 const ROLLED_BACK: &[u8] = b"C\0\0\0\x0dROLLBACK\0Z\0\0\0\x05I";
 
