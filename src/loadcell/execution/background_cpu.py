@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from loadcell.linux.procfs import ProcessStat, process_ids, process_stat
+from loadcell.linux.procfs import ProcessStat, children_by_parent, descendants, process_ids, process_stat
 
 #: Kernel threads are children of this process: they work for whoever made the work, which may be the target.
 _KERNEL = 2
@@ -67,7 +67,8 @@ def between(
     process 1 only its own time counts.
     """
     hz = tick_hz or os.sysconf("SC_CLK_TCK")
-    spared = _with_descendants(set(ours), before) | _with_descendants(set(ours), after)
+    ours = set(ours)
+    spared = _with_descendants(ours, before) | _with_descendants(ours, after)
     ticks = {key: _total(stat) - (_total(before[key]) if key in before else 0) for key, stat in after.items()}
     old = {pid: stat for (pid, _), stat in before.items()}
     living = {pid: (pid, start) for pid, start in after}
@@ -89,14 +90,6 @@ def _total(stat: ProcessStat) -> int:
     return stat.user + stat.system + (0 if stat.pid == _FIRST else stat.children)
 
 
-def _with_descendants(roots: set[int], stats: dict[Key, ProcessStat]) -> set[int]:
-    children: dict[int, list[int]] = {}
-    for stat in stats.values():
-        children.setdefault(stat.parent, []).append(stat.pid)
-    found, waiting = set(roots), list(roots)
-    while waiting:
-        for child in children.get(waiting.pop(), []):
-            if child not in found:
-                found.add(child)
-                waiting.append(child)
-    return found
+def _with_descendants(roots: Iterable[int], stats: Mapping[Key, ProcessStat]) -> set[int]:
+    children = children_by_parent(stats.values())
+    return set(descendants(roots, lambda pid: children.get(pid, [])))

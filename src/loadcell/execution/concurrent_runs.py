@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from loadcell.linux.procfs import process_ids, read_small
+from loadcell.linux.procfs import command_line, process_ids, read_small
 
 NAME = "loadcell-run"  # at most 15 characters (prctl(2))
 _PR_SET_NAME, _PR_GET_NAME = 15, 16
@@ -43,10 +43,7 @@ def look(root: Path = Path("/"), name: str = NAME, own: int | None = None) -> li
 
 def described(pid: int, root: Path = Path("/")) -> str:
     """A neighbour in words: its process id, and what it runs if that may be known."""
-    try:
-        words = (root / "proc" / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
-    except OSError:
-        words = []
+    words = command_line(pid, root)
     rest = words[words.index("run") + 1 :] if "run" in words else []
     plan = next((word for word in rest if word and not word.startswith("-")), None)
     return f"process {pid}" + (f", plan {plan}" if plan else "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import selectors
 import signal
 import subprocess
 import sys
@@ -15,10 +14,12 @@ from typing import Any, Protocol
 
 from loadcell.execution.engine_messages import load_failure
 from loadcell.execution.messages import WORKER_ENDED, WORKER_KILLED, WORKER_KILLED_FOR_GOOD
+from loadcell.linux.process import LineReader
 from loadcell.model.message import Message, MessageError
 
 #: How often a waiting executor looks round: at the clock, and whether an end was asked for.
 TICK_S = 0.1
+_STANDARD_ERROR = 2
 #: How long a worker may take to end in order once asked, before it is killed: drain, merge, write.
 STOP_PATIENCE_S = 15.0
 
@@ -126,8 +127,9 @@ class WorkerExecutor:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        lines: list[tuple[int, str]] = []
         try:
-            streams = _Streams(process)
+            output = LineReader(process, lambda stream, line: lines.append((stream, line)))
             if on_start is not None:  # it waits for its order
                 on_start(process.pid)
             with contextlib.suppress(BrokenPipeError):  # it died at once; what it said on stderr tells why
@@ -139,9 +141,10 @@ class WorkerExecutor:
             del order
             last: dict[str, Any] | None = None
             asked_at: float | None = None
-            while streams.open:
-                for stream, line in streams.lines(TICK_S):
-                    if stream == "stderr":
+            while output.open:
+                output.read(TICK_S)
+                for stream, line in lines:
+                    if stream == _STANDARD_ERROR:
                         on_output(line)
                         continue
                     event = json.loads(line)
@@ -149,6 +152,7 @@ class WorkerExecutor:
                         last = event
                     else:
                         on_event(event)
+                lines.clear()
                 on_tick()
                 now = time.monotonic()
                 if now > deadline:
@@ -209,33 +213,3 @@ def _died(code: int) -> LoadError:
     if -code == signal.SIGKILL:
         return LoadError(WORKER_KILLED_FOR_GOOD(signal=name))
     return LoadError(WORKER_KILLED(signal=name))
-
-
-class _Streams:
-    """Whole lines of a worker's stdout and stderr, as they come."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._selector = selectors.DefaultSelector()
-        self._rest: dict[str, bytes] = {}
-        for name, stream in (("stdout", process.stdout), ("stderr", process.stderr)):
-            assert stream is not None
-            os.set_blocking(stream.fileno(), False)
-            self._selector.register(stream.fileno(), selectors.EVENT_READ, name)
-            self._rest[name] = b""
-
-    @property
-    def open(self) -> bool:
-        """Whether more may come."""
-        return bool(self._selector.get_map())
-
-    def lines(self, timeout_s: float) -> list[tuple[str, str]]:
-        """What came within `timeout_s`: stream name and line."""
-        found = []
-        for key, _ in self._selector.select(timeout_s):
-            data = os.read(key.fd, 1 << 20)
-            if not data:
-                self._selector.unregister(key.fd)
-                data = b"\n" if self._rest[key.data] else b""
-            *whole, self._rest[key.data] = (self._rest[key.data] + data).split(b"\n")
-            found += [(key.data, line.decode("utf-8", "replace")) for line in whole]
-        return found

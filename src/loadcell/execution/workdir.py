@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from loadcell.linux import procfs
 from loadcell.systems.shared.disk_image import undo_below
 
 HOME = Path("/var/tmp")  # noqa: S108 - on disk, survives a reboot, and what we make in it is checked to be ours
@@ -19,20 +20,12 @@ _OWNER = "owner.json"
 _HALF_MADE_S = 3600.0
 
 
-def start_of(pid: int) -> int | None:
-    """When a process started, in ticks since boot: with its id, which process it is. None when it is gone."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return None
-
-
 def make(run_id: str, home: Path = HOME) -> Path:
     """A new directory for this process's run, readable by others (a server run by root has a user of its own)."""
     base = _base(home)
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=base))
     new.chmod(0o755)
-    owner = {"pid": os.getpid(), "pid_start_time": start_of(os.getpid()), "run": run_id}
+    owner = {"pid": os.getpid(), "pid_start_time": procfs.started(os.getpid()), "run": run_id}
     (new / _OWNER).write_text(json.dumps(owner))
     for attempt in range(1, 100):
         place = base / (run_id if attempt == 1 else f"{run_id}-{attempt}")
@@ -84,7 +77,7 @@ def sweep(home: Path = HOME) -> list[str]:
 def _abandoned(place: Path) -> bool:
     try:
         owner: dict[str, Any] = json.loads((place / _OWNER).read_text())
-        return bool(start_of(int(owner["pid"])) != owner["pid_start_time"])
+        return bool(procfs.started(int(owner["pid"])) != owner["pid_start_time"])
     except (OSError, ValueError, KeyError, TypeError):
         with contextlib.suppress(OSError):
             return time.time() - place.stat().st_mtime > _HALF_MADE_S
@@ -92,10 +85,6 @@ def _abandoned(place: Path) -> bool:
 
 
 def _working_directories() -> set[Path]:
-    """Where the processes of this machine are, as far as we may know: a dying server is still in its data."""
-    found = set()
-    for process in Path("/proc").iterdir():
-        if process.name.isdecimal():
-            with contextlib.suppress(OSError):
-                found.add((process / "cwd").readlink())
-    return found
+    """Working directories of all processes, as far as readable: a dying server is still in its data."""
+    directories = (procfs.link(pid, "cwd") for pid in procfs.process_ids())
+    return {directory for directory in directories if directory is not None}

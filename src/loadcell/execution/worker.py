@@ -18,7 +18,6 @@ SIGTERM and SIGINT end the load early and in order; the death of the parent ends
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import json
 import os
@@ -29,14 +28,13 @@ from collections.abc import Callable
 from typing import Any
 
 from loadcell.execution.messages import WORKER_AFFINITY, WORKER_BROKEN, WORKER_ENGINE, WORKER_NO_ENGINE
+from loadcell.linux.process import die_with_parent
 from loadcell.model.message import MessageCode
-
-_PR_SET_PDEATHSIG = 1
 
 
 def die_with(parent: int) -> None:
     """Have the kernel kill this process when its parent dies; exit if it has died already."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    die_with_parent()
     if os.getppid() != parent:
         os._exit(1)
 

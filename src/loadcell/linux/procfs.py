@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+ROOT = Path("/")
 #: More than any file read here has; of system-wide ones /proc hands out at most this much in one read, and less where it likes.
 _CHUNK = 1 << 18
 #: What one process's file is mostly shorter than.
@@ -20,7 +23,7 @@ _STAT_FIELDS = 22
 class ProcFiles:
     """System-wide files, each opened once: a sample costs one read a file (facts: 4 to 10 microseconds each)."""
 
-    def __init__(self, root: Path = Path("/")) -> None:
+    def __init__(self, root: Path = ROOT) -> None:
         self.root = root
         self._open: dict[str, int] = {}
 
@@ -47,7 +50,7 @@ class ProcFiles:
 
 @dataclass(frozen=True)
 class ProcessStat:
-    """What /proc/PID/stat says (proc(5)); CPU times in clock ticks, rss in pages, start in ticks since boot."""
+    """/proc/PID/stat (proc(5)): CPU times in clock ticks, rss in pages, start in ticks since boot."""
 
     pid: int
     name: str
@@ -95,21 +98,76 @@ def read_small(path: Path | str) -> str:
     return found.decode("utf-8", "replace")
 
 
-def process_ids(root: Path) -> list[int]:
-    """Every process there is."""
+def started(pid: int, root: Path = ROOT) -> int | None:
+    """Start time of a process in ticks since boot, which with its id identifies it; None when it is gone."""
+    stat = process_stat(root, pid)
+    return None if stat is None else stat.start
+
+
+def command_line(pid: int, root: Path = ROOT) -> list[str]:
+    """Program and arguments of a process, or the words of its title; empty when it is gone."""
+    return [word for word in read_small(f"{root}/proc/{pid}/cmdline").split("\0") if word]
+
+
+def link(pid: int, name: str, root: Path = ROOT) -> Path | None:
+    """The target of a link of a process: its working directory (`cwd`) or program (`exe`); None if not readable."""
+    try:
+        return Path(f"{root}/proc/{pid}/{name}").readlink()
+    except OSError:
+        return None
+
+
+def process_ids(root: Path = ROOT) -> list[int]:
+    """Ids of all processes."""
     try:
         return [int(name) for name in os.listdir(root / "proc") if name.isdecimal()]  # noqa: PTH208 - no stat each
     except OSError:
         return []
 
 
+def children_by_parent(stats: Iterable[ProcessStat]) -> dict[int, list[int]]:
+    """Ids of the children of each process."""
+    children: dict[int, list[int]] = {}
+    for stat in stats:
+        children.setdefault(stat.parent, []).append(stat.pid)
+    return children
+
+
+def descendants(roots: Iterable[int], children_of: Callable[[int], Iterable[int]]) -> list[int]:
+    """`roots` and all their descendants, parents first."""
+    ids: dict[int, None] = dict.fromkeys(roots)
+    waiting = deque(ids)
+    while waiting:
+        for child in children_of(waiting.popleft()):
+            if child not in ids:
+                ids[child] = None
+                waiting.append(child)
+    return list(ids)
+
+
 def children(root: Path, pid: int) -> list[int]:
-    """The children of a process: as each of its threads lists its own, or by every process's parent on kernels without such
-    lists (CONFIG_PROC_CHILDREN)."""
+    """Ids of the children of a process."""
     if _lists_children(root, pid):
         return _children_listed(root, pid)
-    stats = (process_stat(root, other) for other in process_ids(root))
-    return [stat.pid for stat in stats if stat is not None and stat.parent == pid]
+    return children_by_parent(_all_stats(root)).get(pid, [])
+
+
+def tree(root: Path, roots: list[int]) -> list[int]:
+    """`roots` and all their descendants, parents first.
+
+    Reads /proc/PID/task/TID/children, one file for each thread of the tree; on kernels without it (CONFIG_PROC_CHILDREN)
+    the parent of every process.
+    """
+    if any(_lists_children(root, pid) for pid in roots):
+        return descendants(roots, lambda pid: _children_listed(root, pid))
+    children = children_by_parent(_all_stats(root))
+    alive = [pid for pid in roots if process_stat(root, pid) is not None]
+    return descendants(alive, lambda pid: children.get(pid, []))
+
+
+def _all_stats(root: Path) -> Iterator[ProcessStat]:
+    stats = (process_stat(root, pid) for pid in process_ids(root))
+    return (stat for stat in stats if stat is not None)
 
 
 def _lists_children(root: Path, pid: int) -> bool:
@@ -123,37 +181,3 @@ def _children_listed(root: Path, pid: int) -> list[int]:
     except OSError:
         return []
     return [int(child) for thread in threads for child in read_small(f"{tasks}/{thread}/children").split()]
-
-
-def tree(root: Path, roots: list[int]) -> list[int]:
-    """`roots` and all their descendants, parents first.
-
-    Follows /proc/PID/task/TID/children, which costs a read a thread of the tree alone; kernels without it
-    (CONFIG_PROC_CHILDREN) are read whole.
-    """
-    if not any(_lists_children(root, pid) for pid in roots):
-        return _tree_by_parents(root, roots)
-    found: dict[int, None] = dict.fromkeys(roots)
-    waiting = list(roots)
-    while waiting:
-        for child in _children_listed(root, waiting.pop(0)):
-            if child not in found:
-                found[child] = None
-                waiting.append(child)
-    return list(found)
-
-
-def _tree_by_parents(root: Path, roots: list[int]) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for pid in process_ids(root):
-        stat = process_stat(root, pid)
-        if stat is not None:
-            children.setdefault(stat.parent, []).append(pid)
-    found: dict[int, None] = {pid: None for pid in roots if process_stat(root, pid) is not None}
-    waiting = list(found)
-    while waiting:
-        for child in children.get(waiting.pop(0), []):
-            if child not in found:
-                found[child] = None
-                waiting.append(child)
-    return list(found)

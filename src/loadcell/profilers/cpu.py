@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from loadcell.linux.procfs import read_small, tree
+from loadcell.linux.procfs import command_line, tree
 from loadcell.monitors.processes import kind_of
 from loadcell.plan.profile import CpuProfile
 from loadcell.profilers.perf import GoneError, Perf
@@ -109,7 +109,7 @@ class CpuSampler:
 
     def _role(self, pid: int) -> str:
         """The title that a process gives itself; of one that has none, its program."""
-        words = [word for word in read_small(self.root / "proc" / str(pid) / "cmdline").split("\0") if word]
+        words = command_line(pid, self.root)
         if not words:
             return ""
         program, blank, title = (words[0] if len(words) == 1 else words[0].replace(" ", "_")).partition(" ")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell import __version__
+from loadcell.linux import procfs
 from loadcell.model.capability import DATABASES, MYSQL
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import TargetError
@@ -197,9 +198,9 @@ def _process(pid_file: str, data: str) -> list[int]:
     try:
         path = Path(pid_file) if pid_file.startswith("/") else Path(data) / pid_file
         pid = int(path.read_text())
-        return [pid] if Path(f"/proc/{pid}/cwd").resolve(strict=True) == Path(data).resolve() else []
     except (OSError, ValueError):
         return []
+    return [pid] if procfs.link(pid, "cwd") == Path(data).resolve() else []
 
 
 PART = Mysql

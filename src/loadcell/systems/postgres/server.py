@@ -31,7 +31,6 @@ from loadcell.systems.shared.settings import Setting
 ADMIN = "loadcell_admin"
 #: The load's role: no superuser, with a new password at each start.
 ROLE = "loadcell"
-_ROOT = Path("/")
 
 
 class DataDirectory(OwnedDirectory):
@@ -96,10 +95,9 @@ class DataDirectory(OwnedDirectory):
         """Process id of the server that runs on this directory, if one does."""
         try:
             pid = int((self.data / "postmaster.pid").read_text().split("\n", 1)[0])
-            directory = Path(f"/proc/{pid}/cwd").resolve(strict=True)
         except (OSError, ValueError):
             return None
-        return pid if directory == self.data.resolve() else None
+        return pid if procfs.link(pid, "cwd") == self.data.resolve() else None
 
     def configure(self, port: int, sockets: Path, settings: Mapping[str, Setting]) -> None:
         """Write the configuration of the next start: addresses, users and the plan's settings. Raises TargetError."""
@@ -178,7 +176,7 @@ class Server(ManagedServer[Address, DataDirectory]):
 
     def stop(self, *, quickly: bool = False) -> bool:
         pid = self.pid
-        children = [] if pid is None else procfs.children(_ROOT, pid)
+        children = [] if pid is None else procfs.children(procfs.ROOT, pid)
         killed = super().stop(quickly=quickly)
         if killed:
             _kill(children)
@@ -188,7 +186,7 @@ class Server(ManagedServer[Address, DataDirectory]):
 def _kill(pids: list[int]) -> None:
     """Kill the remaining processes of a killed postmaster."""
     for pid in pids:
-        stat = procfs.process_stat(_ROOT, pid)
+        stat = procfs.process_stat(procfs.ROOT, pid)
         if stat is not None and "postgres" in stat.name:
             with contextlib.suppress(OSError):
                 os.kill(pid, SIGKILL)

@@ -245,14 +245,14 @@ def _postmaster_of(connection: Connection[Any]) -> list[int]:
     """
     row = connection.execute("SELECT pg_backend_pid()").fetchone()
     assert row is not None
-    root, pid = Path("/"), int(row[0])
-    title = procfs.read_small(f"/proc/{pid}/cmdline")
+    pid = int(row[0])
+    title = " ".join(procfs.command_line(pid))
     try:
         with socket.socket(fileno=os.dup(connection.fileno())) as client:
             origin = "[local]" if client.family == socket.AF_UNIX else f"({client.getsockname()[1]})"
     except OSError:
         return []
-    stat = procfs.process_stat(root, pid)
+    stat = procfs.process_stat(procfs.ROOT, pid)
     if stat is None or not title.startswith("postgres:") or origin not in title:
         return []
     return [stat.parent]

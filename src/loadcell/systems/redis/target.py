@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell import __version__
+from loadcell.linux import procfs
 from loadcell.model.capability import RESP
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import TargetError
@@ -179,11 +180,10 @@ def _value(text: str) -> int | float | str:
 def _process(info: Mapping[str, str]) -> list[int]:
     """The server's process id, if it is one of this machine: a port may be forwarded from elsewhere."""
     try:
-        pid = int(info["process_id"])
-        program = Path(f"/proc/{pid}/exe").readlink()
-        return [pid] if program == Path(info["executable"]).resolve() else []
-    except (KeyError, OSError, ValueError):
+        pid, program = int(info["process_id"]), Path(info["executable"])
+    except (KeyError, ValueError):
         return []
+    return [pid] if procfs.link(pid, "exe") == program.resolve() else []
 
 
 PART = Redis

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from loadcell.linux import procfs
+
 _HEAD = "loadcell "
 
 #: Raised when the same description of data would no longer give the same tables.
@@ -36,7 +38,7 @@ class Owner:
 
     @staticmethod
     def of(work: Path) -> Owner:
-        return Owner(socket.gethostname(), os.getpid(), _started(os.getpid()) or 0, str(work))
+        return Owner(socket.gethostname(), os.getpid(), procfs.started(os.getpid()) or 0, str(work))
 
     @property
     def tag(self) -> str:
@@ -48,15 +50,7 @@ class Owner:
 
     def surely_dead(self) -> bool:
         """Whether it ran on this host and its process is gone. Of other hosts nothing is known."""
-        return self.host == socket.gethostname() and _started(self.pid) != self.started
-
-
-def _started(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; with the pid, its identity."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return None
+        return self.host == socket.gethostname() and procfs.started(self.pid) != self.started
 
 
 @dataclass(frozen=True)

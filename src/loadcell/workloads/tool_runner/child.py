@@ -8,16 +8,17 @@ its group becomes our child, and is ended with it; the guardian knows it by its 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-import selectors
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from loadcell.linux import procfs
+from loadcell.linux.process import LineReader, OnLine, adopt_orphans, die_with_parent, has_ended
 
 #: How often a waiting process looks round.
 _TICK_S = 0.05
@@ -25,10 +26,6 @@ _TICK_S = 0.05
 _PATIENCE_S = 5.0
 #: Lines longer than this are cut into pieces.
 _LONGEST = 1 << 20
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-
-#: Called with the stream (1 or 2) and a line without its end.
-Hear = Callable[[int, str], None]
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Children:
     def __init__(self, directory: Path) -> None:
         self._running: subprocess.Popen[bytes] | None = None
         self._stopped = False
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        adopt_orphans()
         self._guardian, self._told = _guardian(directory)
 
     @property
@@ -69,7 +66,7 @@ class Children:
         words: Sequence[str],
         environment: Mapping[str, str],
         directory: Path,
-        hear: Hear,
+        on_line: OnLine,
         end_after_s: float | None = None,
     ) -> Ended:
         """Run a program to its end, or end it after a time. Raises OSError where it cannot be started."""
@@ -82,16 +79,16 @@ class Children:
             cwd=directory,
             env=dict(environment),
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_parent,
         )
         self._running = process
         self._tell(process.pid)
         if self._stopped:
             self._signal(signal.SIGTERM)
         asked_s: float | None = None
-        streams = _Streams(process, hear)
+        output = LineReader(process, on_line, longest=_LONGEST, carriage_returns=True)
         try:
-            while not streams.hear(_TICK_S):
+            while not _finished(process, output):
                 now = time.monotonic()
                 over = end_after_s is not None and now > began + end_after_s
                 if asked_s is None and (over or self._stopped):
@@ -105,7 +102,7 @@ class Children:
             self._running = None
             status = process.wait()
             self._tell(0)
-            streams.close()
+            output.close()
             self._sweep()
         return Ended(status, ended_s - began, asked_s is not None)
 
@@ -116,7 +113,7 @@ class Children:
 
     def _sweep(self) -> None:
         """End whoever left its group: it has become our child."""
-        while left := [pid for pid in _children() if pid != self._guardian]:
+        while left := [pid for pid in procfs.children(procfs.ROOT, os.getpid()) if pid != self._guardian]:
             try:
                 for pid in left:
                     os.kill(pid, signal.SIGKILL)
@@ -129,18 +126,6 @@ class Children:
         os.close(self._told)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._guardian, 0)
-
-
-def _children() -> list[int]:
-    found: list[int] = []
-    for task in Path("/proc/self/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += [int(pid) for pid in task.read_text().split()]
-    return found
-
-
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _guardian(directory: Path) -> tuple[int, int]:
@@ -176,51 +161,14 @@ def _end_strays(directory: Path) -> None:
                 os.kill(int(process.name), signal.SIGKILL)
 
 
-class _Streams:
-    """What a program says on both its streams, as whole lines; a carriage return ends one, too."""
+def _finished(process: subprocess.Popen[bytes], output: LineReader) -> bool:
+    """Read output for a while; returns True once the program has ended and no more output is waiting.
 
-    def __init__(self, process: subprocess.Popen[bytes], hear: Hear) -> None:
-        self._process, self._hear = process, hear
-        self._selector = selectors.DefaultSelector()
-        self._rest = {1: b"", 2: b""}
-        for stream, pipe in ((1, process.stdout), (2, process.stderr)):
-            assert pipe is not None
-            os.set_blocking(pipe.fileno(), False)
-            self._selector.register(pipe, selectors.EVENT_READ, stream)
-
-    def hear(self, within_s: float) -> bool:
-        """Take what came; whether that was all: both streams have ended, or whoever still has them is none that is run."""
-        ended = _has_ended(self._process)
-        if not self._selector.get_map():
-            if not ended:
-                time.sleep(within_s)
-            return ended
-        came = self._selector.select(0 if ended else within_s)
-        for key, _ in came:
-            data = os.read(key.fd, 1 << 16)
-            if not data:
-                self._selector.unregister(key.fileobj)
-            self._take(key.data, data, last=not data)
-        return ended and not came
-
-    def _take(self, stream: int, data: bytes, *, last: bool) -> None:
-        *lines, rest = (self._rest[stream] + data).replace(b"\r", b"\n").split(b"\n")
-        if rest and (last or len(rest) > _LONGEST):
-            lines, rest = [*lines, rest], b""
-        self._rest[stream] = rest
-        for line in lines:
-            self._hear(stream, line.decode("utf-8", "replace"))
-
-    def close(self) -> None:
-        """Whatever was left unfinished is a line, too."""
-        for stream in (1, 2):
-            self._take(stream, b"", last=True)
-        for pipe in (self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
-        self._selector.close()
-
-
-def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it has, leaving it a zombie: so its id, and that of its group, are nobody else's yet."""
-    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    Its streams may still be open in processes that it left behind.
+    """
+    ended = has_ended(process)
+    if output.open:
+        return not output.read(0 if ended else _TICK_S) and ended
+    if not ended:
+        time.sleep(_TICK_S)
+    return ended
