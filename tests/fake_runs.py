@@ -355,13 +355,13 @@ class _Trial:
                 "blocks_hit": 990, "blocks_read": 10, "temp_bytes": 0, "deadlocks": 0, "wal_bytes": 100 * 2048,
                 "checkpoints_timed": int(checkpoint), "checkpoint_write_ms": 0.0,
             }  # fmt: skip
-            out.rows("postgres.csv", (*head, *PostgresMonitor.columns), [row])
+            out.rows("postgres.csv", (*head, *PostgresMonitor.table.columns), [row])
             kinds = [
                 {**at, "wait_event_type": kind, "wait_event": event, "looks": 1, "sessions": sessions}
                 for (kind, event), sessions in waits.items()
                 if sessions
             ]
-            out.rows("postgres-waits.csv", (*head, *tables["waits"]), kinds)
+            out.rows("postgres-waits.csv", (*head, *tables["waits"].columns), kinds)
             if checkpoint or second == 14:
                 what = {"event": "checkpoint", "reason": "timed"}
                 out.event({**self._moment(at), **(what if checkpoint else {"event": "checkpoint-end"})})
@@ -373,7 +373,7 @@ class _Trial:
             }
             for n, (query, total_ms) in enumerate(texts.items())
         ]  # fmt: skip
-        out.rows("postgres-statements.csv", (*head, *tables["statements"]), statements)
+        out.rows("postgres-statements.csv", (*head, *tables["statements"].columns), statements)
 
     def _moment(self, at: Mapping[str, Any]) -> dict[str, Any]:
         return {"mono_ns": at["mono_ns"], "utc": at["utc"]}

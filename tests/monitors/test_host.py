@@ -27,7 +27,7 @@ def sampled(tree: ProcTree, elapsed_s: float = 2.0, **change: int) -> Row:
     tree.write(**change)
     (row,) = monitor.sample(elapsed_s)
     monitor.close()
-    assert set(row) <= set(Host.columns)
+    assert set(row) <= set(Host.table.columns)
     return row
 
 

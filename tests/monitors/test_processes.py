@@ -12,6 +12,7 @@ import pytest
 
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.processes import Target, TargetOptions
+from loadcell.systems.postgres.target import Postgres
 from monitors.proc_tree import ProcTree
 
 HZ = os.sysconf("SC_CLK_TCK")
@@ -23,11 +24,12 @@ def tree(tmp_path: Path) -> ProcTree:
 
 
 def monitor(tree: ProcTree, *roots: int) -> Target:
-    return Target(TargetOptions(), MonitorContext(roots=lambda: list(roots)), root=tree.root)
+    context = MonitorContext(roots=lambda: list(roots), process_kind=Postgres.process_kind)
+    return Target(TargetOptions(), context, root=tree.root)
 
 
 def by_pid(rows: list[Row]) -> dict[int, Row]:
-    assert all(set(row) <= set(Target.columns) for row in rows)
+    assert all(set(row) <= set(Target.table.columns) for row in rows)
     return {row["pid"]: row for row in rows}
 
 

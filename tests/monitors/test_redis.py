@@ -47,7 +47,7 @@ def test_what_was_done_is_counted(server: RedisServer, monitor: RedisMonitor, cl
     server.ask_all([("SET", "a", "1"), ("GET", "a"), ("GET", "a"), ("GET", "b"), ("SET", "c", "1", "PX", 1)])
     clock.now_s += 2
     [row] = monitor.sample(1)
-    assert set(row) <= set(RedisMonitor.columns)
+    assert set(row) <= set(RedisMonitor.table.columns)
     assert (row["elapsed_s"], row["hits"], row["misses"], row["evicted_keys"]) == (2.0, 2, 1, 0)
     assert row["commands"] >= 5
     assert row["clients"] >= 1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import queue
 import time
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadcell.model.tables import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.monitors.sampler import Sampler, Schedule
 from loadcell.plan.parts import Options
@@ -24,8 +26,7 @@ class Probe(Monitor[Nothing]):
     name = "probe"
     summary = "for tests"
     Options = Nothing
-    file = "probe.csv"
-    columns: ClassVar[tuple[str, ...]] = ("elapsed_s",)
+    table = SampleTable("probe", ("elapsed_s",))
 
     def __init__(self, act: Any = None) -> None:
         super().__init__(Nothing(), MonitorContext(roots=list))
@@ -126,7 +127,10 @@ def test_a_monitor_that_raises_loses_its_sample_and_is_named() -> None:
 class Talker(Probe):
     """Has a table beside its file, events, a last look and an account of its own."""
 
-    tables: ClassVar[dict[str, tuple[str, ...]]] = {"words": ("word",), "never": ("word",)}
+    tables: ClassVar[Mapping[str, SampleTable]] = {
+        "words": SampleTable("probe-words", ("word",), text=frozenset({"word"})),
+        "never": SampleTable("probe-never", ("word",), text=frozenset({"word"})),
+    }
 
     def finish(self, elapsed_s: float) -> list[Row]:
         assert elapsed_s > 0
@@ -160,6 +164,7 @@ def test_tables_events_and_a_last_look() -> None:
     assert told[0]["event"] == "said"
     assert told[0]["mono_ns"] <= told[-1]["mono_ns"]
     assert account["tables"] == {"words": "probe-words.csv"}, "a table without a row has no file"
+    assert account["text_columns"] == {"probe-words.csv": ["word"]}
     assert account["spoken"] == len(talker.calls)
 
 

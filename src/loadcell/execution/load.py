@@ -15,7 +15,7 @@ from loadcell.execution.disturbances import Witness
 from loadcell.execution.machine_watch import Machine, workers
 from loadcell.execution.phases import Phases
 from loadcell.execution.record import TRANSACTION, Mean, interval_rows, utc_text
-from loadcell.monitors.base import MonitorContext, Row, table_file
+from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.sampler import Sampler
 from loadcell.plan import rate
 from loadcell.plan.model import BOUNDS, Group, Load, Resolved
@@ -138,12 +138,17 @@ class LoadWatch:
             """The worker is there only while it works."""
             return workers(self._means.root, os.getpid()) if target.in_worker else roots
 
-        context = MonitorContext(roots=watched, observed=target.observed(), length_s=length_s)
+        context = MonitorContext(
+            roots=watched, observed=target.observed(), process_kind=target.process_kind, length_s=length_s
+        )
         for name, options in self._resolved.monitors.items():
             monitor = self._means.parts.monitors[name](options, context)
-            self._columns[name] = (monitor.file, (*SAMPLE_HEAD, *monitor.columns))
-            for table, columns in monitor.tables.items():
-                self._columns[f"{name}.{table}"] = (table_file(monitor.file, table), (*SAMPLE_HEAD, *columns))
+            tables = {
+                name: monitor.table,
+                **{f"{name}.{key}": table for key, table in monitor.tables.items()},
+            }
+            for key, table in tables.items():
+                self._columns[key] = (table.file, (*SAMPLE_HEAD, *table.columns))
             sampler = Sampler(
                 name, monitor, lambda who, rows: self._sampled.put((who, rows)), monitor.interval_ns,
                 tell=self._told.put,

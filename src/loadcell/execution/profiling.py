@@ -77,6 +77,7 @@ def profiling(
     if sampler is None:
         yield
         return
+    sampler.process_kind = target.process_kind
     try:
         if not target.in_worker:
             sampler.attach(target.processes())

@@ -23,13 +23,11 @@ def write(trial: TrialWriter, execution: Execution) -> dict[str, Any]:
 
 
 def _one(trial: TrialWriter, watched: Watched, samples: Samples) -> dict[str, Any]:
-    from loadcell.monitors.base import table_file  # and with it all of a plan
-
     count = 0
     for rows in batched(_rows(watched, samples), ROWS_AT_ONCE):
         trial.rows(samples.file, (*SAMPLE_HEAD, *samples.columns), rows)
         count += len(rows)
-    beside, more = table_file(samples.file, samples.table), 0
+    beside, more = f"{samples.file.removesuffix('.csv')}-{samples.table}.csv", 0
     for rows in batched(_others(watched, samples), ROWS_AT_ONCE):
         trial.rows(beside, (*SAMPLE_HEAD, *OTHER_COLUMNS), rows)
         more += len(rows)
@@ -39,6 +37,7 @@ def _one(trial: TrialWriter, watched: Watched, samples: Samples) -> dict[str, An
         document["file"] = samples.file
     if more:
         document["tables"] = {samples.table: beside}
+        document["text_columns"] = {beside: ["name", "object"]}
     if samples.assumed_interval_s is not None:
         document["assumed_interval_s"] = samples.assumed_interval_s
     return document

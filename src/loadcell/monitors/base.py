@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from loadcell.model.capability import Capability
+from loadcell.model.tables import SampleTable
 from loadcell.plan.parts import Options
 
 Opts = TypeVar("Opts", bound=Options)
@@ -16,22 +17,18 @@ Row = dict[str, Any]
 INTERVAL_NS = 1_000_000_000
 
 
-def table_file(file: str, table: str) -> str:
-    """The file of a table beside a monitor's own: `postgres.csv` and `waits` give `postgres-waits.csv`."""
-    return f"{file.removesuffix('.csv')}-{table}.csv"
-
-
 @dataclass(frozen=True)
 class MonitorContext:
     """What a monitor may look at.
 
-    `roots` gives the process ids at the root of the target, at this moment; `observed` is what the target shows to
-    monitors of its own kind (`Target.observed`), None when it shows nothing. `length_s` is how long the load will last,
-    warm-up included: what grows with it may be written less often.
+    `roots` gives the present ids of the target's root processes; `observed` is the target's access for monitors of its
+    kind (`Target.observed`), None if there is none; `process_kind` reduces the title of a process of the target to its
+    kind (`Target.process_kind`). `length_s` is the expected duration of the load, warm-up included.
     """
 
     roots: Callable[[], list[int]]
     observed: Any = None
+    process_kind: Callable[[str], str] = str
     length_s: float = 0.0
 
 
@@ -44,11 +41,10 @@ class Monitor(ABC, Generic[Opts]):
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[Options]]
-    #: the file its rows go to (`host.csv`), and its columns in order, each with its unit in its name
-    file: ClassVar[str]
-    columns: ClassVar[tuple[str, ...]]
-    #: tables beside it, each with its columns: `waits` of `postgres.csv` goes to `postgres-waits.csv`
-    tables: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    #: the table of its rows
+    table: ClassVar[SampleTable]
+    #: its further tables, by the names that `beside` gives them
+    tables: ClassVar[Mapping[str, SampleTable]] = {}
     #: capabilities of which a target must offer one; none: any target can be watched
     needs: ClassVar[frozenset[Capability]] = frozenset()
 

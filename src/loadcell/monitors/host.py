@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcell.linux.procfs import ProcFiles
+from loadcell.model.tables import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.monitors.counters import difference, rate
 from loadcell.plan.parts import Options
@@ -47,16 +48,18 @@ class Host(Monitor[HostOptions]):
     name = "host"
     summary = "the machine: CPU, memory, disks, network, pressure, clock"
     Options = HostOptions
-    file = "host.csv"
-    columns = (
-        "cpu_user_percent", "cpu_system_percent", "cpu_iowait_percent", "cpu_steal_percent", "cpu_idle_percent",
-        "cpu_busy_percent", "cpu_max_core_percent", "load1", "runnable", "blocked", "context_switches_per_s",
-        "memory_used_bytes", "memory_available_bytes", "memory_dirty_bytes", "swap_used_bytes", "swap_in_per_s",
-        "swap_out_per_s", "major_faults_per_s", "disk_read_bytes_per_s", "disk_write_bytes_per_s",
-        "disk_reads_per_s", "disk_writes_per_s", "disk_read_await_ms", "disk_write_await_ms",
-        "disk_util_max_percent", "net_rx_bytes_per_s", "net_tx_bytes_per_s", "tcp_retransmits_per_s",
-        "pressure_cpu_some_percent", "pressure_io_some_percent", "pressure_memory_some_percent",
-        "clock_offset_step_s",
+    table = SampleTable(
+        "host",
+        (
+            "cpu_user_percent", "cpu_system_percent", "cpu_iowait_percent", "cpu_steal_percent", "cpu_idle_percent",
+            "cpu_busy_percent", "cpu_max_core_percent", "load1", "runnable", "blocked", "context_switches_per_s",
+            "memory_used_bytes", "memory_available_bytes", "memory_dirty_bytes", "swap_used_bytes", "swap_in_per_s",
+            "swap_out_per_s", "major_faults_per_s", "disk_read_bytes_per_s", "disk_write_bytes_per_s",
+            "disk_reads_per_s", "disk_writes_per_s", "disk_read_await_ms", "disk_write_await_ms",
+            "disk_util_max_percent", "net_rx_bytes_per_s", "net_tx_bytes_per_s", "tcp_retransmits_per_s",
+            "pressure_cpu_some_percent", "pressure_io_some_percent", "pressure_memory_some_percent",
+            "clock_offset_step_s",
+        ),
     )  # fmt: skip
 
     def __init__(
@@ -85,7 +88,7 @@ class Host(Monitor[HostOptions]):
             return []
         _cpu(row, before, now)
         _disks(row, before, now, elapsed_s)
-        for column in self.columns:
+        for column in self.table.columns:
             if column in now.counts:
                 row[column] = rate(before.counts.get(column), now.counts[column], elapsed_s)
         for what in ("cpu", "io", "memory"):  # microseconds stalled a second -> percent of the time

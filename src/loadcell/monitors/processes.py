@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from loadcell.linux.procfs import ProcessStat, process_stat, read_small, tree
+from loadcell.model.tables import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.monitors.counters import difference
 from loadcell.plan.parts import Options
@@ -16,8 +16,6 @@ from loadcell.plan.parts import Options
 _ROLE_LENGTH = 80
 #: Of each process at most so many rows: with a hundred of them some 30 MB, however long the load lasts.
 _MOST_SAMPLES = 1_800
-#: `postgres: user database 127.0.0.1(5432) idle in transaction`: what it does changes with every sample
-_POSTGRES_BACKEND = re.compile(r"^postgres: (?:.*: )?\S+ \S+ (?:\[local\]|\S+\(\d+\))")
 
 
 class TargetOptions(Options):
@@ -41,11 +39,13 @@ class Target(Monitor[TargetOptions]):
     name = "target"
     summary = "the target's processes: CPU, memory, I/O, threads, context switches"
     Options = TargetOptions
-    file = "processes.csv"
-    columns = (
-        "pid", "name", "role", "cpu_user_percent", "cpu_system_percent", "cpu_percent", "rss_bytes", "threads",
-        "read_bytes_per_s", "write_bytes_per_s", "voluntary_switches_per_s", "involuntary_switches_per_s",
-        "major_faults_per_s", "processes",
+    table = SampleTable(
+        "processes",
+        (
+            "pid", "name", "role", "cpu_user_percent", "cpu_system_percent", "cpu_percent", "rss_bytes", "threads",
+            "read_bytes_per_s", "write_bytes_per_s", "voluntary_switches_per_s", "involuntary_switches_per_s",
+            "major_faults_per_s", "processes",
+        ), text=frozenset({"name", "role"}),
     )  # fmt: skip
 
     def __init__(self, options: TargetOptions, context: MonitorContext, *, root: Path = Path("/")) -> None:
@@ -154,7 +154,7 @@ class Target(Monitor[TargetOptions]):
             return sum(one.stat.user + one.stat.system + one.stat.children for one in totals.values())
 
         total: Row = {"pid": 0, "name": "total", "role": "", "processes": len(rows)}
-        for column in self.columns[3:-1]:
+        for column in self.table.columns[3:-1]:
             values = [row[column] for row in rows if row[column] is not None]
             total[column] = sum(values) if values else None
         inherited = (used(now) - used(before)) * 100 / (self._tick_hz * elapsed_s)
@@ -168,14 +168,9 @@ class Target(Monitor[TargetOptions]):
         if key in self._roles:
             return self._roles[key]
         text = read_small(self._root / "proc" / str(stat.pid) / "cmdline").replace("\0", " ").strip()
-        if (kind := kind_of(text)) != text:
+        if (kind := self.context.process_kind(text)) != text:
             text = self._roles[key] = kind
         return text[:_ROLE_LENGTH] or f"[{stat.name}]"
-
-
-def kind_of(title: str) -> str:
-    """A process's title, without what it is doing just now."""
-    return "postgres: client backend" if _POSTGRES_BACKEND.match(title) else title
 
 
 def _pairs(text: str) -> dict[str, int]:

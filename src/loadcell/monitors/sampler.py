@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from loadcell.monitors.base import INTERVAL_NS, Monitor, Row, table_file
+from loadcell.model.tables import SampleTable
+from loadcell.monitors.base import INTERVAL_NS, Monitor, Row
 
 #: A monitor that hangs is left behind.
 _END_LIMIT_S = 10
@@ -49,19 +50,19 @@ class Schedule:
 class Account:
     """What sampling gave and cost: for trial.json."""
 
-    file: str
+    table: SampleTable
     samples: int = 0
     cpu_ns: int = 0
     late_max_ns: int = 0
     missed: int = 0
     trouble: str | None = None
-    #: tables beside the file that got rows, and their files
-    tables: dict[str, str] = field(default_factory=dict)
+    #: further tables that got rows
+    tables: dict[str, SampleTable] = field(default_factory=dict)
     own: Row = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         """Plain JSON. A file that got no row is not there, and not named."""
-        found: dict[str, Any] = {"file": self.file} if self.samples else {}
+        found: dict[str, Any] = {"file": self.table.file} if self.samples else {}
         found |= {
             "samples": self.samples,
             "cpu_s": self.cpu_ns / 1e9,
@@ -69,7 +70,10 @@ class Account:
             "missed": self.missed,
         }
         if self.tables:
-            found["tables"] = self.tables
+            found["tables"] = {name: table.file for name, table in self.tables.items()}
+        written = [*([self.table] if self.samples else []), *self.tables.values()]
+        if text := {table.file: sorted(table.text) for table in written if table.text}:
+            found["text_columns"] = text
         if self.trouble is not None:
             found["trouble"] = self.trouble
         return {**found, **self.own}
@@ -88,7 +92,7 @@ class Sampler:
         tell: Tell = lambda event: None,  # noqa: ARG005
     ) -> None:
         self.name = name
-        self.account = Account(monitor.file)
+        self.account = Account(monitor.table)
         self._monitor = monitor
         self._sink = sink
         self._tell = tell
@@ -146,7 +150,7 @@ class Sampler:
             self._sink(self.name, [{**head, **row} for row in rows])
         for table, own in beside.items():
             if own:
-                self.account.tables[table] = table_file(self._monitor.file, table)
+                self.account.tables[table] = self._monitor.tables[table]
                 self._sink(f"{self.name}.{table}", [{**head, **row} for row in own])
         for event in events:
             self._tell({"mono_ns": now_ns, "utc": utc, **event})

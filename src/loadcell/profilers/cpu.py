@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.linux.procfs import command_line, tree
-from loadcell.monitors.processes import kind_of
 from loadcell.plan.profile import CpuProfile
 from loadcell.profilers.perf import GoneError, Perf
 from loadcell.store.layout import FLAMES, FOLDED
@@ -32,6 +31,7 @@ class CpuSampler:
     options: CpuProfile
     work: Path
     root: Path = Path("/")
+    process_kind: Callable[[str], str] = str
     _home: tempfile.TemporaryDirectory[str] | None = None
     _perf: Perf | None = None
     _roots: list[int] = field(default_factory=list)
@@ -113,7 +113,7 @@ class CpuSampler:
         if not words:
             return ""
         program, blank, title = (words[0] if len(words) == 1 else words[0].replace(" ", "_")).partition(" ")
-        return kind_of(f"{program.rpartition('/')[2]}{blank}{title}")[:_ROLE_LENGTH]
+        return self.process_kind(f"{program.rpartition('/')[2]}{blank}{title}")[:_ROLE_LENGTH]
 
 
 def named(folded: str, roles: dict[int, str]) -> list[str]:

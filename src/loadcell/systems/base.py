@@ -120,6 +120,11 @@ class Target(ABC, Generic[Opts]):
         """What monitors made for this kind of system need to look into it, secrets included; None when there is nothing."""
         return None
 
+    @staticmethod
+    def process_kind(title: str) -> str:
+        """The title of a process of the target without what changes from moment to moment."""
+        return title
+
     @abstractmethod
     def alive(self) -> bool:
         """Whether it still answers."""

@@ -39,7 +39,7 @@ class Collected:
     """Rows of all its files. `began_s`: when elapsed time began, in seconds since 1970, where that is known."""
 
     def __init__(self, began_s: float | None) -> None:
-        self.samples = Samples("host", "host.csv", NAME, Host.columns, absolute=began_s is not None)
+        self.samples = Samples("host", "host.csv", NAME, Host.table.columns, absolute=began_s is not None)
         self.samples.origin_s = began_s or 0.0
         self.unread = Unread()
 

@@ -28,7 +28,7 @@ def read(lines: Iterable[str]) -> Reading:
 
     Times are those of the machine that it ran on, and taken as this one's time zone.
     """
-    samples = Samples("host", "host.csv", NAME, Host.columns, absolute=True)
+    samples = Samples("host", "host.csv", NAME, Host.table.columns, absolute=True)
     file = _File(samples)
     unread = Unread()
     for line in lines:

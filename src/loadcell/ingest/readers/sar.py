@@ -53,7 +53,7 @@ def read(lines: Iterable[str]) -> Reading:
 
 
 def _samples(*, absolute: bool) -> Samples:
-    return Samples("host", "host.csv", NAME, Host.columns, absolute=absolute)
+    return Samples("host", "host.csv", NAME, Host.table.columns, absolute=absolute)
 
 
 def _text(lines: Iterable[str], unread: Unread) -> Samples:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import os
+import re
 import secrets
 import socket
 from collections.abc import Callable, Mapping
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 _QUIET = (
     "-c log_statement=none -c log_min_duration_statement=-1 -c statement_timeout=0 -c synchronous_commit=on"
 )
+#: Title of a server process: `postgres: user database 127.0.0.1(5432) idle in transaction`.
+_CLIENT_BACKEND = re.compile(r"^postgres: (?:.*: )?\S+ \S+ (?:\[local\]|\S+\(\d+\))")
 
 
 class Postgres(ServerTarget[PostgresOptions, Server, Address]):
@@ -210,6 +213,10 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     def _administer(self, doing: Message, during: str = "collect") -> AbstractContextManager[Connection[Any]]:
         options = _QUIET if self._server is not None else None
         return self._admin().session(doing, during=during, options=options)
+
+    @staticmethod
+    def process_kind(title: str) -> str:
+        return "postgres: client backend" if _CLIENT_BACKEND.match(title) else title
 
     @classmethod
     def advice(cls, options: PostgresOptions, load: dict[str, Any]) -> list[Advice]:

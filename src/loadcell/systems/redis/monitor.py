@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from loadcell.model.tables import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.systems.base import TargetError
@@ -64,8 +65,7 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
     summary = "the Redis server: commands, hits, memory, evictions, clients, persistence"
     Options = RedisMonitorOptions
     needs = frozenset({REDIS_INFO})
-    file = "redis.csv"
-    columns = ("elapsed_s", *COUNTERS, "cpu_s", *LEVELS, "keys")
+    table = SampleTable("redis", ("elapsed_s", *COUNTERS, "cpu_s", *LEVELS, "keys"))
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from loadcell.model.tables import SampleTable
 from loadcell.monitors.base import Row
 from loadcell.systems.postgres.monitor.link import Record
 
@@ -21,6 +22,7 @@ IO_COUNTERS = (
     "reads", "read_bytes", "read_ms", "writes", "write_bytes", "write_ms", "extends", "hits", "evictions", "reuses",
     "fsyncs", "fsync_ms",
 )  # fmt: skip
+IO_TABLE = SampleTable("postgres-io", (*IO_KEY, *IO_COUNTERS), text=frozenset(IO_KEY))
 
 Numbers = dict[str, float | int | None]
 

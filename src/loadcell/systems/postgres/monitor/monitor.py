@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from loadcell.linux.procfs import process_stat, read_small
+from loadcell.model.tables import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Rate
@@ -59,12 +60,11 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
     summary = "the PostgreSQL server: counters, checkpoints, what sessions wait for, top statements"
     Options = PostgresMonitorOptions
     needs = frozenset({POSTGRES_STATISTICS})
-    file = "postgres.csv"
-    columns = ("elapsed_s", "looks", *waits.MEANS, *activity.COUNTERS)
-    tables: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "waits": waits.COLUMNS,
-        "io": (*activity.IO_KEY, *activity.IO_COUNTERS),
-        "statements": statements.COLUMNS,
+    table = SampleTable("postgres", ("elapsed_s", "looks", *waits.MEANS, *activity.COUNTERS))
+    tables: ClassVar[Mapping[str, SampleTable]] = {
+        "waits": waits.TABLE,
+        "io": activity.IO_TABLE,
+        "statements": statements.TABLE,
     }
 
     def __init__(

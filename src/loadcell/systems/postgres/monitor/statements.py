@@ -9,13 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from loadcell.model.tables import SampleTable
 from loadcell.monitors.base import Row
 from loadcell.systems.postgres.monitor.link import Link
 from loadcell.systems.postgres.monitor.queries import literal
 
-COLUMNS = (
-    "query_id", "query", "calls", "total_ms", "mean_ms", "share", "rows", "blocks_hit", "blocks_read",
-    "blocks_dirtied", "temp_blocks_read", "temp_blocks_written", "wal_bytes",
+TABLE = SampleTable(
+    "postgres-statements",
+    (
+        "query_id", "query", "calls", "total_ms", "mean_ms", "share", "rows", "blocks_hit", "blocks_read",
+        "blocks_dirtied", "temp_blocks_read", "temp_blocks_written", "wal_bytes",
+    ),
+    text=frozenset({"query_id", "query"}),
 )  # fmt: skip
 LONGEST = 500
 _FIGURES = (

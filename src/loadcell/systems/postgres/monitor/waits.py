@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from loadcell.model.tables import SampleTable
 from loadcell.monitors.base import Row
 from loadcell.systems.postgres.monitor.link import Record
 
 #: A session that is active and waits for nothing runs, or would if it had a processor.
 RUNNING = "CPU"
-COLUMNS = ("wait_event_type", "wait_event", "looks", "sessions")
+TABLE = SampleTable(
+    "postgres-waits",
+    ("wait_event_type", "wait_event", "looks", "sessions"),
+    text=frozenset({"wait_event_type", "wait_event"}),
+)
 #: What the sessions as a whole did, means over the looks of one row.
 MEANS = ("sessions", "sessions_active", "sessions_idle_in_transaction", "other_sessions_active")
 
