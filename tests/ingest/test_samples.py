@@ -131,6 +131,7 @@ def test_what_has_no_column_is_in_a_table_beside_and_in_sql(tmp_path: Path) -> N
     (monitor,) = (trial["monitors"]["host"] for trial in run.trials)
     assert monitor == {
         "samples": 2, "imported": "sar", "file": "host.csv", "tables": {"sar": "host-sar.csv"},
+            "text_columns": {"host-sar.csv": ["name", "object"]},
     }  # fmt: skip
     answer = query(
         [run.path],
