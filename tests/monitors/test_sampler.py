@@ -164,7 +164,7 @@ def test_tables_events_and_a_last_look() -> None:
     assert told[0]["event"] == "said"
     assert told[0]["mono_ns"] <= told[-1]["mono_ns"]
     assert account["tables"] == {"words": "probe-words.csv"}, "a table without a row has no file"
-    assert account["text_columns"] == {"probe-words.csv": ["word"]}
+    assert account["text_columns"] == {"probe.csv": [], "probe-words.csv": ["word"]}
     assert account["spoken"] == len(talker.calls)
 
 

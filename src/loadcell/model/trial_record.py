@@ -313,6 +313,8 @@ class ProfileRecord:
 class MonitorRecord:
     """Samples of one monitor: its `file`, files of its further `tables`, and its own cost.
 
+    `text_columns`: by file, the columns that hold text; all others hold numbers. Absent in runs that did not record it.
+
     Of a monitor that queries a server also `connects`, `questions` (queries sent) and the server's CPU time for them.
     """
 
@@ -322,6 +324,7 @@ class MonitorRecord:
     late_max_ms: Annotated[float | None, OMITTED] = None
     missed: Annotated[int | None, OMITTED] = None
     tables: Annotated[Mapping[str, str] | None, OMITTED] = None
+    text_columns: Annotated[Mapping[str, tuple[str, ...]] | None, OMITTED] = None
     trouble: Annotated[str | None, OMITTED] = None
     imported: Annotated[str | None, OMITTED] = None
     connects: Annotated[int | None, OMITTED] = None

@@ -72,8 +72,7 @@ class Account:
         if self.tables:
             found["tables"] = {name: table.file for name, table in self.tables.items()}
         written = [*([self.table] if self.samples else []), *self.tables.values()]
-        if text := {table.file: sorted(table.text) for table in written if table.text}:
-            found["text_columns"] = text
+        found["text_columns"] = {table.file: sorted(table.text) for table in written}
         if self.trouble is not None:
             found["trouble"] = self.trouble
         return {**found, **self.own}

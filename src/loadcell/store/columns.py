@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
-from loadcell.store import layout
+from loadcell.model.trial_record import TrialRecord
 
 ColumnType = Literal["text", "integer", "number"]
 
@@ -19,15 +19,27 @@ EVENTS: Final[Mapping[str, ColumnType]] = {
 }  # fmt: skip
 
 _INTEGERS = frozenset({"mono_ns", "pid", "started", "succeeded", "failed", "retried", "in_flight"})
+_SAMPLER_TEXT = frozenset({"utc"})
+#: Text columns of intervals, and of samples of runs that recorded no `text_columns`.
+UNDECLARED_TEXT = frozenset({
+    "utc", "phase", "operation", "kind", "name", "role", "device", "interface", "wait_event_type", "wait_event",
+    "backend_type", "object", "context", "query_id", "query",
+})  # fmt: skip
 _SQL_TYPES: Mapping[ColumnType, str] = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE"}
 
 
-def column_types(header: Sequence[str]) -> dict[str, ColumnType]:
-    """Types of the columns of a trial's CSV file, the same for every trial."""
-    return {
-        name: "text" if name in layout.TEXT_COLUMNS else "integer" if name in _INTEGERS else "number"
-        for name in header
-    }
+def text_columns(trial: TrialRecord, file: str) -> frozenset[str]:
+    """Columns of a trial's CSV file that hold text, as the monitor that wrote it declared them."""
+    for monitor in trial.monitors.values():
+        declared = monitor.text_columns or {}
+        if file in declared:
+            return _SAMPLER_TEXT | frozenset(declared[file])
+    return UNDECLARED_TEXT
+
+
+def column_types(header: Sequence[str], text: Collection[str]) -> dict[str, ColumnType]:
+    """Types of the columns of CSV files whose columns `text` hold text."""
+    return {name: "text" if name in text else "integer" if name in _INTEGERS else "number" for name in header}
 
 
 def sql_types(types: Mapping[str, ColumnType]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -14,9 +15,9 @@ from loadcell.store.columns import ColumnType, column_types, header_of, sql_type
 from loadcell.store.frames import Column, Frame, Text
 
 
-def read_csv(content: bytes) -> Frame | None:
-    """A frame of complete lines that begin with a header; None when a value is not of its column's type, or a line too long."""
-    types = column_types(header_of(content))
+def read_csv(content: bytes, text: Collection[str]) -> Frame | None:
+    """A frame of complete lines that begin with a header, whose columns `text` hold text; None when a value is not of its column's type, or a line too long."""
+    types = column_types(header_of(content), text)
     with NamedTemporaryFile(prefix="loadcell-", suffix=".csv") as file:
         file.write(content)
         file.flush()

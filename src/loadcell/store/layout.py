@@ -37,12 +37,6 @@ REACH_COLUMNS: Final = ("throughput_per_s_lowest", "throughput_per_s_highest")
 #: What the sampler puts in front of every monitor's own columns.
 SAMPLE_HEAD: Final = ("t_s", "mono_ns", "utc", "late_ms", "cost_ms")
 
-#: Columns that hold text; all others of a CSV file of a trial hold numbers.
-TEXT_COLUMNS: Final = frozenset({
-    "utc", "phase", "operation", "kind", "name", "role", "device", "interface",
-    "wait_event_type", "wait_event", "backend_type", "object", "context", "query_id", "query",
-})  # fmt: skip
-
 
 def sample_files(trial: TrialRecord) -> dict[str, str]:
     """Files of a trial's monitors: `postgres` is the monitor's first table, `postgres.waits` a further one."""

@@ -18,7 +18,16 @@ from loadcell.model.json import document
 from loadcell.model.latency import Latency
 from loadcell.model.trial_record import Counts, Totals, TrialRecord
 from loadcell.store import layout
-from loadcell.store.columns import EVENTS, FRONT, ColumnType, column_types, header_of, sql_types
+from loadcell.store.columns import (
+    EVENTS,
+    FRONT,
+    UNDECLARED_TEXT,
+    ColumnType,
+    column_types,
+    header_of,
+    sql_types,
+    text_columns,
+)
 from loadcell.store.errors import StoreError
 from loadcell.store.messages import QUERY_FAILED, QUERY_NOT_SELECT
 from loadcell.store.read import StoredRun, front, read_run
@@ -115,9 +124,11 @@ def _csv_view(
     files: list[dict[str, Any]] = []
     cut_rows: list[dict[str, Any]] = []
     header: dict[str, None] = {}
+    text: set[str] = set()
     for run in runs:
         for trial in run.trials:
             for monitor, name in files_of(trial).items():
+                text |= text_columns(trial, name)
                 path = run.directory(trial.name) / name
                 columns = {
                     "run": run.id,
@@ -134,7 +145,7 @@ def _csv_view(
     front_types: dict[str, ColumnType] = {
         "run": "text", **({"monitor": "text"} if view == "samples" else {}), **FRONT
     }  # fmt: skip
-    types = column_types(list(header) or list(layout.INTERVAL_COLUMNS))
+    types = column_types(list(header) or list(layout.INTERVAL_COLUMNS), text or UNDECLARED_TEXT)
     _create_table(connection, f"{view}_cut", front_types | types, cut_rows)
     if files:
         _create_table(connection, f"{view}_files", {"file": "text", **front_types}, files)

@@ -15,7 +15,7 @@ from loadcell.model.message import Message
 from loadcell.model.run_record import PlannedTrial, RunRecord
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.store import layout
-from loadcell.store.columns import EVENTS, FRONT
+from loadcell.store.columns import EVENTS, FRONT, text_columns
 from loadcell.store.errors import StoreError
 from loadcell.store.messages import (
     DAMAGED,
@@ -288,7 +288,8 @@ def _read_files(files: Sequence[_TrialFile]) -> Frame | None:
     from loadcell.store.frames import Frame
 
     header = files[0].content[: files[0].content.find(b"\n") + 1]
-    frame = read_csv(header + b"".join(file.content[len(header) :] for file in files))
+    text = frozenset[str]().union(*(text_columns(file.trial, file.path.name) for file in files))
+    frame = read_csv(header + b"".join(file.content[len(header) :] for file in files), text)
     if frame is None:
         return None
     counts = [len(frame)]
