@@ -69,13 +69,16 @@ class SearchRecord:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One beginning or resumption of the run: its process, trials to do, and trials reused."""
+    """One beginning or resumption of the run: its process, trials to do, and trials reused.
+
+    `trials` is None in a search, which decides on them as it goes.
+    """
 
     pid: int | None = None
     started_utc: str | None = None
     ended_utc: str | None = None
     how: str | None = None
-    trials: Annotated[int | None, OMITTED] = None
+    trials: int | None = None
     reused: Annotated[int | None, OMITTED] = None
     loadcell_version: Annotated[str | None, OMITTED] = None
 
