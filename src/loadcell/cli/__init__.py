@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from loadcell import __version__
 
@@ -75,7 +76,6 @@ class LazyGroup(click.Group):
         raise click.UsageError(f"There is no command {name!r}.{hint} Commands: {', '.join(COMMANDS)}.", ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        from click.shell_completion import CompletionItem
 
         names = [
             CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)

@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from loadcell import parts
+from loadcell.plan import load as plan_loader
+from loadcell.plan import model as plan_model
+from loadcell.plan import paths as plan_paths
+from loadcell.plan import problems as plan_problems
+from loadcell.plan import ready as ready_made
+from loadcell.store import baselines as named_baselines
+from loadcell.store import errors as store_errors
+from loadcell.store import find as run_finder
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -77,20 +87,16 @@ def load(
 ) -> LoadedPlan:
     """The plan a command line names; `directory` is where files are that it names (default: its own). Raises PlanError, which the
     root command turns into messages and exit 2."""
-    from loadcell.parts import installed
-    from loadcell.plan.load import load_plan
-    from loadcell.plan.ready import find
-
-    return load_plan(find(plan), installed(), sets=sets, only=only, directory=directory)
+    return plan_loader.load_plan(
+        ready_made.find(plan), parts.installed(), sets=sets, only=only, directory=directory
+    )
 
 
 def runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Completes runs under `results` by their short ids, newest first, `last`, and directories."""
-    from loadcell.store.find import DEFAULT_RESULTS, LAST, runs_under
-
-    found = [CompletionItem(LAST, help="the latest run")] + [
+    found = [CompletionItem(run_finder.LAST, help="the latest run")] + [
         CompletionItem(path.name.rpartition("-")[2], help=f"{path.parent.name}/{path.name}")
-        for path in reversed(runs_under(DEFAULT_RESULTS))
+        for path in reversed(run_finder.runs_under(run_finder.DEFAULT_RESULTS))
     ]
     return [
         *(item for item in found if item.value.startswith(incomplete)),
@@ -100,42 +106,35 @@ def runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
 
 def baselines(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Completes the names of baselines."""
-    from loadcell.store.baselines import known
-    from loadcell.store.errors import StoreError
-
     try:
         return [
             CompletionItem(name, help=str(path))
-            for name, path in known().items()
+            for name, path in named_baselines.known().items()
             if name.startswith(incomplete)
         ]
-    except StoreError:
+    except store_errors.StoreError:
         return []
 
 
 def _plans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Ready-made plans by name, and files."""
-    from loadcell.plan.ready import ready_plans
-
-    names = [CompletionItem(name) for name in ready_plans() if name.startswith(incomplete)]
+    names = [CompletionItem(name) for name in ready_made.ready_plans() if name.startswith(incomplete)]
     return [*names, CompletionItem(incomplete, type="file")]
 
 
 def _set(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Paths of settings, those of the plan's own target and workload when it can be read."""
-    from loadcell.parts import installed
-    from loadcell.plan.model import Head
-    from loadcell.plan.paths import settings
-
     loaded = _loaded(ctx)
     base = loaded.base if loaded else None
     groups = {group.name: group.workload_name for group in base.groups} if base else {}
     known = (
-        settings(installed(), base.target_name, base.workload_name, groups) if base else settings(installed())
+        plan_paths.settings(parts.installed(), base.target_name, base.workload_name, groups)
+        if base
+        else plan_paths.settings(parts.installed())
     )
     paths = [
         *known,
-        *Head.model_fields,
+        *plan_model.Head.model_fields,
         *(f"factors.{factor.key}" for factor in (loaded.factors if loaded else ())),
     ]
     return [CompletionItem(f"{path}=") for path in paths if path.startswith(incomplete)]
@@ -160,10 +159,8 @@ def _only(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 
 def _loaded(ctx: click.Context) -> LoadedPlan | None:
     """The plan typed so far, if it is one. Behind an option without a value, click leaves it among the unparsed words."""
-    from loadcell.plan.problems import PlanError
-
     plan = ctx.params.get("plan") or next(iter(ctx.args), None)
     try:
         return load(plan, (), ()) if plan else None
-    except PlanError:
+    except plan_problems.PlanError:
         return None

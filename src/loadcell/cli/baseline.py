@@ -9,16 +9,19 @@ import click
 
 from loadcell.cli.arguments import baselines, runs
 from loadcell.report.render import json
+from loadcell.store import baselines as named_baselines
+from loadcell.store import baselines as store
+from loadcell.store import errors as store_errors
+from loadcell.store import find as run_finder
+from loadcell.store import layout
 
 
 @contextmanager
 def _said() -> Iterator[None]:
     """What the store cannot do becomes one message and exit status 2."""
-    from loadcell.store.errors import StoreError
-
     try:
         yield
-    except StoreError as error:
+    except store_errors.StoreError as error:
         raise click.ClickException(str(error)) from None
 
 
@@ -35,12 +38,9 @@ def baseline() -> None:
 @click.argument("run", default="last", shell_complete=runs)
 def set_(name: str, run: str) -> None:
     """Give RUN (default: the last one) the name NAME, in place of the run that had it."""
-    from loadcell.store.baselines import keep
-    from loadcell.store.find import find_run
-
     with _said():
-        path = find_run(run)
-        keep(name, path)
+        path = run_finder.find_run(run)
+        named_baselines.keep(name, path)
         click.echo(f"{name}: {path}")
 
 
@@ -48,17 +48,16 @@ def set_(name: str, run: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def list_(as_json: bool) -> None:
     """List the baselines, and say which of them are gone."""
-    from loadcell.store.baselines import known
-    from loadcell.store.layout import is_run
-
     with _said():
-        found = known()
+        found = named_baselines.known()
     if as_json:
-        rows = [{"name": name, "run": str(path), "there": is_run(path)} for name, path in found.items()]
+        rows = [
+            {"name": name, "run": str(path), "there": layout.is_run(path)} for name, path in found.items()
+        ]
         click.echo(json.render(rows))
         return
     for name, path in found.items():
-        click.echo(f"{name}: {path}{'' if is_run(path) else '  (gone)'}")
+        click.echo(f"{name}: {path}{'' if layout.is_run(path) else '  (gone)'}")
     if not found:
         click.echo("No baselines. `loadcell baseline set NAME RUN` makes one.")
 
@@ -67,7 +66,5 @@ def list_(as_json: bool) -> None:
 @click.argument("name", shell_complete=baselines)
 def remove(name: str) -> None:
     """Forget NAME; the run itself stays."""
-    from loadcell.store import baselines as store
-
     with _said():
         store.remove(name)

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
+from loadcell.analysis.compare import errors as compare_errors
+from loadcell.analysis.compare import metrics as compared_metrics
 from loadcell.cli.arguments import baselines, language_option, runs
+from loadcell.report.comparison import build as run_comparison
+from loadcell.report.comparison import gather as gathering
+from loadcell.report.hosts import compared as machine_pair
+from loadcell.report.hosts import comparison as machine_comparison
+from loadcell.report.hosts import read as machines
+from loadcell.report.render import terminal
+from loadcell.store import baselines as store
+from loadcell.store import errors as store_errors
+from loadcell.store import find as run_finder
+from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from loadcell.report.comparison.gather import Wanted
     from loadcell.report.publish import ComparisonPages
 
 #: The names of figures; loadcell.analysis.compare.metrics has what they are (a test holds the two together).
@@ -42,14 +54,10 @@ def _levels(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
     """Factors with their levels, of the run typed so far; nothing where it cannot be read."""
-    from loadcell.store.errors import StoreError
-    from loadcell.store.find import find_run
-    from loadcell.store.read import read_run
-
     named = [*(ctx.params.get("named") or ()), *ctx.args]
     try:
-        factors = read_run(find_run(named[0])).run.factors if named else ()
-    except StoreError:
+        factors = stored_runs.read_run(run_finder.find_run(named[0])).run.factors if named else ()
+    except store_errors.StoreError:
         return []
     return [(factor.key, [level.label for level in factor.levels]) for factor in factors]
 
@@ -147,11 +155,6 @@ def compare(
     RUN is a run's directory, the beginning of its name (`loadcell list`), or `last`. A verdict is faster, slower, same or ambiguous, and
     needs 6 blocks. The exit status is 3 when something has no figure to compare.
     """
-    from loadcell.analysis.compare.errors import CannotCompareError
-    from loadcell.report.comparison.build import pages as of_runs
-    from loadcell.report.comparison.gather import gather
-    from loadcell.store.errors import StoreError
-
     command = ("loadcell", *sys.argv[1:])
     formats, place = _places(formats, out)
     try:
@@ -161,9 +164,9 @@ def compare(
             pages = _machine_pages(machines, workloads, _fraction(least_effect), anyway, lang, command)
         else:
             wanted = _wanted(named, baseline, factor, levels, metrics, least_effect, noise, anyway)
-            pages = of_runs(gather(wanted), lang, command)
+            pages = run_comparison.pages(gathering.gather(wanted), lang, command)
         _show(pages, formats, place, command, as_json=as_json)
-    except (StoreError, CannotCompareError) as error:
+    except (store_errors.StoreError, compare_errors.CannotCompareError) as error:
         raise click.ClickException(str(error)) from None
     if pages.verdicts & set(fail_on):
         return 1
@@ -179,14 +182,13 @@ def _machine_pages(
     command: Sequence[str],
 ) -> ComparisonPages:
     """Two machines, and the runs of what ran on both. Raises StoreError and CannotCompareError."""
-    from loadcell.report.hosts.compared import compared
-    from loadcell.report.hosts.comparison import pages
-
     if len(named) != 2:
         verb = "is" if len(named) == 1 else "are"
         raise click.UsageError(f"Machines are compared two at a time, and {len(named)} {verb} named.")
-    return pages(
-        compared(named[0], named[1], workloads, least_effect=least_effect, anyway=anyway), lang, command
+    return machine_comparison.pages(
+        machine_pair.compared(named[0], named[1], workloads, least_effect=least_effect, anyway=anyway),
+        lang,
+        command,
     )
 
 
@@ -199,8 +201,6 @@ def _show(
     as_json: bool,
 ) -> None:
     """Write the files that are asked for, and print the rest; with `as_json` standard output has JSON alone."""
-    from loadcell.report.render import terminal
-
     if as_json:
         click.echo(pages.json())
     elif place is None and formats:
@@ -216,19 +216,14 @@ def _show(
 
 def _machines(named: tuple[str, ...], baseline: str | None) -> tuple[str, ...]:
     """Everything that is named, a named baseline first."""
-    from loadcell.store import baselines as store
-
     return named if baseline is None else (str(store.find(baseline)), *named)
 
 
 def _are_machines(named: Sequence[str]) -> bool:
     """Whether these are machines rather than runs of a target: JSON of `loadcell host`, or two baselines."""
-    from loadcell.report.hosts.read import is_baseline, is_document
-    from loadcell.store.find import find_run
-
-    if any(is_document(name) for name in named):
+    if any(machines.is_document(name) for name in named):
         return True
-    return len(named) == 2 and all(is_baseline(find_run(name)) for name in named)
+    return len(named) == 2 and all(machines.is_baseline(run_finder.find_run(name)) for name in named)
 
 
 def _wanted(
@@ -240,23 +235,19 @@ def _wanted(
     least_effect: str,
     noise: str | None,
     anyway: bool,
-) -> Wanted:
-    from loadcell.analysis.compare.metrics import named as metrics_named
-    from loadcell.report.comparison.gather import Wanted
-    from loadcell.store import baselines as store
-    from loadcell.store.find import find_run
+) -> gathering.Wanted:
 
     chosen: list[tuple[Path, str | None]] = [] if baseline is None else [(store.find(baseline), baseline)]
-    chosen += [(find_run(name), None) for name in named]
+    chosen += [(run_finder.find_run(name), None) for name in named]
     if not named:
         raise click.UsageError("Missing argument 'RUN...': `loadcell list` shows the runs there are.")
-    return Wanted(
+    return gathering.Wanted(
         runs=chosen,
         factor=factor,
         levels=tuple(part.strip() for part in levels.split(",")) if levels else (),
-        metrics=metrics_named(metrics),
+        metrics=compared_metrics.named(metrics),
         least_effect=_fraction(least_effect),
-        noise=None if noise is None else find_run(noise),
+        noise=None if noise is None else run_finder.find_run(noise),
         anyway=anyway,
     )
 
@@ -274,8 +265,6 @@ def _fraction(text: str) -> float:
 
 def _places(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...], Path | None]:
     """What to write, and where to; Markdown alone may be printed instead."""
-    from pathlib import Path
-
     if out is None:
         if "html" in formats:
             raise click.UsageError("--format html needs --out: a directory, or the file to write.")

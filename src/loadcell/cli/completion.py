@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import get_completion_class
 
 _INSTALL = {
     "bash": "loadcell completion bash > ~/.local/share/bash-completion/completions/loadcell",
@@ -24,8 +25,6 @@ def completion(shell: str) -> None:
     zsh    loadcell completion zsh > a directory of $fpath, as _loadcell
     fish   loadcell completion fish > ~/.config/fish/completions/loadcell.fish
     """
-    from click.shell_completion import get_completion_class
-
     from loadcell.cli import main
 
     shape = get_completion_class(shell)

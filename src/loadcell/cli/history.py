@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from loadcell.analysis.history import changes
+from loadcell.analysis.history import series as history_series
 from loadcell.cli.arguments import language_option, plan_argument
+from loadcell.report.history import build
+from loadcell.report.history import gather as gathering
+from loadcell.report.render import json, terminal
+from loadcell.store import commands
+from loadcell.store import errors as store_errors
 
 if TYPE_CHECKING:
-    from loadcell.analysis.history.changes import Options
+    pass
 
 #: The names of figures and ways; loadcell.analysis.history has what they are (a test holds the two together).
 METRICS = ("throughput", "mean", "p50", "p95", "p99", "p99.9")
@@ -67,36 +75,27 @@ def history(
     PLAN is a plan's file or its name, as `loadcell list` shows it. A change needs three runs on either side; it is
     said between which runs it lies, and how their plans, targets, machines and tools differ.
     """
-    from pathlib import Path
-
-    from loadcell.analysis.history.series import METRICS as KNOWN
-    from loadcell.report.history import build
-    from loadcell.report.history.gather import gather
-    from loadcell.report.render import json, terminal
-    from loadcell.store.commands import quoted
-    from loadcell.store.errors import StoreError
 
     options = _options(method, level, least_change)
     try:
-        gathered = gather(plan, Path(results), KNOWN[metric], options, last)
+        gathered = gathering.gather(plan, Path(results), history_series.METRICS[metric], options, last)
         if as_json:
             click.echo(json.render(build.document(gathered)))
         written = None
         if out is not None:
             written = build.write(gathered, lang, Path(out))
         if not as_json:
-            again = f"loadcell history {quoted(plan)} --out history.html"
+            again = f"loadcell history {commands.quoted(plan)} --out history.html"
             terminal.render(build.brief(gathered, lang, None if written else again))
         if written is not None:
             click.echo(written, err=as_json)
-    except StoreError as error:
+    except store_errors.StoreError as error:
         raise click.ClickException(str(error)) from None
 
 
-def _options(method: str, level: str, least_change: str) -> Options:
-    from loadcell.analysis.history.changes import Options
+def _options(method: str, level: str, least_change: str) -> changes.Options:
 
-    return Options(
+    return changes.Options(
         method=method,  # type: ignore[arg-type]
         level=_fraction("--level", level, most=0.5),
         least_change=_fraction("--least-change", least_change, most=1.0, zero=True),

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
+from loadcell.analysis import host_remarks
+from loadcell.cli import host_baseline
 from loadcell.cli.arguments import language_option, runs
+from loadcell.linux import inventory
+from loadcell.report import host as host_report
+from loadcell.report import texts
+from loadcell.report.render import json as report_json
+from loadcell.report.render import terminal
+from loadcell.systems.host import probe_server as serve
 
 
 @click.command("host")
@@ -89,9 +98,9 @@ def host(
         _serve(serve, as_json=as_json)
         return 0
     if baseline:
-        from loadcell.cli.host_baseline import Asked, measure
-
-        return measure(Asked(directory, peer, out, resume, sets, only, quiet, lang, as_json, anonymous))
+        return host_baseline.measure(
+            host_baseline.Asked(directory, peer, out, resume, sets, only, quiet, lang, as_json, anonymous)
+        )
     given = {
         "--directory": directory, "--peer": peer, "--out": out, "--resume": resume, "--set": sets, "--only": only,
         "--quiet": quiet,
@@ -104,28 +113,18 @@ def host(
 
 
 def _show(as_json: bool, anonymous: bool, lang: str) -> None:
-    from loadcell.analysis.host_remarks import findings
-    from loadcell.linux.inventory import collect
 
-    host_facts = collect(anonymous=anonymous)
-    remarks = findings(host_facts)
+    host_facts = inventory.collect(anonymous=anonymous)
+    remarks = host_remarks.findings(host_facts)
     if as_json:
-        from loadcell.report.render import json
-        from loadcell.report.texts import Texts
-
         document = {"schema": 1, "host": host_facts, "findings": remarks}
-        click.echo(json.render(document, Texts(lang)))
+        click.echo(report_json.render(document, texts.Texts(lang)))
         return
-    from loadcell.report.host import brief
-    from loadcell.report.render import terminal
 
-    terminal.render(brief(host_facts, remarks, lang))
+    terminal.render(host_report.brief(host_facts, remarks, lang))
 
 
 def _serve(address: str, *, as_json: bool) -> None:
-    import json
-
-    from loadcell.systems.host import probe_server as serve
 
     def say(event: dict[str, object]) -> None:
         if as_json:

@@ -12,14 +12,25 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadcell import parts, report
 from loadcell.cli.arguments import load
 from loadcell.cli.run import progress
 from loadcell.cli.startup_interrupt import beginning
-from loadcell.execution.interrupts import EXIT_INTERRUPTED
-from loadcell.store.commands import quoted, resume
+from loadcell.execution import anonymise, interrupts, outcome
+from loadcell.execution import resume as resumption
+from loadcell.execution import runner as execution
+from loadcell.linux import inventory
+from loadcell.report import texts
+from loadcell.report.hosts import page
+from loadcell.report.hosts import read as machines
+from loadcell.report.render import json, terminal
+from loadcell.report.sections import reproduce
+from loadcell.store import commands, layout
+from loadcell.store import errors as store_errors
+from loadcell.store import find as run_finder
+from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
-    from loadcell.execution.runner import Ended
     from loadcell.report.hosts.read import Source
     from loadcell.store.read import StoredRun
 
@@ -50,9 +61,6 @@ class Asked:
 
 def measure(asked: Asked) -> int:
     """Run it, or what is left of it, then show it: the exit status is that of `loadcell run`."""
-    from loadcell.execution.resume import PlanChangedError
-    from loadcell.store.errors import StoreError
-
     try:
         with beginning():
             stored = None if asked.resume is None else _stored(asked, asked.resume)
@@ -62,37 +70,31 @@ def measure(asked: Asked) -> int:
         if ended.state == "failed" and ended.reason:
             click.echo(f"The run was {ended.reason}", err=True)
         _pages(ended.path, asked)
-    except PlanChangedError as error:
+    except resumption.PlanChangedError as error:
         lines = "".join(f"\n  {difference}" for difference in error.differences[:20])
         raise click.ClickException(f"{error}:{lines}\nStart a new one: leave --resume out.") from None
-    except StoreError as error:
+    except store_errors.StoreError as error:
         raise click.ClickException(str(error)) from None
-    if ended.exit_status == EXIT_INTERRUPTED:
+    if ended.exit_status == interrupts.EXIT_INTERRUPTED:
         click.echo(f"Go on with: {_again(ended.path, asked)}", err=True)
     return ended.exit_status
 
 
 def _again(path: Path, asked: Asked) -> str:
     """The command that goes on with it. What --anonymous has taken out of the record it says again."""
-    words = [resume(path, by=COMMAND)]
+    words = [commands.resume(path, by=COMMAND)]
     if asked.anonymous:
         words.append("--anonymous")
         words += [
-            f"{name} {quoted(value)}"
+            f"{name} {commands.quoted(value)}"
             for name, value in (("--directory", asked.directory), ("--peer", asked.peer))
             if value is not None
         ]
     return " ".join(words)
 
 
-def _run(asked: Asked, stored: StoredRun | None) -> Ended:
+def _run(asked: Asked, stored: StoredRun | None) -> execution.Ended:
     """All of it, or what is left of `stored`."""
-    from loadcell.execution.anonymise import unname
-    from loadcell.execution.outcome import exit_status
-    from loadcell.execution.runner import Ended, Options, Runner
-    from loadcell.parts import installed
-    from loadcell.store.errors import StoreError
-
     with beginning():
         plan, sets, only, resumed = PLAN, _sets(asked), asked.only, None
         if stored is not None:
@@ -100,25 +102,27 @@ def _run(asked: Asked, stored: StoredRun | None) -> Ended:
             # then its record has to be written again
             named = asked.anonymous and not stored.run.anonymous
             if stored.run.state == "finished" and not stored.left and not named:
-                return Ended(stored.path, "finished", exit_status("finished", stored.planned, stored.trials))
+                return execution.Ended(
+                    stored.path, "finished", outcome.exit_status("finished", stored.planned, stored.trials)
+                )
             plan, sets, only, resumed = _resumed(stored, asked)
         loaded = load(plan, sets, only)
-    options = Options(
+    options = execution.Options(
         out=asked.out,
         resume=resumed,
         anonymous=asked.anonymous,
         command=("loadcell", *sys.argv[1:]),
         by=COMMAND,
     )
-    runner = Runner(loaded, installed(), options, progress(asked.quiet))
+    runner = execution.Runner(loaded, parts.installed(), options, progress(asked.quiet))
     try:
         ended = runner.run()
-    except (KeyboardInterrupt, StoreError):
+    except (KeyboardInterrupt, store_errors.StoreError):
         if asked.anonymous and runner.standing is not None:
-            unname(runner.standing)
+            anonymise.unname(runner.standing)
         raise
     if asked.anonymous:
-        unname(ended.path)
+        anonymise.unname(ended.path)
     return ended
 
 
@@ -147,14 +151,10 @@ def _writable(directory: Path) -> Path:
 
 def _stored(asked: Asked, named: str) -> StoredRun:
     """The run that is gone on with, and stays what it was begun as."""
-    from loadcell.report.hosts.read import of_run
-    from loadcell.store.find import find_run
-    from loadcell.store.read import read_run
-
     if asked.out or asked.sets or asked.only:
         raise click.UsageError(_ALONE)
-    stored = read_run(find_run(named))
-    of_run(stored)  # says so where it is a run of something else
+    stored = stored_runs.read_run(run_finder.find_run(named))
+    machines.of_run(stored)  # says so where it is a run of something else
     if (asked.directory or asked.peer) and not stored.run.anonymous:
         raise click.UsageError(_ALONE)
     return stored
@@ -162,19 +162,16 @@ def _stored(asked: Asked, named: str) -> StoredRun:
 
 def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tuple[str, ...], Path]:
     """The plan, its changes and the directory of a run that is gone on with: it brings them along, all but its names."""
-    from loadcell.execution.anonymise import asked_again
-    from loadcell.store.layout import PLAN as WRITTEN
-
     sets = stored.run.sets
     if stored.run.anonymous:
-        lost = asked_again(sets)
+        lost = anonymise.asked_again(sets)
         own = _sets(asked)
         sets = (*(one for one in sets if one.partition("=")[0] not in lost), *own)
         if missing := lost.keys() - {one.partition("=")[0] for one in own}:
             raise click.UsageError(
                 f"This run was made with --anonymous, and its record no longer says what was measured: {_options(missing)}"
             )
-    return str(stored.path / WRITTEN), sets, stored.run.only, stored.path
+    return str(stored.path / layout.PLAN), sets, stored.run.only, stored.path
 
 
 def _options(missing: Iterable[str]) -> str:
@@ -187,14 +184,9 @@ def _options(missing: Iterable[str]) -> str:
 
 def _pages(path: Path, asked: Asked) -> None:
     """Both pages into the run's directory, and the results on standard output."""
-    from loadcell import report
-    from loadcell.report.hosts import page
-    from loadcell.report.hosts.read import of_run
-    from loadcell.store.read import read_run
-
     path = path.resolve()
-    stored = read_run(path)
-    source = of_run(stored)
+    stored = stored_runs.read_run(path)
+    source = machines.of_run(stored)
     if asked.anonymous:
         source = _nameless(source)
     written: list[Path] = []
@@ -206,24 +198,16 @@ def _pages(path: Path, asked: Asked) -> None:
             written = [page.write(source, asked.lang, command)]
             written += report.write(path, lang=asked.lang, formats=("html",))
     if asked.as_json:
-        from loadcell.report.render import json
-        from loadcell.report.texts import Texts
-
         document = page.document(source, asked.lang)
         if asked.anonymous:
             del document["run"]
-        click.echo(json.render(document, Texts(asked.lang)))
+        click.echo(json.render(document, texts.Texts(asked.lang)))
     elif stored.trials:
-        from loadcell.report.render import terminal
-        from loadcell.report.sections.reproduce import shown
-
-        terminal.render(page.brief(source, asked.lang, [str(shown(path)) for path in written]))
+        terminal.render(page.brief(source, asked.lang, [str(reproduce.shown(path)) for path in written]))
 
 
 def _nameless(source: Source) -> Source:
     """The machine without what tells whose it is."""
-    from loadcell.linux.inventory import nameless
-
-    host = nameless(dict(source.machine.host))
+    host = inventory.nameless(dict(source.machine.host))
     label = source.run.short_id if source.run is not None else source.path.stem
     return replace(source, machine=replace(source.machine, label=label, host=host))

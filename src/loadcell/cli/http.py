@@ -11,10 +11,12 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc.complete import words
 from loadcell.cli.adhoc.hidden import Hidden
 from loadcell.cli.adhoc.options import line_options
 from loadcell.cli.arguments import Whole
+from loadcell.plan import secrets as plan_secrets
 
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions
@@ -96,8 +98,6 @@ def http(
     It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
     which can say more: several kinds of requests, checks of bodies, distributions, a server that loadcell starts.
     """
-    from loadcell.cli.adhoc.act import act
-    from loadcell.cli.adhoc.hidden import hide, typed
     from loadcell.cli.adhoc.plan import Line
 
     place, path, shown, login = _place(url)
@@ -122,9 +122,11 @@ def http(
         work["keep_alive"] = False
     if success is not None:
         work["success"] = [int(word) if word.isdigit() else word for word in success.split(",")]
-    env = hide(secrets)
-    line = Line("http", f"{verb} {shown}", {"http": target}, {"http": work}, typed("http", [url], secrets))
-    return act(line, options, env)
+    env = hidden.hide(secrets)
+    line = Line(
+        "http", f"{verb} {shown}", {"http": target}, {"http": work}, hidden.typed("http", [url], secrets)
+    )
+    return act.act(line, options, env)
 
 
 def _place(url: str) -> tuple[str, str, str, Hidden | None]:
@@ -154,15 +156,13 @@ def _shown(url: str) -> str:
 
 def _fields(headers: tuple[str, ...]) -> tuple[dict[str, str], list[Hidden]]:
     """Header fields by name; those that are secrets stand for variables. Raises click.UsageError."""
-    from loadcell.plan.secrets import references
-
     fields: dict[str, str] = {}
     secrets = []
     for given in headers:
         name, colon, value = (part.strip() for part in given.partition(":"))
         if not colon or not name:
             raise click.UsageError("--header: give 'NAME: VALUE', such as 'Accept: application/json'.")
-        if _SECRET_FIELD.search(name) and value and not references(value):
+        if _SECRET_FIELD.search(name) and value and not plan_secrets.references(value):
             variable = "LOADCELL_" + re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")
             secrets.append(Hidden(given, f"{name}: ${{env:{variable}}}", variable, value))
             value = f"${{env:{variable}}}"

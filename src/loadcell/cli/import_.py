@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.cli.arguments import language_option
-from loadcell.report.render import json
+from loadcell.ingest import arrange, attach, formats, read, write_run
+from loadcell.ingest import base as readers
+from loadcell.ingest import inputs as input_files
+from loadcell.ingest import progress as reading_progress
+from loadcell.ingest.readers import csv_table
+from loadcell.report import brief, prewarm
+from loadcell.report.render import json, terminal
+from loadcell.store import errors as store_errors
 
 if TYPE_CHECKING:
     from loadcell.ingest.formats import Source
@@ -82,25 +89,16 @@ def import_(
     What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto beside it, a file of samples
     for each file of executions, and becomes samples of these; alone it becomes a run of samples.
     """
-    from loadcell.report.prewarm import Soon
-
-    with Soon() as soon:  # a process of its own, which gets ready while the rest is loaded
-        from loadcell.ingest import arrange, attach, read, write_run
-        from loadcell.ingest.formats import ImportProblemError
-        from loadcell.ingest.inputs import Inputs
-        from loadcell.ingest.progress import Bar
-        from loadcell.ingest.readers import csv_table
-        from loadcell.store.errors import StoreError
-
+    with prewarm.Soon() as soon:  # a process of its own, which gets ready while the rest is loaded
         try:
-            with Inputs() as inputs:
+            with input_files.Inputs() as inputs:
                 plain = inputs.plain(files)
                 if tool == "csv":
                     mapping = csv_table.parse(columns)
                     sources = [csv_table.read_csv(file, mapping, unit) for file in plain]
                     own = (*own, *(column for column, what in mapping.items() if what == "factor"))
                 else:
-                    with Bar(sys.stderr, soon.begin) as told:
+                    with reading_progress.Bar(sys.stderr, soon.begin) as told:
                         sources = read.read(plain, tool, interval_s=interval, told=told)
                 sources = inputs.as_named(sources)
                 arranged = attach.attached(arrange.arrange(sources, by_file=by_file, own=own), sources)
@@ -112,7 +110,7 @@ def import_(
                     command=["loadcell", *sys.argv[1:]],
                 )  # fmt: skip
                 scene = soon.publish(path, lang)
-        except (ImportProblemError, StoreError) as error:
+        except (formats.ImportProblemError, store_errors.StoreError) as error:
             raise click.ClickException(str(error)) from None
     _tell(path, scene, sources, as_json=as_json)
 
@@ -121,9 +119,6 @@ def _tell(path: Path, scene: Scene, sources: Sequence[Source], *, as_json: bool)
     if as_json:
         click.echo(json.render({"run": path, "imported": scene.stored.run.imported}))
         return
-    from loadcell.ingest.base import not_understood
-    from loadcell.report import brief
-    from loadcell.report.render import terminal
 
     terminal.render(brief.build(scene))
     for source in sources:
@@ -137,5 +132,5 @@ def _tell(path: Path, scene: Scene, sources: Sequence[Source], *, as_json: bool)
         if reading.unread:
             shown = "; ".join(repr(example) for example in reading.examples[:3])
             among = ", among them" if reading.unread > 1 else ":"
-            click.echo(f"{source.name}: {not_understood(reading.unread)}{among} {shown}", err=True)
+            click.echo(f"{source.name}: {readers.not_understood(reading.unread)}{among} {shown}", err=True)
     click.echo(f"run: {path}", err=True)

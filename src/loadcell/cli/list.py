@@ -9,6 +9,9 @@ import click
 
 from loadcell.model.trial_record import Status
 from loadcell.report.render import json
+from loadcell.store import errors as store_errors
+from loadcell.store import find as run_finder
+from loadcell.store import read as stored_runs
 
 
 @click.command("list")
@@ -19,13 +22,11 @@ def list_(results: Path, as_json: bool) -> None:
 
     The short id, or any unique beginning of the name, is what other commands take for RUN; `last` is the latest.
     """
-    from loadcell.store.find import runs_under
-
     if not results.is_dir():
         raise click.ClickException(
             f"There is no directory {results}. Name the one that `loadcell run` wrote to, or go to where it is."
         )
-    rows = [_row(path) for path in runs_under(results)]
+    rows = [_row(path) for path in run_finder.runs_under(results)]
     if as_json:
         click.echo(json.render(rows))
     elif rows:
@@ -35,13 +36,11 @@ def list_(results: Path, as_json: bool) -> None:
 
 
 def _row(path: Path) -> dict[str, Any]:
-    from loadcell.store.errors import StoreError
-    from loadcell.store.read import read_run
 
     row: dict[str, Any] = {"run": str(path), "id": path.name.rpartition("-")[2], "size_bytes": _size(path)}
     try:
-        stored = read_run(path)
-    except StoreError as error:
+        stored = stored_runs.read_run(path)
+    except store_errors.StoreError as error:
         return {**row, "state": "unreadable", "reason": error.finding}
     statuses = [trial.status for trial in stored.trials]
     return {

@@ -6,6 +6,12 @@ from typing import Any
 
 import click
 
+from loadcell import parts
+from loadcell.design import estimate as estimates
+from loadcell.plan import load as plan_loader
+from loadcell.plan import problems as plan_problems
+from loadcell.plan import ready as ready_made
+from loadcell.plan import schema as plan_schema
 from loadcell.report.render import json
 
 
@@ -45,41 +51,35 @@ def plans(ctx: click.Context, as_json: bool) -> None:
 
 def _listed() -> list[dict[str, Any]]:
     """Each ready-made plan's name, path, title, question and size."""
-    from loadcell.design.estimate import estimate
-    from loadcell.parts import installed
-    from loadcell.plan.load import load_plan
-    from loadcell.plan.problems import PlanError
-    from loadcell.plan.ready import ready_plans
-
     found: list[dict[str, Any]] = []
-    for name, path in ready_plans().items():
+    for name, path in ready_made.ready_plans().items():
         row: dict[str, Any] = {"name": name, "path": str(path), "title": name, "question": ""}
         try:
-            plan = load_plan(path, installed())
+            plan = plan_loader.load_plan(path, parts.installed())
             row |= {"title": plan.title, "question": " ".join(plan.question.split())}
-            row |= {"treatments": plan.treatment_count, "trials": estimate(plan).trials, "problem": None}
-        except PlanError as error:
+            row |= {
+                "treatments": plan.treatment_count,
+                "trials": estimates.estimate(plan).trials,
+                "problem": None,
+            }
+        except plan_problems.PlanError as error:
             row |= {"treatments": None, "trials": None, "problem": str(error.problems[0])}
         found.append(row)
     return found
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    from loadcell.plan.ready import ready_plans
 
-    return [name for name in ready_plans() if name.startswith(incomplete)]
+    return [name for name in ready_made.ready_plans() if name.startswith(incomplete)]
 
 
 @plans.command("show")
 @click.argument("name", shell_complete=_complete)
 def show(name: str) -> None:
     """Print the text of a ready-made plan, to be copied and changed."""
-    from loadcell.plan.problems import nearest
-    from loadcell.plan.ready import ready_plans
-
-    ready = ready_plans()
+    ready = ready_made.ready_plans()
     if name not in ready:
-        near = nearest(name, ready)
+        near = plan_problems.nearest(name, ready)
         hint = f" Did you mean {near}?" if near else ""
         raise click.UsageError(
             f"There is no ready-made plan {name!r}.{hint} There are: {', '.join(ready) or 'none'}."
@@ -95,7 +95,4 @@ def schema() -> None:
     In VS Code (YAML extension), or any editor with yaml-language-server, a plan's first line can name it:
         # yaml-language-server: $schema=loadcell-plan.schema.json
     """
-    from loadcell.parts import installed
-    from loadcell.plan.schema import plan_schema
-
-    click.echo(json.render(plan_schema(installed())))
+    click.echo(json.render(plan_schema.plan_schema(parts.installed())))

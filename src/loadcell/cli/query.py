@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from loadcell.cli.messages import RUN_NONE_IN
+from loadcell.store import errors as store_errors
+from loadcell.store import find as run_finder
+from loadcell.store import query as sql_query
 
 if TYPE_CHECKING:
     from loadcell.store.query import Answer
@@ -35,12 +40,9 @@ def query(sql: str, runs: tuple[str, ...], form: str | None, results: Path) -> N
                     FROM trials GROUP BY ALL"
     loadcell query "DESCRIBE samples" last
     """
-    from loadcell.store.errors import StoreError
-    from loadcell.store.query import query as ask
-
     try:
-        answer = ask(_paths(runs, results), sql)
-    except StoreError as error:
+        answer = sql_query.query(_paths(runs, results), sql)
+    except store_errors.StoreError as error:
         raise click.ClickException(str(error)) from None
     if form == "json":
         click.echo(_as_json(answer))
@@ -51,23 +53,20 @@ def query(sql: str, runs: tuple[str, ...], form: str | None, results: Path) -> N
 
 
 def _paths(runs: tuple[str, ...], results: Path) -> list[Path]:
-    from loadcell.store.errors import StoreError
-    from loadcell.store.find import find_run, runs_under
 
     if not runs:
-        found = runs_under(results)
+        found = run_finder.runs_under(results)
         if not found:
-            raise StoreError(RUN_NONE_IN(results=results.absolute()))
+            raise store_errors.StoreError(RUN_NONE_IN(results=results.absolute()))
         return found
     paths: list[Path] = []
     for name in runs:
-        many = runs_under(Path(name)) if Path(name).is_dir() else []
-        paths += many or [find_run(name, results)]
+        many = run_finder.runs_under(Path(name)) if Path(name).is_dir() else []
+        paths += many or [run_finder.find_run(name, results)]
     return paths
 
 
 def _as_json(answer: Answer) -> str:
-    import json
 
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     return json.dumps(rows, indent=2, ensure_ascii=False, default=str)
@@ -75,7 +74,6 @@ def _as_json(answer: Answer) -> str:
 
 def _as_csv(answer: Answer) -> str:
     import csv
-    import io
 
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")

@@ -10,10 +10,12 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc.complete import several, words
 from loadcell.cli.adhoc.hidden import Hidden
 from loadcell.cli.adhoc.options import Several, line_options
 from loadcell.cli.arguments import Whole
+from loadcell.workloads import kv
 from loadcell.workloads.distributions import DISTRIBUTIONS
 
 if TYPE_CHECKING:
@@ -91,8 +93,6 @@ def redis(
     It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
     which can say more: all verbs and their shares, values and lifetimes of many lengths, settings of a server.
     """
-    from loadcell.cli.adhoc.act import act
-    from loadcell.cli.adhoc.hidden import hide, typed
     from loadcell.cli.adhoc.plan import Line
 
     target, shown, secrets = _target(server, os.environ)
@@ -111,17 +111,17 @@ def redis(
         work["commands"] = own
     elif len(levels) == 1:
         work |= {path.rpartition(".")[2]: value for path, value in levels[tests[0]].items()}
-    env = hide(secrets)
+    env = hidden.hide(secrets)
     words = [*(name.upper() for name in tests), *(" ".join(text.split()) for text in commands)]
     line = Line(
         "redis",
         f"{', '.join(words) or 'GET and SET'} on {shown}",
         {"redis": target},
         {"kv": work},
-        typed("redis", [server], secrets),
+        hidden.typed("redis", [server], secrets),
         factors={"test": levels} if len(levels) > 1 else {},
     )
-    return act(line, options, env)
+    return act.act(line, options, env)
 
 
 def _levels(tests: Sequence[str], commands: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -134,12 +134,10 @@ def _levels(tests: Sequence[str], commands: Mapping[str, Any]) -> dict[str, dict
 
 def _name(number: int, command: str) -> str:
     """What a command is called in the record: its first word, told apart by a number from others and from verbs of `kv`."""
-    from loadcell.workloads.kv import TAKEN
-
     word = re.sub(r"[^a-z0-9_]", "", command.split()[0].lower() if command.split() else "")[:32] or "command"
     if not word[0].isalpha():
         word = "command"
-    return f"{word}_{number + 1}" if number or word in TAKEN else word
+    return f"{word}_{number + 1}" if number or word in kv.TAKEN else word
 
 
 def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:

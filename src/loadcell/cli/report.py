@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from loadcell.cli.arguments import language_option
+from loadcell.report import FORMATS, context, evidence, write
+from loadcell.report.render import json
+from loadcell.report.sections import summary
+from loadcell.store import errors as store_errors
+from loadcell.store import find as run_finder
+from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,25 +36,20 @@ def report(run: str, lang: str, formats: tuple[str, ...], out: str | None, as_js
 
     RUN is a run's directory, the beginning of its name, or `last`. Without --out the report goes into the run's directory.
     """
-    from pathlib import Path
-
-    from loadcell.store.errors import StoreError
-    from loadcell.store.find import find_run
 
     if out is not None and Path(out).suffix and not Path(out).is_dir():
         if len(formats) > 1:
             raise click.UsageError(f"--out {out} is one file, but --format is given {len(formats)} times.")
         formats = formats or (_format_of(Path(out).suffix),)
     try:
-        path = find_run(run)
+        path = run_finder.find_run(run)
         if as_json:
             click.echo(_json(path))
             return
-        from loadcell.report import FORMATS, write
 
         for written in write(path, lang, formats or FORMATS, None if out is None else Path(out)):
             click.echo(written)
-    except StoreError as error:
+    except store_errors.StoreError as error:
         raise click.ClickException(str(error)) from None
 
 
@@ -60,14 +62,9 @@ def _format_of(suffix: str) -> str:
 
 
 def _json(path: Path) -> str:
-    from loadcell.report import evidence
-    from loadcell.report.context import Scene
-    from loadcell.report.render import json
-    from loadcell.report.sections import summary
-    from loadcell.store.read import read_run
 
-    stored = read_run(path)
-    scene = Scene.of(stored, "en")
+    stored = stored_runs.read_run(path)
+    scene = context.Scene.of(stored, "en")
     document = {
         "run": stored.path,
         "plan": stored.run.plan_name,

@@ -9,14 +9,25 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadcell import parts, report
 from loadcell.cli.arguments import Seed, change_options, language_option, load, plan_argument
 from loadcell.cli.startup_interrupt import beginning
+from loadcell.design import estimate as estimates
+from loadcell.design import order as trial_order
+from loadcell.execution import progress as run_progress
+from loadcell.execution import progress_live
+from loadcell.execution import resume as resumption
+from loadcell.execution import runner as execution
 from loadcell.model.json import JsonObject, document
 from loadcell.model.trial_record import TrialRecord
-from loadcell.report.render import json
+from loadcell.report import brief
+from loadcell.report.render import json, terminal
+from loadcell.store import commands, layout
+from loadcell.store import errors as store_errors
+from loadcell.store import find as run_finder
+from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
-    from loadcell.execution.progress import Progress
     from loadcell.execution.runner import Ended
     from loadcell.plan.loaded import LoadedPlan
 
@@ -83,10 +94,6 @@ def run(
     PLAN is a file, or the name of a ready-made plan. Ctrl-C once ends in order (the present trial is given up, what was
     started is put away); a second time ends at once. Finished trials are safe whatever happens.
     """
-    from loadcell.execution.resume import PlanChangedError
-    from loadcell.execution.runner import Options, Runner
-    from loadcell.store.errors import StoreError
-
     try:
         if aa and resume is not None:
             raise click.UsageError("--aa and --resume do not go together: a resumed run keeps its arms.")
@@ -101,11 +108,10 @@ def run(
                 "--retry-failed does not go with a search: what failed there has decided what came next. Start a new run."
             )
         _consent(loaded, yes, aa)
-    except StoreError as error:
+    except store_errors.StoreError as error:
         raise click.ClickException(str(error)) from None
-    from loadcell.parts import installed
 
-    options = Options(
+    options = execution.Options(
         out=out,
         seed=seed,
         resume=resumed,
@@ -113,15 +119,15 @@ def run(
         aa=aa,
         command=("loadcell", *sys.argv[1:]),
     )
-    runner = Runner(loaded, installed(), options, progress(quiet))
+    runner = execution.Runner(loaded, parts.installed(), options, progress(quiet))
     try:
         ended = runner.run()
-    except PlanChangedError as error:
+    except resumption.PlanChangedError as error:
         lines = "".join(f"\n  {difference}" for difference in error.differences[:20])
         raise click.ClickException(
             f"{error}:{lines}\nStart a new run, or put the plan back as it was (the run keeps a copy: plan.yaml)."
         ) from None
-    except StoreError as error:
+    except store_errors.StoreError as error:
         click.echo(f"Error: {error}", err=True)
         return 3 if runner.begun else 2
     return _results(ended, lang, write_report, as_json)
@@ -145,17 +151,14 @@ def _plan(
         return _profiled(load(plan, sets, only), plan, sets, only, profile), None
     if out is not None:
         raise click.UsageError("--out and --resume do not go together: a resumed run stays where it is.")
-    from loadcell.store.find import find_run
-    from loadcell.store.layout import PLAN
-    from loadcell.store.read import read_run
 
-    path = find_run(resume)
-    stored = read_run(path)
+    path = run_finder.find_run(resume)
+    stored = stored_runs.read_run(path)
     sets = sets or stored.run.sets
     only = only or stored.run.only
     written = stored.run.plan_directory if plan is None else None
     directory = None if written is None else Path(written)
-    plan = plan or str(path / PLAN)
+    plan = plan or str(path / layout.PLAN)
     return _profiled(load(plan, sets, only, directory), plan, sets, only, profile, directory), path
 
 
@@ -175,38 +178,27 @@ def _profiled(
 
 def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
     """Very many trials are surely meant only when the user says so."""
-    from loadcell.design.estimate import NEEDS_CONSENT, estimate
-    from loadcell.design.order import ARMS
-    from loadcell.execution.progress import duration
-
-    expected = estimate(plan, len(ARMS) if aa else 1)
-    if yes or expected.trials <= NEEDS_CONSENT:
+    expected = estimates.estimate(plan, len(trial_order.ARMS) if aa else 1)
+    if yes or expected.trials <= estimates.NEEDS_CONSENT:
         return
-    said = f"This plan has {expected.trials:,} trials: at least {duration(expected.total_s)}."
+    said = f"This plan has {expected.trials:,} trials: at least {run_progress.duration(expected.total_s)}."
     if not sys.stdin.isatty():
         raise click.UsageError(f"{said} Say --yes if that is meant.")
     click.confirm(f"{said} Run them?", abort=True, err=True)
 
 
-def progress(quiet: bool) -> Progress:
+def progress(quiet: bool) -> run_progress.Progress:
     """What shows a run's progress on standard error."""
-    from loadcell.execution.progress import LineProgress, Progress
-
     if quiet:
-        return Progress()
+        return run_progress.Progress()
     if sys.stderr.isatty():
-        from loadcell.execution.progress_live import LiveProgress
-
-        return LiveProgress()
-    return LineProgress()
+        return progress_live.LiveProgress()
+    return run_progress.LineProgress()
 
 
 def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
     """Results on standard output, reports into the run's directory."""
-    from loadcell import report
-    from loadcell.store.read import read_run
-
-    stored = read_run(ended.path)
+    stored = stored_runs.read_run(ended.path)
     if ended.reason and ended.state == "failed":
         click.echo(f"The run was {ended.reason}", err=True)
     reports: list[Path] = []
@@ -216,18 +208,14 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
         click.echo(as_document(ended, stored.trials, reports))
         return ended.exit_status
     if stored.trials:
-        from loadcell.report import brief
-        from loadcell.report.render import terminal
-
         terminal.render(brief.of_run(stored, lang))
-    from loadcell.store.commands import resume
 
     left = stored.left
     if left:
         planned = len(stored.planned) + len(stored.run.unscored or ())
         click.echo(
             f"{len(left)} of {planned} trials {'is' if len(left) == 1 else 'are'} left. "
-            f"Go on with: {resume(ended.path)}",
+            f"Go on with: {commands.resume(ended.path)}",
             err=True,
         )
     return ended.exit_status
@@ -243,7 +231,6 @@ _OF_A_TRIAL = (
 
 def as_document(ended: Ended, trials: Sequence[TrialRecord], reports: list[Path]) -> str:
     """The results as JSON."""
-
     return json.render(
         {
             "run": ended.path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -10,14 +11,18 @@ import click
 
 from loadcell.cli.arguments import language_option
 from loadcell.cli.messages import TRIAL_AMBIGUOUS, TRIAL_NO_SUCH, TRIAL_NOT_FINISHED
+from loadcell.execution import progress as run_progress
 from loadcell.model.json import JsonObject, document
 from loadcell.model.latency import Latency
 from loadcell.model.trial_record import ToolRecord, Totals, TrialRecord
-from loadcell.store.commands import resume
-from loadcell.store.layout import FLAMES, FOLDED
+from loadcell.report import blocks, brief
+from loadcell.report.render import json, terminal
+from loadcell.store import commands, layout
+from loadcell.store import errors as store_errors
+from loadcell.store import find as run_finder
+from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
-    from loadcell.report.blocks import Report
     from loadcell.store.read import StoredRun
 
 
@@ -31,16 +36,10 @@ def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
 
     RUN is a directory, the beginning of a run's name or short id, or `last`.
     """
-    from loadcell.report import brief
-    from loadcell.report.render import json, terminal
-    from loadcell.store.errors import StoreError
-    from loadcell.store.find import find_run
-    from loadcell.store.read import read_run
-
     try:
-        stored = read_run(find_run(run))
+        stored = stored_runs.read_run(run_finder.find_run(run))
         record = None if trial is None else _find(stored, trial)
-    except StoreError as error:
+    except store_errors.StoreError as error:
         raise click.ClickException(str(error)) from None
     if as_json:
         click.echo(json.render(document(record) if record else _document(stored)))
@@ -67,8 +66,6 @@ def _document(stored: StoredRun) -> JsonObject:
 
 def _find(stored: StoredRun, wanted: str) -> TrialRecord:
     """Finished trial with this number, or the only one whose name contains this text."""
-    from loadcell.store.errors import StoreError
-
     trials = (*stored.trials, *stored.unscored)
     exact = [trial for trial in trials if wanted in (trial.name, str(trial.number))]
     matches = exact or [trial for trial in trials if wanted in trial.name]
@@ -76,39 +73,38 @@ def _find(stored: StoredRun, wanted: str) -> TrialRecord:
         return matches[0]
     if matches:
         names = ", ".join(trial.name for trial in matches[:5])
-        raise StoreError(TRIAL_AMBIGUOUS(trial=repr(wanted), count=len(matches), matches=names))
+        raise store_errors.StoreError(TRIAL_AMBIGUOUS(trial=repr(wanted), count=len(matches), matches=names))
     if any(wanted in name for name in stored.missing):
-        raise StoreError(TRIAL_NOT_FINISHED(trial=repr(wanted), resume=resume(stored.path)))
-    raise StoreError(TRIAL_NO_SUCH(trial=repr(wanted), count=len(stored.planned)))
+        raise store_errors.StoreError(
+            TRIAL_NOT_FINISHED(trial=repr(wanted), resume=commands.resume(stored.path))
+        )
+    raise store_errors.StoreError(TRIAL_NO_SUCH(trial=repr(wanted), count=len(stored.planned)))
 
 
-def _trial(stored: StoredRun, trial: TrialRecord) -> Report:
+def _trial(stored: StoredRun, trial: TrialRecord) -> blocks.Report:
     """All about one trial, as blocks."""
-    from loadcell.report.blocks import Block, Cell, Code, Column, Paragraph, Report, Section, Table
-
-    facts: list[Block] = []
+    facts: list[blocks.Block] = []
     if trial.role:
-        facts.append(Paragraph("Not scored: it only profiles, and counts in no result."))
-    facts += [Paragraph(text) for text in (trial.reason, trial.advice) if text]
-    sections = [Section("trial", "", [*facts, Code("", str(stored.directory(trial.name)))])]
+        facts.append(blocks.Paragraph("Not scored: it only profiles, and counts in no result."))
+    facts += [blocks.Paragraph(text) for text in (trial.reason, trial.advice) if text]
+    sections = [blocks.Section("trial", "", [*facts, blocks.Code("", str(stored.directory(trial.name)))])]
     for title, rows in _tables(trial):
         columns = [
-            Column("", figure=position > 0 and all(row[position][:1].isdigit() or not row[position] for row in rows), many=True)
+            blocks.Column("", figure=position > 0 and all(row[position][:1].isdigit() or not row[position] for row in rows), many=True)
             for position in range(len(rows[0]) if rows else 0)
         ]  # fmt: skip
-        table = Table(title, "", columns, [[Cell(cell) for cell in row] for row in rows])
-        sections.append(Section(title, title, [table] if rows else []))
-    return Report("en", f"{trial.name}  {trial.status}", "", stored.id, (), sections)
+        table = blocks.Table(title, "", columns, [[blocks.Cell(cell) for cell in row] for row in rows])
+        sections.append(blocks.Section(title, title, [table] if rows else []))
+    return blocks.Report("en", f"{trial.name}  {trial.status}", "", stored.id, (), sections)
 
 
 def _tables(trial: TrialRecord) -> list[tuple[str, list[tuple[str, ...]]]]:
-    from loadcell.execution.progress import duration, milliseconds
 
     latencies = trial.totals and [
         (
             name.removesuffix("_ms"),
             *(
-                _cell(latency, name, milliseconds)
+                _cell(latency, name, run_progress.milliseconds)
                 for latency in (trial.totals.response, trial.totals.service)
             ),
         )
@@ -121,11 +117,14 @@ def _tables(trial: TrialRecord) -> list[tuple[str, list[tuple[str, ...]]]]:
             stats.kind,
             f"{stats.succeeded or 0:,}",
             f"{stats.failed or 0:,}",
-            _cell(stats.response, "p99_ms", milliseconds),
+            _cell(stats.response, "p99_ms", run_progress.milliseconds),
         )
         for name, stats in trial.operations.items()
     ]
-    phases = [(phase.name, duration(phase.duration_s or 0.0), phase.status or "") for phase in trial.phases]
+    phases = [
+        (phase.name, run_progress.duration(phase.duration_s or 0.0), phase.status or "")
+        for phase in trial.phases
+    ]
     errors = [
         (str(error.count), error.code, error.meaning or "", error.operation, error.message or "")
         for error in trial.errors
@@ -144,20 +143,17 @@ def _tables(trial: TrialRecord) -> list[tuple[str, list[tuple[str, ...]]]]:
 
 
 def _transactions(totals: Totals) -> list[tuple[str, ...]]:
-    from loadcell.execution.progress import rate
 
     counts = asdict(totals.transactions)
     rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value is not None]
     if totals.throughput_per_s is None:
         return []
     values = [(name, f"{value:,.0f}") for name, value in totals.figures.items() if value is not None]
-    return [("throughput", rate(totals.throughput_per_s)), *rows, *values]
+    return [("throughput", run_progress.rate(totals.throughput_per_s)), *rows, *values]
 
 
 def _tool(tool: ToolRecord | None) -> list[tuple[str, ...]]:
     """Name, version and command of an external tool."""
-    import shlex
-
     if tool is None:
         return []
     values = {"name": tool.name, "version": tool.version, "unread": tool.unread}
@@ -172,7 +168,7 @@ def _profile(trial: TrialRecord) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [
         (name.replace("_", " "), str(value)) for name, value in values if value is not None
     ]
-    return rows + [("file", name) for name in (FOLDED, FLAMES) if name in (trial.files or {})]
+    return rows + [("file", name) for name in (layout.FOLDED, layout.FLAMES) if name in (trial.files or {})]
 
 
 def _cell(latency: Latency | None, name: str, text: Callable[[float], str]) -> str:

@@ -7,15 +7,20 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import click
 from click.shell_completion import CompletionItem
 
+from loadcell import parts
+from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc.complete import words
 from loadcell.cli.adhoc.hidden import Hidden
 from loadcell.cli.adhoc.options import line_options
+from loadcell.plan import problems as plan_problems
+from loadcell.plan import secrets as plan_secrets
+from loadcell.workloads import pgbench, sysbench
 
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions
@@ -52,16 +57,11 @@ def _workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 def _known(target: str) -> list[str]:
     """Every workload of this database that needs no file, as `--workload` has it."""
-    from typing import get_args
-
-    from loadcell.parts import installed
-    from loadcell.workloads.pgbench import BUILTINS
-    from loadcell.workloads.sysbench import Script
 
     variants: dict[str, tuple[str, ...]] = {
-        "sysbench": get_args(Script), "pgbench": tuple(BUILTINS), "tpcc": (), "ycsb": tuple("abcdef"),
+        "sysbench": get_args(sysbench.Script), "pgbench": tuple(pgbench.BUILTINS), "tpcc": (), "ycsb": tuple("abcdef"),
     }  # fmt: skip
-    fitting = installed().workloads_for(target)
+    fitting = parts.installed().workloads_for(target)
     return [
         said
         for name, each in variants.items()
@@ -103,15 +103,13 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
     It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
     which can say more: several workloads at once, servers that loadcell starts and sets up, any setting as a factor.
     """
-    from loadcell.cli.adhoc.act import act
-    from loadcell.cli.adhoc.hidden import hide, typed
     from loadcell.cli.adhoc.plan import Line
 
     target, shown, secrets = _target(dsn, os.environ)
     work, what = _work(next(iter(target)), workload, query, script)
-    env = hide(secrets)
-    line = Line("sql", f"{what} on {shown}", target, work, typed("sql", [dsn], secrets))
-    return act(line, options, env)
+    env = hidden.hide(secrets)
+    line = Line("sql", f"{what} on {shown}", target, work, hidden.typed("sql", [dsn], secrets))
+    return act.act(line, options, env)
 
 
 def _target(dsn: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:
@@ -139,15 +137,13 @@ def _target(dsn: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list
 
 def _without_password(url: str) -> tuple[str, str | None]:
     """A URL without its password, and that; one that stands for a variable stays."""
-    from loadcell.plan.secrets import REFERENCE
-
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
         raise click.UsageError(f"{_shown(url)!r} is no DSN of a database: {error}. {_FORMS}") from None
     user, colon, rest = parts.netloc.rpartition("@")[0].partition(":")
-    if not colon or not rest or REFERENCE.fullmatch(rest):
+    if not colon or not rest or plan_secrets.REFERENCE.fullmatch(rest):
         return url, None
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit(parts._replace(netloc=f"{user}@{host}" if user else host)), unquote(rest)
@@ -155,14 +151,12 @@ def _without_password(url: str) -> tuple[str, str | None]:
 
 def _without_password_word(dsn: str) -> tuple[str, str | None]:
     """The same of libpq's `key=value` form."""
-    from loadcell.plan.secrets import REFERENCE
-
     found = _PASSWORD_WORD.search(dsn)
     if found is None:
         return dsn, None
     quoted = found["quoted"]
     value = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else found["plain"]
-    if REFERENCE.fullmatch(value):
+    if plan_secrets.REFERENCE.fullmatch(value):
         return dsn, None
     return (dsn[: found.start()] + dsn[found.end() :]).strip(), value
 
@@ -206,16 +200,13 @@ def _work(
 
 def _check(target: str, name: str, given: str) -> None:
     """Raises click.UsageError for a workload that there is not, or not for this database."""
-    from loadcell.parts import installed
-    from loadcell.plan.problems import nearest
-
-    parts = installed()
-    fitting = parts.workloads_for(target)
+    known = parts.installed()
+    fitting = known.workloads_for(target)
     if name in fitting:
         return
     wrong = f"the workload {name} cannot be run on {target}."
-    if name not in parts.workloads:
-        near = nearest(name, fitting)
+    if name not in known.workloads:
+        near = plan_problems.nearest(name, fitting)
         wrong = f"there is no workload {name!r}." + (f" Did you mean {near}?" if near else "")
     raise click.UsageError(f"--workload {given}: {wrong} There are {', '.join(_known(target))}.")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from loadcell.execution import runner as execution
+
 
 @contextlib.contextmanager
 def beginning() -> Iterator[None]:
@@ -12,7 +14,5 @@ def beginning() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        from loadcell.execution.runner import NOTHING_LEFT
-
-        error.add_note(NOTHING_LEFT)
+        error.add_note(execution.NOTHING_LEFT)
         raise

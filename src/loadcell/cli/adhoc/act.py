@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadcell import parts, report
+from loadcell.cli import run as run_command
 from loadcell.cli.adhoc.plan import Line, text
 from loadcell.cli.startup_interrupt import beginning
+from loadcell.execution import runner as execution
 from loadcell.model.trial_record import Status
-from loadcell.store.commands import quoted, resume
+from loadcell.plan import load as plan_loader
+from loadcell.plan import secrets as plan_secrets
+from loadcell.report import adhoc_summary
+from loadcell.report.render import terminal
+from loadcell.store import commands
+from loadcell.store import errors as store_errors
+from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions
@@ -21,25 +30,24 @@ if TYPE_CHECKING:
 
 def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) -> int:
     """Save the plan, or run it: the exit status. `env` holds the secrets (default: the process's environment)."""
-    from loadcell.execution.runner import Options, Runner
-    from loadcell.parts import installed
-    from loadcell.plan.load import load_text
-    from loadcell.plan.secrets import Secrets
-    from loadcell.store.errors import StoreError
-
     written = text(line, options)
     secrets = os.environ if env is None else env
     with beginning():
-        plan = load_text(written, Path(line.name), installed(), env=secrets, placed=False)
+        plan = plan_loader.load_text(written, Path(line.name), parts.installed(), env=secrets, placed=False)
     if options.save_plan is not None:
         return _save(written, options.save_plan)
-    from loadcell.cli.run import progress
 
-    how = Options(out=options.out, seed=options.seed, command=line.command)
-    runner = Runner(plan, installed(), how, progress(options.quiet), secrets=Secrets(secrets))
+    how = execution.Options(out=options.out, seed=options.seed, command=line.command)
+    runner = execution.Runner(
+        plan,
+        parts.installed(),
+        how,
+        run_command.progress(options.quiet),
+        secrets=plan_secrets.Secrets(secrets),
+    )
     try:
         ended = runner.run()
-    except StoreError as error:
+    except store_errors.StoreError as error:
         click.echo(f"Error: {error}", err=True)
         return 3 if runner.begun else 2
     return _results(ended, options)
@@ -56,19 +64,13 @@ def _save(plan: str, path: Path) -> int:
     except OSError as error:
         advice = " Name another file, or remove it." if isinstance(error, FileExistsError) else ""
         raise click.ClickException(f"{path} cannot be written: {error.strerror}.{advice}") from None
-    click.echo(f"Wrote {path}. Run it with: loadcell run {quoted(path)}", err=True)
+    click.echo(f"Wrote {path}. Run it with: loadcell run {commands.quoted(path)}", err=True)
     return 0
 
 
 def _results(ended: Ended, options: LineOptions) -> int:
     """Results on standard output, reports into the run's directory."""
-    from loadcell import report
-    from loadcell.cli.run import as_document
-    from loadcell.report import adhoc_summary
-    from loadcell.report.render import terminal
-    from loadcell.store.read import read_run
-
-    stored = read_run(ended.path)
+    stored = stored_runs.read_run(ended.path)
     if ended.reason and ended.state == "failed":
         click.echo(f"The run was {ended.reason}", err=True)
     reports: list[Path] = []
@@ -77,9 +79,9 @@ def _results(ended: Ended, options: LineOptions) -> int:
     if options.write_report and any(trial.totals for trial in drawn):
         reports = report.write(ended.path, lang=options.lang)
     if options.as_json:
-        click.echo(as_document(ended, stored.trials, reports))
+        click.echo(run_command.as_document(ended, stored.trials, reports))
     elif stored.trials:
         terminal.render(adhoc_summary.of_run(stored, options.lang))
     if ended.exit_status == 130:
-        click.echo(f"Interrupted. Go on with: {resume(ended.path)}", err=True)
+        click.echo(f"Interrupted. Go on with: {commands.resume(ended.path)}", err=True)
     return ended.exit_status

@@ -7,6 +7,9 @@ from collections.abc import Callable
 import click
 from click.shell_completion import CompletionItem
 
+from loadcell import parts
+from loadcell.plan import paths as plan_paths
+
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 #: Target and workload of the commands that have one; that of `sql` depends on what is still to be typed.
@@ -39,9 +42,6 @@ def several(*known: str) -> Complete:
 
 def paths(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Completes `--set`: paths of settings, those of the command's own target and workload."""
-    from loadcell.parts import installed
-    from loadcell.plan.paths import settings
-
     target, workload = _PARTS.get(ctx.info_name or "", (None, None))
-    known = settings(installed(), target, workload)
+    known = plan_paths.settings(parts.installed(), target, workload)
     return [CompletionItem(f"{path}=") for path in known if path.startswith(incomplete)]

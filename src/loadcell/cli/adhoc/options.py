@@ -12,6 +12,7 @@ import click
 
 from loadcell.cli.adhoc import complete
 from loadcell.cli.arguments import Seed, Whole, language_option
+from loadcell.plan import units
 
 #: How long is measured where neither a time nor a number of requests is given.
 DURATION = "10s"
@@ -49,7 +50,6 @@ class Quantity(click.ParamType[str]):
         self.name = kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from loadcell.plan import units
 
         try:
             kind = units.Rate if self.name == "rate" else units.Duration
