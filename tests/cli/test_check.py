@@ -11,6 +11,7 @@ from click.testing import Result
 
 from lines import CliRunner
 from loadcell.cli import main
+from loadcell.model.json import document
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
 from loadcell.plan.ready import ready_plans
@@ -47,7 +48,8 @@ def test_ready_made_plans_are_right_and_fit_a_terminal(name: str) -> None:
 
 def test_levels_with_names_are_all_listed_as_a_plan_writes_them() -> None:
     said = squeezed(CliRunner(env={"COLUMNS": "80"}).invoke(main, ["check", "host-baseline"]).stdout)
-    levels = load_plan(ready_plans()["host-baseline"], installed()).factors[0].document()["levels"]
+    factor = load_plan(ready_plans()["host-baseline"], installed()).factors[0]
+    levels = document(factor.record())["levels"]
     assert all(f" {level['label']}: " in said for level in levels)
     assert "memory-dumb-1: workload.probe.memory {test: dumb}" in said
     assert "cpu-all: workload.probe.cpu, load.clients cpus" in said
@@ -195,10 +197,7 @@ def test_a_rate_that_connections_can_hardly_carry_is_remarked_on(tmp_path: Path)
     text = PLAN + "factors: {load.rate: [1000/s, 30000/s]}\n"
     said = squeezed(check(tmp_path, text).stdout)
     assert said.count("Remark") == 1
-    assert (
-        "Remark load.clients (rate=30000_s): 30,000/s over 1 connection leave each request 33 microseconds"
-        in said
-    )
+    assert "Remark load.clients (rate=30000_s): 30,000/s over 1 connection leave each request 33.3 µs" in said
 
 
 def test_two_hundred_treatments_are_shown_by_their_ends(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from loadcell.model.trial_record import Status
+from loadcell.model import trial_record
 from loadcell.report.render import json
 from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
@@ -51,8 +51,8 @@ def _row(path: Path) -> dict[str, Any]:
         "ended_utc": stored.run.ended_utc,
         "state": stored.state,
         "trials": len(stored.planned),
-        "ok": statuses.count(Status.OK),
-        "not_ok": len(statuses) - statuses.count(Status.OK),
+        "ok": statuses.count(trial_record.Status.OK),
+        "not_ok": len(statuses) - statuses.count(trial_record.Status.OK),
         "unscored": len(stored.unscored),
     }
 

@@ -18,8 +18,8 @@ from loadcell.execution import progress as run_progress
 from loadcell.execution import progress_live
 from loadcell.execution import resume as resumption
 from loadcell.execution import runner as execution
-from loadcell.model.json import JsonObject, document
-from loadcell.model.trial_record import TrialRecord
+from loadcell.model import json as model_json
+from loadcell.model import trial_record
 from loadcell.report import brief
 from loadcell.report.render import json, terminal
 from loadcell.store import commands, layout
@@ -229,7 +229,7 @@ _OF_A_TRIAL = (
 )  # fmt: skip
 
 
-def as_document(ended: Ended, trials: Sequence[TrialRecord], reports: list[Path]) -> str:
+def as_document(ended: Ended, trials: Sequence[trial_record.TrialRecord], reports: list[Path]) -> str:
     """The results as JSON."""
     return json.render(
         {
@@ -237,11 +237,11 @@ def as_document(ended: Ended, trials: Sequence[TrialRecord], reports: list[Path]
             "state": ended.state,
             "reason": ended.reason,
             "exit_status": ended.exit_status,
-            "trials": [_of_a_trial(document(trial)) for trial in trials],
+            "trials": [_of_a_trial(model_json.document(trial)) for trial in trials],
             "reports": reports,
         }
     )
 
 
-def _of_a_trial(record: JsonObject) -> JsonObject:
+def _of_a_trial(record: model_json.JsonObject) -> model_json.JsonObject:
     return {key: record.get(key) for key in _OF_A_TRIAL}

@@ -12,9 +12,9 @@ import click
 from loadcell.cli.arguments import language_option
 from loadcell.cli.messages import TRIAL_AMBIGUOUS, TRIAL_NO_SUCH, TRIAL_NOT_FINISHED
 from loadcell.execution import progress as run_progress
-from loadcell.model.json import JsonObject, document
-from loadcell.model.latency import Latency
-from loadcell.model.trial_record import ToolRecord, Totals, TrialRecord
+from loadcell.model import json as model_json
+from loadcell.model import latency as latency_record
+from loadcell.model import trial_record
 from loadcell.report import blocks, brief
 from loadcell.report.render import json, terminal
 from loadcell.store import commands, layout
@@ -42,7 +42,7 @@ def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
     except store_errors.StoreError as error:
         raise click.ClickException(str(error)) from None
     if as_json:
-        click.echo(json.render(document(record) if record else _document(stored)))
+        click.echo(json.render(model_json.document(record) if record else _document(stored)))
     elif record is not None:
         terminal.render(_trial(stored, record))
     else:
@@ -51,20 +51,20 @@ def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
             click.echo(f"damaged: {damage}", err=True)
 
 
-def _document(stored: StoredRun) -> JsonObject:
+def _document(stored: StoredRun) -> model_json.JsonObject:
     """Everything that is recorded of a run."""
     return {
-        **document(stored.run),
+        **model_json.document(stored.run),
         "path": stored.path,
         "state": stored.state,
         "unfinished": stored.unfinished,
-        "records": [document(record) for record in stored.trials],
-        "unscored_records": [document(record) for record in stored.unscored],
+        "records": [model_json.document(record) for record in stored.trials],
+        "unscored_records": [model_json.document(record) for record in stored.unscored],
         "damage": [str(damage) for damage in stored.damage],
     }
 
 
-def _find(stored: StoredRun, wanted: str) -> TrialRecord:
+def _find(stored: StoredRun, wanted: str) -> trial_record.TrialRecord:
     """Finished trial with this number, or the only one whose name contains this text."""
     trials = (*stored.trials, *stored.unscored)
     exact = [trial for trial in trials if wanted in (trial.name, str(trial.number))]
@@ -81,7 +81,7 @@ def _find(stored: StoredRun, wanted: str) -> TrialRecord:
     raise store_errors.StoreError(TRIAL_NO_SUCH(trial=repr(wanted), count=len(stored.planned)))
 
 
-def _trial(stored: StoredRun, trial: TrialRecord) -> blocks.Report:
+def _trial(stored: StoredRun, trial: trial_record.TrialRecord) -> blocks.Report:
     """All about one trial, as blocks."""
     facts: list[blocks.Block] = []
     if trial.role:
@@ -98,7 +98,7 @@ def _trial(stored: StoredRun, trial: TrialRecord) -> blocks.Report:
     return blocks.Report("en", f"{trial.name}  {trial.status}", "", stored.id, (), sections)
 
 
-def _tables(trial: TrialRecord) -> list[tuple[str, list[tuple[str, ...]]]]:
+def _tables(trial: trial_record.TrialRecord) -> list[tuple[str, list[tuple[str, ...]]]]:
 
     latencies = trial.totals and [
         (
@@ -130,7 +130,7 @@ def _tables(trial: TrialRecord) -> list[tuple[str, list[tuple[str, ...]]]]:
         for error in trial.errors
     ]
     return [
-        ("transactions", _transactions(trial.totals or Totals())),
+        ("transactions", _transactions(trial.totals or trial_record.Totals())),
         ("latency: response, service", [*(latencies or ())]),
         ("operations: kind, succeeded, failed, response p99", [*operations]),
         ("errors", [*errors]),
@@ -142,7 +142,7 @@ def _tables(trial: TrialRecord) -> list[tuple[str, list[tuple[str, ...]]]]:
     ]
 
 
-def _transactions(totals: Totals) -> list[tuple[str, ...]]:
+def _transactions(totals: trial_record.Totals) -> list[tuple[str, ...]]:
 
     counts = asdict(totals.transactions)
     rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value is not None]
@@ -152,7 +152,7 @@ def _transactions(totals: Totals) -> list[tuple[str, ...]]:
     return [("throughput", run_progress.rate(totals.throughput_per_s)), *rows, *values]
 
 
-def _tool(tool: ToolRecord | None) -> list[tuple[str, ...]]:
+def _tool(tool: trial_record.ToolRecord | None) -> list[tuple[str, ...]]:
     """Name, version and command of an external tool."""
     if tool is None:
         return []
@@ -161,7 +161,7 @@ def _tool(tool: ToolRecord | None) -> list[tuple[str, ...]]:
     return [*rows, *([("command", shlex.join(tool.command))] if tool.command else [])]
 
 
-def _profile(trial: TrialRecord) -> list[tuple[str, ...]]:
+def _profile(trial: trial_record.TrialRecord) -> list[tuple[str, ...]]:
     """Sampled event of a profile, and its files."""
     names = ("samples", "event", "frequency", "call_graph", "processes", "tool")
     values = [(name, getattr(trial.profile, name, None)) for name in names]
@@ -171,6 +171,6 @@ def _profile(trial: TrialRecord) -> list[tuple[str, ...]]:
     return rows + [("file", name) for name in (layout.FOLDED, layout.FLAMES) if name in (trial.files or {})]
 
 
-def _cell(latency: Latency | None, name: str, text: Callable[[float], str]) -> str:
+def _cell(latency: latency_record.Latency | None, name: str, text: Callable[[float], str]) -> str:
     value = latency.values().get(name) if latency else None
     return "" if value is None else text(value)

@@ -14,7 +14,7 @@ from loadcell.cli import run as run_command
 from loadcell.cli.adhoc.plan import Line, text
 from loadcell.cli.startup_interrupt import beginning
 from loadcell.execution import runner as execution
-from loadcell.model.trial_record import Status
+from loadcell.model import trial_record
 from loadcell.plan import load as plan_loader
 from loadcell.plan import secrets as plan_secrets
 from loadcell.report import adhoc_summary
@@ -75,7 +75,9 @@ def _results(ended: Ended, options: LineOptions) -> int:
         click.echo(f"The run was {ended.reason}", err=True)
     reports: list[Path] = []
     # Who presses Ctrl-C does not wait for pictures of half a trial.
-    drawn = [one for one in stored.trials if ended.state != "interrupted" or one.status is Status.OK]
+    drawn = [
+        one for one in stored.trials if ended.state != "interrupted" or one.status is trial_record.Status.OK
+    ]
     if options.write_report and any(trial.totals for trial in drawn):
         reports = report.write(ended.path, lang=options.lang)
     if options.as_json:
