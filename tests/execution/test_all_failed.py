@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import documents
 from documents import fruitless
 from execution.world import PLAN, World
 from loadcell.analysis import failure_reasons
@@ -69,7 +70,8 @@ def test_a_load_that_only_failed_has_failed_and_names_the_commonest_error(tmp_pa
 def test_the_reader_is_told_in_chinese_too(tmp_path: Path) -> None:
     _, trial = run(tmp_path, failing(REFUSED, NOT_FOUND))
     texts = Texts("zh")
-    said, remedy = texts.recorded(failure_reasons.why(trial)), texts.recorded(failure_reasons.remedy(trial))
+    stored = documents.trial(trial)
+    said, remedy = texts.recorded(failure_reasons.why(stored)), texts.recorded(failure_reasons.remedy(stored))
     assert said.startswith("没有一次成功：测量期内结束的 200 次全部失败，最多的是 http-404（150 次）：未找到")
     assert remedy.startswith("请更正请求")
 
