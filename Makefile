@@ -74,6 +74,7 @@ lint-python: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 lint-rust: compilers
 	cd engine && cargo fmt --check

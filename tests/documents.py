@@ -8,71 +8,31 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from loadcell.analysis import (
-    ab as _ab,
-)
-from loadcell.analysis import (
-    analyse as _analyse,
-)
-from loadcell.analysis import (
-    failure_reasons as _failure_reasons,
-)
-from loadcell.analysis import (
-    findings as _findings,
-)
-from loadcell.analysis import (
-    import_findings as _import_findings,
-)
-from loadcell.analysis import (
-    leaks as _leaks,
-)
-from loadcell.analysis import (
-    placements as _placements,
-)
-from loadcell.analysis import (
-    search as _search,
-)
-from loadcell.analysis import (
-    server as _server,
-)
-from loadcell.analysis import (
-    treatments as _treatments,
-)
-from loadcell.analysis import (
-    trials as _trials,
-)
-from loadcell.analysis import (
-    types as _types,
-)
-from loadcell.analysis import (
-    unit as _unit,
-)
+from loadcell.analysis import ab as _ab
+from loadcell.analysis import analyse as _analyse
+from loadcell.analysis import failure_reasons as _failure_reasons
+from loadcell.analysis import findings as _findings
+from loadcell.analysis import import_findings as _import_findings
+from loadcell.analysis import leaks as _leaks
+from loadcell.analysis import placements as _placements
+from loadcell.analysis import search as _search
+from loadcell.analysis import server as _server
+from loadcell.analysis import treatments as _treatments
+from loadcell.analysis import trials as _trials
+from loadcell.analysis import types as _types
+from loadcell.analysis import unit as _unit
 from loadcell.analysis.compare import differences as _differences
 from loadcell.analysis.compare import sides as _sides
 from loadcell.analysis.history import series as _series
 from loadcell.analysis.hosts import scores as _scores
 from loadcell.design.search import decide as _decide
-from loadcell.execution import (
-    abort_policy as _abort_policy,
-)
-from loadcell.execution import (
-    all_failed as _all_failed,
-)
-from loadcell.execution import (
-    outcome as _outcome,
-)
-from loadcell.execution import (
-    profiling as _profiling,
-)
-from loadcell.execution import (
-    progress as _progress,
-)
-from loadcell.execution import (
-    resume as _resume,
-)
-from loadcell.execution import (
-    trial_metrics as _trial_metrics,
-)
+from loadcell.execution import abort_policy as _abort_policy
+from loadcell.execution import all_failed as _all_failed
+from loadcell.execution import outcome as _outcome
+from loadcell.execution import profiling as _profiling
+from loadcell.execution import progress as _progress
+from loadcell.execution import resume as _resume
+from loadcell.execution import trial_metrics as _trial_metrics
 from loadcell.model.json import convert, document
 from loadcell.model.run_record import RunRecord, SearchRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
@@ -82,6 +42,8 @@ from loadcell.store.read import StoredRun
 #: Keys that only the documents of one kind have.
 _TRIAL = {
     "status",
+    "target",
+    "groups",
     "totals",
     "measure",
     "operations",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.runs import run_of
-from documents import analyse, from_record
+from documents import analyse, from_record, trial
 from loadcell.analysis import littles_law
 from loadcell.analysis.analyse import Analysis
 from loadcell.analysis.groups import over, records
@@ -91,7 +91,7 @@ def test_they_are_put_together_over_the_repeats_that_count() -> None:
 
 def test_a_run_without_groups_has_none() -> None:
     run, found = run_of({"10": [100.0]})
-    assert records(found[0]) == {}
+    assert records(trial(found[0])) == {}
     [treatment] = analyse(run, found).treatments
     assert over(treatment) == ()
 

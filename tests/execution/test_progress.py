@@ -11,7 +11,15 @@ import pytest
 from rich.console import Console
 
 from documents import outcome
-from loadcell.execution.progress import Course, Forecast, LineProgress, Progress, duration, milliseconds, rate
+from loadcell.execution.progress import (
+    Course,
+    Forecast,
+    LineProgress,
+    Progress,
+    duration,
+    milliseconds,
+    rate,
+)
 from loadcell.execution.progress_live import LiveProgress
 
 

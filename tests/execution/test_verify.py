@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from execution.world import PLAN, World, broken
-from loadcell.workloads.base import Condition
+from loadcell.plan.workload import Condition
 
 HOLDS = Condition("a = b", 0)
 BROKEN = Condition("c = d", 2, "row 7: c 1, d 2")

@@ -17,9 +17,9 @@ from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.secrets import Secrets
+from loadcell.plan.workload import Ask, Condition, Workload
 from loadcell.store.read import StoredRun
 from loadcell.systems.base import DataSet, Loader, Target, TargetError
-from loadcell.workloads.base import Ask, Condition, Workload
 
 PLAN = """
 target: {mock: {}}

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import loadcell
-from loadcell.execution import error_codes
+from loadcell.analysis import error_codes
 from loadcell.execution.checks import BROKEN
 from loadcell.model import catalogue
 from loadcell.model.catalogue import VARIANTS, placeholders

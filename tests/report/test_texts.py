@@ -15,7 +15,7 @@ import pytest
 import loadcell.analysis
 import loadcell.linux
 import loadcell.report
-from loadcell.analysis import figure_names, usl
+from loadcell.analysis import error_codes, figure_names, usl
 from loadcell.analysis.compare.findings import GRAVE
 from loadcell.analysis.compare.verdict import Reason
 from loadcell.analysis.failure_reasons import error_meaning
@@ -31,7 +31,6 @@ from loadcell.analysis.steadiness import HOST, TARGET
 from loadcell.analysis.trials import CHECKS, STATUSES
 from loadcell.analysis.unit import UNITS
 from loadcell.design.search.model import Stage, Why
-from loadcell.execution import error_codes
 from loadcell.linux.inventory import questions
 from loadcell.model.catalogue import LANGUAGES, flattened, placeholders
 from loadcell.model.catalogue import texts as catalogue

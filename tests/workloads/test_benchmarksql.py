@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loadcell.ingest.benchmarksql_properties import REQUIRED, Connection, PropertiesError, parse, understand
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.problems import PlanError
 from loadcell.plan.remarks import remarks
 from loadcell.workloads.benchmarksql import BenchmarkSql, BenchmarkSqlOptions
-from loadcell.workloads.benchmarksql_file import REQUIRED, Connection, PropertiesError, parse, understand
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 
 #: As BenchmarkSQL 5 ships it for PostgreSQL, with the figures of a real report.

@@ -25,10 +25,9 @@ from loadcell.execution.messages import (
     CHECK_TPCC_CONSISTENCY,
     CHECK_VALUES,
 )
-from loadcell.execution.record import TRANSACTION
 from loadcell.model.message import Message
-from loadcell.model.trial_record import Check
-from loadcell.workloads.base import Condition
+from loadcell.model.trial_record import TRANSACTION, Check
+from loadcell.plan.workload import Condition
 
 #: A client thread busier than this had no time to spare: what was measured is the client (design: the client was the limit).
 CLIENT_BUSY_LIMIT = 0.90

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from loadcell.execution.record import utc_text
 from loadcell.linux import inventory
 from loadcell.linux.time_limits import LIMIT_S
+from loadcell.model.instants import utc_text
 from loadcell.store.layout import SCHEMA
 
 

@@ -14,7 +14,9 @@ from loadcell.execution.context import Means
 from loadcell.execution.disturbances import Witness
 from loadcell.execution.machine_watch import Machine, workers
 from loadcell.execution.phases import Phases
-from loadcell.execution.record import TRANSACTION, Mean, interval_rows, utc_text
+from loadcell.execution.record import Mean, interval_rows
+from loadcell.model.instants import utc_text
+from loadcell.model.trial_record import TRANSACTION
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.sampler import Sampler
 from loadcell.plan import rate

@@ -23,7 +23,7 @@ from loadcell.execution.messages import (
     TIMED_OUT,
     TIMED_OUT_WITHIN,
 )
-from loadcell.execution.record import utc_text
+from loadcell.model.instants import utc_text
 from loadcell.model.message import Message, MessageError
 from loadcell.store.errors import StoreError
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
+from loadcell.analysis.error_codes import meaning
 from loadcell.execution.engine_messages import error_remedy
-from loadcell.execution.error_codes import meaning
-
-TRANSACTION = "transaction"
+from loadcell.model.instants import utc_text
+from loadcell.model.trial_record import TRANSACTION
 
 #: the engine's names of a distribution's figures, and those of the record
 _FIGURES = {
@@ -19,13 +17,6 @@ _FIGURES = {
     "p90_ns": "p90_ms", "p95_ns": "p95_ms", "p99_ns": "p99_ms", "p999_ns": "p99.9_ms", "p9999_ns": "p99.99_ms",
 }  # fmt: skip
 _COUNTS = ("attempted", "carried_in", "succeeded", "failed", "in_flight", "retried")
-
-
-def utc_text(nanoseconds: int | None = None) -> str:
-    """An instant (default: now) as ISO 8601 with microseconds and Z."""
-    nanoseconds = time.time_ns() if nanoseconds is None else nanoseconds
-    seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
 
 
 def latency(figures: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -24,11 +24,11 @@ from loadcell.execution.interrupts import Interrupts
 from loadcell.execution.messages import RUN_DIRECTORY_EXISTS, RUN_INTERRUPTED
 from loadcell.execution.outcome import exit_status, verdicts
 from loadcell.execution.progress import Course, Progress
-from loadcell.execution.record import utc_text
 from loadcell.execution.search_trials import Searching
 from loadcell.execution.target_pool import Keeper
 from loadcell.execution.trial import TrialRun
 from loadcell.execution.trial_source import Ahead, Known
+from loadcell.model.instants import utc_text
 from loadcell.model.message import Message
 from loadcell.model.run_record import Execution, RunRecord
 from loadcell.model.trial_record import TrialRecord

@@ -11,23 +11,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from loadcell.design.order import Trial
-from loadcell.execution import (
-    affinity,
-    background_cpu,
-    checks,
-    groups,
-    profiling,
-    tool_checks,
-)
+from loadcell.execution import affinity, background_cpu, checks, groups, profiling, tool_checks
 from loadcell.execution.all_failed import fruitless, wanted
 from loadcell.execution.context import Means, threads
 from loadcell.execution.engine_messages import failure_remedy
 from loadcell.execution.load import DATA_SEED, LoadWatch, specification, specification_of_groups, trial_seed
 from loadcell.execution.messages import DIED, UNEXPLAINED
 from loadcell.execution.phases import LIMIT_KEYS, PHASES, Phases, TrialEndedError
-from loadcell.execution.record import measured, utc_text
+from loadcell.execution.record import measured
 from loadcell.execution.target_pool import Keeper
 from loadcell.execution.trial_metrics import metrics
+from loadcell.model.instants import utc_text
 from loadcell.model.json import convert
 from loadcell.model.message import Message
 from loadcell.model.trial_record import Check, TrialRecord

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 from loadcell.ingest.base import MOST_SHOWN
+from loadcell.ingest.benchmarksql_properties import parse
 from loadcell.ingest.formats import ImportProblemError, Source, is_directory, named, read_file
 from loadcell.ingest.text_blocks import Output, Told
-from loadcell.workloads.benchmarksql_file import parse
 
 TOOL = "benchmarksql"
 #: Where they are in the folder that `runBenchmark.sh` makes.

@@ -11,7 +11,13 @@ from statistics import mean, median
 from typing import Any
 
 from loadcell.ingest.base import Measured, number
-from loadcell.ingest.messages import FIGURE_CSV, FIGURE_JSON, FIGURE_NO_NUMBER, FIGURE_NOTHING, FIGURE_PATTERN
+from loadcell.ingest.messages import (
+    FIGURE_CSV,
+    FIGURE_JSON,
+    FIGURE_NO_NUMBER,
+    FIGURE_NOTHING,
+    FIGURE_PATTERN,
+)
 from loadcell.model.message import MessageError
 
 #: Which of several values is the figure.

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from loadcell.execution.record import TRANSACTION
 from loadcell.ingest.arrange import Execution
 from loadcell.ingest.series import WHOLE, Intervals
+from loadcell.model.trial_record import TRANSACTION
 from loadcell.store.frames import Numbers
 from loadcell.store.layout import INTERVAL_COLUMNS, REACH_COLUMNS
 

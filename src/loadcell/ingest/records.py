@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loadcell.execution.error_codes import meaning
-from loadcell.execution.record import TRANSACTION, utc_text
+from loadcell.analysis.error_codes import meaning
 from loadcell.ingest.arrange import Arranged, Execution
 from loadcell.ingest.base import Part
+from loadcell.model.instants import utc_text
 from loadcell.model.json import convert
 from loadcell.model.run_record import TreatmentRecord
-from loadcell.model.trial_record import TrialRecord
+from loadcell.model.trial_record import TRANSACTION, TrialRecord
 from loadcell.store.layout import SCHEMA
 
 

@@ -10,17 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from loadcell import __version__
-from loadcell.execution.record import utc_text
-from loadcell.ingest import (
-    benchmarksql_folder,
-    intervals,
-    records,
-    write_samples,
-)
+from loadcell.ingest import benchmarksql_folder, intervals, records, write_samples
 from loadcell.ingest.arrange import Arranged
 from loadcell.ingest.base import not_understood
 from loadcell.ingest.formats import ImportProblemError, Source
 from loadcell.ingest.series import Intervals, Room
+from loadcell.model.instants import utc_text
 from loadcell.model.run_record import (
     Execution,
     FactorRecord,

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_validator, model_validator
 
+from loadcell.ingest import benchmarksql_properties
+from loadcell.ingest.benchmarksql_properties import Properties
 from loadcell.model.capability import TargetKind
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
-from loadcell.workloads import benchmarksql_file
-from loadcell.workloads.base import Ask, Condition, Workload
-from loadcell.workloads.benchmarksql_file import Properties
+from loadcell.plan.workload import Ask, Condition, Workload
 from loadcell.workloads.messages import (
     BENCHMARKSQL_CONNECTION,
     BENCHMARKSQL_FILE_REMARKS,
@@ -59,7 +59,7 @@ class BenchmarkSqlOptions(Options):
     @field_validator("properties")
     @classmethod
     def _can_be_used(cls, path: str) -> str:
-        read = benchmarksql_file.read(Path(path).expanduser())
+        read = benchmarksql_properties.read(Path(path).expanduser())
         try:
             TpccOptions(**read.options)
         except ValidationError as error:
@@ -69,7 +69,7 @@ class BenchmarkSqlOptions(Options):
 
     @model_validator(mode="after")
     def _as_tpcc(self) -> BenchmarkSqlOptions:
-        self._read = benchmarksql_file.read(Path(self.properties).expanduser())
+        self._read = benchmarksql_properties.read(Path(self.properties).expanduser())
         return self
 
     def read(self) -> Properties:

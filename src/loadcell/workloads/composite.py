@@ -9,7 +9,7 @@ from typing import Any
 from loadcell.plan.expect import NOT_ADDITIVE
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
-from loadcell.workloads.base import Ask, Condition
+from loadcell.plan.workload import Ask, Condition
 
 
 @dataclass(frozen=True)

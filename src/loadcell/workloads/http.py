@@ -20,7 +20,7 @@ from pydantic import (
 from loadcell.model.capability import HTTP, TargetKind
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Size
-from loadcell.workloads.base import Workload
+from loadcell.plan.workload import Workload
 from loadcell.workloads.messages import HTTP_NEVER_SENT, HTTP_STREAMS_WITH_RATE, HTTP_UNUSED_PARAMETER
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from loadcell.model.capability import RESP, STORE, Capability, TargetKind
 from loadcell.model.message import Message, as_written
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Duration, Fraction, Size
-from loadcell.workloads.base import Workload
+from loadcell.plan.workload import Workload
 from loadcell.workloads.distributions import Distribution
 from loadcell.workloads.messages import (
     KV_FOREIGN_KEYS,

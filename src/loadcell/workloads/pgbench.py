@@ -12,7 +12,7 @@ from loadcell.model.capability import POSTGRES
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import nearest
 from loadcell.plan.units import Duration
-from loadcell.workloads.base import Ask, Condition, Workload
+from loadcell.plan.workload import Ask, Condition, Workload
 from loadcell.workloads.messages import PGBENCH_SMALL_SCALE
 
 BUILTINS = ("tpcb-like", "simple-update", "select-only")

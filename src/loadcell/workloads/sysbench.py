@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from loadcell.model.capability import MYSQL, POSTGRES, TargetKind
 from loadcell.plan.parts import Advice, Misfit, Options
-from loadcell.workloads.base import Workload
+from loadcell.plan.workload import Workload
 from loadcell.workloads.messages import (
     SQL_NO_PROTOCOL,
     SYSBENCH_NO_INDEX,

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 
 from loadcell.model.capability import MYSQL, POSTGRES, TargetKind
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.workload import Ask, Condition, Workload
 from loadcell.workloads import tpcc_conditions
-from loadcell.workloads.base import Ask, Condition, Workload
 from loadcell.workloads.messages import TPCC_SHORT_TRIAL, TPCC_TOO_MANY_TERMINALS
 from loadcell.workloads.sysbench import SqlState, each_once, unknown_protocol
 

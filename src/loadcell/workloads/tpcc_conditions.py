@@ -5,7 +5,7 @@ Each statement gives nothing where the condition holds; else one row: how many d
 
 from __future__ import annotations
 
-from loadcell.workloads.base import Ask, Condition
+from loadcell.plan.workload import Ask, Condition
 
 _SQL: dict[str, tuple[str, str]] = {
     "1: w_ytd = sum(d_ytd)": (

@@ -19,8 +19,8 @@ from pydantic import (
 from loadcell.model.capability import MYSQL, POSTGRES, RESP, STORE, TargetKind
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import nearest
+from loadcell.plan.workload import Workload
 from loadcell.workloads import ycsb_properties
-from loadcell.workloads.base import Workload
 from loadcell.workloads.messages import (
     YCSB_FILE_REMARKS,
     YCSB_OTHER_CLIENTS,

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, ValidationError, create_model, model_validator
 
+from loadcell.ingest.benchmarksql_properties import parse
 from loadcell.plan.parts import Options
-from loadcell.workloads.benchmarksql_file import parse
 
 RequestDistribution = Literal["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"]
 

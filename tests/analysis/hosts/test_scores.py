@@ -8,7 +8,7 @@ import pytest
 
 import machines
 from documents import scores as documents
-from loadcell.analysis.hosts.scores import Score, of_document, of_run, probed
+from loadcell.analysis.hosts.scores import Score, of_document, of_run
 from loadcell.store.read import read_run
 
 
@@ -53,10 +53,10 @@ def test_what_never_ended_well_is_no_score(scores: dict[str, Score]) -> None:
 
 
 def test_a_run_is_a_baseline_when_every_treatment_probes() -> None:
-    probe = {"settings": {"workload": {"probe": {"cpu": {}, "memory": None}}}}
-    other = {"settings": {"workload": {"sysbench": {}}}}
-    assert probed({"treatments": [probe]})
-    assert not probed({"treatments": [probe, other]})
+    probe = {"id": "a", "settings": {"workload": {"probe": {"cpu": {}, "memory": None}}}}
+    other = {"id": "b", "settings": {"workload": {"sysbench": {}}}}
+    assert documents.probed({"treatments": [probe]})
+    assert not documents.probed({"treatments": [probe, other]})
     assert not documents.probed({"treatments": []})
 
 

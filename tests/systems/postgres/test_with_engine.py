@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from loadcell import _engine
+from loadcell.plan.workload import DATA_SEED
 from loadcell.systems.postgres.target import Postgres
-from loadcell.workloads.base import DATA_SEED
 from loadcell.workloads.sysbench import Sysbench, SysbenchOptions
 from servers import PostgresServer
 

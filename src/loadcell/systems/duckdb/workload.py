@@ -9,8 +9,8 @@ from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.capability import DUCKDB, TargetKind
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.workload import Workload
 from loadcell.systems.duckdb.messages import DUCKDB_NO_TIMEOUT, DUCKDB_READS_ONLY
-from loadcell.workloads.base import Workload
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load

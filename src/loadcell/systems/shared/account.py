@@ -14,7 +14,12 @@ from signal import Signals
 from loadcell.linux import launcher
 from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.systems.base import TargetError
-from loadcell.systems.shared.messages import ACCOUNT_NO_NAME, ACCOUNT_NO_USER, ACCOUNT_NOT_ROOT, ACCOUNT_ROOT
+from loadcell.systems.shared.messages import (
+    ACCOUNT_NO_NAME,
+    ACCOUNT_NO_USER,
+    ACCOUNT_NOT_ROOT,
+    ACCOUNT_ROOT,
+)
 
 #: The launcher's own exit status: it could not become the user, or could not run where it was to.
 CANNOT_LAUNCH = 126

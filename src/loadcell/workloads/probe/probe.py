@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.capability import HOST, TargetKind
 from loadcell.plan.parts import Advice, Misfit, Options
-from loadcell.workloads.base import Workload
+from loadcell.plan.workload import Workload
 from loadcell.workloads.probe.cpu import CpuOptions
 from loadcell.workloads.probe.disk import DiskOptions
 from loadcell.workloads.probe.latency import LatencyOptions

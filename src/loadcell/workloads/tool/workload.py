@@ -11,7 +11,7 @@ from loadcell.model.capability import DATABASES, Capability, TargetKind
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
-from loadcell.workloads.base import Workload
+from loadcell.plan.workload import Workload
 from loadcell.workloads.tool.messages import (
     TOOL_NO_CLIENTS,
     TOOL_NO_DATABASE,
