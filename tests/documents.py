@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,10 +33,18 @@ from loadcell.execution import progress as _progress
 from loadcell.execution import resume as _resume
 from loadcell.execution import trial_metrics as _trial_metrics
 from loadcell.model.json import convert, document
-from loadcell.model.run_record import RunRecord, SearchRecord, TreatmentRecord
+from loadcell.model.run_record import (
+    Execution,
+    FactorRecord,
+    ImportedFile,
+    PlannedTrial,
+    RunRecord,
+    RunVerdict,
+    SearchRecord,
+    TreatmentRecord,
+)
 from loadcell.model.trial_record import TrialRecord
-from loadcell.store import read as _read
-from loadcell.store.read import StoredRun
+from loadcell.store.read import read_run
 
 #: Keys that only the documents of one kind have.
 _TRIAL = {
@@ -81,8 +88,6 @@ def search(values: Mapping[str, Any]) -> SearchRecord:
 
 
 def _record(value: Any) -> Any:
-    if isinstance(value, StoredDocuments):
-        return value.stored
     if isinstance(value, dict):
         if "id" in value and "trials" not in value:
             return treatment(value)
@@ -163,20 +168,36 @@ def run_of(
     )
 
 
-class StoredDocuments:
-    """A stored run whose records are JSON documents, as its files have them; all else is the stored run's."""
-
-    def __init__(self, stored: StoredRun) -> None:
-        self.stored = stored
-        self.run = document(stored.run)
-        self.planned = self.run["trials"]
-        self.trials = [document(record) for record in stored.trials]
-        self.unscored = [document(record) for record in stored.unscored]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stored, name)
+def _item(self: Any, key: str) -> Any:
+    return document(self)[key]
 
 
-def read_run(path: Path) -> StoredDocuments:
-    """Read a run directory."""
-    return StoredDocuments(_read.read_run(path))
+def _get(self: Any, key: str, default: Any = None) -> Any:
+    return document(self).get(key, default)
+
+
+def _contains(self: Any, key: str) -> bool:
+    return key in document(self)
+
+
+def _keys(self: Any) -> Any:
+    return document(self).keys()
+
+
+# Tests of what the files hold read records by the keys of the files.
+for _kind in (
+    RunRecord,
+    TrialRecord,
+    PlannedTrial,
+    TreatmentRecord,
+    FactorRecord,
+    ImportedFile,
+    RunVerdict,
+    Execution,
+):
+    _kind.__getitem__ = _item  # type: ignore[attr-defined]
+    _kind.get = _get  # type: ignore[attr-defined]
+    _kind.__contains__ = _contains  # type: ignore[attr-defined]
+    _kind.keys = _keys  # type: ignore[attr-defined]
+
+__all__ = ["read_run"]

@@ -13,6 +13,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+import documents
 from documents import read_run
 from fake_runs import Shape, write_run
 from loadcell.execution.record import explained
@@ -53,7 +54,7 @@ def only(run: StoredRun, **changes: Any) -> StoredRun:
         "trials": [entry for entry in run.run["trials"] if entry["name"] == trial["name"]],
         "repeats": 1,
     }
-    return replace(run, run=document, trials=[trial])
+    return replace(run, run=documents.run(document), trials=[documents.trial(trial)])
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import documents
 import fake_runs
 from documents import read_run
 from frame_values import frame_of_rows, values
@@ -202,8 +201,6 @@ def test_percentiles_of_intervals_with_too_few_transactions_are_not_drawn(tmp_pa
     assert not any(own.get("response_p99_ms", ()))
     assert any(own["response_p50_ms"])
     assert scene.texts("caption.series.few") in chart.captions
-    whole = drawn(
-        fake_runs.write_run(documents.run(tmp_path / "many", fake_runs.Shape(factors={}, repeats=1)), lang)
-    )
+    whole = drawn(fake_runs.write_run(tmp_path / "many", fake_runs.Shape(factors={}, repeats=1)), lang)
     assert any(whole.series[whole.chosen[0]]["load"]["response_p99_ms"])
     assert scene.texts("caption.series.few") not in whole.captions

@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(
             table.create,
             "CREATE TABLE sbtest1 (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
-             c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL,
-                 PRIMARY KEY (id)) ENGINE = InnoDB"
+             c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, \
+             PRIMARY KEY (id)) ENGINE = InnoDB"
         );
         assert_eq!(table.indexes, ["CREATE INDEX k_1 ON sbtest1(k)"]);
         assert!(table.keys.is_empty());
