@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from documents import analyse, profiling
+from documents import analyse
 from execution.world import PLAN, World
+from loadcell.execution import profiling
 from loadcell.profilers import perf
 from loadcell.profilers.base import ProfilerError
 from loadcell.report.build import build

@@ -76,6 +76,7 @@ def test_the_collectors_files_are_samples_of_the_trial(tmp_path: Path, data: Pat
     (monitor,) = (trial["monitors"]["host"] for trial in run.trials)
     assert monitor == {
         "samples": 3, "imported": "benchmarksql", "file": "host.csv", "tables": {"benchmarksql": "host-benchmarksql.csv"},
+        "text_columns": {"host-benchmarksql.csv": ["name", "object"]},
     }  # fmt: skip
     asked = "SELECT value FROM samples WHERE monitor = 'host.benchmarksql' AND coalesce(object, '') = '{}' AND name = '{}'"
     assert query([run.path], asked.format("", "vm_nr_dirty")).rows == [(4242,), (4243,), (4244,)]

@@ -20,6 +20,7 @@ from click.testing import Result
 from documents import read_run
 from lines import CliRunner
 from loadcell.cli.import_ import import_
+from loadcell.model.json import document
 from loadcell.store.read import StoredRun
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
@@ -169,7 +170,7 @@ def test_rows_without_a_figure_that_could_be_one_are_counted_and_shown(tmp_path:
     (source,) = run.run["imported"]
     assert source["unread"] == 9
     assert source["examples"][0] == ",8"
-    assert "NaN" not in json.dumps(run.trials)
+    assert "NaN" not in json.dumps([document(trial) for trial in run.trials])
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def record(reason: Message, **more: Any) -> Mapping[str, Any]:
 def said(of: Mapping[str, Any], language: str = "zh") -> tuple[str, str]:
     """Message and advice."""
     texts = Texts(language)
-    stored = trial({key: value for key, value in of.items() if value is not None})
+    stored = trial(of)
     return texts.recorded(why(stored)), texts.recorded(remedy(stored))
 
 

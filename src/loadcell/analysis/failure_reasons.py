@@ -38,4 +38,4 @@ def error_meaning(code: str, recorded: str) -> Message:
 
 def _coded(record: TrialRecord) -> tuple[str, JsonObject]:
     """Code and arguments of the reason; early records have no arguments, or neither."""
-    return record.reason_code or "", record.reason_args
+    return record.reason_code or "", record.reason_args or {}

@@ -150,7 +150,7 @@ def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
 def given_up(run: RunRecord) -> Iterator[Finding]:
     """Why a run ended before its end, where nobody interrupted it."""
     if run.state == "failed" and run.reason:
-        reason = Message(run.reason_code or "", run.reason_args, recorded=(run.reason, ""))
+        reason = Message(run.reason_code or "", run.reason_args or {}, recorded=(run.reason, ""))
         yield Finding("trials", Message("found.given-up", {"why": reason}).rated("problem"))
 
 

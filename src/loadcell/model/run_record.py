@@ -141,7 +141,7 @@ class RunRecord:
     state: str = "unknown"
     reason: str | None = None
     reason_code: str | None = None
-    reason_args: JsonObject = field(default_factory=dict)
+    reason_args: JsonObject | None = field(default_factory=dict)
     verdicts: Annotated[tuple[RunVerdict, ...] | None, OMITTED] = None
     executions: tuple[Execution, ...] = ()
     command: tuple[str, ...] = ()

@@ -327,6 +327,7 @@ class MonitorRecord:
     text_columns: Annotated[Mapping[str, tuple[str, ...]] | None, OMITTED] = None
     trouble: Annotated[str | None, OMITTED] = None
     imported: Annotated[str | None, OMITTED] = None
+    assumed_interval_s: Annotated[float | None, OMITTED] = None
     connects: Annotated[int | None, OMITTED] = None
     questions: Annotated[int | None, OMITTED] = None
     server_cpu_s: Annotated[float | None, OMITTED] = None
@@ -370,7 +371,7 @@ class TrialRecord:
     role: Annotated[str | None, OMITTED] = None
     reason: str | None = None
     reason_code: str | None = None
-    reason_args: JsonObject = field(default_factory=dict)
+    reason_args: JsonObject | None = field(default_factory=dict)
     advice: str | None = None
     died_during: Annotated[str | None, OMITTED] = None
     started_utc: str | None = None

@@ -44,7 +44,7 @@ class Texts:
         """A response time with its unit: that of the tables, as far as it can be read in it."""
         return numbers.microseconds(milliseconds * 1e3) if self.micro else numbers.milliseconds(milliseconds)
 
-    def __call__(self, key: str, **params: Any) -> str:
+    def __call__(self, key: str, /, **params: Any) -> str:
         """The text of `key`, its parameters filled in. Raises KeyError for an unknown key or a missing parameter."""
         return self._fill(catalogue.texts()[key][self.language], params)
 
