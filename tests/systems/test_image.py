@@ -52,7 +52,7 @@ from loadcell.execution import workdir
 from loadcell.systems.shared.disk_image import Image, MountedImage
 work = workdir.make("killed", Path(sys.argv[1])) / "postgres"
 work.mkdir()
-MountedImage(Image(image=sys.argv[1], size="32MiB"), work).make()
+MountedImage(Image(image=sys.argv[1], size="32MiB"), work, "postgres").make()
 print("made", flush=True)
 time.sleep(600)
 """
@@ -69,7 +69,7 @@ def place() -> Iterator[Path]:
 def an_image(place: Path, **options: str) -> MountedImage:
     work = place / "work"
     work.mkdir(exist_ok=True)
-    return MountedImage(Image.model_validate({"image": str(place), "size": "32MiB", **options}), work)
+    return MountedImage(Image.model_validate({"image": str(place), "size": "32MiB", **options}), work, "postgres")
 
 
 def mounted(one: MountedImage) -> bool:
