@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-import documents
 import fake_runs
 from fake_runs import Fate, Shape
 from lines import CliRunner
@@ -151,9 +150,7 @@ def home_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Home]:
             return made[name]
         case, home = CASES[name], Home(tmp_path_factory.mktemp("bad"))
         for seed, run in ((7, "20260309T080000Z-aaaa"), (11, "20260310T080000Z-bbbb")):
-            path = fake_runs.write_run(
-                documents.run(home.path / "results" / "p" / run, replace(case.shape, seed=seed))
-            )
+            path = fake_runs.write_run(home.path / "results" / "p" / run, replace(case.shape, seed=seed))
             home.runs.append(path)
             for file in path.glob("trials/*/trial.json") if case.change is not None else ():
                 document = json.loads(file.read_text())

@@ -208,7 +208,7 @@ def test_it_makes_exactly_as_many_requests_as_ab_would(tmp_path: Path, nginx: tu
 
 
 @pytest.mark.parametrize(
-    ("lang", "line"), [("en", "  50  http-404  not found"), ("zh", "  50  http-404  未找到")]
+    ("lang", "line"), [("en", "50  http-404  not found"), ("zh", "50  http-404  未找到")]
 )
 def test_a_status_is_told_once_and_in_the_readers_language(
     tmp_path: Path, nginx: tuple[str, Path], lang: str, line: str

@@ -261,7 +261,7 @@ class TestNeighbours:
     NAME = f"lc-test-{os.getpid()}"[:15]
 
     def other(self) -> subprocess.Popen[bytes]:
-        code = "import sys, time; from loadcell.execution import neighbours\nwith neighbours.named(sys.argv[1]): print(flush=True); time.sleep(60)"
+        code = "import sys, time; from loadcell.execution import concurrent_runs\nwith concurrent_runs.named(sys.argv[1]): print(flush=True); time.sleep(60)"
         process = subprocess.Popen(
             [sys.executable, "-c", code, self.NAME, "run", "my-plan.yaml"], stdout=subprocess.PIPE
         )

@@ -48,7 +48,7 @@ class FakeSampler:
     def collect(self, writer: Any, title: str, log: Any) -> dict[str, Any]:
         self.log.append(f"collect {title}")
         writer.text("profile.folded", "server;main 3\n")
-        return {"kind": "cpu", "samples": 3, "event": "cpu-clock"}
+        return {"kind": "cpu", "tool": "perf", "samples": 3, "event": "cpu-clock"}
 
     def remove(self) -> None:
         self.log.append("remove")

@@ -41,5 +41,5 @@ def test_the_backends_of_postgres_are_sampled(tmp_path: Path) -> None:
     assert "PostgresMain" in folded
     assert "samples of" in ended.stderr
     shown = loadcell(tmp_path, "show", "run", "profile")
-    assert "not scored" in shown.stdout
+    assert "Not scored" in shown.stdout
     assert "profile.folded" in shown.stdout

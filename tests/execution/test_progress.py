@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from documents import outcome
+from documents import outcome, trial
 from loadcell.execution.progress import (
     Course,
     Forecast,
@@ -21,6 +21,7 @@ from loadcell.execution.progress import (
     rate,
 )
 from loadcell.execution.progress_live import LiveProgress
+from loadcell.model.trial_record import TrialRecord
 
 
 def course(trials: int = 4, load_s: float = 10.0, reused: int = 0) -> Course:
@@ -32,9 +33,10 @@ def course(trials: int = 4, load_s: float = 10.0, reused: int = 0) -> Course:
     )
 
 
-def ended(status: str = "ok", **more: Any) -> dict[str, Any]:
+def ended(status: str = "ok", **more: Any) -> TrialRecord:
     totals = {"throughput_per_s": 1234.5, "errors": 0, "response": {"p99_ms": 4.206}}
-    return {"name": "001-a=1-r1", "status": status, "reason": None, "totals": totals, "expect": [], **more}
+    head = {"name": "001-a=1-r1", "status": status, "reason": None, "totals": totals, "expect": []}
+    return trial({**head, **more})
 
 
 class TestForecast:

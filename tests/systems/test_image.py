@@ -69,7 +69,9 @@ def place() -> Iterator[Path]:
 def an_image(place: Path, **options: str) -> MountedImage:
     work = place / "work"
     work.mkdir(exist_ok=True)
-    return MountedImage(Image.model_validate({"image": str(place), "size": "32MiB", **options}), work, "postgres")
+    return MountedImage(
+        Image.model_validate({"image": str(place), "size": "32MiB", **options}), work, "postgres"
+    )
 
 
 def mounted(one: MountedImage) -> bool:

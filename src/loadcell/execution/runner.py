@@ -266,6 +266,8 @@ class Runner:
             self.progress.note("nothing is profiled: no trial was ok")
         planned = profiling.trials(chosen, after=len(run.trials), repeats=self.plan.repeats)
         run = replace(run, unscored=tuple(map(trial_entry, planned)))
+        if isinstance(ahead, Searching):
+            ahead.run = run
         writer.write_run(run)
         done = profiling.kept(stored, retry_failed=self.options.retry_failed)
         for trial in planned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -44,11 +45,11 @@ class Latency:
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Latency:
-        """Inverse of `values`; a value that is no number is left out."""
+        """Inverse of `values`; what is no finite number is left out."""
         numbers = {
             name: value
             for name, value in values.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)
+            if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         }
         percentiles = {
             match[1]: float(value)
