@@ -113,7 +113,7 @@ def test_what_helps_stands_below_an_error(stored: Stored, lang: str, helps: str)
 def test_the_time_is_of_as_many_trials_as_the_counts(stored: Stored) -> None:
     run = only(stored("two"))
     [one] = run.trials
-    again = replace(run, trials=[one, {**one, "name": "again", "number": 2, "repeat": 2}])
+    again = replace(run, trials=[one, documents.trial({**one, "name": "again", "number": 2, "repeat": 2})])
     seconds = one["measure"]["duration_s"]
     assert f"in {numbers.seconds(2 * seconds)}" in " ".join(printed(again).split())
 
@@ -158,7 +158,7 @@ def test_without_repeats_the_mean_has_its_place_before_what_was_received(tmp_pat
         {**trial, "totals": {**trial["totals"], "statuses": {"2xx": 9}, "received_bytes_per_s": 1.5 * 2**20}}
         for trial in run.trials
     ]
-    said = printed(replace(run, trials=trials), width=64)
+    said = printed(replace(run, trials=[documents.trial(trial) for trial in trials]), width=64)
     assert "mean" in said
     assert "MiB" not in said
 
@@ -188,7 +188,7 @@ def test_bytes_a_second_stand_beside_the_rate_where_work_is_http(stored: Stored,
             for trial in run.trials
             if trial.get("totals")
         ]
-        return replace(run, trials=trials)
+        return replace(run, trials=[documents.trial(trial) for trial in trials])
 
     several = of_http(stored("two"))
     assert printed(several, lang).count("1.50 MiB") == 2
@@ -209,7 +209,7 @@ def test_columns_give_way_where_a_terminal_is_narrow_and_no_figure_is_cut(stored
         for trial in run.trials
         if trial.get("totals")
     ]
-    said = printed(replace(run, trials=trials), lang, width=58)
+    said = printed(replace(run, trials=[documents.trial(trial) for trial in trials]), lang, width=58)
     assert "…" not in said
     assert "MiB" not in said
     assert all(name in said for name in ("50%", "90%", "99%"))

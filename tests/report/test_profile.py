@@ -45,7 +45,7 @@ def profiled(source: Path, home: Path, change: Callable[[dict[str, Any]], None] 
     place = home / "trials" / name
     place.mkdir()
     totals = {**like["totals"], "throughput_per_s": 0.9 * like["totals"]["throughput_per_s"]}
-    account = {"kind": "cpu", "samples": SAMPLES, "event": "cpu-clock", "frequency": 99, "call_graph": "dwarf"}  # fmt: skip
+    account = {"kind": "cpu", "tool": "perf", "samples": SAMPLES, "event": "cpu-clock", "frequency": 99, "call_graph": "dwarf"}  # fmt: skip
     document = {
         **like, "name": name, "number": len(stored.planned) + 1, "repeat": 9, "block": 9, "role": "profile",
         "status": "ok", "totals": totals, "profile": account,
@@ -57,7 +57,12 @@ def profiled(source: Path, home: Path, change: Callable[[dict[str, Any]], None] 
     if "profile.folded" in document["files"]:
         (place / "profile.folded").write_text(FOLDED)
         (place / "profile.svg").write_text(_engine.flame_graph(FOLDED, "clients=1", "as tested"))
-    run = {**stored.run, "unscored": [{"number": document["number"], "name": name, "role": "profile"}]}
+    run = {
+        **stored.run,
+        "unscored": [
+            {key: document[key] for key in ("number", "name", "treatment", "repeat", "block", "role")}
+        ],
+    }
     (home / "run.json").write_text(json.dumps(run))
     return home
 
