@@ -148,8 +148,6 @@ pub fn result(
     let begun = window.start != Nanos::MAX;
     let mut result = json!({
         "outcome": outcome.name,
-        "reason": outcome.reason,
-        "advice": outcome.advice,
         "reason_args": outcome.args,
         "window": begun.then(|| json!({
             "start_mono_ns": window.start,

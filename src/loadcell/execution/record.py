@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from loadcell.execution.engine_messages import error_remedy
 from loadcell.execution.error_codes import meaning
+from loadcell.model.engine_messages import error_remedy
 
 TRANSACTION = "transaction"
 

@@ -6,7 +6,6 @@ be written, leaves through here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,13 +20,13 @@ from loadcell.execution import (
 )
 from loadcell.execution.all_failed import fruitless, wanted
 from loadcell.execution.context import Means, threads
-from loadcell.execution.engine_messages import failure_remedy
 from loadcell.execution.load import DATA_SEED, LoadWatch, specification, specification_of_groups, trial_seed
-from loadcell.execution.messages import DIED, UNEXPLAINED
+from loadcell.execution.messages import DIED
 from loadcell.execution.phases import LIMIT_KEYS, PHASES, Phases, TrialEndedError
 from loadcell.execution.record import measured, utc_text
 from loadcell.execution.target_pool import Keeper
 from loadcell.execution.trial_metrics import metrics
+from loadcell.model.engine_messages import load_outcome
 from loadcell.model.json import convert
 from loadcell.model.message import Message
 from loadcell.model.trial_record import Check, TrialRecord
@@ -197,7 +196,7 @@ class TrialRun:
             return TrialEndedError("aborted", self.means.interrupts.reason)
         outcome = result["outcome"]
         return TrialEndedError(
-            "timed-out" if outcome in UNFINISHED else "failed", _of_outcome(result, self._protocol)
+            "timed-out" if outcome in UNFINISHED else "failed", load_outcome(result, self._protocol)
         )
 
     def _collect(self, target: Target[Any], result: dict[str, Any]) -> None:
@@ -387,14 +386,3 @@ class TrialRun:
     def _figures(self, target_cpu: float | None) -> dict[str, float | None]:
         """What expectations are judged on."""
         return metrics(self._record(), target_cpu)
-
-
-def _of_outcome(result: Mapping[str, Any], protocol: str) -> Message:
-    """Why a load did not run to its end: the outcome is the code; beside its figures stand the engine's own words, and what the
-    catalogue knows to do about a failure of this kind in this protocol, or in any."""
-    bare = UNEXPLAINED(outcome=result["outcome"])
-    words = result.get("reason") or bare.text, result.get("advice") or bare.advice
-    args = {**(result.get("reason_args") or {}), "finding": words[0], "advice": words[1]}
-    if (remedy := failure_remedy(protocol, args.get("code"))) is not None:
-        args["remedy"] = remedy
-    return Message(result["outcome"], args, recorded=words)

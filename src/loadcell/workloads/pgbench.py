@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, computed_field, model_validator
 
 from loadcell.model.capability import POSTGRES
+from loadcell.model.engine_messages import engine_failure
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import nearest
 from loadcell.plan.units import Duration
@@ -204,8 +205,8 @@ def _checked(section: dict[str, Any]) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(_engine.check(json.dumps({"pgbench": section})))
     except _engine.EngineError as error:
-        problem = json.loads(str(error))
-        text = problem["finding"] + (f"\n{problem['advice']}" if problem["advice"] else "")
+        problem = engine_failure(json.loads(str(error)))
+        text = "\n".join(filter(None, (problem.text, problem.advice)))
         raise ValueError(text.replace("\n", "\n    ")) from None
     return found
 
