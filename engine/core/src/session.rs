@@ -48,7 +48,7 @@ pub enum Reconnect {
     Later,
     /// At once: the peer wants to be spoken to in another way (with or without TLS), and the session will.
     Now,
-    /// When a transaction wants it (`NextAction::Connect`): until then the client goes on as if it had one.
+    /// When a transaction wants it (`NextAction::Connect`): until then the client continues as if it had one.
     OnDemand,
 }
 

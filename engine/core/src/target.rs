@@ -48,7 +48,7 @@ pub struct Target {
     pub application_name: Option<String>,
     #[serde(default)]
     pub options: Option<String>,
-    /// The version of RESP to speak; the newest that the server knows if it is not said.
+    /// The version of RESP to speak; by default the newest that the server knows.
     #[serde(default)]
     pub resp: Option<u8>,
     #[serde(default = "ten_seconds")]
@@ -59,7 +59,7 @@ pub struct Target {
     /// Of a host: where files of its probes go, a directory that is there.
     #[serde(default)]
     pub directory: Option<PathBuf>,
-    /// Of a host: what answers its network's probes, `HOST:PORT`; this process if it is not said.
+    /// Of a host: what answers its network's probes, `HOST:PORT`; by default this process.
     #[serde(default)]
     pub peer: Option<String>,
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.design.order import Trial
-from loadcell.model.json import JsonValue, document
+from loadcell.model.json import JsonObject, document
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store.read import StoredRun
@@ -54,8 +54,9 @@ def compare(before: RunRecord, now: RunRecord) -> None:
 
 
 def _differences(before: RunRecord, now: RunRecord) -> Iterator[str]:
-    for key in ("seed", "order", "design", "repeats", "search"):
-        yield from _between(_json(before, key), _json(now, key), key)
+    for key in ("seed", "order", "design", "repeats"):
+        yield from _between(getattr(before, key), getattr(now, key), key)
+    yield from _between(_search(before), _search(now), "search")
     old = {treatment.id: treatment.settings for treatment in before.treatments}
     new = {treatment.id: treatment.settings for treatment in now.treatments}
     for name in old.keys() - new.keys():
@@ -78,8 +79,8 @@ def _differences(before: RunRecord, now: RunRecord) -> Iterator[str]:
             yield "the order of trials is another"
 
 
-def _json(run: RunRecord, key: str) -> JsonValue:
-    return document(run).get(key)
+def _search(run: RunRecord) -> JsonObject | None:
+    return None if run.search is None else document(run.search)
 
 
 def _between(before: Any, now: Any, path: str) -> Iterator[str]:

@@ -228,8 +228,9 @@ class TrialRun:
             self._checks.append(values)
             if values.verdict == "broken":
                 raise TrialEndedError("failed", checks.broken(values))
-        nothing = fruitless(self._record(), self._protocol)
-        if nothing is not None and not wanted(self._resolved.expect, self._figures(None)):
+        record = self._record()
+        nothing = fruitless(record, self._protocol)
+        if nothing is not None and not wanted(self._resolved.expect, metrics(record)):
             raise TrialEndedError("failed", nothing)
         spoilt = checks.invalidity(self._checks)
         if spoilt is None:
@@ -368,19 +369,16 @@ class TrialRun:
         cpu = watch.target_cpu.mean
         # figures that are not trusted meet and miss nothing
         trusted = self._document["status"] == "ok"
-        figures = self._figures(None if cpu is None else cpu / 100) if trusted else {}
         for line in self.means.waiting_lines():
             self.writer.output(line)
         self._document |= {"ended_utc": utc_text(), "phases": self._phases.found, **self._placed.document()}
+        record = self._record()
+        figures = metrics(record, None if cpu is None else cpu / 100) if trusted else {}
         return replace(
-            self._record(),
+            record,
             checks=tuple(self._checks),
             expect=tuple(expected.judge(figures).result(expected.text) for expected in self._resolved.expect),
         )
-
-    def _figures(self, target_cpu: float | None) -> dict[str, float | None]:
-        """What expectations are judged on."""
-        return metrics(self._record(), target_cpu)
 
 
 def _of_outcome(result: Mapping[str, Any], protocol: str) -> Message:

@@ -1,7 +1,7 @@
 """JSON of records: the one place that reads and writes them, with the errors of a file that is damaged.
 
-A record is a frozen dataclass. Its JSON object has a key for each field, under the field's name or its `Field(alias=...)`;
-a field annotated with `OMITTED` has no key while it is None.
+A record is a frozen dataclass. Its JSON object has a key for each field; a field annotated with `OMITTED` has none while it is
+None.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeAlias, TypeVar, get_type_hints
 
-from pydantic import Field, TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import TypeAdapter, ValidationError
 
 #: Any JSON value.
 JsonValue: TypeAlias = Any
@@ -29,11 +28,6 @@ class _Omitted:
 
 
 OMITTED = _Omitted()
-
-
-def json_key(name: str) -> Any:
-    """Annotation of a field whose JSON key is no Python name."""
-    return Field(alias=name)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,23 +92,19 @@ def _mismatch(error: ValidationError) -> Mismatch | None:
 
 
 @cache
-def _keys(kind: Any) -> tuple[tuple[str, str, bool], ...]:
-    """Field name, JSON key, and whether the key is left out while the field is None."""
+def _fields(kind: Any) -> tuple[tuple[str, bool], ...]:
+    """Name of each field, and whether its key is left out while it is None."""
     hints = get_type_hints(kind, include_extras=True)
-    keys = []
-    for field in dataclasses.fields(kind):
-        notes = getattr(hints[field.name], "__metadata__", ())
-        aliases = [note.alias for note in notes if isinstance(note, FieldInfo) and note.alias]
-        keys.append((field.name, aliases[0] if aliases else field.name, OMITTED in notes))
-    return tuple(keys)
+    names = [field.name for field in dataclasses.fields(kind)]
+    return tuple((name, OMITTED in getattr(hints[name], "__metadata__", ())) for name in names)
 
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "to_json"):
         return value.to_json()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = ((key, getattr(value, name), omitted) for name, key, omitted in _keys(type(value)))
-        return {key: _plain(item) for key, item, omitted in fields if not (omitted and item is None)}
+        fields = ((name, getattr(value, name), omitted) for name, omitted in _fields(type(value)))
+        return {name: _plain(item) for name, item, omitted in fields if not (omitted and item is None)}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):

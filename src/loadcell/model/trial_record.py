@@ -212,18 +212,12 @@ class GroupRecord:
     client: ClientUsage | None = None
 
 
-class CheckVerdict(StrEnum):
-    """Outcome of a check; `broken` makes the trial invalid, `noticed` is shown beside it."""
-
-    OK = "ok"
-    NOTICED = "noticed"
-    BROKEN = "broken"
-    UNKNOWN = "unknown"
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Outcome of one check of a trial; `detail` is the evidence, with units in its keys."""
+    """Outcome of one check of a trial; `detail` is the evidence, with units in its keys.
+
+    `verdict` is ok, noticed (shown beside the trial), broken (makes it invalid) or unknown.
+    """
 
     name: str
     verdict: str

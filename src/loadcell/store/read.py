@@ -232,9 +232,10 @@ def read_run(path: Path) -> StoredRun:
         raise StoreError(RUN_NO_DIRECTORY(path=path))
     if not layout.is_run(path):
         raise StoreError(RUN_NO_RECORD(path=path, file=layout.RUN))
-    if (newer := _newer_schema(path / layout.RUN)) is not None:
-        raise StoreError(RUN_NEWER_SCHEMA(path=path, found=newer, supported=layout.SCHEMA))
     run = _record(RunRecord, path / layout.RUN)
+    schema = run.schema if isinstance(run, RunRecord) else _schema(path / layout.RUN)
+    if schema > layout.SCHEMA:
+        raise StoreError(RUN_NEWER_SCHEMA(path=path, found=schema, supported=layout.SCHEMA))
     if isinstance(run, Message):
         raise StoreError(
             RUN_DAMAGED_RECORD(path=path / layout.RUN, why=run, trials=path / layout.TRIALS, file=layout.RUN)
@@ -333,11 +334,11 @@ def _record(kind: type[Record], path: Path) -> Record | Message:
     return DAMAGED_KEY(key=mismatch.key, expected=mismatch.expected, found=mismatch.found)
 
 
-def _newer_schema(path: Path) -> str | None:
-    """Schema of a record that a newer version wrote; None of others."""
-    head = _json(path)
-    schema = head.get("schema") if isinstance(head, dict) else None
-    return str(schema) if isinstance(schema, int) and schema > layout.SCHEMA else None
+def _schema(path: Path) -> int:
+    """Schema that a file names which is no record of this version; 0 where it names none."""
+    values = _json(path)
+    schema = values.get("schema") if isinstance(values, dict) else None
+    return schema if isinstance(schema, int) else 0
 
 
 def _json(path: Path) -> JsonObject | Message:

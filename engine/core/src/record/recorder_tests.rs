@@ -144,14 +144,14 @@ fn trouble_is_told_once_an_interval_and_code() {
         recorder.start(OP, at);
         recorder.fail(OP, at, at, at, &failure("57P01"));
     }
-    let told: Vec<_> = published
+    let troubles: Vec<_> = published
         .try_iter()
         .filter_map(|what| match what {
             Published::Trouble(trouble) => Some((trouble.at, trouble.client)),
             Published::Interval(_) => None,
         })
         .collect();
-    assert_eq!(told, [(101, 7), (111, 7)]);
+    assert_eq!(troubles, [(101, 7), (111, 7)]);
 }
 
 #[test]
