@@ -45,7 +45,7 @@ LAZY = frozenset(
         "loadcell.ingest.inputs",
         "loadcell.ingest.progress",
         "loadcell.ingest.read",
-        "loadcell.ingest.readers.csv_table",
+        "loadcell.ingest.csv_table",
         "loadcell.ingest.write_run",
         "loadcell.linux.inventory",
         "loadcell.model.catalogue",

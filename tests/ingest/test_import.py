@@ -13,7 +13,7 @@ from documents import read_run
 from ingest.made import made
 from lines import CliRunner
 from loadcell.cli.import_ import TOOLS, import_
-from loadcell.ingest.formats import READERS
+from loadcell.ingest.reader import all_readers, names
 from loadcell.store.read import StoredRun
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
@@ -38,7 +38,8 @@ def imported(home: Path) -> StoredRun:
 
 
 def test_the_command_knows_every_reader() -> None:
-    assert set(TOOLS) == {*READERS, "auto", "csv"}
+    assert set(TOOLS) == {*names(), "auto", "csv"}
+    assert set(all_readers()) == set(names())
 
 
 def test_two_executions_of_a_shell_loop_are_two_levels_of_clients(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.cli.arguments import language_option
-from loadcell.ingest import arrange, attach, formats, read, write_run
+from loadcell.ingest import arrange, attach, csv_table, formats, read, write_run
 from loadcell.ingest import base as readers
 from loadcell.ingest import inputs as input_files
 from loadcell.ingest import progress as reading_progress
-from loadcell.ingest.readers import csv_table
+from loadcell.ingest.reader import names as reader_names
 from loadcell.report import brief, prewarm
 from loadcell.report.render import json, terminal
 from loadcell.store import errors as store_errors
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
     from loadcell.ingest.formats import Source
     from loadcell.report.context import Scene
 
-TOOLS = (
-    "auto", "sysbench", "pgbench", "pgbench-log", "benchmarksql", "fio", "iperf3", "netperf", "ab", "wrk", "redis-benchmark", "mbw",
-    "stress-ng", "dd", "jstat", "nmon", "sar", "csv",
-)  # fmt: skip
+TOOLS = ("auto", *reader_names(), "csv")
 
 
 @click.command("import")

@@ -76,7 +76,7 @@ def _with_samples(source: Source) -> Source:
     if not found:
         return source
     # It knows the columns of a monitor, and with it all of a plan.
-    from loadcell.ingest.readers.benchmarksql_host import Collected
+    from loadcell.ingest.benchmarksql_host import Collected
 
     began_s = reading.measured[0].began_s if reading.measured else None
     collected = Collected(began_s)

@@ -1,90 +1,18 @@
-"""Which tool's output is read by whom; and who recognises an output that nobody named."""
+"""Read one file as the output of a named tool, or of whichever tool recognises it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from loadcell.ingest.base import NotItsOutputError, Reading
-from loadcell.ingest.text_blocks import BLOCK_BYTES, Output, Told, decoded
+from loadcell.ingest.reader import Read, all_readers, names, reader
+from loadcell.ingest.text_blocks import BLOCK_BYTES, Output, Told
 
-Read = Callable[[Output], Reading]
-
-
-def _module(name: str) -> Any:
-    """Imported once it is asked for: all of them together take longer than some outputs to be read."""
-    return import_module(f"loadcell.ingest.readers.{name}")
-
-
-def _by_itself(module: str) -> Read:
-    return lambda output: _module(module).read_output(output)
-
-
-def _by_line(module: str) -> Read:
-    return lambda output: _module(module).read(output.lines())
-
-
-def _by_text(module: str) -> Read:
-    """Of documents, whose lines may be as long as they like."""
-    return lambda output: _module(module).read(decoded(block) for block in output.blocks())
-
-
-#: By the name that `loadcell import` takes; the surest to be recognised first.
-READERS: Mapping[str, Read] = {
-    "sysbench": _by_itself("sysbench"),
-    "pgbench": _by_line("pgbench"),
-    "pgbench-log": _by_itself("pgbench_log"),
-    "benchmarksql": _by_itself("benchmarksql"),
-    "fio": _by_text("fio"),
-    "iperf3": _by_text("iperf3"),
-    "netperf": _by_line("netperf"),
-    "ab": _by_line("ab"),
-    "wrk": _by_line("wrk"),
-    "redis-benchmark": _by_line("redis_benchmark"),
-    "mbw": _by_line("mbw"),
-    "stress-ng": _by_line("stress_ng"),
-    "jstat": _by_line("jstat"),
-    "nmon": _by_line("nmon"),
-    "sar": _by_line("sar"),
-    "dd": _by_line("dd"),
-}
 #: Stands for whichever recognises the output.
 ANY = "auto"
-#: What gives a tool away in texts that are too long to be tried on every reader: at a line's start, or anywhere.
-_BEGIN_LINES: Mapping[str, tuple[bytes, ...]] = {
-    "sysbench": (b"sysbench 1.", b"sysbench 0."),
-    "pgbench": (b"pgbench (", b"progress: ", b"transaction type: "),
-    "ab": (b"This is ApacheBench",),
-    "redis-benchmark": (b'"test","rps"',),
-    "stress-ng": (b"stress-ng: ",),
-    "nmon": (b"ZZZZ,T",),
-    "sar": (b"Linux ",),
-}
-_ANYWHERE: Mapping[str, tuple[bytes, ...]] = {
-    "fio": (b'"fio version"',),
-    "iperf3": (b'"test_start"',),
-    "netperf": (b" TEST from ", b" TEST to "),
-    "wrk": (b" test @ ",),
-    "redis-benchmark": (b"====== ",),
-    "mbw": (b"Method: MEMCPY", b"Method: DUMB", b"Method: MCBLOCK"),
-    "jstat": (b" YGC ",),
-    "sar": (b"hostname;interval;timestamp;", b'"sysstat"'),
-    "dd": (b"MB/s", b"GB/s", b"kB/s", "B/秒".encode(), "B/秒".encode("gb18030")),
-}
-#: The same at the very beginning.
-_BEGIN_FILES: Mapping[str, re.Pattern[bytes]] = {
-    "pgbench-log": re.compile(rb"\d+ \d+ \S+ \d+ \d+ \d+"),
-    "benchmarksql": re.compile(rb"(?:\xef\xbb\xbf)?run,elapsed,latency,dblatency,"),
-}
-#: What tools print for people where their JSON is read: how it looks, and how they print the other.
-_FOR_PEOPLE: Mapping[str, tuple[re.Pattern[bytes], str]] = {
-    "fio": (re.compile(rb"\): rw=\w+, bs=|: \(groupid=\d+, jobs=\d+\)"), "fio --output-format=json"),
-    "iperf3": (re.compile(rb"^\[ *ID\](?:\[Role\])? Interval", re.MULTILINE), "iperf3 -J"),
-}
 _ZIP, _ZSTD = b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
 
 
@@ -146,13 +74,13 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
     if tool == ANY:
         # A text that fits into one block is tried on every reader; a longer one only on those whose sign is in it.
         signed = _signs(head)
-        candidates = sorted(READERS, key=lambda name: name not in signed) if whole else _signed(path)
+        candidates = sorted(all_readers(), key=lambda name: name not in signed) if whole else _signed(path)
     else:
         candidates = [tool]
     refused = {}
     for name in candidates:
         try:
-            reading = (read or READERS[name])(output)
+            reading = (read or reader(name).read)(output)
         except NotItsOutputError as error:
             refused[name] = str(error)
         else:
@@ -161,15 +89,15 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
         raise ImportProblemError(
             f"{path} is no output of {tool}: {refused[tool]}. Name another tool, or `{ANY}` to have it recognised."
         )
-    for name, (look, how) in _FOR_PEOPLE.items():
-        if look.search(head):
+    for name, candidate in all_readers().items():
+        if (printed := candidate.for_people) is not None and printed.pattern.search(head):
             raise ImportProblemError(
-                f"{path} is what {name} prints for people. Its figures are read from what `{how}` prints: run it with that."
+                f"{path} is what {name} prints for people. Its figures are read from what `{printed.command}` prints: run it with that."
             )
     # Of a text that begins as a tool's does, it is worth knowing why that tool's reader does not take it.
     near = "".join(f" As {name}: {refused[name]}." for name in _signs(head) if name in refused)
     raise ImportProblemError(
-        f"{path} is the output of no tool that is known here ({', '.join(READERS)}).{near} Plain tables: `loadcell import csv`."
+        f"{path} is the output of no tool that is known here ({', '.join(names())}).{near} Plain tables: `loadcell import csv`."
     )
 
 
@@ -204,17 +132,8 @@ def must_be_text(path: Path, head: bytes) -> None:
 
 
 def _signs(block: bytes, *, first: bool = True) -> list[str]:
-    """Tools whose signs are in a block, the surest first; `first` if it is a file's first."""
-
-    def shows(name: str) -> bool:
-        if first and name in _BEGIN_FILES and _BEGIN_FILES[name].match(block):
-            return True
-        begin = _BEGIN_LINES.get(name, ())
-        return block.startswith(begin) or any(
-            sign in block for sign in (*(b"\n" + one for one in begin), *_ANYWHERE.get(name, ()))
-        )
-
-    return [name for name in READERS if shows(name)]
+    """Tools whose signs are in a block; `first` if it is the first of its file."""
+    return [name for name, candidate in all_readers().items() if candidate.recognises(block, first=first)]
 
 
 def _signed(path: Path) -> list[str]:

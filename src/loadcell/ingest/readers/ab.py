@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.readers.messages import OUTPUT_AB
+from loadcell.ingest.messages import OUTPUT_AB
+from loadcell.ingest.reader import Reader, by_line
 
 NAME = "ab"
 
@@ -108,3 +109,10 @@ class _Execution:
 def _known(times_ms: Mapping[str, float]) -> dict[str, float]:
     """Without zeros: ab writes whole milliseconds, and what is less than half of one is none of its figures."""
     return {name: ms for name, ms in times_ms.items() if ms}
+
+
+READER = Reader(
+    NAME,
+    by_line(read),
+    line_starts=(b"This is ApacheBench",),
+)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Part, Reading
-from loadcell.ingest.readers.messages import OUTPUT_BENCHMARKSQL
+from loadcell.ingest.messages import OUTPUT_BENCHMARKSQL
+from loadcell.ingest.reader import Reader
 from loadcell.ingest.series import Intervals
 from loadcell.ingest.text_blocks import Output
 
@@ -57,3 +59,10 @@ def _measured(run: Mapping[str, Any]) -> Measured:
         "tpcc", "transaction", count / seconds, count, failed, seconds, None, run["response"], figures, {},
         {"error": failed} if failed else {}, Intervals.of_seconds(run["intervals"]), parts,
     )  # fmt: skip
+
+
+READER = Reader(
+    NAME,
+    read_output,
+    file_start=re.compile(rb"(?:\xef\xbb\xbf)?run,elapsed,latency,dblatency,"),
+)

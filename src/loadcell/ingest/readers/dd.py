@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number
-from loadcell.ingest.readers.messages import OUTPUT_DD
+from loadcell.ingest.messages import OUTPUT_DD
+from loadcell.ingest.reader import Reader, by_line
 
 NAME = "dd"
 
@@ -39,3 +40,11 @@ def read(lines: Iterable[str]) -> Reading:
 def _seconds(text: str) -> float:
     """dd groups nothing: a comma is a decimal one."""
     return number(text.replace(",", "."))
+
+
+READER = Reader(
+    NAME,
+    by_line(read),
+    anywhere=(b"MB/s", b"GB/s", b"kB/s", "B/秒".encode(), "B/秒".encode("gb18030")),
+    vague=True,
+)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from loadcell.ingest.base import Measured, Reading, Unread
 from loadcell.ingest.json_documents import documents
+from loadcell.ingest.reader import PrintedForPeople, Reader, by_text
 
 NAME = "fio"
 
@@ -113,3 +115,13 @@ def _times(latency: Mapping[str, Any]) -> dict[str, float]:
     found = {key: latency[name] / 1e6 for name, key in names.items() if name in latency}
     own = latency.get("percentile") or {}
     return {**found, **{key: own[rank] / 1e6 for rank, key in _RANKS.items() if rank in own}}
+
+
+READER = Reader(
+    NAME,
+    by_text(read),
+    anywhere=(b'"fio version"',),
+    for_people=PrintedForPeople(
+        re.compile(rb"\): rw=\w+, bs=|: \(groupid=\d+, jobs=\d+\)"), "fio --output-format=json"
+    ),
+)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
 from loadcell.ingest.json_documents import documents
-from loadcell.ingest.readers.messages import OUTPUT_IPERF3, OUTPUT_IPERF3_FAILED
+from loadcell.ingest.messages import OUTPUT_IPERF3, OUTPUT_IPERF3_FAILED
+from loadcell.ingest.reader import PrintedForPeople, Reader, by_text
 from loadcell.model.message import NO_OUTPUT, Message
 
 NAME = "iperf3"
@@ -57,3 +59,11 @@ def _measured(document: Mapping[str, Any]) -> Measured:
         settings={"version": start.get("version", ""), "block_bytes": test.get("blksize", 0)}, intervals=tuple(intervals),
         began_s=(start.get("timestamp") or {}).get("timesecs"),
     )  # fmt: skip
+
+
+READER = Reader(
+    NAME,
+    by_text(read),
+    anywhere=(b'"test_start"',),
+    for_people=PrintedForPeople(re.compile(rb"^\[ *ID\](?:\[Role\])? Interval", re.MULTILINE), "iperf3 -J"),
+)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
-from loadcell.ingest.readers.messages import OUTPUT_JSTAT, OUTPUT_JSTAT_TOO_SHORT
+from loadcell.ingest.messages import OUTPUT_JSTAT, OUTPUT_JSTAT_TOO_SHORT
+from loadcell.ingest.reader import Reader, by_line
 from loadcell.ingest.samples import Samples, TooManyError
 
 NAME = "jstat"
@@ -100,3 +101,10 @@ def _put(samples: Samples, at_s: float, values: dict[str, float], before: dict[s
     for column, (counter, factor) in _COUNTERS.items():
         if counter in values and counter in before:
             samples.put(at_s, column, max(0.0, (values[counter] - before[counter]) * factor))
+
+
+READER = Reader(
+    NAME,
+    by_line(read),
+    anywhere=(b" YGC ",),
+)

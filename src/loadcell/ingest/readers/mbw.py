@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from statistics import median
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
-from loadcell.ingest.readers.messages import OUTPUT_MBW
+from loadcell.ingest.messages import OUTPUT_MBW
+from loadcell.ingest.reader import Reader, by_line
 
 NAME = "mbw"
 
@@ -43,3 +44,10 @@ def read(lines: Iterable[str]) -> Reading:
         )
         for method in methods
     )  # fmt: skip
+
+
+READER = Reader(
+    NAME,
+    by_line(read),
+    anywhere=(b"Method: MEMCPY", b"Method: DUMB", b"Method: MCBLOCK"),
+)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, understood
-from loadcell.ingest.readers.messages import OUTPUT_NETPERF
+from loadcell.ingest.messages import OUTPUT_NETPERF
+from loadcell.ingest.reader import Reader, by_line
 
 NAME = "netperf"
 
@@ -146,3 +147,10 @@ class _Test:
             arrived = self.rows[1] if len(self.rows) > 1 else []
             return (arrived[3], arrived[1]) if len(arrived) >= 4 else None
         return (first[4], first[3]) if len(first) >= 5 else None
+
+
+READER = Reader(
+    NAME,
+    by_line(read),
+    anywhere=(b" TEST from ", b" TEST to "),
+)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
-from loadcell.ingest.readers.messages import OUTPUT_NMON, OUTPUT_NMON_ALL_EMPTY
+from loadcell.ingest.messages import OUTPUT_NMON, OUTPUT_NMON_ALL_EMPTY
+from loadcell.ingest.reader import Reader, by_line
 from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.monitors.host import NOT_DISKS, NOT_LINKS, Host
 
@@ -165,3 +166,10 @@ def _time(clock: str, day: str) -> float:
     number, month, year = day.split("-")
     date = datetime(int(year), _MONTHS.index(month.upper()) + 1, int(number), hour, minute, second)
     return date.timestamp()
+
+
+READER = Reader(
+    NAME,
+    by_line(read),
+    line_starts=(b"ZZZZ,T",),
+)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.readers.messages import OUTPUT_PGBENCH
+from loadcell.ingest.messages import OUTPUT_PGBENCH
+from loadcell.ingest.reader import Reader, by_line
 from loadcell.ingest.series import Intervals
 
 NAME = "pgbench"
@@ -133,3 +134,10 @@ class _Execution:
             self.title, "transaction", self.tps, count, int(failed) if failed.isdecimal() else None, length_s,
             int(clients) if clients else None, response, {}, settings, self.errors, self.intervals,
         )  # fmt: skip
+
+
+READER = Reader(
+    NAME,
+    by_line(read),
+    line_starts=(b"pgbench (", b"progress: ", b"transaction type: "),
+)

@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
-from loadcell.ingest.readers.messages import (
+from loadcell.ingest.messages import (
     OUTPUT_PGBENCH_LOG,
     OUTPUT_PGBENCH_LOG_ALL_EMPTY,
     OUTPUT_PGBENCH_LOG_NONE_ENDED,
 )
+from loadcell.ingest.reader import Reader
 from loadcell.ingest.series import Intervals
 from loadcell.ingest.text_blocks import Output
 
@@ -87,3 +88,10 @@ def _interval(row: list[int], began_s: int, until_s: int) -> Interval:
     width_s = until_s - start
     response = {"mean_ms": total / done / 1e3} if done else {}
     return Interval(float(start - began_s), float(width_s), done / width_s, None, response)
+
+
+READER = Reader(
+    NAME,
+    read_output,
+    file_start=re.compile(rb"\d+ \d+ \S+ \d+ \d+ \d+"),
+)

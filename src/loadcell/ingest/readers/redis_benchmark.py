@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from itertools import chain
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number
-from loadcell.ingest.readers.messages import OUTPUT_REDIS_BENCHMARK
+from loadcell.ingest.messages import OUTPUT_REDIS_BENCHMARK
+from loadcell.ingest.reader import Reader, by_line
 
 NAME = "redis-benchmark"
 
@@ -89,3 +90,11 @@ def _measured(title: str, values: dict[str, float], response: dict[str, float]) 
         title, "request", values.get("rate"), int(count) if count is not None else None, None, values.get("s"),
         int(clients) if clients is not None else None, response, {}, settings,
     )  # fmt: skip
+
+
+READER = Reader(
+    NAME,
+    by_line(read),
+    line_starts=(b'"test","rps"',),
+    anywhere=(b"====== ",),
+)

@@ -10,9 +10,10 @@ from typing import Any
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
 from loadcell.ingest.json_documents import documents
-from loadcell.ingest.readers.messages import OUTPUT_SADF_JSON, OUTPUT_SADF_ROWS, OUTPUT_SAR
-from loadcell.ingest.readers.sar_activities import Activities
+from loadcell.ingest.messages import OUTPUT_SADF_JSON, OUTPUT_SADF_ROWS, OUTPUT_SAR
+from loadcell.ingest.reader import Reader, by_line
 from loadcell.ingest.samples import Samples, TooManyError
+from loadcell.ingest.sar_activities import Activities
 from loadcell.monitors.host import Host
 
 NAME = "sar"
@@ -271,3 +272,11 @@ def _values(node: Mapping[str, Any], name_of: Callable[[str], str | None]) -> di
         for key, value in node.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
+
+
+READER = Reader(
+    NAME,
+    by_line(read),
+    line_starts=(b"Linux ",),
+    anywhere=(b"hostname;interval;timestamp;", b'"sysstat"'),
+)

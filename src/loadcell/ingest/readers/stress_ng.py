@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
-from loadcell.ingest.readers.messages import OUTPUT_STRESS_NG
+from loadcell.ingest.messages import OUTPUT_STRESS_NG
+from loadcell.ingest.reader import Reader, by_line
 
 NAME = "stress-ng"
 
@@ -42,3 +43,10 @@ def read(lines: Iterable[str]) -> Reading:
     if not found:
         raise NotItsOutputError(OUTPUT_STRESS_NG())
     return unread.reading(found)
+
+
+READER = Reader(
+    NAME,
+    by_line(read),
+    line_starts=(b"stress-ng: ",),
+)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.readers.messages import OUTPUT_SYSBENCH
+from loadcell.ingest.messages import OUTPUT_SYSBENCH
+from loadcell.ingest.reader import Reader
 from loadcell.ingest.series import Intervals, Room
 from loadcell.ingest.similar_lines import Table, stretches
 from loadcell.ingest.text_blocks import Output, lines
@@ -246,3 +247,10 @@ class _Execution:
             self.kind, self.unit, rate, self.count, sum(self.errors.values()), self.duration_s, self.threads,
             self.response, self.figures, self.settings, self.errors, self.intervals,
         )  # fmt: skip
+
+
+READER = Reader(
+    NAME,
+    read_output,
+    line_starts=(b"sysbench 1.", b"sysbench 0."),
+)

@@ -14,7 +14,8 @@ from loadcell.ingest.base import (
     number,
     understood,
 )
-from loadcell.ingest.readers.messages import OUTPUT_WRK
+from loadcell.ingest.messages import OUTPUT_WRK
+from loadcell.ingest.reader import Reader, by_line
 
 NAME = "wrk"
 
@@ -105,3 +106,10 @@ class _Execution:
         else:
             return _SAID.match(line) is not None or not line.strip()
         return True
+
+
+READER = Reader(
+    NAME,
+    by_line(read),
+    anywhere=(b" test @ ",),
+)
