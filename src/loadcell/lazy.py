@@ -51,6 +51,7 @@ LAZY = frozenset(
         "loadcell.model.catalogue",
         "loadcell.model.json",
         "loadcell.model.latency",
+        "loadcell.model.message",
         "loadcell.model.trial_record",
         "loadcell.parts",
         "loadcell.plan.load",

@@ -10,12 +10,12 @@ import importlib.util
 import pkgutil
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
 from loadcell import monitors, systems, workloads
 from loadcell.linux.topology import topology
+from loadcell.model import extensions
 from loadcell.plan.parts import Parts
 
 
@@ -39,8 +39,7 @@ def _registered(modules: Iterable[str], group: str) -> dict[str, type[Any]]:
         part = getattr(importlib.import_module(name), "PART", None)
         if part is not None:
             parts[part.name] = part
-    for entry in entry_points(group=group):
-        part = entry.load()
+    for part in extensions.load_all(group):
         parts.setdefault(part.name, part)
     return parts
 
@@ -51,8 +50,8 @@ def installed() -> Parts:
     workload_modules = [*_modules(workloads), *_system_modules("workload")]
     monitor_modules = [*_modules(monitors), *_system_modules("monitor")]
     return Parts(
-        targets=_registered(_system_modules("target"), "loadcell.targets"),
-        workloads=_registered(workload_modules, "loadcell.workloads"),
-        monitors=_registered(monitor_modules, "loadcell.monitors"),
+        targets=_registered(_system_modules("target"), extensions.TARGETS),
+        workloads=_registered(workload_modules, extensions.WORKLOADS),
+        monitors=_registered(monitor_modules, extensions.MONITORS),
         topology=topology,
     )

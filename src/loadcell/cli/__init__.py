@@ -19,6 +19,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from loadcell import __version__
+from loadcell.model import message
 
 EXIT_MISSED = 1
 EXIT_WRONG = 2
@@ -129,6 +130,9 @@ def _status_of(error: BaseException) -> int:
         return 0
     if type(error).__module__ == "loadcell.plan.problems":
         click.echo(str(error), err=True)
+        return EXIT_WRONG
+    if isinstance(error, message.MessageError):
+        click.echo(f"Error: {error.finding}. {error.advice}".rstrip(), err=True)
         return EXIT_WRONG
     return _crashed(error)
 

@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 
 from loadcell.ingest import readers as builtin
 from loadcell.ingest.base import Reading
 from loadcell.ingest.text_blocks import Output, decoded
-
-GROUP = "loadcell.readers"
+from loadcell.model import extensions
 
 Read = Callable[[Output], Reading]
 
@@ -67,13 +65,17 @@ def by_text(read: Callable[[Iterable[str]], Reading]) -> Read:
 
 def names() -> tuple[str, ...]:
     """Names of all readers in alphabetical order, without importing them."""
-    return tuple(sorted(_modules().keys() | _entry_points().keys()))
+    return tuple(sorted(_modules().keys() | extensions.entries(extensions.READERS).keys()))
 
 
 def reader(name: str) -> Reader:
     """The reader of this name. Raises KeyError."""
     module = _modules().get(name)
-    declared: Reader = import_module(module).READER if module else _entry_points()[name].load()
+    declared: Reader = (
+        import_module(module).READER
+        if module
+        else extensions.load(extensions.entries(extensions.READERS)[name])
+    )
     return declared
 
 
@@ -89,8 +91,3 @@ def _modules() -> Mapping[str, str]:
         module.name.rpartition(".")[2].replace("_", "-"): module.name
         for module in pkgutil.iter_modules(builtin.__path__, builtin.__name__ + ".")
     }
-
-
-@cache
-def _entry_points() -> Mapping[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}

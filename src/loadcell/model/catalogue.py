@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,6 @@ PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]
 UNIT_WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short", "time_unit": ""}
 #: Suffixes of a code under which it may have more texts.
 VARIANTS = ("", ".advice", ".exact", ".advice.exact")
-#: Entry points whose packages may contribute texts.
-GROUPS = ("loadcell.targets", "loadcell.workloads", "loadcell.monitors")
 
 
 @cache
@@ -78,8 +76,9 @@ def fill(text: str, written: Callable[[str], str]) -> str:
 
 
 def _plugin_directories() -> Iterator[Path]:
-    """The top-level packages that entry points name."""
-    names = {entry.module.partition(".")[0] for group in GROUPS for entry in entry_points(group=group)}
+    """Folders of the top-level packages that add parts by entry points (`loadcell.model.extensions`)."""
+    entries = (entry for package in distributions() for entry in package.entry_points)
+    names = {entry.module.partition(".")[0] for entry in entries if entry.group.startswith("loadcell.")}
     for name in sorted(names - {"loadcell"}):
         spec = find_spec(name)
         yield from (Path(location) for location in (spec.submodule_search_locations if spec else None) or ())

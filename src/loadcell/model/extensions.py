@@ -1,0 +1,49 @@
+"""Extensions: installed packages that add parts by entry points.
+
+The value of an entry point is a class, an object, or a module whose import declares what it adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+from loadcell.model.message import ForeignText, MessageCode, MessageError
+
+TARGETS: Final = "loadcell.targets"
+WORKLOADS: Final = "loadcell.workloads"
+MONITORS: Final = "loadcell.monitors"
+READERS: Final = "loadcell.readers"
+PANELS: Final = "loadcell.panels"
+FINDINGS: Final = "loadcell.findings"
+
+EXTENSION_BROKEN = MessageCode("extension.broken", package=str, entry=str, error=ForeignText)
+
+
+class ExtensionError(MessageError):
+    """An installed extension cannot be imported."""
+
+
+@cache
+def entries(group: str) -> Mapping[str, EntryPoint]:
+    """Entry points of a group by name."""
+    return {entry.name: entry for entry in entry_points(group=group)}
+
+
+def load(entry: EntryPoint) -> Any:
+    """What the entry point names. Raises ExtensionError."""
+    try:
+        return entry.load()
+    except Exception as error:
+        package = entry.dist.name if entry.dist is not None else entry.module
+        message = EXTENSION_BROKEN(
+            package=package, entry=entry.value, error=f"{type(error).__name__}: {error}"
+        )
+        raise ExtensionError(message) from error
+
+
+def load_all(group: str) -> tuple[Any, ...]:
+    """What all entry points of a group name, in the order of their names. Raises ExtensionError."""
+    return tuple(load(entry) for _, entry in sorted(entries(group).items()))
