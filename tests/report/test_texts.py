@@ -15,7 +15,7 @@ import pytest
 import loadcell.analysis
 import loadcell.linux
 import loadcell.report
-from loadcell.analysis import error_codes, figure_names, usl
+from loadcell.analysis import error_codes, usl
 from loadcell.analysis.compare.findings import GRAVE
 from loadcell.analysis.compare.verdict import Reason
 from loadcell.analysis.failure_reasons import error_meaning
@@ -91,7 +91,7 @@ FAMILIES = {
     "check-name": (*CHECKS, "other"),
     "advice": (*CHECKS, "other"),
     "page.theme": ("auto", "light", "dark"),
-    "figure": (*figure_names.KNOWN, *(f"sync.{key}" for key in figure_names.SYNC)),
+    "figure": tuple(code.removeprefix("figure.") for code in catalogue() if code.startswith("figure.")),
     "env": HOST_KEYS,
     "field": FIELDS,
     "fact": TARGET_FACTS,

@@ -10,8 +10,8 @@ import pytest
 
 from lines import CliRunner
 from loadcell.cli import main
+from loadcell.model.metrics import declared
 from loadcell.parts import installed
-from loadcell.plan.expect import METRICS
 from loadcell.plan.model import Load
 from loadcell.workloads.tool import Tool, ToolOptions
 from loadcell.workloads.tool.options import ReadAs
@@ -198,4 +198,4 @@ def test_figures_that_the_plan_names_can_be_expected(tmp_path: Path) -> None:
     assert said["expect"][0]["metric"] == "depth"
     wrong = problem(tmp_path, named, "expect: [dephts < 5]")
     assert "depth" in wrong["nearest"]
-    assert "depth" not in METRICS
+    assert "depth" not in declared()

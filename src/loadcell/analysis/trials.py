@@ -23,6 +23,7 @@ from loadcell.model.trial_record import (
     Counts,
     ErrorRecord,
     ExpectationResult,
+    MetricFacts,
     Totals,
     TrialRecord,
 )
@@ -64,7 +65,7 @@ class ErrorCount:
 class Trial:
     """One trial. Rates are per second, latencies in ms; None where the trial has no such figure.
 
-    `figures` are those that its workload alone has (tpmC), `types` and `outcomes` what it counts transactions by.
+    `figures` are metrics of workload, tool and monitors (tpmC), `metrics` what is declared of them, `types` and `outcomes` what it counts transactions by.
     `groups` is the part of each client group, where there are several, as a trial of its own.
     `arm` tells two identical treatments apart in an A/A run.
     """
@@ -104,6 +105,7 @@ class Trial:
     checks: tuple[Check, ...] = ()
     expectations: tuple[ExpectationResult, ...] = ()
     figures: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, MetricFacts] = field(default_factory=dict)
     types: Mapping[str, Counted] = field(default_factory=dict)
     outcomes: Mapping[str, Counted] = field(default_factory=dict)
     arm: str | None = None
@@ -190,6 +192,7 @@ def from_record(record: TrialRecord) -> Trial:
         checks=record.checks,
         expectations=record.expect,
         figures={name: value for name, value in totals.figures.items() if value is not None},
+        metrics=totals.metrics or {},
         types=types.counted(record, types.TYPE),
         outcomes=types.counted(record, types.OUTCOME),
         arm=record.arm,

@@ -132,7 +132,7 @@ def _status_of(error: BaseException) -> int:
         click.echo(str(error), err=True)
         return EXIT_WRONG
     if isinstance(error, message.MessageError):
-        click.echo(f"Error: {error.finding}. {error.advice}".rstrip(), err=True)
+        click.echo("Error: " + "; ".join(filter(None, (error.finding, error.advice))), err=True)
         return EXIT_WRONG
     return _crashed(error)
 

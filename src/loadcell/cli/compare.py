@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from loadcell.report.publish import ComparisonPages
 
-#: The names of figures; loadcell.analysis.compare.metrics has what they are (a test holds the two together).
-METRICS = ("throughput", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99")
 VERDICTS = ("slower", "faster", "ambiguous")
 
 
@@ -50,6 +48,11 @@ def _levels(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
         for level in varied.get(factor, [])
         if level.startswith(last)
     ]
+
+
+def _metrics(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Metrics that every run has."""
+    return [CompletionItem(name) for name in compared_metrics.METRICS if name.startswith(incomplete)]
 
 
 def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
@@ -80,8 +83,10 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
     "--metric",
     "metrics",
     multiple=True,
-    type=click.Choice(METRICS),
-    help="What is compared, the most important first. May be given again. Default: throughput, p50, p95, p99.",
+    metavar="METRIC",
+    shell_complete=_metrics,
+    help="What is compared, the most important first: throughput, mean, p50 to p99.99, or a metric of the workload (tpmC, iops ...). "
+    "May be given again. Default: throughput, p50, p95, p99.",
 )
 @click.option(
     "--least-effect",
@@ -245,7 +250,7 @@ def _wanted(
         runs=chosen,
         factor=factor,
         levels=tuple(part.strip() for part in levels.split(",")) if levels else (),
-        metrics=compared_metrics.named(metrics),
+        metrics=metrics,
         least_effect=_fraction(least_effect),
         noise=None if noise is None else run_finder.find_run(noise),
         anyway=anyway,

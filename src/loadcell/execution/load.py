@@ -124,6 +124,8 @@ class LoadWatch:
         self._resolved = resolved
         self._columns: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._samplers: list[Sampler] = []
+        #: values of monitors' metrics by key, once they have stopped
+        self.metrics: dict[str, float] = {}
         self._sampled: queue.SimpleQueue[tuple[str, list[Row]]] = queue.SimpleQueue()
         self._told: queue.SimpleQueue[Row] = queue.SimpleQueue()
         self._waiting: list[tuple[str, tuple[str, ...], list[dict[str, Any]]]] = []
@@ -161,13 +163,14 @@ class LoadWatch:
 
     def stop_monitors(self) -> dict[str, Any]:
         """End sampling, write what is left, and give the account of each monitor."""
-        accounts = {sampler.name: sampler.stop().document() for sampler in self._samplers}
+        accounts = {sampler.name: sampler.stop() for sampler in self._samplers}
+        self.metrics = {key: value for account in accounts.values() for key, value in account.metrics.items()}
         self._samplers.clear()
         self.tick()
         for file, columns, rows in self._waiting:
             self._writer.rows(file, columns, rows)
         self._waiting.clear()
-        return accounts
+        return {name: account.document() for name, account in accounts.items()}
 
     def event(self, event: dict[str, Any]) -> None:
         """Take one event of the engine."""

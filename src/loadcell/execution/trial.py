@@ -24,6 +24,7 @@ from loadcell.execution.trial_metrics import metrics
 from loadcell.model.instants import utc_text
 from loadcell.model.json import convert
 from loadcell.model.message import Message
+from loadcell.model.metrics import facts
 from loadcell.model.trial_record import Check, TrialRecord
 from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
@@ -182,7 +183,8 @@ class TrialRun:
         if totals is not None:
             together = self._workload()
             own = together.figures(result, measure["duration_s"])
-            totals["figures"] = {**own, **result.get("figures", {})}
+            totals["figures"] = {**own, **result.get("figures", {}), **self._watch.metrics}
+            totals["metrics"] = facts(totals["figures"])
             self._document.update(groups.recorded(result, together, measure["duration_s"]))
 
     def _broken_off(self, result: dict[str, Any]) -> TrialEndedError:

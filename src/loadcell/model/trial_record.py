@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from loadcell.model.json import OMITTED, JsonObject
 from loadcell.model.latency import Latency
+from loadcell.model.metrics import Direction, Kind
 
 #: Stage of a search: `bracket` and `refine` find a candidate, `confirm` repeats it beside the adjacent levels;
 #: `overload` is a trial above it, and `after` one at it again directly afterwards.
@@ -90,11 +91,21 @@ class OperationStats:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricFacts:
+    """What a part declared of a metric (`loadcell.model.metrics.Metric`), for readers without that part."""
+
+    kind: Kind
+    better: Direction
+    headline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """All transactions of a trial within the window.
 
-    `queries` counts statements by kind; `figures` are values of the workload's or the tool's own metrics, by metric key;
-    `statuses` are HTTP responses by class. None where the workload has no such value.
+    `queries` counts statements by kind; `figures` are values of the metrics of workload, tool and monitors, by metric key;
+    `metrics` what they are, where a part declared them (absent in older runs). `statuses` are HTTP responses by class.
+    None where the workload has no such value.
     """
 
     transactions: Counts = field(default_factory=Counts)
@@ -111,6 +122,7 @@ class Totals:
     service: Latency | None = None
     failed_response: Latency | None = None
     figures: Mapping[str, float | None] = field(default_factory=dict)
+    metrics: Annotated[Mapping[str, MetricFacts] | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,10 @@ class Monitor(ABC, Generic[Opts]):
         """What happened since the last call, each with its `event`; the sampler adds the time."""
         return []
 
+    def metrics(self) -> Mapping[str, float]:
+        """Values of its declared metrics over the samples, by key; asked for once, after `close`."""
+        return {}
+
     def account(self) -> Row:
         """What else belongs into the record of the trial: plain JSON, asked for once, after `close`."""
         return {}

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadcell.linux.procfs import ProcessStat, process_stat, read_small, tree
+from loadcell.model.metrics import declare
 from loadcell.model.tables import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.monitors.counters import difference
 from loadcell.plan.parts import Options
+
+declare(
+    "target.cpu", "share", "CPU use of the target's processes; 100% is one core", "lower", per_group=False
+)
 
 _ROLE_LENGTH = 80
 #: Of each process at most so many rows: with a hundred of them some 30 MB, however long the load lasts.

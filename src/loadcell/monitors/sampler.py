@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -59,6 +59,7 @@ class Account:
     #: further tables that got rows
     tables: dict[str, SampleTable] = field(default_factory=dict)
     own: Row = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         """Plain JSON. A file that got no row is not there, and not named."""
@@ -127,6 +128,7 @@ class Sampler:
             self._monitor.close()
         try:
             self.account.own = self._monitor.account()
+            self.account.metrics = self._monitor.metrics()
         except Exception as error:  # as in `_sample`
             self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"
 

@@ -6,17 +6,17 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
+from loadcell.model.metrics import Kind, Metric, declared
 from loadcell.model.trial_record import ExpectationResult
 from loadcell.plan import units
 from loadcell.plan.problems import listed, nearest, shown
 from loadcell.plan.quantiles import QUANTILES, enough, needed
 
 Outcome = Literal["met", "missed", "unknown"]
-Kind = Literal["count", "rate", "share", "time"]
 
 COMPARATORS: Mapping[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
@@ -26,87 +26,18 @@ COMPARATORS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_LATENCIES = ("mean", "min", "max", *QUANTILES)
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A figure of a trial that an expectation can name.
-
-    `kind` fixes its unit, in expectations and in the values they are judged on: `count` a bare number, `rate` per second,
-    `share` a fraction (written in percent), `time` **milliseconds** (written with any unit of time).
-    """
-
-    name: str
-    kind: Kind
-    meaning: str
-
-
-METRICS: Mapping[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        Metric("throughput", "rate", "transactions that succeeded, per second"),
-        Metric("queries", "rate", "statements of transactions that succeeded, per second"),
-        Metric("errors", "count", "transactions that failed"),
-        Metric("error_rate", "share", "failed transactions as a share of those that ended"),
-        Metric("retries", "count", "transactions tried again after a serialisation failure or deadlock"),
-        *(Metric(f"latency.{q}", "time", f"response time of transactions, {q}") for q in _LATENCIES),
-        *(Metric(f"service.{q}", "time", f"service time of transactions, {q}") for q in _LATENCIES),
-        Metric("offered", "rate", "transactions that were due in an open loop, per second"),
-        Metric(
-            "backlog", "count", "the most transactions of an open loop that were due and not sent at once"
-        ),
-        *(
-            Metric(
-                f"pacing.{q}",
-                "time",
-                f"how late the client sent what it could have sent when it was due, {q}",
-            )
-            for q in _LATENCIES
-        ),
-        Metric(
-            "tpmC", "count", "TPC-C: New-Orders completed per minute, rolled back as specified or committed"
-        ),
-        Metric("tpmTotal", "count", "TPC-C: transactions of all types completed per minute"),
-        Metric("events_per_s", "rate", "probe cpu: events by sysbench's definition, of all threads together"),
-        Metric("mib_per_s", "count", "probe memory: MiB a second, of all threads together"),
-        Metric(
-            "best_mib_per_s",
-            "count",
-            "probe memory, STREAM's tests by one thread: MiB a second in the best pass",
-        ),
-        Metric("access_ns", "count", "probe latency: nanoseconds that one access takes"),
-        Metric("iops", "rate", "probe disk: blocks read and written, of all clients together"),
-        Metric("read_mib_per_s", "count", "probe disk: MiB read, per second"),
-        Metric("write_mib_per_s", "count", "probe disk: MiB written, per second"),
-        Metric("transactions_per_s", "rate", "probe network: requests answered, of all connections together"),
-        Metric("mbit_per_s", "count", "probe network: 10^6 bits that arrived of streams, per second"),
-        *(
-            Metric(f"leak.{kind}", "count", f"bytes {kind}ly lost when the server ended, under valgrind")
-            for kind in ("definite", "indirect")
-        ),
-        Metric("leak.possible", "count", "bytes possibly lost when the server ended, under valgrind"),
-        Metric("client.cpu", "share", "CPU use of the client's busiest thread"),
-        Metric("target.cpu", "share", "CPU use of the target's processes; 100% is one core"),
-    )
-}
-
-#: workloads' own figures that are no amount: of several client groups together there is none
-NOT_ADDITIVE = ("access_ns", "best_mib_per_s")
-
-#: what there is of the whole load only: threads and processes are not told apart by the groups they work for
-_OF_THE_WHOLE = ("client.cpu", "target.cpu", "leak.definite", "leak.indirect", "leak.possible")
 
 
 def metric(name: str) -> Metric:
     """The metric of this name; of a client group, `read-only.throughput`, with the group's name in front. Raises KeyError."""
-    if name in METRICS:
-        return METRICS[name]
-    group, _, rest = name.partition(".")
-    if rest in _OF_THE_WHOLE:
+    metrics = declared()
+    if name in metrics:
+        return metrics[name]
+    group, _, key = name.partition(".")
+    of_load = metrics[key]
+    if not of_load.per_group:
         raise KeyError(name)
-    own = METRICS[rest]
-    return Metric(name, own.kind, f"{group}: {own.meaning}")
+    return replace(of_load, key=name, meaning=f"{group}: {of_load.meaning}")
 
 
 _ALLOWED: Mapping[Kind, str] = {
@@ -170,11 +101,12 @@ class Expectation:
         name, comparator, value = match.groups()
         known = Metric(name, "count", "of the workload's own") if name in figures else _known(name, groups)
         if known is None:
-            every = [*METRICS, *figures, *(f"{group}.{own}" for group in groups for own in METRICS)]
+            metrics = declared()
+            every = [*metrics, *figures, *(f"{group}.{key}" for group in groups for key in metrics)]
             of_groups = f"; of a client group: {listed(f'{group}.throughput' for group in groups)}, ..."
             raise ExpectationError(
                 f"there is no metric {shown(name)}",
-                allowed=listed([*METRICS, *figures]) + (of_groups if groups else ""),
+                allowed=listed([*metrics, *figures]) + (of_groups if groups else ""),
                 nearest=nearest(name, every),
             )
         if comparator not in COMPARATORS:
@@ -188,7 +120,7 @@ class Expectation:
         return Expectation(" ".join(text.split()), name, comparator, threshold)
 
     def judge(self, metrics: Mapping[str, float | None]) -> Verdict:
-        """Hold a trial's figures (in the units of `METRICS`) against the expectation.
+        """Compare a trial's metrics, in the units of `Metric.kind`, with the expectation.
 
         A percentile that no observation lies beyond is none (`loadcell.plan.quantiles`): nothing is said of it.
         """
@@ -210,7 +142,7 @@ class Expectation:
 
 
 def _known(name: str, groups: Sequence[str]) -> Metric | None:
-    if name not in METRICS and name.partition(".")[0] not in groups:
+    if name not in declared() and name.partition(".")[0] not in groups:
         return None
     try:
         return metric(name)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from loadcell.model import metrics
 from loadcell.plan import rate
-from loadcell.plan.expect import METRICS
 from loadcell.plan.model import OF_A_GROUP, Group, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Scalar, plain
 from loadcell.plan.parts import Options, Parts
@@ -23,8 +23,6 @@ from loadcell.plan.problems import Mark, PlanError, Problem, in_order, listed, n
 #: each has threads and connections of its own; a report's colours tell no more apart
 MOST_GROUPS = 8
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
-#: what operations and figures are called, before any dot
-_TAKEN = {"transaction", *(name.partition(".")[0] for name in METRICS)}
 _FORM = "groups by name, each with a workload and a share or load: `read-only: {sysbench: {...}, share: 20}`"
 _WINDOW = ("warmup", "duration", "interval")
 
@@ -128,7 +126,8 @@ class Reader:
                 "up to 32 letters, digits, - and _, beginning with a letter",
             )
             return None
-        if name in _TAKEN:
+        # the name of operations, and those of metrics before any dot
+        if name in {"transaction", *(key.partition(".")[0] for key in metrics.declared())}:
             self._wrong(entry.mark, path, f"{shown(name)} is the name of a figure", "another name")
             return None
         example = next(iter(self.parts.workloads), "name")

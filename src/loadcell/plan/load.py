@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from loadcell.model.metrics import declared
 from loadcell.plan import explain, groups, secrets
 from loadcell.plan.arrange import Arrangement, arrange
-from loadcell.plan.expect import METRICS, Expectation, ExpectationError
+from loadcell.plan.expect import Expectation, ExpectationError
 from loadcell.plan.factors import read_factors
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.model import Head
@@ -165,7 +166,7 @@ def _figures(root: Keys) -> tuple[str, ...]:
         else []
     )
     return tuple(
-        name for node in named if isinstance(node, Keys) for name in node.entries if name not in METRICS
+        name for node in named if isinstance(node, Keys) for name in node.entries if name not in declared()
     )
 
 

@@ -13,8 +13,9 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from loadcell.model.metrics import declared
 from loadcell.plan.affinity import Affinity
-from loadcell.plan.expect import COMPARATORS, METRICS
+from loadcell.plan.expect import COMPARATORS
 from loadcell.plan.model import GroupLoad, Head, Limits, Load
 from loadcell.plan.parts import Parts
 from loadcell.plan.paths import settings
@@ -197,9 +198,10 @@ def _levels() -> dict[str, Any]:
 
 
 def _expect() -> dict[str, Any]:
-    names = "|".join(sorted((name.replace(".", r"\.") for name in METRICS), key=len, reverse=True))
+    metrics = declared()
+    names = "|".join(sorted((name.replace(".", r"\.") for name in metrics), key=len, reverse=True))
     comparators = "|".join(sorted(COMPARATORS, key=len, reverse=True))
-    meanings = "; ".join(f"{metric.name}: {metric.meaning}" for metric in METRICS.values())
+    meanings = "; ".join(f"{metric.key}: {metric.meaning}" for metric in metrics.values())
     return {
         "description": f"What every trial has to meet, or the run exits with status 1; of a client group with its name and a dot in front. Metrics: {meanings}.",
         "type": "array",

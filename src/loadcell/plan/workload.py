@@ -92,7 +92,7 @@ class Workload(ABC, Generic[Opts]):
     def figures(self, operations: Mapping[str, Mapping[str, Any]], seconds: float) -> dict[str, float]:  # noqa: ARG002
         """Figures of its own, by name, from a trial's counts (`succeeded` ...) by operation and the measured time.
 
-        A figure that expectations shall know has its name in `loadcell.plan.expect.METRICS`.
+        A metric that expectations may name is declared (`loadcell.model.metrics`).
         """
         return {}
 

@@ -14,6 +14,24 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
+from loadcell.model.metrics import declare
+
+for _kind in ("definite", "indirect"):
+    declare(
+        f"leak.{_kind}",
+        "count",
+        f"bytes {_kind}ly lost when the server ended, under valgrind",
+        "lower",
+        per_group=False,
+    )
+declare(
+    "leak.possible",
+    "count",
+    "bytes possibly lost when the server ended, under valgrind",
+    "lower",
+    per_group=False,
+)
+
 #: Kinds of loss, by valgrind's names of them.
 KINDS = {
     "Leak_DefinitelyLost": "definite",

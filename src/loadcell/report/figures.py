@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from loadcell.analysis.treatments import Treatment
     from loadcell.report.texts import Texts
 
-#: What a probe or a tool was asked for: the first of these that all treatments have.
-FOREMOST = ("access_ns", "mib_per_s", "mbit_per_s", "mbits_per_s")
+#: Metrics drawn instead of throughput in records that do not declare their metrics: older ones and imports.
+UNDECLARED_HEADLINES = ("access_ns", "mib_per_s", "mbit_per_s", "mbits_per_s")
 #: By so small a part its ratio to throughput may vary where throughput says the same.
 SAME_SHARE = 0.01
 
@@ -31,7 +31,7 @@ def write(value: float, repeats: Iterable[float]) -> str:
 
 def foremost(treatments: Sequence[Treatment]) -> str | None:
     """The figure of their own that all these treatments are about; None where there is none, or throughput in another unit."""
-    for name in FOREMOST:
+    for name in _headlines(treatments):
         values = [treatment.figures[name].median for treatment in treatments if name in treatment.figures]
         if values and len(values) == len(treatments) and all(values):
             ratios = [
@@ -41,3 +41,11 @@ def foremost(treatments: Sequence[Treatment]) -> str | None:
             same = len(ratios) > 1 and max(ratios) - min(ratios) <= SAME_SHARE * max(ratios)
             return None if same else name
     return None
+
+
+def _headlines(treatments: Sequence[Treatment]) -> Sequence[str]:
+    """Keys of the metrics that their parts declared as headlines."""
+    facts = [trial.metrics for treatment in treatments for trial in treatment.trials if trial.metrics]
+    if not facts:
+        return UNDECLARED_HEADLINES
+    return list(dict.fromkeys(key for metrics in facts for key, fact in metrics.items() if fact.headline))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.plan.expect import NOT_ADDITIVE
+from loadcell.model.metrics import declared
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
 from loadcell.plan.workload import Ask, Condition
@@ -44,10 +44,11 @@ class Together:
     def figures(self, result: Mapping[str, Any], seconds: float) -> dict[str, float]:
         """Figures that only some workloads have, of all groups together; of several those alone that add up."""
         every = self.figures_of_groups(result, seconds)
+        metrics = declared()
         found: dict[str, float] = {}
         for own in every.values():
             for name, value in own.items():
-                if len(every) == 1 or name not in NOT_ADDITIVE:
+                if len(every) == 1 or name not in metrics or metrics[name].additive:
                     found[name] = found.get(name, 0.0) + value
         return found
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from loadcell.model.capability import MYSQL, POSTGRES, TargetKind
+from loadcell.model.metrics import declare
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.workload import Ask, Condition, Workload
 from loadcell.workloads import tpcc_conditions
@@ -22,6 +23,9 @@ TERMINALS_PER_WAREHOUSE = 10
 #: A transaction with its mean keying and thinking takes a terminal about this long (clause 5.2.5.7, weighted).
 _CYCLE_S = 21
 _ENOUGH_CYCLES = 5
+
+declare("tpmC", "count", "TPC-C: New-Orders completed per minute, rolled back as specified or committed")
+declare("tpmTotal", "count", "TPC-C: transactions of all types completed per minute")
 
 _Weight = Annotated[int, Field(ge=0, le=100)]
 

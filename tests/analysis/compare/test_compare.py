@@ -13,6 +13,7 @@ from analysis.compare.known import drifting, levels_of, record, run_of, runs_of
 from documents import sides
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row, compare, noise_floor
+from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.analysis.compare.metrics import METRICS, named
 from loadcell.analysis.compare.sides import Side, Sides
 
@@ -126,7 +127,7 @@ def test_metrics_are_the_users_choice() -> None:
     found = compare(levels_of(A, B), named(["p99.9", "throughput"]))
     assert [one.metric.name for one in found.rows] == ["p99.9", "throughput"]
     assert found.headline[0].metric == METRICS["p99.9"]
-    with pytest.raises(KeyError):
+    with pytest.raises(CannotCompareError, match="no metric 'p98'"):
         named(["p98"])
 
 

@@ -9,6 +9,7 @@ from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Side, Sides
+from loadcell.analysis.figure_names import figure_name
 from loadcell.analysis.finding import Finding
 from loadcell.model.message import Argument, Message, Severity
 from loadcell.stats.hodges_lehmann import Effect
@@ -52,7 +53,9 @@ def find(comparison: Comparison, noise_from: str | None) -> tuple[Finding, ...]:
 
 
 def metric_name(metric: Metric) -> Message:
-    """A figure as it is called in a sentence."""
+    """A metric as it is called in a sentence."""
+    if metric.figure is not None:
+        return figure_name(metric.figure)
     if metric.name in {"throughput", "mean"}:
         return Message(f"compare.metric.{metric.name}")
     return Message("compare.metric.percentile", {"percentile": metric.name})

@@ -1,30 +1,35 @@
-"""The figures of a trial that are compared."""
+"""The metrics of a trial that are compared."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE, QUANTILES, carries
 from loadcell.analysis.trials import Trial
+from loadcell.model.trial_record import MetricFacts
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure by its name on the command line; `key` is where a trial's response times hold it, if it is one."""
+    """A metric by its name on the command line.
+
+    `key`: that of a response time in a trial's record; `figure`: that of a metric of workload, tool or monitor. Without both it is
+    throughput.
+    """
 
     name: str
     key: str | None = None
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Throughput is to grow, response times are to shrink."""
-        return self.key is None
+    figure: str | None = None
+    higher_is_better: bool = True
 
     def of(self, trial: Trial) -> float | None:
-        """The trial's figure; None when it has none, it is not a number, or too few transactions lie beyond it."""
-        if self.key is None:
+        """The value of a trial; None when it has none, it is not a number, or too few transactions lie beyond a percentile."""
+        if self.figure is not None:
+            value = trial.figures.get(self.figure)
+        elif self.key is None:
             value = trial.throughput_per_s
         else:
             value = None if self.scarce(trial) else (trial.response or {}).get(self.key)
@@ -39,14 +44,26 @@ METRICS = {
     metric.name: metric
     for metric in (
         Metric("throughput"),
-        Metric("mean", "mean_ms"),
-        *(Metric(key.removesuffix("_ms"), key) for key in QUANTILES),
+        Metric("mean", "mean_ms", higher_is_better=False),
+        *(Metric(key.removesuffix("_ms"), key, higher_is_better=False) for key in QUANTILES),
     )
 }
 #: What is compared when nobody says what: more of them would only cost certainty.
 USUAL = tuple(METRICS[name] for name in ("throughput", "p50", "p95", "p99"))
 
 
-def named(names: Sequence[str]) -> tuple[Metric, ...]:
-    """Metrics by name, in the order given. Raises KeyError for an unknown one."""
-    return tuple(METRICS[name] for name in dict.fromkeys(names))
+def named(names: Sequence[str], trials: Iterable[Trial] = ()) -> tuple[Metric, ...]:
+    """Metrics by name, in the order given; beside `METRICS` those that any of the trials has. Raises CannotCompareError."""
+    facts: dict[str, MetricFacts | None] = {}
+    for trial in trials:
+        facts |= {key: trial.metrics.get(key) for key in trial.figures}
+    return tuple(METRICS.get(name) or _of_workload(name, facts) for name in dict.fromkeys(names))
+
+
+def _of_workload(name: str, facts: Mapping[str, MetricFacts | None]) -> Metric:
+    if name not in facts:
+        raise CannotCompareError(
+            f"these runs have no metric {name!r}", advice=f"Metrics: {', '.join((*METRICS, *facts))}."
+        )
+    fact = facts[name]
+    return Metric(name, figure=name, higher_is_better=fact is None or fact.better != "lower")

@@ -308,12 +308,11 @@ def _short(name: str) -> str:
 
 
 def _with_unit(row: Row, words: Words) -> str:
+    name = words.short(row.metric)
+    if row.context == OVERALL or row.metric.figure is not None:  # the name of such a metric has its unit
+        return name
     unit = "compare.unit.per-second" if row.metric.key is None else "compare.unit.ms"
-    return (
-        words.texts(unit, metric=words.short(row.metric))
-        if row.context != OVERALL
-        else words.short(row.metric)
-    )
+    return words.texts(unit, metric=name)
 
 
 def _p(value: float) -> str:

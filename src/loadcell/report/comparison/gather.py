@@ -15,9 +15,10 @@ from loadcell.analysis.compare import differences, sides
 from loadcell.analysis.compare.compare import Comparison, Noise
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.compare.errors import CannotCompareError
-from loadcell.analysis.compare.metrics import METRICS, USUAL, Metric
+from loadcell.analysis.compare.metrics import METRICS, USUAL, Metric, named
 from loadcell.analysis.compare.sides import Sides
 from loadcell.analysis.compare.verdict import LEAST_EFFECT
+from loadcell.analysis.trials import Trial
 from loadcell.store.errors import StoreError
 from loadcell.store.layout import RUN
 from loadcell.store.read import StoredRun, read_run
@@ -39,7 +40,7 @@ class Wanted:
     runs: Sequence[tuple[Path, str | None]]
     factor: str | None = None
     levels: Sequence[str] = ()
-    metrics: tuple[Metric, ...] = ()
+    metrics: Sequence[str] = ()
     least_effect: float = LEAST_EFFECT
     noise: Path | None = None
     anyway: bool = False
@@ -102,17 +103,22 @@ def gather(wanted: Wanted) -> Gathered:
         found = _held_against_the_first(stored, labels, wanted.anyway)
         several = [(label, run.run, run.trials) for label, run in zip(labels, stored, strict=True)]
         chosen = sides.runs(several, anyway=wanted.anyway)
-    metrics = wanted.metrics or _usual(chosen)
+    metrics = named(wanted.metrics, _trials(chosen)) or _usual(chosen)
     noise, source = _noise(chosen, stored, metrics, wanted)
     comparison = comparing.compare(chosen, metrics, least_effect=wanted.least_effect, noise=noise)
     return Gathered(stored, comparison, found, source)
 
 
 def _usual(chosen: Sides) -> tuple[Metric, ...]:
-    trials = [
-        trial for side in chosen.sides for each in side.trials.values() for trial in each if trial.counts
-    ]
+    trials = _trials(chosen)
     return OPEN_LOOP if trials and all(trial.open_loop is not None for trial in trials) else USUAL
+
+
+def _trials(chosen: Sides) -> list[Trial]:
+    """Trials of all sides that count."""
+    return [
+        trial for side in chosen.sides for trials in side.trials.values() for trial in trials if trial.counts
+    ]
 
 
 def _labels(runs: Sequence[tuple[StoredRun, str | None]]) -> list[str]:

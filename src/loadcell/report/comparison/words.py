@@ -37,7 +37,7 @@ class Words:
 
     def short(self, metric: Metric) -> str:
         """A figure where there is little room."""
-        return self.metric(metric) if metric.name in {"throughput", "mean"} else metric.name
+        return metric.name if metric.key is not None and metric.name != "mean" else self.metric(metric)
 
     def row(self, row: Row) -> str:
         """A row on its own: side (of several), context, figure."""

@@ -6,7 +6,10 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
+from loadcell.model.metrics import declare
 from loadcell.workloads.probe.section import Section
+
+declare("events_per_s", "rate", "probe cpu: events by sysbench's definition, of all threads together")
 
 
 class CpuOptions(Section):

@@ -6,10 +6,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from loadcell.model.metrics import declare
 from loadcell.plan.parts import Advice
 from loadcell.plan.units import Fraction, Size
 from loadcell.workloads.probe.messages import PROBE_BLOCK_SIZE
 from loadcell.workloads.probe.section import Section
+
+declare("iops", "rate", "probe disk: blocks read and written, of all clients together")
+declare("read_mib_per_s", "count", "probe disk: MiB read, per second")
+declare("write_mib_per_s", "count", "probe disk: MiB written, per second")
 
 #: What any device's sector is a multiple of, and what nearly all can do.
 _SECTOR, _PAGE = 512, 4096

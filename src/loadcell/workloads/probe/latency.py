@@ -6,8 +6,18 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
+from loadcell.model.metrics import declare
 from loadcell.plan.units import Size
 from loadcell.workloads.probe.section import Section
+
+declare(
+    "access_ns",
+    "count",
+    "probe latency: nanoseconds that one access takes",
+    "lower",
+    additive=False,
+    headline=True,
+)
 
 
 class LatencyOptions(Section):

@@ -6,8 +6,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from loadcell.model.metrics import declare
 from loadcell.plan.units import Size
 from loadcell.workloads.probe.section import Section
+
+declare("mib_per_s", "count", "probe memory: MiB a second, of all threads together", headline=True)
+declare(
+    "best_mib_per_s",
+    "count",
+    "probe memory, STREAM's tests by one thread: MiB a second in the best pass",
+    additive=False,
+)
 
 Test = Literal["sysbench", "memcpy", "dumb", "mcblock", "copy", "scale", "add", "triad"]
 

@@ -6,8 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from loadcell.model.metrics import declare
 from loadcell.plan.units import Size
 from loadcell.workloads.probe.section import Section
+
+declare("transactions_per_s", "rate", "probe network: requests answered, of all connections together")
+declare("mbit_per_s", "count", "probe network: 10^6 bits that arrived of streams, per second", headline=True)
 
 _LONGEST = 16 * 2**20
 _Length = Annotated[Size, Field(ge=1, le=_LONGEST)]

@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from loadcell.ingest import extract as figures
-from loadcell.plan.expect import METRICS
+from loadcell.model.metrics import declared
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import listed, nearest
 from loadcell.workloads.tool import command as commands
@@ -143,7 +143,7 @@ class ToolOptions(Options):
         for name in named:
             if name in figures.PLACED:
                 continue
-            if name in METRICS or name.startswith("latency.") or not _FIGURE_NAME.fullmatch(name):
+            if name in declared() or name.startswith("latency.") or not _FIGURE_NAME.fullmatch(name):
                 meant = {"errors": "failed", "latency": "latency.mean"}.get(name) or nearest(
                     name, figures.PLACED
                 )
