@@ -92,7 +92,7 @@ unit: setup system-packages
 	cd engine && cargo test --quiet
 
 # Much of it waits in real time, so three parts run side by side; whole runs, which notice each other, are all in one of them.
-RUNS := tests/execution tests/cli
+RUNS := tests/execution tests/cli tests/extension
 SERVERS := tests/engine tests/truth
 
 e2e: setup system-packages

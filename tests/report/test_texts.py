@@ -35,6 +35,7 @@ from loadcell.linux.inventory import questions
 from loadcell.model.catalogue import LANGUAGES, flattened, placeholders
 from loadcell.model.catalogue import texts as catalogue
 from loadcell.model.message import Message
+from loadcell.model.panels import all_panels
 from loadcell.report import flame
 from loadcell.report.charts import saturation
 from loadcell.report.host import SAID
@@ -174,7 +175,13 @@ def named() -> set[str]:
     """Every key that stands somewhere in quotes, with the suffixes that findings add to it."""
     quoted = {text for source in sources().values() for text in re.findall(r"[\"']([\w.-]+)[\"']", source)}
     endings = {ending for ending in quoted if ending.startswith(".")}
-    return quoted | {key + ending for key, ending in itertools.product(quoted, endings)}
+    panels = all_panels()
+    codes = {
+        code
+        for panel in panels
+        for code in (panel.title, *(line.name for line in (*panel.lines, *panel.alternative)))
+    }
+    return quoted | codes | {key + ending for key, ending in itertools.product(quoted, endings)}
 
 
 def test_every_text_is_there_in_every_language() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from loadcell.analysis.series import Reduction, reduced
+from loadcell.analysis.series import reduced
+from loadcell.model.panels import Reduction
 from loadcell.store.frames import Frame
 
 #: Figure -> column and how its samples are put together, of the machine ...

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import Literal
 
 import numpy as np
 
+from loadcell.model.panels import Reduction
 from loadcell.store.frames import Column, Frame, Groups, Numbers, group_rows
-
-Reduction = Literal["mean", "max", "sum"]
 
 
 def bucket_size(points: int, at_most: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from loadcell.analysis import import_findings, run_trend, steadiness, unit
+from loadcell.analysis import finders, import_findings, run_trend, steadiness, unit
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.steadiness import Judged
@@ -76,6 +76,7 @@ class Scene:
             *import_findings.findings(self.stored.run),
             *run_trend.findings(treatments),
             *steadiness.findings(self.steadiness, treatments),
+            *finders.find(self.stored, self.analysis),
         )
 
     def advised(self, said: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -12,11 +12,19 @@ import numpy as np
 from loadcell.analysis import series as thinning
 from loadcell.analysis.quantiles import carried_over_time
 from loadcell.analysis.trials import Trial
+from loadcell.model.panels import Line, Panel, Reduction, all_panels
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import by_group, short_series, style, waits
 from loadcell.report.charts.clock import Clock, clock_of
-from loadcell.report.charts.panels import DUE, FAILED, PANELS, SENT, WAITS, Line, Panel
+from loadcell.report.charts.panels import (
+    FAILED,
+    GROUPS_PLACE,
+    OFFERED,
+    RESPONSE_TIMES,
+    SERVICE_P99,
+    TRANSACTIONS,
+)
 from loadcell.report.charts.short_series import FEWEST_ROWS
 from loadcell.report.context import Scene
 from loadcell.report.palette import SERIES
@@ -25,8 +33,6 @@ from loadcell.store.frames import Column, Frame, Numbers, plain_values, quotient
 SECTION, PLACE = "series", 1
 #: Points of one source over all trials: what a page of 3 MB has room for.
 POINTS_IN_ALL = 12_000
-#: Every source of rows, and with which colour its panels begin.
-SOURCES = {"load": 0, "host": 2, "target": 4, "waits": 0, "server": 6, "jvm": 1, "checkpoints": 0}
 CHECKPOINTS = "checkpoints"
 FEWEST_POINTS, MOST_POINTS = 40, 500
 
@@ -39,12 +45,12 @@ def draw(scene: Scene) -> Chart | None:
     load = _failing(short_series.whole(by_group.beside(_transactions(intervals), intervals, groups)))
     frames = {
         "load": _ends(load) if groups else _open_loop(_ends(load)),
-        "host": scene.stored.samples("host"),
-        "target": _all_processes(scene.stored.samples("target")),
-        "jvm": scene.stored.samples("jvm"),
         "waits": scene.server.over_time,
         "server": _per_second(scene.server.samples, "wal_bytes", "blocks_read"),
     }
+    for panel in all_panels():
+        if panel.source not in frames:
+            frames[panel.source] = _totals(scene.stored.samples(panel.source), panel.total)
     frames = {name: frame for name, frame in frames.items() if frame.has("t_s") and len(frame)}
     sampled, frames = len(frames), short_series.drawable(frames)
     drawn = [_proper(panel, scene) for panel in _panels(groups)]
@@ -54,7 +60,7 @@ def draw(scene: Scene) -> Chart | None:
     longest = max(_longest(frame) for frame in frames.values())
     trials = max(len(frame.groups("trial")) for frame in frames.values())
     at_most = min(MOST_POINTS, max(FEWEST_POINTS, POINTS_IN_ALL // trials))
-    columns: dict[str, dict[str, thinning.Reduction]] = {}
+    columns: dict[str, dict[str, Reduction]] = {}
     for panel in panels:
         columns.setdefault(panel.source, {}).update({line.column: line.how for line in panel.lines})
     series: dict[str, dict[str, dict[str, list[Any]]]] = {}
@@ -117,12 +123,12 @@ def _percentiles(intervals: Frame) -> int:
 def _panels(groups: list[str]) -> list[Panel]:
     """Every view there can be; those of client groups under those of the whole load."""
     titles = (("axis.transactions.groups", by_group.THROUGHPUT), ("axis.response.groups", by_group.TAIL))
-    found = list(PANELS)
-    for place, (title, figure) in enumerate(titles, 2):
-        how: thinning.Reduction = "max" if figure == by_group.TAIL else "mean"
+    panels = list(all_panels())
+    for title, figure in titles:
+        how: Reduction = "max" if figure == by_group.TAIL else "mean"
         lines = tuple(Line(by_group.column(figure, name), "", how, proper=name) for name in groups)
-        found.insert(place, Panel("load", title, lines))
-    return found
+        panels.append(Panel("load", title, lines, place=GROUPS_PLACE, checkpoints=True))
+    return sorted(panels, key=lambda panel: panel.place)
 
 
 def rows(chart: Chart, trial: str) -> dict[str, list[dict[str, Any]]]:
@@ -133,26 +139,28 @@ def rows(chart: Chart, trial: str) -> dict[str, list[dict[str, Any]]]:
     }
     start = min((row["t"] for own in sources.values() for row in own), default=0)
     warmup = [{"from": start, "to": 0}] if start < 0 else []
-    return {**{name: [] for name in SOURCES}, **sources, "warmup": warmup}
+    names = {CHECKPOINTS, *(source for columns in chart.series.values() for source in columns)}
+    return {**{name: [] for name in sorted(names)}, **sources, "warmup": warmup}
 
 
 def _proper(panel: Panel, scene: Scene) -> Panel:
     """A panel with the lines and the unit that it has in this run."""
-    if panel.title == "axis.response" and scene.texts.micro:
+    if panel is RESPONSE_TIMES and scene.texts.micro:
         return replace(panel, lines=tuple(replace(line, divide=1e-3) for line in panel.lines))
-    if panel.title == "axis.transactions" and scene.mixed:
+    if panel is TRANSACTIONS and scene.mixed:
         return replace(panel, title="axis.transactions.mixed")
-    return _waits(scene) if panel is WAITS else panel
+    return panel if panel.lines else _waits(panel, scene)
 
 
-def _waits(scene: Scene) -> Panel:
-    """The panel of waits, a line for each kind that matters in this run, and one for the rest."""
+def _waits(panel: Panel, scene: Scene) -> Panel:
+    """The panel of waits, a line for each kind that matters in this run, and one for all others."""
     names = scene.server.kinds
     lines = [
         Line(f"w{number}", "", proper=name, colour=colour)
         for number, (name, colour) in enumerate(zip(names, waits.colours(names), strict=True))
     ]
-    return replace(WAITS, lines=(*lines, Line("rest", "series.rest", colour=waits.REST)))
+    others = Line("rest", "series.rest", colour=waits.REST, hidden_at_zero=True)
+    return replace(panel, lines=(*lines, others))
 
 
 def _per_second(frame: Frame, *columns: str) -> Frame:
@@ -173,9 +181,9 @@ def _transactions(frame: Frame) -> Frame:
     return frame.take(frame.text("kind").isin("transaction")) if frame.has("kind") else frame
 
 
-def _all_processes(frame: Frame) -> Frame:
-    """The rows with the sums over a target's processes."""
-    return frame.take(frame.numbers("pid") == 0) if frame.has("pid") else frame
+def _totals(frame: Frame, column: str | None) -> Frame:
+    """The rows of totals, which have 0 in the column; all rows without one."""
+    return frame.take(frame.numbers(column) == 0) if column is not None and frame.has(column) else frame
 
 
 def _ends(frame: Frame) -> Frame:
@@ -200,8 +208,8 @@ def _open_loop(frame: Frame) -> Frame:
     offered_per_s = quotient(frame.numbers("started"), frame.numbers("duration_s"))
     return frame.adding(
         {
-            DUE: np.where(scheduled, offered_per_s, np.nan),
-            SENT: np.where(scheduled, frame.numbers("service_p99_ms"), np.nan),
+            OFFERED: np.where(scheduled, offered_per_s, np.nan),
+            SERVICE_P99: np.where(scheduled, frame.numbers("service_p99_ms"), np.nan),
         }
     )
 
@@ -212,13 +220,13 @@ def _present(panel: Panel, frames: Mapping[str, Frame]) -> Panel | None:
     if frame is None:
         return None
     lines, others = (
-        tuple(line for line in some if frame.has_values(line.column))
-        for some in (panel.lines, panel.otherwise)
+        tuple(line for line in choice if frame.has_values(line.column))
+        for choice in (panel.lines, panel.alternative)
     )
     lines = tuple(
         line
         for line in lines or others
-        if line.column not in (FAILED, "rest") or np.nansum(frame.numbers(line.column)) > 0
+        if not line.hidden_at_zero or np.nansum(frame.numbers(line.column)) > 0
     )
     return replace(panel, lines=lines) if lines else None
 
@@ -339,11 +347,9 @@ def _view(
     axis = alt.Axis(tickCount=3, format=",~r", minExtent=58, maxExtent=58, labelOverlap="greedy")
     y = alt.Y("value:Q", title=None, axis=axis, scale=scale, stack="zero" if panel.stacked else None)
     legend = (
-        alt.Legend(title=None, symbolOpacity=1, **_place(panel)) if panel.several or len(names) > 1 else None
+        alt.Legend(title=None, symbolOpacity=1, **_place(panel)) if panel.legend or len(names) > 1 else None
     )
-    colours = [
-        line.colour or SERIES[(n + SOURCES[panel.source]) % len(SERIES)] for n, line in enumerate(panel.lines)
-    ]
+    colours = [line.colour or SERIES[(n + panel.colour) % len(SERIES)] for n, line in enumerate(panel.lines)]
     colour = alt.Color("name:N", scale=alt.Scale(domain=list(names.values()), range=colours), legend=legend)
     tips = [
         alt.Tooltip("name:N", title=texts(panel.title)),
@@ -364,7 +370,7 @@ def _view(
     shade = warmup.mark_rect(color="var(--shade)").encode(x=alt.X("from:Q"), x2="to:Q")
     layers = [
         shade,
-        *(_checkpoints(scene) if panel.source in ("load", "waits", "server") else []),
+        *(_checkpoints(scene) if panel.checkpoints else []),
         *_bands(panel, x, colours, reaching),
         shape,
         *([short_series.point(base, x=x, y=y, color=colour)] if lone and not panel.stacked else []),
@@ -385,7 +391,7 @@ def _view(
 
 def _place(panel: Panel) -> dict[str, Any]:
     """Where a legend stands: names of waits are long, and find room below their panel."""
-    return {"orient": "bottom", "columns": 4, "symbolType": "square"} if panel.source == "waits" else {}
+    return {"orient": "bottom", "columns": 4, "symbolType": "square"} if panel.legend_below else {}
 
 
 def _checkpoints(scene: Scene) -> list[alt.Chart]:

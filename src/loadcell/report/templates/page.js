@@ -33,7 +33,8 @@ function rows(columns) {
 function datasets(chart) {
   if (chart.chooser === "trial") {
     const own = chart.series[chart.chosen[0]];
-    const found = { load: [], host: [], target: [], waits: [], server: [], jvm: [], checkpoints: [] };
+    const found = { checkpoints: [] };
+    for (const sources of Object.values(chart.series)) for (const name of Object.keys(sources)) found[name] = [];
     let start = 0;
     for (const [name, columns] of Object.entries(own)) {
       found[name] = rows(columns);

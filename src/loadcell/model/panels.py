@@ -1,0 +1,82 @@
+"""Chart panels over time, declared as data: one view of the columns of a sample table, below the others on the same time axis.
+
+A module named `panels` in any package of loadcell declares those of its tables; extensions name theirs by the entry-point group
+`loadcell.panels`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal
+
+from loadcell.model import extensions
+
+#: How neighbouring values become one point.
+Reduction = Literal["mean", "max", "sum"]
+
+MIB: Final = 2**20
+
+
+@dataclass(frozen=True)
+class Line:
+    """A column of the table. `name` is the code of its label; `divide` converts values to the unit of the panel.
+
+    `proper` is a label from outside (a group's name, a server's term), shown as it is; `colour` overrides the panel's. With an
+    `envelope`, a band shows the range of the values that a point stands for. A line with `hidden_at_zero` is drawn only if
+    its sum is above zero.
+    """
+
+    column: str
+    name: str
+    how: Reduction = "mean"
+    divide: float = 1.0
+    proper: str = ""
+    colour: str = ""
+    envelope: bool = False
+    hidden_at_zero: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One view of the rows of `source`: the monitor with the table, or another source of the report (`load`, `waits`, `server`).
+
+    `title` is the code of its heading. Panels stand in the order of `place`. `total` names a column of which rows with 0 are the
+    totals, which are drawn alone. `top` is a fixed upper end of the axis; `least` a lower bound of it, so that noise does not fill the
+    panel. `legend`: also with one line; `legend_below`: for long names. `alternative` replaces `lines` if none of them has values.
+    `checkpoints`: marks those of the server. `colour` is the index of the first line's colour.
+    """
+
+    source: str
+    title: str
+    lines: tuple[Line, ...]
+    place: int
+    stacked: bool = False
+    top: float | None = None
+    least: float = 0.0
+    legend: bool = False
+    legend_below: bool = False
+    alternative: tuple[Line, ...] = ()
+    total: str | None = None
+    checkpoints: bool = False
+    colour: int = 0
+
+
+_declared: list[Panel] = []
+
+
+def declare(*panels: Panel) -> None:
+    """Declare panels."""
+    _declared.extend(panels)
+
+
+@cache
+def all_panels() -> tuple[Panel, ...]:
+    """All panels of loadcell and its extensions, from top to bottom. Raises ExtensionError."""
+    root = Path(__file__).parents[1]
+    for file in sorted(root.rglob("panels.py")):
+        importlib.import_module(".".join((root.name, *file.relative_to(root).with_suffix("").parts)))
+    extensions.load_all(extensions.PANELS)
+    return tuple(sorted(_declared, key=lambda panel: panel.place))
