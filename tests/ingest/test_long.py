@@ -71,8 +71,8 @@ def test_the_page_says_what_was_joined_and_draws_how_far_it_went(
     with Soon() as soon:
         soon.begin()
         soon.begin()
-        scene = soon.publish(long.path, lang)
-    assert scene.stored.id == long.id
+        context = soon.publish(long.path, lang)
+    assert context.stored.id == long.id
     for name in ("report.html", "report.md"):
         assert said in (long.path / name).read_text()
     data = (long.path / "report.html").read_text().partition('id="data"')[2]

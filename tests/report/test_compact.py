@@ -19,7 +19,7 @@ from fake_runs import Shape, write_run
 from loadcell.execution.record import explained
 from loadcell.model import numbers
 from loadcell.report import adhoc_summary
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.render import terminal
 from loadcell.store.read import StoredRun
 
@@ -172,7 +172,7 @@ def test_repeats_say_how_surely(tmp_path: Path, repeats: int, title: str) -> Non
         )
         said = printed(run)
         assert title in said
-        for treatment in Scene.of(run, "en").analysis.treatments:
+        for treatment in ReportContext.of(run, "en").analysis.treatments:
             low, high = min(treatment.throughput.values), max(treatment.throughput.values)
             assert f"{numbers.rate(low)}–{numbers.rate(high)}" in said
 

@@ -18,7 +18,7 @@ from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.report.brief import next_steps
 from loadcell.report.comparison.build import brief, build, document, pages
 from loadcell.report.comparison.gather import Gathered, Wanted, gather
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.render import json as json_renderer
 from loadcell.report.render import terminal
 from loadcell.store.errors import StoreError
@@ -201,7 +201,7 @@ def test_identical_arms_beside_a_run_say_what_noise_is(tmp_path: Path) -> None:
 
 def test_a_run_of_identical_arms_says_how_to_compare_them(tmp_path: Path) -> None:
     run = comparisons.arms(tmp_path / "arms", fake_runs.Shape(repeats=4))
-    steps = [command for _, command in next_steps(Scene.of(read_run(run), "en"))]
+    steps = [command for _, command in next_steps(ReportContext.of(read_run(run), "en"))]
     assert f"loadcell compare {run}" in steps
 
 

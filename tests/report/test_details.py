@@ -15,7 +15,7 @@ from loadcell.model.message import Message
 from loadcell.report.blocks import Chart, Section, Table
 from loadcell.report.build import build
 from loadcell.report.charts import percentiles, style, throughput
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
 from loadcell.report.render.html import NO_BREAK, coded, counted, headed
 from loadcell.report.sections import method, trouble
@@ -60,8 +60,8 @@ def test_evidence_has_no_more_digits_than_it_needs(value: float, said: str) -> N
 
 
 def test_evidence_of_a_check_has_few_digits(stored: Stored) -> None:
-    scene = Scene.of(stored("two"), "en")
-    said = trouble.evidence({"cores": {"rustc (16004)": 0.92853}, "limit": 0.1}, scene)
+    context = ReportContext.of(stored("two"), "en")
+    said = trouble.evidence({"cores": {"rustc (16004)": 0.92853}, "limit": 0.1}, context)
     assert said == "cores: rustc (16004) 0.929, limit: 0.1"
 
 
@@ -114,16 +114,16 @@ def table(sections: list[Section], name: str) -> Table:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_without_any_throughput_a_result_table_has_no_columns_of_dashes(tmp_path: Path, lang: str) -> None:
     stored = of_memory(tmp_path)
-    scene = Scene.of(stored, lang)
+    context = ReportContext.of(stored, lang)
     found = table(list(build(stored, lang).sections), "table-results")
     titles = {column.title for column in found.columns}
-    assert not {scene.texts(f"column.{name}") for name in ("throughput", "interval", "repeats")} & titles
+    assert not {context.texts(f"column.{name}") for name in ("throughput", "interval", "repeats")} & titles
     assert not found.note
 
 
 def test_a_run_without_throughput_is_not_asked_for_a_steady_state(tmp_path: Path) -> None:
-    scene = Scene.of(of_memory(tmp_path), "en")
-    said = {finding.message.code for finding in scene.findings}
+    context = ReportContext.of(of_memory(tmp_path), "en")
+    said = {finding.message.code for finding in context.findings}
     assert not any(key.startswith("found.steady") for key in said)
 
 
@@ -181,7 +181,7 @@ def test_a_rare_wait_for_a_lock_leaves_microseconds(tmp_path: Path) -> None:
             document = json.loads(file.read_text())
             document["totals"]["response"]["p99_ms"] = p99_ms
             file.write_text(json.dumps(document))
-        return Scene.of(read_run(stored.path), "en").texts
+        return ReportContext.of(read_run(stored.path), "en").texts
 
     assert written(tmp_path / "lock", 1.3).micro
     assert not written(tmp_path / "disk", 13.0).micro
@@ -197,7 +197,7 @@ def test_sentences_and_tables_are_in_one_unit() -> None:
 
 
 def test_without_response_times_there_is_no_unit_to_choose(stored: Stored) -> None:
-    assert not Scene.of(stored("nothing measured"), "en").texts.micro
+    assert not ReportContext.of(stored("nothing measured"), "en").texts.micro
 
 
 def test_of_a_part_its_factors_and_what_another_distribution_would_need_are_not_said() -> None:
@@ -235,13 +235,13 @@ def test_lines_that_are_far_apart_are_read_on_a_logarithmic_axis(tmp_path: Path)
             if document["levels"]["workload.kv.reads"] == "0%":
                 document["totals"]["throughput_per_s"] /= slower
             file.write_text(json.dumps(document))
-        scene = Scene.of(read_run(run), "en")
-        chart = throughput.draw(scene)
+        context = ReportContext.of(read_run(run), "en")
+        chart = throughput.draw(context)
         assert chart is not None
         assert (
             '"type": "log"' in json.dumps([layer["encoding"]["y"] for layer in layers(chart)])
         ) == logarithmic
-        assert (scene.texts("caption.logarithmic") in chart.captions) == logarithmic
+        assert (context.texts("caption.logarithmic") in chart.captions) == logarithmic
 
 
 def layers(chart: Chart) -> list[dict[str, Any]]:
@@ -254,7 +254,7 @@ def test_lines_of_percentiles_differ_from_the_best_in_one_factor(tmp_path: Path)
         factors={"load.clients": [1, 2, 4, 8, 16], "workload.kv.reads": ["100%", "0%"]}, repeats=1, monitors=False,
         intervals=False,
     )  # fmt: skip
-    treatments = Scene.of(read_run(fake_runs.write_run(tmp_path, shape)), "en").analysis.treatments
+    treatments = ReportContext.of(read_run(fake_runs.write_run(tmp_path, shape)), "en").analysis.treatments
     best = next(one for one in treatments if one.levels == {"load.clients": "4", "workload.kv.reads": "100%"})
     shown = [tuple(one.levels.values()) for one in percentiles.chosen(treatments, best)]
     assert shown == [(clients, "100%") for clients in ("1", "2", "4", "8", "16")]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fake_runs import two_treatments, write_run
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sections.trouble import evidence
 from loadcell.report.texts import Texts
 from loadcell.report.values import plain
@@ -41,8 +41,8 @@ def test_figures_are_named_in_the_readers_language_and_fractions_are_percent(
     tmp_path: Path, detail: dict[str, Any], en: str, zh: str
 ) -> None:
     stored = read_run(write_run(tmp_path / "run", two_treatments()))
-    assert evidence(detail, Scene.of(stored, "en")) == en
-    assert evidence(detail, Scene.of(stored, "zh")) == zh
+    assert evidence(detail, ReportContext.of(stored, "en")) == en
+    assert evidence(detail, ReportContext.of(stored, "zh")) == zh
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from documents import read_run
 from fake_runs import two_treatments, write_run
 from loadcell.report.build import build
 from loadcell.report.charts import series
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.render.markdown import render
 from loadcell.store.read import StoredRun
 
@@ -81,8 +81,8 @@ def test_what_was_due_has_a_column_where_a_group_is_an_open_loop(tmp_path: Path)
 
 def test_the_time_series_has_a_line_for_each_group(tmp_path: Path) -> None:
     for lang, title in (("en", "Client groups: transactions/s"), ("zh", "各客户端组：事务/秒")):
-        scene = Scene.of(run(tmp_path / lang), lang)
-        chart = series.draw(scene)
+        context = ReportContext.of(run(tmp_path / lang), lang)
+        chart = series.draw(context)
         assert chart is not None
         assert title in json.dumps(chart.spec, ensure_ascii=False)
         rows = series.rows(chart, chart.choices[0][0])["load"]
@@ -96,6 +96,6 @@ def test_the_time_series_has_a_line_for_each_group(tmp_path: Path) -> None:
 def test_a_run_without_groups_has_none_of_it(tmp_path: Path) -> None:
     stored = read_run(write_run(tmp_path / "run", two_treatments()))
     assert "Client groups" not in page(stored)
-    chart = series.draw(Scene.of(stored, "en"))
+    chart = series.draw(ReportContext.of(stored, "en"))
     assert chart is not None
     assert "Client groups" not in json.dumps(chart.spec)

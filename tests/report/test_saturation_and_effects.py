@@ -14,7 +14,7 @@ from documents import read_run
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.report.blocks import Chart, Report, Section, Sentences, Table
 from loadcell.report.build import build
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.pictures import VEGA_LITE, paint
 from loadcell.report.render import html, markdown
 from loadcell.report.sections.saturation import marks
@@ -118,10 +118,10 @@ def test_where_a_peak_may_lie_is_open_to_a_side_where_no_load_was_tried(
     run: Write, peak: Mark, highest: str, between: str
 ) -> None:
     """And a level that could be no other has no brackets."""
-    scene = Scene.of(run(plain({"load.clients": [16, 32, 64, 128, 256]})), "en")
-    (line,) = scene.analysis.saturation
+    context = ReportContext.of(run(plain({"load.clients": [16, 32, 64, 128, 256]})), "en")
+    (line,) = context.analysis.saturation
     assert isinstance(line, Saturation)
-    ((_, at, lies, *_),) = marks([replace(line, peak=peak)], scene).rows
+    ((_, at, lies, *_),) = marks([replace(line, peak=peak)], context).rows
     assert (at.text, lies.text) == (highest, between)
 
 

@@ -13,7 +13,7 @@ from execution.world import World
 from loadcell.execution.executor import LoadError
 from loadcell.report.blocks import Chart, Table
 from loadcell.report.build import build
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.render.html import render as html
 from loadcell.report.render.markdown import render as markdown
 from loadcell.report.sections.summary import findings
@@ -21,13 +21,13 @@ from loadcell.store.read import StoredRun
 
 
 def searched(home: Path, change: tuple[str, str] = ("", ""), more: str = "", **world: Any) -> StoredRun:
-    scene = World(**{"per_s": curve, **world})
-    return scene.stored(scene.run(home, SEARCH.replace(*change) + more))
+    context = World(**{"per_s": curve, **world})
+    return context.stored(context.run(home, SEARCH.replace(*change) + more))
 
 
 def said(stored: StoredRun, lang: str = "en") -> list[str]:
-    scene = Scene.of(stored, lang)
-    return [scene.texts.message(finding.message) for finding in findings(scene)]
+    context = ReportContext.of(stored, lang)
+    return [context.texts.message(finding.message) for finding in findings(context)]
 
 
 def test_the_answer_comes_first_with_how_sure_it_is(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from loadcell.analysis.redis import RedisServed
 from loadcell.report import build
 from loadcell.report.blocks import Chart, Paragraph, Section, Table
 from loadcell.report.charts import series
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
 from loadcell.report.sections import server
 from loadcell.report.texts import Texts
@@ -116,13 +116,13 @@ def test_treatments_that_ended_before_a_second_look_are_said_to_be_missing(store
     """100 clients make their requests in half a second, and INFO is asked once a second."""
     note = Texts("en")("table.redis.left-out")
     for seen, missing in ((1, True), (2, False)):
-        scene = Scene.of(stored("two"), "en")
-        assert len(scene.analysis.treatments) == 2
+        context = ReportContext.of(stored("two"), "en")
+        assert len(context.analysis.treatments) == 2
         served = [
             RedisServed(treatment, 142_852.0, None, 0.88, 1e6, 1.2, 0, 0, 501, 0.0)
-            for treatment in scene.analysis.treatments[:seen]
+            for treatment in context.analysis.treatments[:seen]
         ]
-        vars(scene)["redis"] = tuple(served)
-        found = server.redis(scene)
+        vars(context)["redis"] = tuple(served)
+        found = server.redis(context)
         assert found is not None
         assert (note in found.note) == missing

@@ -17,7 +17,7 @@ from loadcell.model.panels import all_panels
 from loadcell.report import write
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import series, short_series, style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sizing import sized
 from loadcell.report.texts import Texts
 from loadcell.store.frames import Frame
@@ -48,7 +48,7 @@ def shortened(home: Path, sampled: dict[str, int], repeats: int = 1) -> Path:
 
 def drawn(run: Path, lang: str = "en") -> Chart:
     """Its picture over time."""
-    chart = series.draw(Scene.of(read_run(run), lang))
+    chart = series.draw(ReportContext.of(read_run(run), lang))
     assert chart is not None
     return chart
 
@@ -66,16 +66,18 @@ def test_neighbouring_points_of_a_short_trial_stand_beside_each_other(tmp_path: 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_what_was_sampled_once_has_no_empty_panel_and_the_caption_says_why(tmp_path: Path, lang: str) -> None:
-    scene = Scene.of(read_run(shortened(tmp_path, {"host": 1, "processes": 1})), lang)
-    chart = series.draw(scene)
+    context = ReportContext.of(read_run(shortened(tmp_path, {"host": 1, "processes": 1})), lang)
+    chart = series.draw(context)
     assert chart is not None
-    assert scene.texts("axis.host-cpu") not in titles(chart)
-    assert scene.texts("axis.target-cpu") not in titles(chart)
-    assert scene.texts("caption.series.short") in chart.captions
-    whole = series.draw(Scene.of(read_run(shortened(tmp_path / "two", {"host": 2, "processes": 2})), lang))
+    assert context.texts("axis.host-cpu") not in titles(chart)
+    assert context.texts("axis.target-cpu") not in titles(chart)
+    assert context.texts("caption.series.short") in chart.captions
+    whole = series.draw(
+        ReportContext.of(read_run(shortened(tmp_path / "two", {"host": 2, "processes": 2})), lang)
+    )
     assert whole is not None
-    assert scene.texts("axis.host-cpu") in titles(whole)
-    assert scene.texts("caption.series.short") not in whole.captions
+    assert context.texts("axis.host-cpu") in titles(whole)
+    assert context.texts("caption.series.short") not in whole.captions
 
 
 def of_trial(chart: Chart, trial: str) -> list[dict[str, Any]]:
@@ -195,13 +197,13 @@ def test_percentiles_of_intervals_with_too_few_transactions_are_not_drawn(tmp_pa
         row[succeeded] = "50"
     with file.open("w", newline="") as lines:
         csv.writer(lines).writerows([head, *rows])
-    scene = Scene.of(read_run(run), lang)
-    chart = series.draw(scene)
+    context = ReportContext.of(read_run(run), lang)
+    chart = series.draw(context)
     assert chart is not None
     own = chart.series[chart.chosen[0]]["load"]
     assert not any(own.get("response_p99_ms", ()))
     assert any(own["response_p50_ms"])
-    assert scene.texts("caption.series.few") in chart.captions
+    assert context.texts("caption.series.few") in chart.captions
     whole = drawn(fake_runs.write_run(tmp_path / "many", fake_runs.Shape(factors={}, repeats=1)), lang)
     assert any(whole.series[whole.chosen[0]]["load"]["response_p99_ms"])
-    assert scene.texts("caption.series.few") not in whole.captions
+    assert context.texts("caption.series.few") not in whole.captions

@@ -15,7 +15,7 @@ from loadcell.analysis import steadiness
 from loadcell.report import brief
 from loadcell.report.build import build
 from loadcell.report.charts import series
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.render import terminal
 from loadcell.store.read import StoredRun, read_run
 
@@ -51,17 +51,17 @@ def test_a_trial_that_fades_has_no_steady_state(tmp_path: Path) -> None:
 def test_a_warm_up_that_goes_on_is_said_with_what_to_do(tmp_path: Path) -> None:
     """The model nears its level with a time constant of 1.5 s; without warm-up, that is in the measurement."""
     shape = fake_runs.Shape(factors={}, repeats=1, warmup_s=0, seconds=120, monitors=False)
-    found = Scene.of(read_run(fake_runs.write_run(tmp_path / "run", shape)), "en").steadiness
+    found = ReportContext.of(read_run(fake_runs.write_run(tmp_path / "run", shape)), "en").steadiness
     assert found[0].steadiness.settled_after <= 15
     assert found[0].steadiness.steady
 
 
 def test_of_trials_that_are_too_short_none_is_said_to_swing_slowly(stored: Stored) -> None:
     """A trial of so many requests takes as long as it takes: one in thirty may be long enough to be judged, and swing."""
-    scene = Scene.of(stored("two"), "en")
-    short = scene.steadiness
+    context = ReportContext.of(stored("two"), "en")
+    short = context.steadiness
     swinging = replace(short[0], steadiness=replace(short[0].steadiness, state="too-dependent"))
-    treatments = scene.analysis.treatments
+    treatments = context.analysis.treatments
     (found,) = steadiness.findings((swinging, *short[1:]), treatments)
     assert found.message.code == "found.steady.too-short.some"
     assert found.message.arguments == {"count": len(short), "short": len(short) - 1, "others": 1}
@@ -70,9 +70,9 @@ def test_of_trials_that_are_too_short_none_is_said_to_swing_slowly(stored: Store
 
 
 def test_short_trials_are_not_judged_and_nothing_is_read_for_them(stored: Stored) -> None:
-    scene = Scene.of(stored("two"), "en")
-    assert {one.steadiness.state for one in scene.steadiness} == {"too-short"}
-    assert "found.steady.too-short" in {finding.message.code for finding in scene.findings}
+    context = ReportContext.of(stored("two"), "en")
+    assert {one.steadiness.state for one in context.steadiness} == {"too-short"}
+    assert "found.steady.too-short" in {finding.message.code for finding in context.findings}
     assert "table-steady" not in str(build(stored("two")))
 
 
@@ -106,4 +106,4 @@ def test_a_trial_whose_intervals_are_gone_is_left_out(tmp_path: Path) -> None:
     shape = fake_runs.Shape(factors={}, repeats=1, seconds=120, monitors=False)
     run = fake_runs.write_run(tmp_path / "run", shape)
     next(run.glob("trials/*/intervals.csv")).unlink()
-    assert Scene.of(read_run(run), "en").steadiness == ()
+    assert ReportContext.of(read_run(run), "en").steadiness == ()

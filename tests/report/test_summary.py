@@ -23,7 +23,7 @@ from loadcell.model.catalogue import texts as catalogue
 from loadcell.report import evidence
 from loadcell.report.blocks import Report, Sentences
 from loadcell.report.build import build
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
 from loadcell.report.render.html import render as page
 from loadcell.report.sections import summary
@@ -253,7 +253,7 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 
 @kinds
 def test_what_must_be_known_stands_first(run_of: Runs, kind: str) -> None:
-    said = summary.findings(Scene.of(run_of(kind), "en"))
+    said = summary.findings(ReportContext.of(run_of(kind), "en"))
     assert [finding.message.code for finding in said] == KINDS[kind][1]
 
 
@@ -287,13 +287,13 @@ def test_every_sentence_leads_to_its_evidence_in_every_format(run_of: Runs, kind
 def test_nothing_is_lost(run_of: Runs, kind: str) -> None:
     """What the analysis found stands further down, each finding of it."""
     stored = run_of(kind)
-    scene, report = Scene.of(stored, "en"), build(stored)
+    context, report = ReportContext.of(stored, "en"), build(stored)
     (section,) = (section for section in report.sections if section.id == evidence.ALL)
     (every,) = (block for block in section.blocks if isinstance(block, Sentences))
-    assert list(every.findings) == [*summary.what_was_done(scene), *scene.findings]
+    assert list(every.findings) == [*summary.what_was_done(context), *context.findings]
     text = " ".join(re.sub(r"<[^>]*>", "", html.render(report)).split())
-    for finding in scene.findings:
-        assert str(html.escape(scene.texts.message(finding.message))) in text, finding.message.code
+    for finding in context.findings:
+        assert str(html.escape(context.texts.message(finding.message))) in text, finding.message.code
 
 
 @kinds
@@ -317,7 +317,9 @@ def test_places_are_those_of_texts() -> None:
 def test_a_rate_that_was_not_kept_up_with_has_no_response_time_to_put_beside_its_throughput(
     tmp_path: Path, rates: list[str], tiles: int
 ) -> None:
-    scene = Scene.of(written(Shape(factors={"load.rate": rates}, repeats=1, monitors=False))(tmp_path), "en")
-    assert scene.best is not None
-    assert scene.best.label == f"rate = {rates[-1]}"
-    assert sum("Response time" in tile.name for tile in summary.tiles(scene)) == tiles
+    context = ReportContext.of(
+        written(Shape(factors={"load.rate": rates}, repeats=1, monitors=False))(tmp_path), "en"
+    )
+    assert context.best is not None
+    assert context.best.label == f"rate = {rates[-1]}"
+    assert sum("Response time" in tile.name for tile in summary.tiles(context)) == tiles

@@ -21,7 +21,7 @@ from loadcell.store import errors as store_errors
 
 if TYPE_CHECKING:
     from loadcell.ingest.formats import Source
-    from loadcell.report.context import Scene
+    from loadcell.report.context import ReportContext
 
 TOOLS = ("auto", *reader_names(), "csv")
 
@@ -106,18 +106,18 @@ def import_(
                     arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
                     command=["loadcell", *sys.argv[1:]],
                 )  # fmt: skip
-                scene = soon.publish(path, lang)
+                context = soon.publish(path, lang)
         except (formats.ImportProblemError, store_errors.StoreError) as error:
             raise click.ClickException(str(error)) from None
-    _tell(path, scene, sources, as_json=as_json)
+    _tell(path, context, sources, as_json=as_json)
 
 
-def _tell(path: Path, scene: Scene, sources: Sequence[Source], *, as_json: bool) -> None:
+def _tell(path: Path, context: ReportContext, sources: Sequence[Source], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.render({"run": path, "imported": scene.stored.run.imported}))
+        click.echo(json.render({"run": path, "imported": context.stored.run.imported}))
         return
 
-    terminal.render(brief.build(scene))
+    terminal.render(brief.build(context))
     for source in sources:
         reading = source.reading
         if reading.samples is not None and reading.samples.assumed_interval_s is not None:

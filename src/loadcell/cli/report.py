@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.cli.arguments import language_option
-from loadcell.report import FORMATS, context, evidence, write
+from loadcell.report import FORMATS, evidence, write
+from loadcell.report import context as report_context
 from loadcell.report.render import json
 from loadcell.report.sections import summary
 from loadcell.store import errors as store_errors
@@ -64,20 +65,20 @@ def _format_of(suffix: str) -> str:
 def _json(path: Path) -> str:
 
     stored = stored_runs.read_run(path)
-    scene = context.Scene.of(stored, "en")
+    context = report_context.ReportContext.of(stored, "en")
     document = {
         "run": stored.path,
         "plan": stored.run.plan_name,
         "title": stored.run.title,
         "state": stored.state,
-        "unit": scene.texts.unit,
+        "unit": context.texts.unit,
         "damage": [str(damage) for damage in stored.damage],
-        **scene.analysis.document(),
-        "steadiness": scene.steadiness,
+        **context.analysis.document(),
+        "steadiness": context.steadiness,
         "summary": [
             {**finding.document(), "section": evidence.section(finding)}
-            for finding in summary.findings(scene)
+            for finding in summary.findings(context)
         ],
-        "findings": scene.findings,
+        "findings": context.findings,
     }
     return json.render(document)

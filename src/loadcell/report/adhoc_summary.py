@@ -23,7 +23,7 @@ from loadcell.report.blocks import (
     Tone,
 )
 from loadcell.report.brief import frame, interval, treatment_names, trouble
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sections import reproduce
 from loadcell.report.sections.results import adds_nothing
 from loadcell.stats.repeats import summarise
@@ -108,10 +108,10 @@ def _stages(records: Sequence[TrialRecord]) -> dict[str, Mapping[str, float]]:
 
 def of_run(stored: StoredRun, language: str) -> Report:
     """The brief report of a run that had no plan file. It needs neither charts nor frames."""
-    scene = Scene.of(stored, language)
-    texts, treatments, trials = scene.texts, scene.analysis.treatments, scene.analysis.trials
+    context = ReportContext.of(stored, language)
+    texts, treatments, trials = context.texts, context.analysis.treatments, context.analysis.trials
     results: list[Block] = (
-        _single(scene, treatments[0]) if len(treatments) == 1 else [_several(scene, treatments)]
+        _single(context, treatments[0]) if len(treatments) == 1 else [_several(context, treatments)]
     )
     if lack(trials, _SINGLE if len(treatments) == 1 else _SEVERAL):
         results.append(Paragraph(texts("table.left-out"), quiet=True))
@@ -120,25 +120,25 @@ def of_run(stored: StoredRun, language: str) -> Report:
         results.append(Paragraph(texts("compact.median-of", repeats=repeats), quiet=True))
     findings = [
         finding
-        for finding in scene.findings
+        for finding in context.findings
         if finding.kind in _SHOWN and finding.severity in ("caution", "problem")
     ]
     sections = [
         Section("results", "", results),
-        Section("errors", "", _errors(scene)),
-        Section("trials", "", [trouble(trial, scene) for trial in trials if trial.status != "ok"]),
+        Section("errors", "", _errors(context)),
+        Section("trials", "", [trouble(trial, context) for trial in trials if trial.status != "ok"]),
         Section("findings", "", [Sentences(findings)] if findings else []),
-        Section("next", "", _next(scene)),
+        Section("next", "", _next(context)),
     ]
-    return frame(scene, sections)
+    return frame(context, sections)
 
 
-def _single(scene: Scene, treatment: Treatment) -> list[Block]:
+def _single(context: ReportContext, treatment: Treatment) -> list[Block]:
     """One load: rates and counts below each other, response times beside each other."""
-    texts, values = scene.texts, figures(treatment, scene.stored.trials)
+    texts, values = context.texts, figures(treatment, context.stored.trials)
     if values.throughput_per_s is None:
         return []
-    client = next((record.client for record in scene.stored.trials if record.client), ClientUsage())
+    client = next((record.client for record in context.stored.trials if record.client), ClientUsage())
     ended = values.succeeded + values.failed
     work = texts(
         "compact.work",
@@ -154,7 +154,7 @@ def _single(scene: Scene, treatment: Treatment) -> list[Block]:
 
     row("compact.throughput", numbers.rate(values.throughput_per_s), texts("unit.per-second"), strong=True)
     if len(treatment.throughput.values) > 1:
-        row(_interval_title(scene), interval(treatment) or texts("mark.none"))
+        row(_interval_title(context), interval(treatment) or texts("mark.none"))
     if values.offered_per_s is not None:
         row("compact.offered", numbers.rate(values.offered_per_s), texts("unit.per-second"))
     if values.statements_per_s and abs(values.statements_per_s / (values.throughput_per_s or 1) - 1) > 0.001:
@@ -170,27 +170,27 @@ def _single(scene: Scene, treatment: Treatment) -> list[Block]:
         row("compact.reconnected", numbers.whole(client.reconnects))
     columns = [Column(""), Column("", figure=True), Column("")]
     blocks: list[Block] = [Paragraph(work, quiet=True), Table("table-results", "", columns, rows)]
-    return [*blocks, _times(scene, values)] if values.response else blocks
+    return [*blocks, _times(context, values)] if values.response else blocks
 
 
-def _times(scene: Scene, values: Figures) -> Table:
+def _times(context: ReportContext, values: Figures) -> Table:
     """Percentiles of response time, service time and the stages of a request."""
-    texts = scene.texts
+    texts = context.texts
     keys = [key for key in _SINGLE if key in values.response]
     kinds = {"compact.response": values.response, "compact.service": values.service}
     kinds |= {_STAGES[name]: times for name, times in values.stages.items()}
-    columns = [Column(texts("compact.ms")), *(Column(_name(scene, key), figure=True) for key in keys)]
+    columns = [Column(texts("compact.ms")), *(Column(_name(context, key), figure=True) for key in keys)]
     rows = [
-        [Cell(texts(name)), *(Cell(_milliseconds(scene, times.get(key))) for key in keys)]
+        [Cell(texts(name)), *(Cell(_milliseconds(context, times.get(key))) for key in keys)]
         for name, times in kinds.items()
         if times
     ]
     return Table("table-times", "", columns, rows)
 
 
-def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
+def _several(context: ReportContext, treatments: Sequence[Treatment]) -> Table:
     """A row a load; columns that a narrow terminal can do without give way to it."""
-    texts, none = scene.texts, scene.texts("mark.none")
+    texts, none = context.texts, context.texts("mark.none")
     loads = [figures(treatment) for treatment in treatments]
     rates = [load.throughput_per_s for load in loads]
     columns: dict[str, tuple[str, list[str]]] = {
@@ -201,7 +201,7 @@ def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
     }
     repeated = any(len(treatment.throughput.values) > 1 for treatment in treatments)
     if repeated:
-        title = texts(_interval_title(scene))
+        title = texts(_interval_title(context))
         columns["interval"] = (title, [interval(treatment) or none for treatment in treatments])
     received = [load.received_bytes_per_s for load in loads]
     if any(rate is not None for rate in received):
@@ -209,10 +209,10 @@ def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
         columns["received"] = (texts("compact.column.received"), sizes)
     for key in _SEVERAL:
         if any(key in load.response for load in loads):
-            times = [_milliseconds(scene, load.response.get(key)) for load in loads]
-            columns[key] = (_name(scene, key), times)
+            times = [_milliseconds(context, load.response.get(key)) for load in loads]
+            columns[key] = (_name(context, key), times)
     columns["errors"] = (texts("column.errors"), [numbers.whole(load.failed) for load in loads])
-    names, name = treatment_names(scene, treatments)
+    names, name = treatment_names(context, treatments)
     spare = _SPARE_WITH_REPEATS if repeated else _SPARE
     rows = []
     for position, (treatment, load) in enumerate(zip(treatments, loads, strict=True)):
@@ -227,7 +227,7 @@ def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
                     Cell(
                         cells[position],
                         tone=tones.get(key, ""),
-                        strong=key == "rate" and treatment is scene.best,
+                        strong=key == "rate" and treatment is context.best,
                     )
                     for key, (_, cells) in columns.items()
                 ),
@@ -240,25 +240,25 @@ def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
     return Table("table-results", "", [Column(name), *heads], rows, texts("compact.in-ms"))
 
 
-def _interval_title(scene: Scene) -> str:
-    return "column.interval" if scene.has_intervals else "compact.range"
+def _interval_title(context: ReportContext) -> str:
+    return "column.interval" if context.has_intervals else "compact.range"
 
 
-def _name(scene: Scene, key: str) -> str:
+def _name(context: ReportContext, key: str) -> str:
     """A column of times: `50%`, or a word."""
-    return scene.texts(_NAMES[key]) if key in _NAMES else f"{key[1:].removesuffix('_ms')}%"
+    return context.texts(_NAMES[key]) if key in _NAMES else f"{key[1:].removesuffix('_ms')}%"
 
 
-def _milliseconds(scene: Scene, value: float | None) -> str:
-    return scene.texts("mark.none") if value is None else scene.texts.time(value)
+def _milliseconds(context: ReportContext, value: float | None) -> str:
+    return context.texts("mark.none") if value is None else context.texts.time(value)
 
 
-def _errors(scene: Scene) -> list[Block]:
+def _errors(context: ReportContext) -> list[Block]:
     """Every class of error: how often, its code, its meaning with the first message, and what helps."""
-    texts = scene.texts
+    texts = context.texts
     kinds: dict[str, tuple[int, str, str]] = {}
     helps: dict[str, str] = {}
-    for trial in scene.analysis.trials:
+    for trial in context.analysis.trials:
         for error in trial.errors:
             count, _, _ = kinds.get(error.code, (0, "", ""))
             meaning = texts.value("meaning", error.meaning)
@@ -278,11 +278,11 @@ def _errors(scene: Scene) -> list[Block]:
     return [Table("table-errors", texts("compact.errors"), columns, rows)] if rows else []
 
 
-def _next(scene: Scene) -> list[Block]:
+def _next(context: ReportContext) -> list[Block]:
     """The report, and how to run it again."""
-    path = reproduce.shown(scene.stored.path)
-    page = scene.stored.path / "report.html"
+    path = reproduce.shown(context.stored.path)
+    page = context.stored.path / "report.html"
     blocks: list[Block] = (
-        [Code(scene.texts("compact.report"), str(path / page.name))] if page.is_file() else []
+        [Code(context.texts("compact.report"), str(path / page.name))] if page.is_file() else []
     )
-    return [*blocks, Code(scene.texts("compact.plan"), f"loadcell run {quoted(path / 'plan.yaml')}")]
+    return [*blocks, Code(context.texts("compact.plan"), f"loadcell run {quoted(path / 'plan.yaml')}")]

@@ -25,7 +25,7 @@ from loadcell.report.blocks import (
     Sentences,
     Table,
 )
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sections import memory, reproduce, summary
 from loadcell.report.sections.levels import factor_columns
 from loadcell.store.commands import quoted, resume
@@ -46,72 +46,72 @@ _BETTER = {"terminal.mean": "terminal.p50", "terminal.p95": "terminal.p99"}
 
 def of_run(stored: StoredRun, language: str) -> Report:
     """The brief report of a stored run. It needs neither charts nor frames."""
-    return build(Scene.of(stored, language))
+    return build(ReportContext.of(stored, language))
 
 
-def build(scene: Scene) -> Report:
+def build(context: ReportContext) -> Report:
     """The brief report of an analysed run."""
-    texts = scene.texts
-    said = summary.findings(scene)
+    texts = context.texts
+    said = summary.findings(context)
     links = [
         Link(evidence.section(finding), texts(f"section.{evidence.section(finding)}")) for finding in said
     ]
-    lost = memory.summary(scene)
-    next_blocks = [Code(reason, command) for reason, command in next_steps(scene)]
+    lost = memory.summary(context)
+    next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
     sections = [
-        Section("results", "", _results(scene)),
+        Section("results", "", _results(context)),
         Section("memory", "", [] if lost is None else [lost]),
-        Section("findings", "", [Sentences(said, links), *_reasons(scene)]),
+        Section("findings", "", [Sentences(said, links), *_reasons(context)]),
         Section("next", texts("terminal.next"), next_blocks),
     ]
-    return frame(scene, sections, scene.stored.run.question or "")
+    return frame(context, sections, context.stored.run.question or "")
 
 
-def frame(scene: Scene, sections: Sequence[Section], question: str = "") -> Report:
+def frame(context: ReportContext, sections: Sequence[Section], question: str = "") -> Report:
     """A brief report with the run's title."""
-    stored, texts = scene.stored, scene.texts
+    stored, texts = context.stored, context.texts
     title = stored.run.title or stored.id
     return Report(
         texts.language, title, question, stored.id, (), sections, unit=texts.unit, micro=texts.micro
     )
 
 
-def _results(scene: Scene) -> list[Block]:
+def _results(context: ReportContext) -> list[Block]:
     """The result table with its notes."""
-    treatments, texts = scene.analysis.treatments, scene.texts
-    if not treatments or samples_alone(scene.stored.run):
+    treatments, texts = context.analysis.treatments, context.texts
+    if not treatments or samples_alone(context.stored.run):
         return []
-    blocks: list[Block] = [table(scene)]
-    hidden = len(treatments) - len(_shown(scene))
+    blocks: list[Block] = [table(context)]
+    hidden = len(treatments) - len(_shown(context))
     if hidden > 0:
         blocks.append(Paragraph(texts("terminal.more-rows", count=hidden), quiet=True))
     repeated = any(len(treatment.throughput.values) > 1 for treatment in treatments)
-    ranges = repeated and not scene.has_intervals and not _is_open(scene)
-    if ranges and _foremost(scene) is None:
+    ranges = repeated and not context.has_intervals and not _is_open(context)
+    if ranges and _foremost(context) is None:
         blocks.append(Paragraph(texts("terminal.descriptive"), quiet=True))
-    if lack(scene.analysis.trials, ("p50_ms", "p99_ms")):
+    if lack(context.analysis.trials, ("p50_ms", "p99_ms")):
         blocks.append(Paragraph(texts("terminal.left-out"), quiet=True))
     return blocks
 
 
-def _reasons(scene: Scene) -> list[Remark]:
+def _reasons(context: ReportContext) -> list[Remark]:
     """Why trials do not count, and what to do about it: each reason once, of the first trial that has it."""
-    broken = [trial for trial in scene.analysis.trials if trial.status in _BROKEN and trial.why is not None]
-    reasons = {scene.texts.recorded(trial.why): trial for trial in reversed(broken)}
-    return [trouble(trial, scene) for trial in list(reversed(reasons.values()))[:MOST_REASONS]]
+    broken = [trial for trial in context.analysis.trials if trial.status in _BROKEN and trial.why is not None]
+    reasons = {context.texts.recorded(trial.why): trial for trial in reversed(broken)}
+    return [trouble(trial, context) for trial in list(reversed(reasons.values()))[:MOST_REASONS]]
 
 
-def trouble(trial: Trial, scene: Scene) -> Remark:
+def trouble(trial: Trial, context: ReportContext) -> Remark:
     """One trial that does not count: its state, the reason, and what to do."""
-    texts = scene.texts
-    names = [trial.name] if len(scene.analysis.trials) > 1 else []
+    texts = context.texts
+    names = [trial.name] if len(context.analysis.trials) > 1 else []
     subject = texts("mark.colon").join([*names, texts(f"status.{trial.status}")])
     return Remark("problem", texts.recorded(trial.why), subject, texts.recorded(trial.remedy))
 
 
-def next_steps(scene: Scene) -> list[tuple[str, str]]:
+def next_steps(context: ReportContext) -> list[tuple[str, str]]:
     """What to do now: why, and the command or file."""
-    texts, stored = scene.texts, scene.stored
+    texts, stored = context.texts, context.stored
     path = reproduce.shown(stored.path)
     page = stored.path / "report.html"
     steps = []
@@ -119,48 +119,48 @@ def next_steps(scene: Scene) -> list[tuple[str, str]]:
         steps.append((texts("terminal.report"), str(path / "report.html")))
     else:
         steps.append((texts("terminal.write-report"), f"loadcell report {quoted(path)}"))
-    for record in scene.stored.unscored:
+    for record in context.stored.unscored:
         if FLAMES in (record.files or {}):
             picture = stored.directory(record.name) / FLAMES
             steps.append((texts("terminal.profile"), str(reproduce.shown(picture))))
-    broken = [trial for trial in scene.analysis.trials if trial.status in _BROKEN]
+    broken = [trial for trial in context.analysis.trials if trial.status in _BROKEN]
     for trial in broken[:MOST_REASONS]:
         log = stored.directory(trial.name) / OUTPUT
         if log.is_file():  # a trial that was never started has no output
             steps.append((texts("terminal.output", trial=trial.name), str(reproduce.shown(log))))
     if stored.run.aa:
         steps.append((texts("terminal.compare-arms"), f"loadcell compare {quoted(path)}"))
-    if any(trial.status in {"not-run", "aborted"} for trial in scene.analysis.trials):
+    if any(trial.status in {"not-run", "aborted"} for trial in context.analysis.trials):
         steps.append((texts("terminal.resume"), resume(path)))
     return steps
 
 
-def _shown(scene: Scene) -> Sequence[Treatment]:
+def _shown(context: ReportContext) -> Sequence[Treatment]:
     """The rows there is room for, the best treatment always among them."""
-    treatments = scene.analysis.treatments
+    treatments = context.analysis.treatments
     if len(treatments) <= MOST_ROWS:
         return treatments
     first = list(treatments[:MOST_ROWS])
-    if scene.best is not None and scene.best not in first:
-        first[-1] = scene.best
+    if context.best is not None and context.best not in first:
+        first[-1] = context.best
     return first
 
 
-def table(scene: Scene) -> Table:
+def table(context: ReportContext) -> Table:
     """A row a treatment: its levels, its throughput, response times, errors, and trials that succeeded."""
-    texts, shown = scene.texts, _shown(scene)
-    values = _open_loop(scene, shown) if _is_open(scene) else _closed_loop(scene, shown)
+    texts, shown = context.texts, _shown(context)
+    values = _open_loop(context, shown) if _is_open(context) else _closed_loop(context, shown)
     values = {key: column for key, column in values.items() if any(cell is not None for cell in column)}
     values = {key: column for key, column in values.items() if _BETTER.get(key) not in values}
-    foremost = _foremost(scene)
+    foremost = _foremost(context)
     if foremost is not None:
         # The metric asked for takes the place of the interval of the throughput it is derived from.
         values.pop("terminal.interval", None)
         items = list(values.items())
         items.insert(1, (figure_names.code(foremost), _figure(foremost, shown)))
         values = dict(items)
-    titles = {"terminal.throughput": "terminal.throughput.mixed"} if scene.mixed else {}
-    names, name = treatment_names(scene, shown)
+    titles = {"terminal.throughput": "terminal.throughput.mixed"} if context.mixed else {}
+    names, name = treatment_names(context, shown)
     columns = [
         Column(name),
         *(Column(texts(titles.get(key, key)), figure=True) for key in values),
@@ -169,7 +169,7 @@ def table(scene: Scene) -> Table:
     ]
     rows = []
     for position, treatment in enumerate(shown):
-        strong = treatment is scene.best and len(shown) > 1
+        strong = treatment is context.best and len(shown) > 1
         complete = set(treatment.statuses) <= {"ok"}
         succeeded = f"{treatment.statuses.get('ok', 0)}/{len(treatment.trials)}"
         failed = numbers.whole(treatment.failed)
@@ -186,24 +186,24 @@ def table(scene: Scene) -> Table:
     return Table("table-results", "", columns, rows)
 
 
-def treatment_names(scene: Scene, treatments: Sequence[Treatment]) -> tuple[list[str], str]:
+def treatment_names(context: ReportContext, treatments: Sequence[Treatment]) -> tuple[list[str], str]:
     """What treatments are called in one column, and its heading: their levels, or their names."""
-    factors = factor_columns(scene)
+    factors = factor_columns(context)
     names = [
         ", ".join(treatment.levels[key] for key, _, _ in factors) or treatment.label
         for treatment in treatments
     ]
-    titles = [short for _, short, _ in factors] or [scene.texts("column.treatment")]
-    return names, scene.texts("mark.list").join(titles)
+    titles = [short for _, short, _ in factors] or [context.texts("column.treatment")]
+    return names, context.texts("mark.list").join(titles)
 
 
-def _is_open(scene: Scene) -> bool:
-    return bool(all_kept(scene.analysis.treatments))
+def _is_open(context: ReportContext) -> bool:
+    return bool(all_kept(context.analysis.treatments))
 
 
-def _foremost(scene: Scene) -> str | None:
+def _foremost(context: ReportContext) -> str | None:
     """The metric of the workload that the whole run is about."""
-    return figures.foremost([treatment for treatment in scene.analysis.treatments if treatment.measured])
+    return figures.foremost([treatment for treatment in context.analysis.treatments if treatment.measured])
 
 
 def _figure(name: str, treatments: Sequence[Treatment]) -> list[str | None]:
@@ -214,21 +214,21 @@ def _figure(name: str, treatments: Sequence[Treatment]) -> list[str | None]:
     ]
 
 
-def _closed_loop(scene: Scene, treatments: Sequence[Treatment]) -> dict[str, list[str | None]]:
+def _closed_loop(context: ReportContext, treatments: Sequence[Treatment]) -> dict[str, list[str | None]]:
     """Columns by the key of their title."""
     columns = {
         "terminal.throughput": [
-            scene.throughput(treatment) if treatment.throughput.median is not None else None
+            context.throughput(treatment) if treatment.throughput.median is not None else None
             for treatment in treatments
         ],
         "terminal.interval": [
             interval(treatment) if len(treatment.throughput.values) > 1 else None for treatment in treatments
         ],
     }
-    return columns | {_title(key): _latencies(scene, treatments, key) for key in _TIMES}
+    return columns | {_title(key): _latencies(context, treatments, key) for key in _TIMES}
 
 
-def _open_loop(scene: Scene, treatments: Sequence[Treatment]) -> dict[str, list[str | None]]:
+def _open_loop(context: ReportContext, treatments: Sequence[Treatment]) -> dict[str, list[str | None]]:
     """The same for an open loop; of a closed loop among them what it has of this."""
     loops = [kept(treatment) for treatment in treatments]
     offered = [loop.offered.median if loop else None for loop in loops]
@@ -240,8 +240,8 @@ def _open_loop(scene: Scene, treatments: Sequence[Treatment]) -> dict[str, list[
     return {
         "terminal.offered": _written(offered, numbers.rate),
         "terminal.throughput": _written(achieved, numbers.rate),
-        **{_title(key): _latencies(scene, treatments, key) for key in ("p50_ms", "p99_ms")},
-        "terminal.service-p99": _written(service, scene.texts.time),
+        **{_title(key): _latencies(context, treatments, key) for key in ("p50_ms", "p99_ms")},
+        "terminal.service-p99": _written(service, context.texts.time),
     }
 
 
@@ -249,8 +249,8 @@ def _title(key: str) -> str:
     return f"terminal.{key.removesuffix('_ms')}"
 
 
-def _latencies(scene: Scene, treatments: Sequence[Treatment], key: str) -> list[str | None]:
-    return _written([treatment.latency_ms(key) for treatment in treatments], scene.texts.time)
+def _latencies(context: ReportContext, treatments: Sequence[Treatment], key: str) -> list[str | None]:
+    return _written([treatment.latency_ms(key) for treatment in treatments], context.texts.time)
 
 
 def _written(values: Sequence[float | None], write: numbers.Write) -> list[str | None]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from loadcell import __version__
 from loadcell.report.blocks import Report, Tone
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sections import (
     effects,
     environment,
@@ -33,61 +33,61 @@ if TYPE_CHECKING:
 
 def build(stored: StoredRun, lang: str = "en") -> Report:
     """The report of a run in one language. Raises ValueError for a language there is no catalogue of."""
-    return of_scene(Scene.of(stored, lang))
+    return of_context(ReportContext.of(stored, lang))
 
 
-def of_scene(scene: Scene) -> Report:
+def of_context(context: ReportContext) -> Report:
     """The same of a run that was looked at already."""
-    stored = scene.stored
+    stored = context.stored
     sections = [
-        search.section(scene),
-        results.section(scene),
-        http.section(scene),
-        open_loop.section(scene),
-        pictures.curves(scene),
-        saturation.section(scene),
-        effects.section(scene),
-        effects.recommendation(scene),
-        pictures.percentiles(scene),
-        server.section(scene),
-        sampled.section(scene),
-        imported.section(scene),
-        profile.section(scene),
-        memory.section(scene),
-        pictures.series(scene),
-        environment.section(scene),
-        method.section(scene),
-        trouble.trials(scene),
-        trouble.checks(scene),
-        summary.all_findings(scene),
-        reproduce.section(scene),
+        search.section(context),
+        results.section(context),
+        http.section(context),
+        open_loop.section(context),
+        pictures.curves(context),
+        saturation.section(context),
+        effects.section(context),
+        effects.recommendation(context),
+        pictures.percentiles(context),
+        server.section(context),
+        sampled.section(context),
+        imported.section(context),
+        profile.section(context),
+        memory.section(context),
+        pictures.series(context),
+        environment.section(context),
+        method.section(context),
+        trouble.trials(context),
+        trouble.checks(context),
+        summary.all_findings(context),
+        reproduce.section(context),
     ]
     shown = [section for section in sections if section is not None]
     run = stored.run
     return Report(
-        language=scene.texts.language,
+        language=context.texts.language,
         title=run.title or run.plan_name or stored.id,
         question=run.question or "",
         run_id=f"{run.plan_name}/{stored.id}".strip("/"),
-        badges=_badges(scene),
-        sections=[summary.section(scene, shown), *shown],
+        badges=_badges(context),
+        sections=[summary.section(context, shown), *shown],
         version=__version__,
-        unit=scene.texts.unit,
-        micro=scene.texts.micro,
+        unit=context.texts.unit,
+        micro=context.texts.micro,
     )
 
 
-def _badges(scene: Scene) -> list[tuple[str, Tone]]:
-    state = scene.stored.state
-    known = scene.texts.or_none(f"state.{state}") or scene.texts("state.unknown")
+def _badges(context: ReportContext) -> list[tuple[str, Tone]]:
+    state = context.stored.state
+    known = context.texts.or_none(f"state.{state}") or context.texts("state.unknown")
     badges: list[tuple[str, Tone]] = [(known, "good" if state == "finished" else "caution")]
-    started = scene.stored.run.started_utc
+    started = context.stored.run.started_utc
     if started:
         when = str(started)[:16].replace("T", " ")
-        badges.append((scene.texts("badge.imported", when=when) if scene.imported else f"{when} UTC", ""))
+        badges.append((context.texts("badge.imported", when=when) if context.imported else f"{when} UTC", ""))
     badges += [
         (str(host["hostname"]), "")
-        for host in scene.stored.environment.get("hosts") or ()
+        for host in context.stored.environment.get("hosts") or ()
         if host.get("hostname")
     ]
     return badges

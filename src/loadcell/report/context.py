@@ -43,15 +43,15 @@ def _named(analysis: Analysis, texts: Texts) -> Analysis:
 
 
 @dataclass(frozen=True)
-class Scene:
-    """One run, seen in one language."""
+class ReportContext:
+    """What sections and charts are made from: a stored run, its analysis, and the texts of one language."""
 
     stored: StoredRun
     analysis: Analysis
     texts: Texts
 
     @classmethod
-    def of(cls, stored: StoredRun, language: str) -> Scene:
+    def of(cls, stored: StoredRun, language: str) -> ReportContext:
         """Analyse a run and get ready to speak about it."""
         analysis = analyse(stored.run, stored.trials)
         texts = Texts(language, unit.of(stored.trials), micro=_is_micro(analysis))

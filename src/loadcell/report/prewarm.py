@@ -19,7 +19,7 @@ from loadcell.report.render import html, markdown, terminal
 
 if TYPE_CHECKING:
     from loadcell.report.blocks import Report
-    from loadcell.report.context import Scene
+    from loadcell.report.context import ReportContext
 
 
 class Soon:
@@ -44,22 +44,22 @@ class Soon:
             self._loading = threading.Thread(target=_load, daemon=True)
             self._loading.start()
 
-    def publish(self, run_dir: Path, lang: str) -> Scene:
+    def publish(self, run_dir: Path, lang: str) -> ReportContext:
         """Write report.html and report.md into the run's directory; returns what they were made of. Raises StoreError."""
         if self._loading is not None:
             self._loading.join()
-        from loadcell.report.context import Scene
+        from loadcell.report.context import ReportContext
         from loadcell.report.publish import places, write_report
         from loadcell.store.read import read_run
 
-        scene = Scene.of(read_run(run_dir), lang)
+        context = ReportContext.of(read_run(run_dir), lang)
         where = places(run_dir, "report", ("html", "md"))
-        write_report(lambda: _built(scene), where, run_dir, run_dir, self._painter)
-        return scene
+        write_report(lambda: _built(context), where, run_dir, run_dir, self._painter)
+        return context
 
 
-def _built(scene: Scene) -> Report:
-    return build.of_scene(scene)
+def _built(context: ReportContext) -> Report:
+    return build.of_context(context)
 
 
 def _load() -> None:

@@ -1,4 +1,4 @@
-"""Charts of a report. A chart is one module here with `SECTION`, `PLACE` and `draw(scene) -> Chart | None`."""
+"""Charts of a report. A chart is one module here with `SECTION`, `PLACE` and `draw(context) -> Chart | None`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pkgutil
 from types import ModuleType
 
 from loadcell.report.blocks import Chart
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 
-def drawn_in(section: str, scene: Scene) -> list[Chart]:
+def drawn_in(section: str, context: ReportContext) -> list[Chart]:
     """Every chart of a section that there is something to draw for, in order."""
     from altair.utils.schemapi import debug_mode  # half a second that a terminal does not have to wait
 
@@ -22,4 +22,4 @@ def drawn_in(section: str, scene: Scene) -> list[Chart]:
     drawers.sort(key=lambda module: int(module.PLACE))
     # Every part checked against Vega-Lite's schema as it is made takes half of the time; tests paint every chart instead.
     with debug_mode(False):
-        return [chart for module in drawers if (chart := module.draw(scene)) is not None]
+        return [chart for module in drawers if (chart := module.draw(context)) is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.store.frames import Frame, matching_rows, taken
 
 #: Figures that a group has over time.
@@ -14,9 +14,9 @@ def column(figure: str, group: str) -> str:
     return f"{figure}:{group}"
 
 
-def names(scene: Scene) -> list[str]:
+def names(context: ReportContext) -> list[str]:
     """Groups of all trials; none where plans have one workload."""
-    every = (name for record in scene.stored.trials for name in record.groups or ())
+    every = (name for record in context.stored.trials for name in record.groups or ())
     return list(dict.fromkeys(every))
 
 

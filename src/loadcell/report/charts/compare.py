@@ -18,7 +18,7 @@ from loadcell.analysis.layout import Layout
 from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.analysis.trials import Trial
 from loadcell.report.charts import style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
 from loadcell.stats.repeats import Repeats
@@ -303,15 +303,15 @@ def ticks(rows: Sequence[dict[str, Any]]) -> tuple[float, ...]:
     return tuple(style.log_ticks(values)) if wide else ()
 
 
-def captions(form: Form, scene: Scene) -> list[str]:
+def captions(form: Form, context: ReportContext) -> list[str]:
     """What there is to know to read such a picture."""
-    texts = scene.texts
-    if all(len(treatment.throughput.values) < 2 for treatment in scene.analysis.treatments):
+    texts = context.texts
+    if all(len(treatment.throughput.values) < 2 for treatment in context.analysis.treatments):
         found = [texts("caption.once")]
     elif form.numeric:
-        found = [texts("caption.interval") if scene.has_intervals else texts("caption.range")]
+        found = [texts("caption.interval") if context.has_intervals else texts("caption.range")]
     else:
-        found = [texts("caption.bars.interval") if scene.has_intervals else texts("caption.bars.range")]
+        found = [texts("caption.bars.interval") if context.has_intervals else texts("caption.bars.range")]
     if form.invalid:
         found.append(texts("caption.invalid"))
     if form.indexed:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from loadcell.report import figures
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 SECTION, PLACE = "own", 1
 
 
-def draw(scene: Scene) -> Chart | None:
+def draw(context: ReportContext) -> Chart | None:
     """None without such a figure, or a factor that it could be drawn along."""
-    layout, texts = scene.analysis.layout, scene.texts
-    measured = [treatment for treatment in scene.analysis.treatments if treatment.measured]
+    layout, texts = context.analysis.layout, context.texts
+    measured = [treatment for treatment in context.analysis.treatments if treatment.measured]
     name = figures.foremost(measured)
     if name is None or layout.x is None:
         return None
@@ -34,7 +34,7 @@ def draw(scene: Scene) -> Chart | None:
         texts("chart.own", figure=title, x=form.title),
         style.document(shape(form, figure, texts, groups=form.groups, group_title=form.group_title)),
         {compare.FIGURES: rows},
-        compare.captions(form, scene),
+        compare.captions(form, context),
         columns=4 if form.facets else 1,
         legend=bool(form.groups),
     )

@@ -9,15 +9,15 @@ import altair as alt
 from loadcell.analysis.effects import Effects, Ratio
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 
 SECTION, PLACE = "effects", 1
 
 
-def draw(scene: Scene) -> Chart | None:
+def draw(context: ReportContext) -> Chart | None:
     """None where there are no effects to draw. Factors that explain little give way when there are many levels."""
-    effects, texts = scene.analysis.effects, scene.texts
+    effects, texts = context.analysis.effects, context.texts
     rows = _changes(effects) if effects.design == "one-at-a-time" else _levels(effects)
     if not rows:
         return None

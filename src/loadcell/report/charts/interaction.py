@@ -10,14 +10,14 @@ from loadcell.analysis.effects import Together
 from loadcell.analysis.layout import MOST_SERIES, axis
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 SECTION, PLACE = "effects", 2
 
 
-def draw(scene: Scene) -> Chart | None:
+def draw(context: ReportContext) -> Chart | None:
     """None without a pair of factors of which one has few enough levels to be lines."""
-    effects, texts = scene.analysis.effects, scene.texts
+    effects, texts = context.analysis.effects, context.texts
     drawn = next((pair for pair in effects.together if _fewest(pair) <= MOST_SERIES), None)
     if drawn is None:
         return None

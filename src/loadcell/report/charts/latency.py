@@ -9,7 +9,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 SECTION, PLACE = "curves", 2
 SHOWN = ("p50", "p95", "p99")
@@ -17,9 +17,9 @@ SHOWN = ("p50", "p95", "p99")
 ELSE = ("mean",)
 
 
-def draw(scene: Scene) -> Chart | None:
+def draw(context: ReportContext) -> Chart | None:
     """None when no trial that counts has a response time. With a second factor as lines, the reader chooses the percentile."""
-    treatments, layout, texts = scene.analysis.treatments, scene.analysis.layout, scene.texts
+    treatments, layout, texts = context.analysis.treatments, context.analysis.layout, context.texts
     form = compare.form(layout, treatments, texts)
     shown = next((names for names in (SHOWN, ELSE) if _told(treatments, names)), None)
     if shown is None:
@@ -53,7 +53,7 @@ def draw(scene: Scene) -> Chart | None:
         texts("chart.latency", x=form.title) if layout.x else texts("chart.latency.treatments"),
         style.document(chart),
         {compare.FIGURES: rows},
-        compare.captions(form, scene),
+        compare.captions(form, context),
         columns=4 if form.facets else 1,
     )
 

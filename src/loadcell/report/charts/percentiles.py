@@ -12,7 +12,7 @@ from loadcell.analysis.quantiles import QUANTILES
 from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
 
@@ -23,13 +23,13 @@ MOST_SHOWN = len(SERIES)
 FEWEST = 2
 
 
-def draw(scene: Scene) -> Chart | None:
+def draw(context: ReportContext) -> Chart | None:
     """None where there is no curve: no trial has response times, or but one percentile, as many tools print."""
-    texts = scene.texts
+    texts = context.texts
     lines: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
     drawn: list[Treatment] = []
-    for treatment in scene.analysis.treatments:
+    for treatment in context.analysis.treatments:
         own = _points(treatment, texts)
         if not own:
             continue
@@ -78,7 +78,7 @@ def draw(scene: Scene) -> Chart | None:
         x=x, y=y, color=colour, shape=shape, tooltip=of_point
     )  # fmt: skip
     chart = style.layered(line, handles, dots, height=style.CHART)
-    shown = chosen(drawn, scene.best)
+    shown = chosen(drawn, context.best)
     return Chart(
         "chart-percentiles",
         texts("chart.percentiles"),

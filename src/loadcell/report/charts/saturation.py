@@ -15,7 +15,7 @@ from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.sweep import LOAD
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
 
@@ -28,12 +28,12 @@ MARK, MORE = 20, 8
 LABELS = 58
 
 
-def draw(scene: Scene) -> Chart | None:
+def draw(context: ReportContext) -> Chart | None:
     """None without a line of at least three loads; of many lines, those with the highest throughput."""
-    lines = shown([line for line in scene.analysis.saturation if isinstance(line, Saturation)])
+    lines = shown([line for line in context.analysis.saturation if isinstance(line, Saturation)])
     if not lines:
         return None
-    texts = scene.texts
+    texts = context.texts
     loads = sorted({float(load) for line in lines for load in line.sweep.loads})
     x_axis = axis(LOAD, LOAD, [f"{load:g}" for load in loads], loads)
     names = [line.sweep.where for line in lines] if len(lines) > 1 else []
@@ -50,7 +50,7 @@ def draw(scene: Scene) -> Chart | None:
         captions.append(texts("caption.saturation.joined"))
     if any(line.peak.first is not None for line in lines):
         captions.append(texts("caption.saturation.marks"))
-    if len(lines) < sum(isinstance(line, Saturation) for line in scene.analysis.saturation):
+    if len(lines) < sum(isinstance(line, Saturation) for line in context.analysis.saturation):
         captions.append(texts("caption.saturation.some", count=len(lines)))
     views = [
         _throughput(x_axis, names, data["curve"], texts),

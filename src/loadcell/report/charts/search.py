@@ -9,7 +9,7 @@ import altair as alt
 from loadcell.analysis.search import Searched, Step
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 
 SECTION, PLACE = "search", 1
@@ -17,10 +17,10 @@ _STEPS = "steps"
 _STAGES = ("bracket", "refine", "confirm", "overload", "after")
 
 
-def draw(scene: Scene) -> Chart | None:
+def draw(context: ReportContext) -> Chart | None:
     """One picture a search, side by side; None in other designs."""
-    searches, texts = scene.analysis.searches, scene.texts
-    rows = [_row(one, step, scene) for one in searches for step in one.steps]
+    searches, texts = context.analysis.searches, context.texts
+    rows = [_row(one, step, context) for one in searches for step in one.steps]
     if not rows:
         return None
     geometric = all(one.question.values[0] > 0 for one in searches)
@@ -77,7 +77,7 @@ def draw(scene: Scene) -> Chart | None:
     )
 
 
-def _row(one: Searched, step: Step, scene: Scene) -> dict[str, Any]:
+def _row(one: Searched, step: Step, context: ReportContext) -> dict[str, Any]:
     values = one.question.values
     high = one.question.top if step.after.high is None else step.after.high
     return {
@@ -85,7 +85,7 @@ def _row(one: Searched, step: Step, scene: Scene) -> dict[str, Any]:
         "level": values[step.level],
         "label": step.label,
         "key": step.stage,
-        "stage": scene.texts(f"stage.{step.stage}"),
+        "stage": context.texts(f"stage.{step.stage}"),
         "value": step.value,
         "met": bool(step.met),
         "low": values[step.after.low],

@@ -26,7 +26,7 @@ from loadcell.report.charts.panels import (
     TRANSACTIONS,
 )
 from loadcell.report.charts.short_series import FEWEST_ROWS
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.store.frames import Column, Frame, Numbers, plain_values, quotient
 
@@ -37,23 +37,23 @@ CHECKPOINTS = "checkpoints"
 FEWEST_POINTS, MOST_POINTS = 40, 500
 
 
-def draw(scene: Scene) -> Chart | None:
+def draw(context: ReportContext) -> Chart | None:
     """None when no trial has intervals or samples, of which it takes two to draw a line."""
     # Where some groups are open loops and others closed, what was due is said of none of them as a whole.
-    recorded, groups = scene.stored.intervals(), by_group.names(scene)
+    recorded, groups = context.stored.intervals(), by_group.names(context)
     intervals = carried_over_time(recorded)
     load = _failing(short_series.whole(by_group.beside(_transactions(intervals), intervals, groups)))
     frames = {
         "load": _ends(load) if groups else _open_loop(_ends(load)),
-        "waits": scene.server.over_time,
-        "server": _per_second(scene.server.samples, "wal_bytes", "blocks_read"),
+        "waits": context.server.over_time,
+        "server": _per_second(context.server.samples, "wal_bytes", "blocks_read"),
     }
     for panel in all_panels():
         if panel.source not in frames:
-            frames[panel.source] = _totals(scene.stored.samples(panel.source), panel.total)
+            frames[panel.source] = _totals(context.stored.samples(panel.source), panel.total)
     frames = {name: frame for name, frame in frames.items() if frame.has("t_s") and len(frame)}
     sampled, frames = len(frames), short_series.drawable(frames)
-    drawn = [_proper(panel, scene) for panel in _panels(groups)]
+    drawn = [_proper(panel, context) for panel in _panels(groups)]
     panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
     if not panels:
         return None
@@ -72,17 +72,17 @@ def draw(scene: Scene) -> Chart | None:
         reaching |= {name for name in enveloped if thin.has(name + thinning.LOWEST)}
         for trial, own in _by_trial(_in_units(thin, panels, source)).items():
             series.setdefault(trial, {})[source] = own
-    for one in scene.server.checkpoints:
+    for one in context.server.checkpoints:
         if one.trial in series:
             own = series[one.trial].setdefault(CHECKPOINTS, {"t": [], "to": [], "reason": []})
             own["t"].append(round(one.begin_s, 1))
             own["to"].append(None if one.end_s is None else round(one.end_s, 1))
-            own["reason"].append(scene.texts(f"checkpoint.{one.reason}"))
+            own["reason"].append(context.texts(f"checkpoint.{one.reason}"))
     size = thinning.bucket_size(longest, at_most)
     lines = {name: sum(len(of["t"]) > 1 for of in own.values()) for name, own in series.items()}
-    trials_shown = [trial for trial in scene.analysis.trials if trial.name in series]
-    shown = _sensible(trials_shown, scene, lines)
-    texts = scene.texts
+    trials_shown = [trial for trial in context.analysis.trials if trial.name in series]
+    shown = _sensible(trials_shown, context, lines)
+    texts = context.texts
     caption = [texts("caption.series")]
     if len(frames) < sampled:
         caption.append(texts("caption.series.short"))
@@ -92,22 +92,22 @@ def draw(scene: Scene) -> Chart | None:
         caption.append(texts("caption.series.left-out"))
     if _percentiles(intervals) < _percentiles(recorded):
         caption.append(texts("caption.series.few"))
-    if scene.server.checkpoints:
+    if context.server.checkpoints:
         caption.append(texts("caption.series.checkpoints"))
     if size > 1:
         caption.append(texts("caption.series.thinned", size=size))
-    joined = max((_printed(record) for record in scene.stored.trials), default=1)
+    joined = max((_printed(record) for record in context.stored.trials), default=1)
     if joined > 1:
         caption.append(texts("caption.series.joined", count=joined))
     return Chart(
         "chart-series",
         texts("chart.series"),
-        _views(panels, scene, reaching, lone, clock_of(frames)),
+        _views(panels, context, reaching, lone, clock_of(frames)),
         {},
         caption,
         panels=len(panels),
         chooser="trial",
-        choices=[(trial.name, _name(trial, scene)) for trial in trials_shown],
+        choices=[(trial.name, _name(trial, context)) for trial in trials_shown],
         chosen=[shown.name],
         series=series,
     )
@@ -143,18 +143,18 @@ def rows(chart: Chart, trial: str) -> dict[str, list[dict[str, Any]]]:
     return {**{name: [] for name in sorted(names)}, **sources, "warmup": warmup}
 
 
-def _proper(panel: Panel, scene: Scene) -> Panel:
+def _proper(panel: Panel, context: ReportContext) -> Panel:
     """A panel with the lines and the unit that it has in this run."""
-    if panel is RESPONSE_TIMES and scene.texts.micro:
+    if panel is RESPONSE_TIMES and context.texts.micro:
         return replace(panel, lines=tuple(replace(line, divide=1e-3) for line in panel.lines))
-    if panel is TRANSACTIONS and scene.mixed:
+    if panel is TRANSACTIONS and context.mixed:
         return replace(panel, title="axis.transactions.mixed")
-    return panel if panel.lines else _waits(panel, scene)
+    return panel if panel.lines else _waits(panel, context)
 
 
-def _waits(panel: Panel, scene: Scene) -> Panel:
+def _waits(panel: Panel, context: ReportContext) -> Panel:
     """The panel of waits, a line for each kind that matters in this run, and one for all others."""
-    names = scene.server.kinds
+    names = context.server.kinds
     lines = [
         Line(f"w{number}", "", proper=name, colour=colour)
         for number, (name, colour) in enumerate(zip(names, waits.colours(names), strict=True))
@@ -286,10 +286,10 @@ def _printed(record: TrialRecord) -> int:
     return (record.imported.joined if record.imported else None) or 1
 
 
-def _sensible(trials: list[Trial], scene: Scene, lines: Mapping[str, int]) -> Trial:
+def _sensible(trials: list[Trial], context: ReportContext, lines: Mapping[str, int]) -> Trial:
     """The best treatment's trial that lies nearest to its median; else the first. Before others those with the most `lines`: of
     how many sources there are some; where the best has none at all, another's."""
-    best = scene.best
+    best = context.best
     own = [trial for trial in trials if best is not None and trial.treatment == best.id and trial.counts]
     own = own if any(lines[trial.name] for trial in own) else []
     most = max(lines[trial.name] for trial in own or trials)
@@ -300,19 +300,23 @@ def _sensible(trials: list[Trial], scene: Scene, lines: Mapping[str, int]) -> Tr
     return min(fullest, key=lambda trial: abs((trial.throughput_per_s or 0.0) - middle))
 
 
-def _name(trial: Trial, scene: Scene) -> str:
-    name = f"{trial.number}. {scene.labels.get(trial.treatment, trial.treatment)}, r{trial.repeat}"
-    return name if trial.status == "ok" else f"{name} ({scene.texts(f'status.{trial.status}')})"
+def _name(trial: Trial, context: ReportContext) -> str:
+    name = f"{trial.number}. {context.labels.get(trial.treatment, trial.treatment)}, r{trial.repeat}"
+    return name if trial.status == "ok" else f"{name} ({context.texts(f'status.{trial.status}')})"
 
 
 def _views(
-    panels: list[Panel], scene: Scene, reaching: Collection[str], lone: Collection[str], clock: Clock
+    panels: list[Panel],
+    context: ReportContext,
+    reaching: Collection[str],
+    lone: Collection[str],
+    clock: Clock,
 ) -> dict[str, Any]:
     """The views below one another, on one time axis."""
     views = [
         _view(
             panel,
-            scene,
+            context,
             clock,
             reaching,
             last=panel is panels[-1],
@@ -327,7 +331,7 @@ def _views(
 
 def _view(
     panel: Panel,
-    scene: Scene,
+    context: ReportContext,
     clock: Clock,
     reaching: Collection[str],
     *,
@@ -335,7 +339,7 @@ def _view(
     last: bool,
     lone: bool,
 ) -> dict[str, Any]:
-    texts = scene.texts
+    texts = context.texts
     names = {line.column: line.proper or texts(line.name) for line in panel.lines}
     written = alt.Axis(labels=last, ticks=last, grid=False, format=",~r", tickMinStep=0.1)
     if clock.label is not None:
@@ -370,7 +374,7 @@ def _view(
     shade = warmup.mark_rect(color="var(--shade)").encode(x=alt.X("from:Q"), x2="to:Q")
     layers = [
         shade,
-        *(_checkpoints(scene) if panel.checkpoints else []),
+        *(_checkpoints(context) if panel.checkpoints else []),
         *_bands(panel, x, colours, reaching),
         shape,
         *([short_series.point(base, x=x, y=y, color=colour)] if lone and not panel.stacked else []),
@@ -394,14 +398,14 @@ def _place(panel: Panel) -> dict[str, Any]:
     return {"orient": "bottom", "columns": 4, "symbolType": "square"} if panel.legend_below else {}
 
 
-def _checkpoints(scene: Scene) -> list[alt.Chart]:
+def _checkpoints(context: ReportContext) -> list[alt.Chart]:
     """Checkpoints: a line where one began, a shade for as long as it wrote."""
-    if not scene.server.checkpoints:
+    if not context.server.checkpoints:
         return []
     tips = [
-        alt.Tooltip("reason:N", title=scene.texts("series.checkpoint")),
-        alt.Tooltip("t:Q", title=scene.texts("axis.time"), format=",~r"),
-        alt.Tooltip("to:Q", title=scene.texts("axis.ended"), format=",~r"),
+        alt.Tooltip("reason:N", title=context.texts("series.checkpoint")),
+        alt.Tooltip("t:Q", title=context.texts("axis.time"), format=",~r"),
+        alt.Tooltip("to:Q", title=context.texts("axis.ended"), format=",~r"),
     ]
     marks = alt.Chart(style.data(CHECKPOINTS))
     written = marks.transform_filter("datum.to !== null").mark_rect(color="var(--caution)", opacity=0.12)

@@ -7,17 +7,17 @@ from typing import Any
 
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 SECTION, PLACE = "curves", 1
 #: A line of which the highest point lies below this part of another's is flat at the foot of an axis that begins at 0.
 FAR_APART = 10
 
 
-def draw(scene: Scene) -> Chart | None:
+def draw(context: ReportContext) -> Chart | None:
     """None when nothing was measured, or nothing at all was done."""
-    treatments, layout, texts = scene.analysis.treatments, scene.analysis.layout, scene.texts
-    if scene.best is None or not any(trial.throughput_per_s for one in treatments for trial in one.trials):
+    treatments, layout, texts = context.analysis.treatments, context.analysis.layout, context.texts
+    if context.best is None or not any(trial.throughput_per_s for one in treatments for trial in one.trials):
         return None
     form = compare.form(layout, treatments, texts)
     rows = compare.placed(
@@ -31,7 +31,7 @@ def draw(scene: Scene) -> Chart | None:
         texts("chart.throughput", x=form.title) if layout.x else texts("chart.throughput.treatments"),
         style.document(chart),
         {compare.FIGURES: rows},
-        [*compare.captions(form, scene), *([texts("caption.logarithmic")] if figure.ticks else [])],
+        [*compare.captions(form, context), *([texts("caption.logarithmic")] if figure.ticks else [])],
         columns=4 if form.facets else 1,
         legend=bool(form.groups),
     )

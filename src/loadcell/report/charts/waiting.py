@@ -8,14 +8,14 @@ from loadcell.analysis.open_loop_capacity import all_kept
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 SECTION, PLACE = "open-loop", 1
 
 
-def draw(scene: Scene) -> Chart | None:
+def draw(context: ReportContext) -> Chart | None:
     """The p99 of both; None without an open loop that ended well, or when a second factor takes up the lines."""
-    treatments, layout, texts = scene.analysis.treatments, scene.analysis.layout, scene.texts
+    treatments, layout, texts = context.analysis.treatments, context.analysis.layout, context.texts
     form = compare.form(layout, treatments, texts)
     if form.groups:
         return None
@@ -37,7 +37,7 @@ def draw(scene: Scene) -> Chart | None:
         texts("chart.waiting"),
         style.document(shape(form, figure, texts, groups=tuple(kinds.values()))),
         {compare.FIGURES: rows},
-        compare.captions(form, scene),
+        compare.captions(form, context),
         columns=4 if form.facets else 1,
     )
 

@@ -12,7 +12,7 @@ from loadcell.analysis.treatments import shared_factors
 from loadcell.analysis.waits import RUNNING
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 
 SECTION, PLACE = "server", 1
@@ -29,9 +29,9 @@ def colours(names: Sequence[str]) -> list[str]:
     return [_RUNNING if name == RUNNING else next(others) for name in names]
 
 
-def draw(scene: Scene) -> Chart | None:
+def draw(context: ReportContext) -> Chart | None:
     """None where no sessions were looked at."""
-    waited, names, texts = scene.server.waited, scene.server.kinds, scene.texts
+    waited, names, texts = context.server.waited, context.server.kinds, context.texts
     if not any(one.active for one in waited):
         return None
     many = len(waited) > compare.MOST_ROWS
@@ -78,7 +78,7 @@ def draw(scene: Scene) -> Chart | None:
         layer = base.encode(x=x, y=alt.Y("value:Q", **size), color=colour, order=order, tooltip=tips)
         height = style.CHART
     else:
-        title = texts("mark.list").join(shared_factors(scene.analysis.treatments))
+        title = texts("mark.list").join(shared_factors(context.analysis.treatments))
         names_of_rows = [one.treatment.brief for one in waited]
         y = alt.Y("x:N", title=title or None, sort=names_of_rows, axis=compare.row_axis())
         layer = base.encode(y=y, x=alt.X("value:Q", **size), color=colour, order=order, tooltip=tips)

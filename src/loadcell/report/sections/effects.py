@@ -7,24 +7,24 @@ from loadcell.analysis.effects import Main, Together
 from loadcell.model import numbers
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Section, Sentences, Table
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 
-def section(scene: Scene) -> Section | None:
+def section(context: ReportContext) -> Section | None:
     """None with fewer than two factors."""
-    effects = scene.analysis.effects
+    effects = context.analysis.effects
     said = [*effects_findings.summary(effects), *effects_findings.choices(effects)]
     if not said:
         return None
-    blocks: list[Block] = [Sentences(scene.advised(said)), *charts.drawn_in("effects", scene)]
+    blocks: list[Block] = [Sentences(context.advised(said)), *charts.drawn_in("effects", context)]
     if effects.mains:
-        blocks.append(variation(scene))
-    return Section("effects", scene.texts("section.effects"), blocks)
+        blocks.append(variation(context))
+    return Section("effects", context.texts("section.effects"), blocks)
 
 
-def variation(scene: Scene) -> Table:
+def variation(context: ReportContext) -> Table:
     """Every term with the share of the variation it explains; what repeats differ by is the last row."""
-    texts, effects = scene.texts, scene.analysis.effects
+    texts, effects = context.texts, context.analysis.effects
     columns = [
         Column(texts("column.term")),
         Column(texts("column.explained"), figure=True),
@@ -32,7 +32,7 @@ def variation(scene: Scene) -> Table:
     ]
     terms: list[Main | Together] = [*effects.mains, *effects.together]
     rows = [
-        [Cell(_name(term, scene)), _share(term.share), Cell(_told(term.real, scene))]
+        [Cell(_name(term, context)), _share(term.share), Cell(_told(term.real, context))]
         for term in sorted(terms, key=lambda term: -term.share)
     ]
     none = Cell(texts("mark.none"))
@@ -47,20 +47,20 @@ def _share(share: float) -> Cell:
     return Cell(numbers.share(share), sort=share, bar=share)
 
 
-def _name(term: Main | Together, scene: Scene) -> str:
-    names = scene.analysis.effects.names
+def _name(term: Main | Together, context: ReportContext) -> str:
+    names = context.analysis.effects.names
     return names[term.key] if isinstance(term, Main) else f"{names[term.of]} × {names[term.at]}"
 
 
-def _told(real: bool | None, scene: Scene) -> str:
+def _told(real: bool | None, context: ReportContext) -> str:
     if real is None:
-        return scene.texts("table.descriptive")
-    return scene.texts("mark.yes" if real else "mark.no")
+        return context.texts("table.descriptive")
+    return context.texts("mark.yes" if real else "mark.no")
 
 
-def recommendation(scene: Scene) -> Section | None:
+def recommendation(context: ReportContext) -> Section | None:
     """None where there was no choice."""
-    found = scene.analysis.recommendation
+    found = context.analysis.recommendation
     if found is None:
         return None
     said = [
@@ -68,4 +68,4 @@ def recommendation(scene: Scene) -> Section | None:
         *recommend_findings.buys(found),
         *recommend_findings.risks(found),
     ]
-    return Section("recommendation", scene.texts("section.recommendation"), [Sentences(said)])
+    return Section("recommendation", context.texts("section.recommendation"), [Sentences(said)])

@@ -9,7 +9,7 @@ from typing import Any
 
 from loadcell.model.numbers import seconds, size
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Details, Paragraph, Section, Table
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.host import in_words, unavailable
 from loadcell.report.texts import Texts
 from loadcell.report.values import fact, plain
@@ -26,13 +26,13 @@ _MANY = ("caches", "dimms", "numa", "filesystems", "network")
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
-def section(scene: Scene) -> Section | None:
+def section(context: ReportContext) -> Section | None:
     """None when nothing is known of the environment."""
-    texts = scene.texts
+    texts = context.texts
     blocks: list[Block] = []
-    for number, host in enumerate(scene.stored.environment.get("hosts") or (), 1):
-        blocks += _host(host, number, _measured(scene), texts)
-    described = [record.target for record in scene.stored.trials if record.target is not None]
+    for number, host in enumerate(context.stored.environment.get("hosts") or (), 1):
+        blocks += _host(host, number, _measured(context), texts)
+    described = [record.target for record in context.stored.trials if record.target is not None]
     found = facts({key: value for key, value in one.items() if key != "settings"} for one in described)
     if found:
         entries = [(fact(key, texts), said(key, values, texts)) for key, values in found.items()]
@@ -40,15 +40,15 @@ def section(scene: Scene) -> Section | None:
     settings = _settings(described, texts)
     if settings is not None:
         blocks.append(settings)
-    data = _data_set(scene)
+    data = _data_set(context)
     if data:
         blocks.append(Definitions(data, texts("env.data-set")))
     return Section("environment", texts("section.environment"), blocks) if blocks else None
 
 
-def _measured(scene: Scene) -> bool:
+def _measured(context: ReportContext) -> bool:
     """Whether the machine itself is what was measured: there is no target beside it, and nothing to share."""
-    targets = [treatment.settings.get("target") for treatment in scene.stored.run.treatments]
+    targets = [treatment.settings.get("target") for treatment in context.stored.run.treatments]
     return bool(targets) and all(isinstance(target, Mapping) and [*target] == ["host"] for target in targets)
 
 
@@ -185,9 +185,9 @@ def _each_setting(settings: Any) -> Iterable[tuple[str, Any, str]]:
                 yield str(one["name"]), one.get("value"), str(one.get("source") or "")
 
 
-def _data_set(scene: Scene) -> list[tuple[str, str]]:
-    texts = scene.texts
-    sets = [record.data_set for record in scene.stored.trials if record.data_set]
+def _data_set(context: ReportContext) -> list[tuple[str, str]]:
+    texts = context.texts
+    sets = [record.data_set for record in context.stored.trials if record.data_set]
     if not sets:
         return []
     sizes = [found["size_bytes"] for found in sets if found.get("size_bytes")]

@@ -10,7 +10,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.model import numbers
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 
 ROWS = ("connect", "processing", "waiting", "total")
@@ -20,48 +20,50 @@ MOST_READ = 20
 LEAST_MS = 0.001
 
 
-def section(scene: Scene) -> Section | None:
+def section(context: ReportContext) -> Section | None:
     """Three tables, a row (of times: four) for each treatment; None where nothing was HTTP."""
     found = [
-        (treatment, each) for treatment in scene.analysis.treatments if (each := _records(treatment, scene))
+        (treatment, each)
+        for treatment in context.analysis.treatments
+        if (each := _records(treatment, context))
     ]
     if not found:
         return None
-    texts = scene.texts
+    texts = context.texts
     tables = (
-        _requests(found, scene),
-        _times(found, scene),
-        _percentages([treatment for treatment, _ in found], scene),
+        _requests(found, context),
+        _times(found, context),
+        _percentages([treatment for treatment, _ in found], context),
     )
     blocks: list[Block] = [table for table in tables if table is not None]
     return Section("http", texts("section.http"), blocks)
 
 
-def _records(treatment: Treatment, scene: Scene) -> list[Ab]:
-    records = (scene.records[trial.name] for trial in treatment.trials if trial.counts)
+def _records(treatment: Treatment, context: ReportContext) -> list[Ab]:
+    records = (context.records[trial.name] for trial in treatment.trials if trial.counts)
     return [figures for record in records if (figures := ab.of_record(record)) is not None]
 
 
-def _head(scene: Scene) -> list[Column]:
-    factors = factor_columns(scene)
+def _head(context: ReportContext) -> list[Column]:
+    factors = factor_columns(context)
     return [
-        Column(scene.texts("column.number"), figure=True),
+        Column(context.texts("column.number"), figure=True),
         *(Column(name, figure=numeric) for _, name, numeric in factors),
-        *([] if factors else [Column(scene.texts("column.treatment"))]),
+        *([] if factors else [Column(context.texts("column.treatment"))]),
     ]
 
 
-def _first(treatment: Treatment, scene: Scene) -> list[Cell]:
-    cells = treatment_cells(treatment, factor_columns(scene))
+def _first(treatment: Treatment, context: ReportContext) -> list[Cell]:
+    cells = treatment_cells(treatment, factor_columns(context))
     return [Cell(str(treatment.index), sort=treatment.index), *cells]
 
 
-def _figure(value: float | None, write: numbers.Write, scene: Scene) -> Cell:
-    return Cell(scene.texts("mark.none")) if value is None else Cell(write(value), sort=value)
+def _figure(value: float | None, write: numbers.Write, context: ReportContext) -> Cell:
+    return Cell(context.texts("mark.none")) if value is None else Cell(write(value), sort=value)
 
 
-def _requests(found: list[tuple[Treatment, list[Ab]]], scene: Scene) -> Table:
-    texts = scene.texts
+def _requests(found: list[tuple[Treatment, list[Ab]]], context: ReportContext) -> Table:
+    texts = context.texts
     figures = [(treatment, ab.middle(each)) for treatment, each in found]
     closed = any(one.time_per_request_ms is not None for _, one in figures)
     succeeded = any(one.times["total"].mean_ms is not None for _, one in figures)
@@ -74,18 +76,18 @@ def _requests(found: list[tuple[Treatment, list[Ab]]], scene: Scene) -> Table:
         kinds = (one.connect, one.receive, one.length, one.exceptions)
         rows.append(
             [
-                *_first(treatment, scene),
-                _figure(one.complete, _count, scene),
-                _figure(one.failed, _count, scene),
+                *_first(treatment, context),
+                _figure(one.complete, _count, context),
+                _figure(one.failed, _count, context),
                 Cell(" / ".join(map(_count, kinds)), sort=one.failed),
-                _figure(one.non_2xx, _count, scene),
-                _figure(one.requests_per_s, numbers.rate, scene),
-                *([_figure(one.time_per_request_ms, numbers.significant, scene)] if closed else []),
-                *([_figure(one.times["total"].mean_ms, numbers.significant, scene)] if succeeded else []),
-                _figure(one.received_bytes_per_s, numbers.size, scene),
+                _figure(one.non_2xx, _count, context),
+                _figure(one.requests_per_s, numbers.rate, context),
+                *([_figure(one.time_per_request_ms, numbers.significant, context)] if closed else []),
+                *([_figure(one.times["total"].mean_ms, numbers.significant, context)] if succeeded else []),
+                _figure(one.received_bytes_per_s, numbers.size, context),
             ]
         )
-    columns = [*_head(scene), *(Column(texts(name), figure=True) for name in names)]
+    columns = [*_head(context), *(Column(texts(name), figure=True) for name in names)]
     return Table("table-http", texts("http.table.requests"), columns, rows, texts("http.table.requests.note"))
 
 
@@ -93,8 +95,8 @@ def _count(value: float) -> str:
     return numbers.whole(round(value))
 
 
-def _times(found: list[tuple[Treatment, list[Ab]]], scene: Scene) -> Table | None:
-    texts = scene.texts
+def _times(found: list[tuple[Treatment, list[Ab]]], context: ReportContext) -> Table | None:
+    texts = context.texts
     rows = []
     for treatment, each in found:
         one = ab.middle(each)
@@ -102,22 +104,26 @@ def _times(found: list[tuple[Treatment, list[Ab]]], scene: Scene) -> Table | Non
             if one.times[row] == Times():
                 continue  # where nothing succeeded, but answers came
             rows.append(
-                [*_first(treatment, scene), Cell(texts(f"http.row.{row}")), *_cells(one.times[row], scene)]
+                [
+                    *_first(treatment, context),
+                    Cell(texts(f"http.row.{row}")),
+                    *_cells(one.times[row], context),
+                ]
             )
     if not rows:
         return None
     names = ("http.min", "http.mean-time", "http.sd", "http.median", "http.max")
     columns = [
-        *_head(scene),
+        *_head(context),
         Column(texts("http.stage")),
         *(Column(texts(name), figure=True) for name in names),
     ]
     return Table("table-http-times", texts("http.table.times"), columns, rows, texts("http.table.times.note"))
 
 
-def _cells(times: Times, scene: Scene) -> list[Cell]:
+def _cells(times: Times, context: ReportContext) -> list[Cell]:
     values = (times.min_ms, times.mean_ms, times.stdev_ms, times.median_ms, times.max_ms)
-    return [_figure(value, _time, scene) for value in values]
+    return [_figure(value, _time, context) for value in values]
 
 
 def _time(ms: float) -> str:
@@ -125,20 +131,20 @@ def _time(ms: float) -> str:
     return f"<{LEAST_MS:g}" if 0 < ms < LEAST_MS else numbers.significant(ms)
 
 
-def _percentages(treatments: list[Treatment], scene: Scene) -> Table | None:
+def _percentages(treatments: list[Treatment], context: ReportContext) -> Table | None:
     """Within which time each percentage of the requests was served."""
-    texts = scene.texts
+    texts = context.texts
     rows = []
     for treatment in treatments:
         found = ab.middle_served(
-            [_served(trial.name, scene) for trial in treatment.trials if trial.counts][:MOST_READ]
+            [_served(trial.name, context) for trial in treatment.trials if trial.counts][:MOST_READ]
         )
         if found:
-            cells = [_figure(found[percent], numbers.significant, scene) for percent in ab.SERVED]
-            rows.append([*_first(treatment, scene), *cells])
+            cells = [_figure(found[percent], numbers.significant, context) for percent in ab.SERVED]
+            rows.append([*_first(treatment, context), *cells])
     if not rows:
         return None
-    columns = [*_head(scene), *(Column(f"{percent}%", figure=True) for percent in ab.SERVED)]
+    columns = [*_head(context), *(Column(f"{percent}%", figure=True) for percent in ab.SERVED)]
     note = texts("http.table.served.note")
     return Table("table-http-served", texts("http.table.served"), columns, rows, note)
 
@@ -148,12 +154,12 @@ def _longest_ms(record: TrialRecord) -> float:
     return (service.max_ms if service else None) or math.inf
 
 
-def _served(trial: str, scene: Scene) -> dict[int, float]:
+def _served(trial: str, context: ReportContext) -> dict[int, float]:
     from loadcell.store.hlog import read
     from loadcell.store.layout import LATENCY
 
-    longest = _longest_ms(scene.records[trial])
+    longest = _longest_ms(context.records[trial])
     try:
-        return ab.served(*read(scene.stored.directory(trial) / LATENCY, "transaction/service"), longest)
+        return ab.served(*read(context.stored.directory(trial) / LATENCY, "transaction/service"), longest)
     except (OSError, ValueError):
         return {}

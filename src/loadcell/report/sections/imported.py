@@ -9,28 +9,28 @@ from loadcell.model import numbers
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import ImportedFile, TreatmentRecord
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Section, Table
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sections.environment import facts, said
 
 
-def section(scene: Scene) -> Section | None:
+def section(context: ReportContext) -> Section | None:
     """None for a run that loadcell made itself."""
-    read = sources(scene.stored.run)
+    read = sources(context.stored.run)
     if not read:
         return None
-    blocks: list[Block] = [table(read, scene)]
+    blocks: list[Block] = [table(read, context)]
     told = [
-        (key.partition(".")[2] or key, said(key, values, scene.texts))
-        for key, values in facts(_settings(treatment) for treatment in scene.stored.run.treatments).items()
+        (key.partition(".")[2] or key, said(key, values, context.texts))
+        for key, values in facts(_settings(treatment) for treatment in context.stored.run.treatments).items()
     ]
     if told:
-        blocks.append(Definitions(told, scene.texts("sources.settings")))
-    return Section("sources", scene.texts("section.sources"), blocks)
+        blocks.append(Definitions(told, context.texts("sources.settings")))
+    return Section("sources", context.texts("section.sources"), blocks)
 
 
-def table(read: Sequence[ImportedFile], scene: Scene) -> Table:
+def table(read: Sequence[ImportedFile], context: ReportContext) -> Table:
     """A row a file."""
-    texts = scene.texts
+    texts = context.texts
     samples = any(source.samples for source in read)
     unread = any(source.unread for source in read)
     columns = [

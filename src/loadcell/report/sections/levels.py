@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from loadcell.analysis.layout import PER_SECOND
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.report.blocks import Cell
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 #: More factors than this make one column of names instead.
 MOST_FACTOR_COLUMNS = 4
 
 
-def factor_columns(scene: Scene) -> list[tuple[str, str, bool]]:
+def factor_columns(context: ReportContext) -> list[tuple[str, str, bool]]:
     """A column a factor (key, name, whether its levels are numbers), where a few describe every treatment."""
-    treatments = scene.analysis.treatments
+    treatments = context.analysis.treatments
     keys = list(dict.fromkeys(key for treatment in treatments for key in treatment.levels))
     if not 1 <= len(keys) <= MOST_FACTOR_COLUMNS:
         return []

@@ -5,32 +5,32 @@ from __future__ import annotations
 from loadcell.model import numbers
 from loadcell.model.trial_record import LostMemory, MemoryRecord
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 KINDS = ("definite", "indirect", "possible")
 
 
-def section(scene: Scene) -> Section | None:
+def section(context: ReportContext) -> Section | None:
     """None where no target was run under valgrind."""
-    if (found := summary(scene)) is None:
+    if (found := summary(context)) is None:
         return None
-    blocks: list[Block] = [Paragraph(scene.texts("memory.meaning")), found]
+    blocks: list[Block] = [Paragraph(context.texts("memory.meaning")), found]
     blocks += [
-        losses(name, memory, number, scene)
-        for number, (name, memory) in enumerate(_examined(scene), 1)
+        losses(name, memory, number, context)
+        for number, (name, memory) in enumerate(_examined(context), 1)
         if memory.records
     ]
-    return Section("memory", scene.texts("section.memory"), blocks)
+    return Section("memory", context.texts("section.memory"), blocks)
 
 
-def _examined(scene: Scene) -> list[tuple[str, MemoryRecord]]:
+def _examined(context: ReportContext) -> list[tuple[str, MemoryRecord]]:
     """Names and findings of trials whose target ran under valgrind."""
-    return [(record.name, record.memory) for record in scene.stored.trials if record.memory]
+    return [(record.name, record.memory) for record in context.stored.trials if record.memory]
 
 
-def summary(scene: Scene) -> Table | None:
+def summary(context: ReportContext) -> Table | None:
     """A row a trial; None where there is none to speak of."""
-    texts, records = scene.texts, _examined(scene)
+    texts, records = context.texts, _examined(context)
     if not records:
         return None
     columns = [
@@ -41,7 +41,7 @@ def summary(scene: Scene) -> Table | None:
     rows = [
         [
             Cell(name),
-            *(_lost(memory.lost[kind], scene) for kind in KINDS),
+            *(_lost(memory.lost[kind], context) for kind in KINDS),
             Cell(numbers.whole(memory.errors), sort=memory.errors),
         ]
         for name, memory in records
@@ -49,16 +49,16 @@ def summary(scene: Scene) -> Table | None:
     return Table("table-memory", texts("table.memory"), columns, rows)
 
 
-def _lost(lost: LostMemory, scene: Scene) -> Cell:
+def _lost(lost: LostMemory, context: ReportContext) -> Cell:
     if not lost.blocks:
         return Cell("0", sort=0)
-    text = scene.texts("mark.lost", bytes=numbers.whole(lost.bytes), blocks=numbers.whole(lost.blocks))
+    text = context.texts("mark.lost", bytes=numbers.whole(lost.bytes), blocks=numbers.whole(lost.blocks))
     return Cell(text, sort=lost.bytes, tone="caution" if lost.bytes else "")
 
 
-def losses(trial: str, memory: MemoryRecord, number: int, scene: Scene) -> Table:
+def losses(trial: str, memory: MemoryRecord, number: int, context: ReportContext) -> Table:
     """Call stacks that allocated what one trial's server lost."""
-    texts = scene.texts
+    texts = context.texts
     columns = [
         Column(texts("column.kind")),
         Column(texts("column.bytes"), figure=True),

@@ -8,7 +8,7 @@ from typing import Any
 from loadcell.model import numbers
 from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Section, Table
 from loadcell.report.columns import known
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sections.summary import loads, phrase_of_count, phrase_of_lengths
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
@@ -16,24 +16,24 @@ from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 DESIGNS = ("full", "one-at-a-time", "search")
 
 
-def section(scene: Scene) -> Section:
+def section(context: ReportContext) -> Section:
     """Always there."""
-    texts = scene.texts
-    blocks: list[Block] = [Definitions(_entries(scene))]
-    if scene.analysis.trials:
-        found = order(scene)
+    texts = context.texts
+    blocks: list[Block] = [Definitions(_entries(context))]
+    if context.analysis.trials:
+        found = order(context)
         blocks.append(Details(found.title, [found]))
-    plan = scene.stored.plan_text()
+    plan = context.stored.plan_text()
     if plan:
         blocks.append(Code(texts("table.plan"), plan, "yaml"))
     return Section("method", texts("section.method"), blocks)
 
 
-def _entries(scene: Scene) -> list[tuple[str, str]]:
-    texts, run = scene.texts, scene.stored.run
-    if scene.imported:
-        return _of_imported(scene)
-    entries = [*_what(scene)]
+def _entries(context: ReportContext) -> list[tuple[str, str]]:
+    texts, run = context.texts, context.stored.run
+    if context.imported:
+        return _of_imported(context)
+    entries = [*_what(context)]
     design = run.design or ""
     entries.append((texts("method.design"), texts(f"design.{design}") if design in DESIGNS else design))
     order_key = {"blocks": "method.order.blocks", "as-written": "method.order.as-written"}.get(
@@ -42,7 +42,7 @@ def _entries(scene: Scene) -> list[tuple[str, str]]:
     entries.append((texts("method.order"), texts(order_key) if order_key else str(run.order)))
     for key, number in (("method.seed", run.seed), ("method.repeats", run.repeats)):
         entries.append((texts(key), texts("mark.none") if number is None else str(number)))
-    entries += _lengths(scene)
+    entries += _lengths(context)
     for instant, name in ((run.started_utc, "method.started"), (run.ended_utc, "method.ended")):
         if instant:
             entries.append((texts(name), _second(instant)))
@@ -52,21 +52,21 @@ def _entries(scene: Scene) -> list[tuple[str, str]]:
         entries.append((texts("method.executions"), said))
     versions = {key: str(getattr(run, name) or "?") for key, name in _VERSIONS}
     entries.append((texts("method.versions"), texts("method.versions.value", **versions)))
-    notes = _notes(scene)
+    notes = _notes(context)
     if notes:
         entries.append((texts("method.notes"), notes))
-    entries += _own_cost(scene)
+    entries += _own_cost(context)
     entries.append((texts("method.median"), texts("method.median.value", needed=FEWEST_FOR_INTERVAL)))
     return entries
 
 
-def _lengths(scene: Scene) -> list[tuple[str, str]]:
+def _lengths(context: ReportContext) -> list[tuple[str, str]]:
     """How long trials warmed up, and what ended them."""
-    texts, count, lengths = scene.texts, phrase_of_count(scene), phrase_of_lengths(scene)
+    texts, count, lengths = context.texts, phrase_of_count(context), phrase_of_lengths(context)
     warmup = duration = None
     if lengths is not None and count is None:
         warmup, duration = lengths.arguments.get("warmup_s"), lengths.arguments["duration_s"]
-    warmups = {str(load["warmup"]) for load in loads(scene) if load.get("warmup")}
+    warmups = {str(load["warmup"]) for load in loads(context) if load.get("warmup")}
     entries = []
     if isinstance(warmup, int | float):
         entries.append((texts("method.warmup"), numbers.seconds(warmup)))
@@ -79,11 +79,11 @@ def _lengths(scene: Scene) -> list[tuple[str, str]]:
     return entries
 
 
-def _of_imported(scene: Scene) -> list[tuple[str, str]]:
+def _of_imported(context: ReportContext) -> list[tuple[str, str]]:
     """When files were read, and when what is in them was run; nothing of it was planned here."""
-    texts, run = scene.texts, scene.stored.run
+    texts, run = context.texts, context.stored.run
     entries = [(texts("method.imported"), _second(run.started_utc))]
-    began = sorted(record.started_utc for record in scene.stored.trials if record.started_utc)
+    began = sorted(record.started_utc for record in context.stored.trials if record.started_utc)
     if began:
         ends = dict.fromkeys(_second(one) for one in (began[0], began[-1]))
         entries.append((texts("method.imported.of"), " – ".join(ends)))
@@ -100,21 +100,21 @@ def _second(instant: Any) -> str:
 _VERSIONS = (("loadcell", "loadcell_version"), ("engine", "engine_version"), ("python", "python"))
 
 
-def _what(scene: Scene) -> list[tuple[str, str]]:
+def _what(context: ReportContext) -> list[tuple[str, str]]:
     """Target and workload by name, with the options that are scalar and the same everywhere."""
-    texts = scene.texts
-    treatments = scene.stored.run.treatments
+    texts = context.texts
+    treatments = context.stored.run.treatments
     settings = treatments[0].settings if treatments else {}
     entries = []
     for key, title in (("target", "method.target"), ("workload", "method.workload")):
         part = settings.get(key)
         if isinstance(part, dict) and len(part) == 1:
             name, options = next(iter(part.items()))
-            entries.append((texts(title), _part(name, options, _varied(scene, f"{key}.{name}."))))
+            entries.append((texts(title), _part(name, options, _varied(context, f"{key}.{name}."))))
     for name, group in (settings.get("workloads") or {}).items():
         workload = next((key for key in group if key not in ("share", "load")), "")
         entries.append((texts("method.group", name=name), _part(workload, group.get(workload))))
-    return entries + _affinity(scene)
+    return entries + _affinity(context)
 
 
 #: What a plan can place, with the names of its title and of how it is said.
@@ -125,11 +125,11 @@ _AFFINITY = {
 }
 
 
-def _affinity(scene: Scene) -> list[tuple[str, str]]:
+def _affinity(context: ReportContext) -> list[tuple[str, str]]:
     """Where target and client ran, and where the target's memory came from: in the plan's words, and what that was here."""
-    texts = scene.texts
+    texts = context.texts
     said: dict[str, dict[str, None]] = {}
-    for record in scene.stored.trials:
+    for record in context.stored.trials:
         placed = record.affinity or {}
         for key, asked in (placed.get("asked") or {}).items():
             in_client = key == "client" or placed.get("target_in_client")
@@ -168,9 +168,9 @@ def _as_written(value: str | int) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _varied(scene: Scene, path: str) -> set[str]:
+def _varied(context: ReportContext, path: str) -> set[str]:
     """The options below a part's path that are factors: no value of theirs holds for the whole run."""
-    keys = [factor.key for factor in scene.stored.run.factors]
+    keys = [factor.key for factor in context.stored.run.factors]
     return {key.removeprefix(path).partition(".")[0] for key in keys if key.startswith(path)}
 
 
@@ -192,19 +192,19 @@ def _part(name: str, options: Any, varied: Set[str] = frozenset()) -> str:
     return f"{name}: {', '.join(shown[:8])}" if shown else str(name)
 
 
-def _notes(scene: Scene) -> str:
+def _notes(context: ReportContext) -> str:
     """What the workload says a reader of its figures must know."""
-    keys = dict.fromkeys(key for record in scene.stored.trials for key in record.notes)
-    return " ".join(scene.texts.or_none(f"note.{key}") or str(key) for key in keys)
+    keys = dict.fromkeys(key for record in context.stored.trials for key in record.notes)
+    return " ".join(context.texts.or_none(f"note.{key}") or str(key) for key in keys)
 
 
-def _own_cost(scene: Scene) -> list[tuple[str, str]]:
+def _own_cost(context: ReportContext) -> list[tuple[str, str]]:
     """What the monitors cost, and how busy the client was: the price of measuring."""
-    texts = scene.texts
+    texts = context.texts
     cost: dict[str, float] = {}
     asked: dict[str, float] = {}
     busy: list[float] = []
-    for record in scene.stored.trials:
+    for record in context.stored.trials:
         for name, monitor in record.monitors.items():
             if monitor.imported:
                 continue  # the cost of the program that sampled is unknown
@@ -223,9 +223,9 @@ def _own_cost(scene: Scene) -> list[tuple[str, str]]:
     return entries
 
 
-def order(scene: Scene) -> Table:
+def order(context: ReportContext) -> Table:
     """Every trial in the order it ran."""
-    texts = scene.texts
+    texts = context.texts
     columns = [
         Column(texts("column.order"), figure=True),
         Column(texts("column.treatment")),
@@ -237,17 +237,17 @@ def order(scene: Scene) -> Table:
     rows = [
         [
             Cell(str(trial.number), sort=trial.number),
-            Cell(scene.labels.get(trial.treatment, trial.treatment)),
+            Cell(context.labels.get(trial.treatment, trial.treatment)),
             Cell(str(trial.block), sort=trial.block),
             Cell(texts(f"status.{trial.status}"), tone="" if trial.status == "ok" else "problem"),
-            _figure(trial.throughput_per_s, numbers.rate, scene),
-            _figure((trial.response or {}).get("p99_ms"), texts.time, scene),
+            _figure(trial.throughput_per_s, numbers.rate, context),
+            _figure((trial.response or {}).get("p99_ms"), texts.time, context),
         ]
-        for trial in scene.analysis.trials
+        for trial in context.analysis.trials
     ]
-    title = texts("table.order.imported" if scene.imported else "table.order")
+    title = texts("table.order.imported" if context.imported else "table.order")
     return Table("table-order", title, *known(columns, rows))
 
 
-def _figure(value: float | None, write: numbers.Write, scene: Scene) -> Cell:
-    return Cell(scene.texts("mark.none")) if value is None else Cell(write(value), sort=value)
+def _figure(value: float | None, write: numbers.Write, context: ReportContext) -> Cell:
+    return Cell(context.texts("mark.none")) if value is None else Cell(write(value), sort=value)

@@ -7,7 +7,7 @@ from loadcell.analysis.trials import lack
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table
 from loadcell.report.columns import known
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sections import steady
 
 #: Trials that make a picture: one alone is the figure that stands in the table.
@@ -20,41 +20,41 @@ _NAMED = {
 }
 
 
-def curves(scene: Scene) -> Section | None:
+def curves(context: ReportContext) -> Section | None:
     """Throughput, response time and figures of their own against the factors; None when nothing was measured. Of unlike things only the
     last: a pass over twice the memory is no more of the same, and MiB/s are MiB/s."""
-    measured = sum(trial.throughput_per_s is not None for trial in scene.analysis.trials)
+    measured = sum(trial.throughput_per_s is not None for trial in context.analysis.trials)
     if measured < FEWEST:
         return None
-    drawn = charts.drawn_in("curves", scene) if scene.analysis.comparable else []
-    drawn += charts.drawn_in("own", scene)
-    return Section("curves", scene.texts("section.curves"), drawn) if drawn else None
+    drawn = charts.drawn_in("curves", context) if context.analysis.comparable else []
+    drawn += charts.drawn_in("own", context)
+    return Section("curves", context.texts("section.curves"), drawn) if drawn else None
 
 
-def percentiles(scene: Scene) -> Section | None:
+def percentiles(context: ReportContext) -> Section | None:
     """The tail of the response time; None when none was recorded."""
-    measured = [treatment for treatment in scene.analysis.treatments if treatment.measured]
+    measured = [treatment for treatment in context.analysis.treatments if treatment.measured]
     if all(one.latency_ms(key) is None for one in measured for key in LATENCIES):
         return None
-    drawn: list[Block] = [*charts.drawn_in("percentiles", scene)]
-    figures = table(scene)
-    drawn.append(Details(scene.texts("page.figures"), [figures]) if drawn else figures)
-    return Section("percentiles", scene.texts("section.percentiles"), drawn)
+    drawn: list[Block] = [*charts.drawn_in("percentiles", context)]
+    figures = table(context)
+    drawn.append(Details(context.texts("page.figures"), [figures]) if drawn else figures)
+    return Section("percentiles", context.texts("section.percentiles"), drawn)
 
 
-def series(scene: Scene) -> Section | None:
+def series(context: ReportContext) -> Section | None:
     """Trials over time; None when nothing was sampled."""
-    drawn: list[Block] = [*charts.drawn_in("series", scene)]
-    judged = steady.table(scene)
+    drawn: list[Block] = [*charts.drawn_in("series", context)]
+    judged = steady.table(context)
     if judged is not None:
         drawn.append(Details(judged.title, [judged]))
-    return Section("series", scene.texts("section.series"), drawn) if drawn else None
+    return Section("series", context.texts("section.series"), drawn) if drawn else None
 
 
-def table(scene: Scene) -> Table:
+def table(context: ReportContext) -> Table:
     """Every latency figure of every treatment, as far as any has it."""
-    texts = scene.texts
-    titles = [title(key, scene) for key in LATENCIES]
+    texts = context.texts
+    titles = [title(key, context) for key in LATENCIES]
     columns = [
         Column(texts("column.number"), figure=True),
         Column(texts("column.treatment")),
@@ -69,15 +69,15 @@ def table(scene: Scene) -> Table:
                 for value in (treatment.latency_ms(key) for key in LATENCIES)
             ),
         ]
-        for treatment in scene.analysis.treatments
+        for treatment in context.analysis.treatments
         if treatment.measured
     ]
-    note = texts("table.left-out") if lack(scene.analysis.trials, LATENCIES) else ""
+    note = texts("table.left-out") if lack(context.analysis.trials, LATENCIES) else ""
     return Table("table-percentiles", texts("table.percentiles"), *known(columns, rows), note)
 
 
-def title(key: str, scene: Scene) -> str:
+def title(key: str, context: ReportContext) -> str:
     """What the column of a latency figure is called."""
     if key in _NAMED:
-        return scene.texts(_NAMED[key])
-    return scene.texts("column.percentile", percent=key.removeprefix("p").removesuffix("_ms"))
+        return context.texts(_NAMED[key])
+    return context.texts("column.percentile", percent=key.removeprefix("p").removesuffix("_ms"))

@@ -12,7 +12,7 @@ from loadcell.model import numbers
 from loadcell.model.message import Message, Severity
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Block, Cell, Column, Flame, Paragraph, Section, Sentences, Table
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.store.layout import FLAMES, FOLDED, TRIALS
 
 #: Functions in the table: beyond the thirtieth none has a share that anyone would act on.
@@ -24,22 +24,22 @@ MUCH_UNRESOLVED = 0.2
 _SHARE_SHOWN = 0.1
 
 
-def profiles(scene: Scene) -> list[Profile]:
+def profiles(context: ReportContext) -> list[Profile]:
     """Every profile of the run, also those that could not be taken."""
     found = []
-    scored = {treatment.id: treatment.throughput.median for treatment in scene.analysis.treatments}
-    for record in scene.stored.unscored:
+    scored = {treatment.id: treatment.throughput.median for treatment in context.analysis.treatments}
+    for record in context.stored.unscored:
         if record.role == "profile":
-            found.append(_profile(record, scored, scene))
+            found.append(_profile(record, scored, context))
     return found
 
 
-def _profile(record: TrialRecord, scored: Mapping[str, float | None], scene: Scene) -> Profile:
-    place = scene.stored.directory(record.name) / FOLDED
+def _profile(record: TrialRecord, scored: Mapping[str, float | None], context: ReportContext) -> Profile:
+    place = context.stored.directory(record.name) / FOLDED
     text = place.read_text(encoding="utf-8", errors="replace") if place.is_file() else ""
     return Profile(
         trial=record.name,
-        treatment=scene.labels.get(record.treatment, record.treatment),
+        treatment=context.labels.get(record.treatment, record.treatment),
         status=str(record.status),
         why=failure_reasons.why(record),
         remedy=failure_reasons.remedy(record),
@@ -51,21 +51,21 @@ def _profile(record: TrialRecord, scored: Mapping[str, float | None], scene: Sce
     )
 
 
-def section(scene: Scene) -> Section | None:
+def section(context: ReportContext) -> Section | None:
     """None where nothing was profiled."""
-    found = profiles(scene)
+    found = profiles(context)
     if not found:
         return None
-    blocks: list[Block] = [Paragraph(scene.texts("profile.meaning"))]
+    blocks: list[Block] = [Paragraph(context.texts("profile.meaning"))]
     for number, profile in enumerate(found, 1):
         blocks.append(Sentences(findings(profile)))
         if profile.stacks:
             blocks += [
-                flame(profile, number, scene),
-                functions(profile, number, scene),
-                processes(profile, number, scene),
+                flame(profile, number, context),
+                functions(profile, number, context),
+                processes(profile, number, context),
             ]
-    return Section("profile", scene.texts("section.profile"), blocks)
+    return Section("profile", context.texts("section.profile"), blocks)
 
 
 def findings(profile: Profile) -> list[Finding]:
@@ -106,9 +106,9 @@ def findings(profile: Profile) -> list[Finding]:
     return found
 
 
-def flame(profile: Profile, number: int, scene: Scene) -> Flame:
+def flame(profile: Profile, number: int, context: ReportContext) -> Flame:
     """The picture."""
-    texts, file = scene.texts, f"{TRIALS}/{profile.trial}/{FLAMES}"
+    texts, file = context.texts, f"{TRIALS}/{profile.trial}/{FLAMES}"
     return Flame(
         id=f"flame-{number}",
         title=texts("flame.title", treatment=profile.treatment),
@@ -118,9 +118,9 @@ def flame(profile: Profile, number: int, scene: Scene) -> Flame:
     )
 
 
-def functions(profile: Profile, number: int, scene: Scene) -> Table:
+def functions(profile: Profile, number: int, context: ReportContext) -> Table:
     """The functions on which most samples fell, and all others together."""
-    texts, samples = scene.texts, profile.samples
+    texts, samples = context.texts, profile.samples
     found, others = flames.ranked(profile.stacks, MOST_FUNCTIONS)
     rows = [
         [
@@ -171,9 +171,9 @@ def _share(count: int, samples: int) -> Cell:
     return Cell(numbers.share(count / samples), sort=count, bar=count / samples)
 
 
-def processes(profile: Profile, number: int, scene: Scene) -> Table:
+def processes(profile: Profile, number: int, context: ReportContext) -> Table:
     """The processes on which samples fell."""
-    texts, samples = scene.texts, profile.samples
+    texts, samples = context.texts, profile.samples
     rows = [
         [
             Cell(name),

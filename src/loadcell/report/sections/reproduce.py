@@ -6,24 +6,24 @@ import shlex
 from pathlib import Path
 
 from loadcell.report.blocks import Block, Code, Section
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.store.commands import quoted, resume
 
 
-def section(scene: Scene) -> Section:
+def section(context: ReportContext) -> Section:
     """Always there."""
-    texts = scene.texts
+    texts = context.texts
     blocks: list[Block] = [
-        Code(texts(title), command) for title, command in commands(scene.stored.path, scene).items()
+        Code(texts(title), command) for title, command in commands(context.stored.path, context).items()
     ]
     return Section("reproduce", texts("section.reproduce"), blocks)
 
 
-def commands(path: Path, scene: Scene) -> dict[str, str]:
+def commands(path: Path, context: ReportContext) -> dict[str, str]:
     """Title key -> command."""
-    run = scene.stored.run
-    if scene.imported:
-        return _of_imported(path, scene)
+    run = context.stored.run
+    if context.imported:
+        return _of_imported(path, context)
     here = quoted(shown(path))
     again = f"loadcell run {quoted(shown(path) / 'plan.yaml')}"
     given = list(run.command)
@@ -33,15 +33,15 @@ def commands(path: Path, scene: Scene) -> dict[str, str]:
     found = {"table.command": again}
     if given:
         found["table.command.as-was"] = shlex.join(given)
-    if any(trial.status == "not-run" for trial in scene.analysis.trials):
+    if any(trial.status == "not-run" for trial in context.analysis.trials):
         found["table.command.resume"] = resume(shown(path))
     found["table.command.report"] = f"loadcell report {here}"
     return found
 
 
-def _of_imported(path: Path, scene: Scene) -> dict[str, str]:
+def _of_imported(path: Path, context: ReportContext) -> dict[str, str]:
     """There is no plan that could be run: only its files can be read again."""
-    given = scene.stored.run.command
+    given = context.stored.run.command
     found = {"table.command.as-was": shlex.join(given)} if given else {}
     return {**found, "table.command.report": f"loadcell report {quoted(shown(path))}"}
 

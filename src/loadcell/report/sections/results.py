@@ -10,7 +10,7 @@ from loadcell.model import numbers
 from loadcell.report import figures
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.columns import known
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sections import groups, types
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 
@@ -24,34 +24,34 @@ MOST_OWN = 4
 SAME_SHARE = 0.001
 
 
-def section(scene: Scene) -> Section | None:
+def section(context: ReportContext) -> Section | None:
     """The table, and expectations and errors where there are any; None for a run without treatments."""
-    if samples_alone(scene.stored.run):
+    if samples_alone(context.stored.run):
         return None
     blocks: list[Block] = []
-    if scene.analysis.treatments:
-        blocks.append(table(scene))
+    if context.analysis.treatments:
+        blocks.append(table(context))
     blocks += [
         found
         for found in (
-            of_its_own(scene),
-            groups.table(scene),
-            types.table(scene),
-            expectations(scene),
-            errors(scene),
+            of_its_own(context),
+            groups.table(context),
+            types.table(context),
+            expectations(context),
+            errors(context),
         )
         if found is not None
     ]
-    return Section("results", scene.texts("section.results"), blocks) if blocks else None
+    return Section("results", context.texts("section.results"), blocks) if blocks else None
 
 
-def table(scene: Scene) -> Table:
+def table(context: ReportContext) -> Table:
     """Medians over the repeats that ended well."""
-    texts = scene.texts
-    queries = any(map(_has_queries, scene.analysis.treatments))
-    factors = factor_columns(scene)
-    beside = _beside(scene)
-    measured = any(item.measured for item in scene.analysis.treatments)
+    texts = context.texts
+    queries = any(map(_has_queries, context.analysis.treatments))
+    factors = factor_columns(context)
+    beside = _beside(context)
+    measured = any(item.measured for item in context.analysis.treatments)
     columns = [
         Column(texts("column.number"), figure=True),
         *(Column(name, figure=numeric) for _, name, numeric in factors),
@@ -61,30 +61,32 @@ def table(scene: Scene) -> Table:
         Column(texts("column.repeats"), figure=True, many=True, spare=True),
         *(Column(figures.name(name, texts), figure=True) for name in beside),
         *([Column(texts(_QUERIES.get(texts.unit, "column.queries")), figure=True)] if queries else []),
-        *(Column(texts(_SHOWN[key]), figure=True, spare=True) for key in _times(scene)),
+        *(Column(texts(_SHOWN[key]), figure=True, spare=True) for key in _times(context)),
         Column(texts("column.errors"), figure=True),
         Column(texts("column.status"), keep=True),
     ]
-    best = scene.best  # there is no bar beside figures that cannot be held against each other
+    best = context.best  # there is no bar beside figures that cannot be held against each other
     highest = (
-        0.0 if best is None else max(item.throughput.median or 0.0 for item in scene.analysis.treatments)
+        0.0 if best is None else max(item.throughput.median or 0.0 for item in context.analysis.treatments)
     )
-    rows = [_row(treatment, scene, highest, queries, measured) for treatment in scene.analysis.treatments]
-    loops = {trial.open_loop is not None for trial in scene.analysis.trials if trial.counts}
-    reported = scene.imported or {trial.reported for trial in scene.analysis.trials if trial.counts} == {True}
+    rows = [_row(treatment, context, highest, queries, measured) for treatment in context.analysis.treatments]
+    loops = {trial.open_loop is not None for trial in context.analysis.trials if trial.counts}
+    reported = context.imported or {trial.reported for trial in context.analysis.trials if trial.counts} == {
+        True
+    }
     note = texts(
         "table.results.reported" if reported else "table.results.open" if loops == {True} else "table.results"
     )
-    if scene.mixed:
+    if context.mixed:
         note = texts("table.results.reported.mixed" if reported else "table.results.mixed")
-    if lack(scene.analysis.trials, _SHOWN):
+    if lack(context.analysis.trials, _SHOWN):
         note = f"{note} {texts('table.left-out')}"
     return Table("table-results", texts("table.treatments"), *known(columns, rows), note if measured else "")
 
 
-def _times(scene: Scene) -> tuple[str, ...]:
+def _times(context: ReportContext) -> tuple[str, ...]:
     """Without the mean, where some treatment has what says more."""
-    median = any(treatment.latency_ms("p50_ms") is not None for treatment in scene.analysis.treatments)
+    median = any(treatment.latency_ms("p50_ms") is not None for treatment in context.analysis.treatments)
     return tuple(key for key in _SHOWN if key != "mean_ms" or not median)
 
 
@@ -96,23 +98,25 @@ def _has_queries(treatment: Treatment) -> bool:
     return abs(queries / throughput - 1) > SAME_SHARE
 
 
-def own_figures(scene: Scene) -> list[str]:
+def own_figures(context: ReportContext) -> list[str]:
     """Names of the figures that the workload alone has."""
-    return list(dict.fromkeys(name for treatment in scene.analysis.treatments for name in treatment.figures))
+    return list(
+        dict.fromkeys(name for treatment in context.analysis.treatments for name in treatment.figures)
+    )
 
 
-def _beside(scene: Scene) -> list[str]:
+def _beside(context: ReportContext) -> list[str]:
     """Those that stand beside throughput; none where there are too many."""
-    own = own_figures(scene)
+    own = own_figures(context)
     return own if len(own) <= MOST_OWN else []
 
 
-def of_its_own(scene: Scene) -> Table | None:
+def of_its_own(context: ReportContext) -> Table | None:
     """A row a treatment and figure, where there are too many of them to stand beside throughput."""
-    own, texts = own_figures(scene), scene.texts
+    own, texts = own_figures(context), context.texts
     if len(own) <= MOST_OWN:
         return None
-    factors = factor_columns(scene)
+    factors = factor_columns(context)
     columns = [
         Column(texts("column.number"), figure=True),
         *(Column(name, figure=numeric) for _, name, numeric in factors),
@@ -127,9 +131,9 @@ def of_its_own(scene: Scene) -> Table | None:
             *treatment_cells(treatment, factors),
             Cell(figures.name(name, texts)),
             Cell(figures.write(found.median, found.values), sort=found.median),
-            _repeats([figures.write(value, found.values) for value in found.values], found.median, scene),
+            _repeats([figures.write(value, found.values) for value in found.values], found.median, context),
         ]
-        for treatment in scene.analysis.treatments
+        for treatment in context.analysis.treatments
         for name in own
         if (found := treatment.figures.get(name)) is not None and found.median is not None
     ]
@@ -137,9 +141,9 @@ def of_its_own(scene: Scene) -> Table | None:
     return Table("table-own-figures", texts("table.own-figures"), *known(columns, rows), note)
 
 
-def _repeats(values: list[str], middle: float | None, scene: Scene) -> Cell:
+def _repeats(values: list[str], middle: float | None, context: ReportContext) -> Cell:
     """Each repeat's figure, to be sorted by their median; what was measured once by nothing, as the median says it all."""
-    return Cell("  ".join(values) or scene.texts("mark.none"), sort=middle if len(values) > 1 else None)
+    return Cell("  ".join(values) or context.texts("mark.none"), sort=middle if len(values) > 1 else None)
 
 
 def _own(treatment: Treatment, name: str, none: str) -> Cell:
@@ -149,28 +153,30 @@ def _own(treatment: Treatment, name: str, none: str) -> Cell:
     return Cell(figures.write(found.median, found.values), sort=found.median)
 
 
-def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool, measured: bool) -> list[Cell]:
-    none = scene.texts("mark.none")
+def _row(
+    treatment: Treatment, context: ReportContext, highest: float, queries: bool, measured: bool
+) -> list[Cell]:
+    none = context.texts("mark.none")
     middle = treatment.throughput.median
     return [
         Cell(str(treatment.index), sort=treatment.index),
-        *treatment_cells(treatment, factor_columns(scene)),
+        *treatment_cells(treatment, factor_columns(context)),
         Cell(none)
         if middle is None
-        else Cell(scene.throughput(treatment), sort=middle, bar=middle / highest if highest else None),
+        else Cell(context.throughput(treatment), sort=middle, bar=middle / highest if highest else None),
         *(
-            [Cell(interval(treatment, scene), tone="info" if treatment.throughput.descriptive_only else "")]
+            [Cell(interval(treatment, context), tone="info" if treatment.throughput.descriptive_only else "")]
             if measured
             else []
         ),
-        _repeats([numbers.rate(value) for value in treatment.throughput.values], middle, scene),
-        *(_own(treatment, name, none) for name in _beside(scene)),
+        _repeats([numbers.rate(value) for value in treatment.throughput.values], middle, context),
+        *(_own(treatment, name, none) for name in _beside(context)),
         *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
-        *(_figure(treatment.latency_ms(key), scene.texts.time, none) for key in _times(scene)),
+        *(_figure(treatment.latency_ms(key), context.texts.time, none) for key in _times(context)),
         Cell(
             numbers.whole(treatment.failed), sort=treatment.failed, tone="problem" if treatment.failed else ""
         ),
-        _status(treatment, scene),
+        _status(treatment, context),
     ]
 
 
@@ -178,29 +184,29 @@ def _figure(value: float | None, write: numbers.Write, none: str) -> Cell:
     return Cell(none) if value is None else Cell(write(value), sort=value)
 
 
-def _status(treatment: Treatment, scene: Scene) -> Cell:
-    text = scene.texts("mark.list").join(
-        scene.texts(f"count.{status}", count=count) for status, count in treatment.statuses.items()
+def _status(treatment: Treatment, context: ReportContext) -> Cell:
+    text = context.texts("mark.list").join(
+        context.texts(f"count.{status}", count=count) for status, count in treatment.statuses.items()
     )
     well = treatment.statuses.get("ok", 0)
     return Cell(text, sort=float(well), tone="" if well == len(treatment.trials) else "problem")
 
 
-def interval(treatment: Treatment, scene: Scene) -> str:
+def interval(treatment: Treatment, context: ReportContext) -> str:
     """The interval, or why there is none."""
     found = treatment.throughput.interval
     if treatment.throughput.median is None:
-        return scene.texts("mark.none")
+        return context.texts("mark.none")
     if found is None:
-        return scene.texts("table.descriptive")
+        return context.texts("table.descriptive")
     return f"{numbers.rate(found.low)} – {numbers.rate(found.high)}"
 
 
-def expectations(scene: Scene) -> Table | None:
+def expectations(context: ReportContext) -> Table | None:
     """Each expectation with its verdict; None when the plan has none."""
-    texts = scene.texts
+    texts = context.texts
     verdicts: dict[str, dict[str, list[str]]] = {}
-    for trial in scene.analysis.trials:
+    for trial in context.analysis.trials:
         for judged in trial.expectations:
             verdicts.setdefault(judged.expression, {}).setdefault(judged.verdict, []).append(trial.name)
     if not verdicts:
@@ -215,7 +221,7 @@ def expectations(scene: Scene) -> Table | None:
             [
                 Cell(expression),
                 Cell(texts(f"verdict.{verdict}"), tone=tone),  # type: ignore[arg-type]
-                *([Cell(names(where, scene) or texts("mark.none"))] if not all_met else []),
+                *([Cell(names(where, context) or texts("mark.none"))] if not all_met else []),
             ]
         )
     columns = [
@@ -226,11 +232,11 @@ def expectations(scene: Scene) -> Table | None:
     return Table("table-expectations", texts("table.expectations"), columns, rows)
 
 
-def names(trials: list[str], scene: Scene, most: int = 6) -> str:
+def names(trials: list[str], context: ReportContext, most: int = 6) -> str:
     """Some names, and how many more there are."""
-    listed = scene.texts("mark.list").join(trials[:most])
+    listed = context.texts("mark.list").join(trials[:most])
     more = len(trials) - most
-    return listed if more <= 0 else f"{listed} {scene.texts('table.more', count=more)}"
+    return listed if more <= 0 else f"{listed} {context.texts('table.more', count=more)}"
 
 
 def adds_nothing(code: str, meaning: str, message: str) -> bool:
@@ -239,14 +245,14 @@ def adds_nothing(code: str, meaning: str, message: str) -> bool:
     return message == status or message.lower() == meaning.lower()
 
 
-def errors(scene: Scene) -> Table | None:
+def errors(context: ReportContext) -> Table | None:
     """Errors by code, most frequent first, with what helps where that is known; None when there were none."""
-    texts = scene.texts
+    texts = context.texts
     counts: dict[str, int] = {}
     first: dict[str, tuple[str, str]] = {}
     where: dict[str, list[str]] = {}
     helps: dict[str, str] = {}
-    for trial in scene.analysis.trials:
+    for trial in context.analysis.trials:
         for error in trial.errors:
             counts[error.code] = counts.get(error.code, 0) + error.count
             first.setdefault(error.code, (texts.value("meaning", error.meaning), error.message))
@@ -264,7 +270,7 @@ def errors(scene: Scene) -> Table | None:
             Cell(first[code][0]),
             Cell(numbers.whole(counts[code]), sort=counts[code]),
             *([Cell(messages.get(code, none))] if messages else []),
-            Cell(names(where[code], scene)),
+            Cell(names(where[code], context)),
             *([Cell(helps.get(code, none))] if helps else []),
         ]
         for code in sorted(counts, key=lambda code: -counts[code])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from loadcell.model import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 #: How each figure is written, by monitor, in the order of the columns.
 HOST: Mapping[str, numbers.Write] = {
@@ -22,11 +22,11 @@ JVM: Mapping[str, numbers.Write] = {
 }  # fmt: skip
 
 
-def section(scene: Scene) -> Section | None:
+def section(context: ReportContext) -> Section | None:
     """None where no trial has samples of another program."""
     imported = {
         name
-        for record in scene.stored.trials
+        for record in context.stored.trials
         for name, monitor in record.monitors.items()
         if monitor.imported
     }
@@ -37,24 +37,27 @@ def section(scene: Scene) -> Section | None:
     blocks: list[Block] = []
     for monitor, figures, writes in (("host", sampled.HOST, HOST), ("jvm", sampled.JVM, JVM)):
         if monitor in imported:
-            found = sampled.by_trial(scene.stored.samples(monitor), figures)
+            found = sampled.by_trial(context.stored.samples(monitor), figures)
             if found:
-                blocks.append(table(monitor, found, writes, scene))
-    return Section("sampled", scene.texts("section.sampled"), blocks) if blocks else None
+                blocks.append(table(monitor, found, writes, context))
+    return Section("sampled", context.texts("section.sampled"), blocks) if blocks else None
 
 
 def table(
-    monitor: str, found: Mapping[str, Mapping[str, float]], writes: Mapping[str, numbers.Write], scene: Scene
+    monitor: str,
+    found: Mapping[str, Mapping[str, float]],
+    writes: Mapping[str, numbers.Write],
+    context: ReportContext,
 ) -> Table:
     """Columns that no trial has a figure for are left out."""
-    texts = scene.texts
+    texts = context.texts
     shown = [name for name in writes if any(name in figures for figures in found.values())]
     columns = [
         Column(texts("column.trial"), code=True),
         *(Column(texts(f"column.sampled.{name}"), figure=True) for name in shown),
     ]
     rows = [
-        [Cell(trial), *(_cell(figures.get(name), writes[name], scene) for name in shown)]
+        [Cell(trial), *(_cell(figures.get(name), writes[name], context) for name in shown)]
         for trial, figures in found.items()
     ]
     return Table(
@@ -66,5 +69,5 @@ def table(
     )
 
 
-def _cell(value: float | None, write: numbers.Write, scene: Scene) -> Cell:
-    return Cell(scene.texts("mark.none")) if value is None else Cell(write(value), sort=value)
+def _cell(value: float | None, write: numbers.Write, context: ReportContext) -> Cell:
+    return Cell(context.texts("mark.none")) if value is None else Cell(write(value), sort=value)

@@ -10,12 +10,12 @@ from loadcell.analysis.usl import Estimate
 from loadcell.model import numbers
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Section, Sentences, Table
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 
-def section(scene: Scene) -> Section | None:
+def section(context: ReportContext) -> Section | None:
     """None where the load was not varied."""
-    lines = scene.analysis.saturation
+    lines = context.analysis.saturation
     if not lines:
         return None
     said = [
@@ -24,18 +24,18 @@ def section(scene: Scene) -> Section | None:
         for found in (saturation_findings.statement(line), *saturation_findings.details(line))
     ]
     said += saturation_findings.reasons(lines)
-    blocks: list[Block] = [Sentences(scene.advised(said)), *charts.drawn_in("saturation", scene)]
+    blocks: list[Block] = [Sentences(context.advised(said)), *charts.drawn_in("saturation", context)]
     judged = [line for line in lines if isinstance(line, Saturation)]
     if judged:
-        blocks.append(marks(judged, scene))
+        blocks.append(marks(judged, context))
         if any(line.law.rate is not None and line.law.rate.low is not None for line in judged):
-            blocks.append(law(judged, scene))
-    return Section("saturation", scene.texts("section.saturation"), blocks)
+            blocks.append(law(judged, context))
+    return Section("saturation", context.texts("section.saturation"), blocks)
 
 
-def marks(lines: list[Saturation], scene: Scene) -> Table:
+def marks(lines: list[Saturation], context: ReportContext) -> Table:
     """A row a line: the levels at which it saturates, and those at which it might."""
-    texts = scene.texts
+    texts = context.texts
     columns = [
         Column(texts("column.held"), keep=True),
         *(Column(texts(f"column.saturation.{name}"), figure=True) for name in ("highest", "between", "enough", "knee", "power")),
@@ -45,39 +45,39 @@ def marks(lines: list[Saturation], scene: Scene) -> Table:
         rows.append(
             [
                 Cell(line.sweep.where or texts("table.saturation.all")),
-                _mark(line, line.peak, scene),
-                _between(line, scene),
-                *(_mark(line, mark, scene) for mark in (line.enough, line.knee, line.power)),
+                _mark(line, line.peak, context),
+                _between(line, context),
+                *(_mark(line, mark, context) for mark in (line.enough, line.knee, line.power)),
             ]
         )
     return Table("table-saturation", texts("table.saturation"), columns, rows, texts("table.saturation.note"))
 
 
-def _between(line: Saturation, scene: Scene) -> Cell:
+def _between(line: Saturation, context: ReportContext) -> Cell:
     """Where the peak lies: open to a side where no load was tried."""
     low, high = line.between
     if low is None and high is None:
-        return Cell(scene.texts("table.not-identified"), tone="info")
+        return Cell(context.texts("table.not-identified"), tone="info")
     if low is None:
-        return Cell(scene.texts("table.saturation.below", high=f"{high:g}"), sort=0.0)
+        return Cell(context.texts("table.saturation.below", high=f"{high:g}"), sort=0.0)
     if high is None:
-        return Cell(scene.texts("table.saturation.from", low=f"{low:g}"), sort=low)
+        return Cell(context.texts("table.saturation.from", low=f"{low:g}"), sort=low)
     return Cell(f"{low:g} – {high:g}", sort=low)
 
 
-def _mark(line: Saturation, mark: Mark | None, scene: Scene) -> Cell:
+def _mark(line: Saturation, mark: Mark | None, context: ReportContext) -> Cell:
     """The level, and in brackets others that it might as well be."""
     if mark is None:
-        return Cell(scene.texts("table.not-identified"), tone="info")
+        return Cell(context.texts("table.not-identified"), tone="info")
     at, ends = line.load(mark), line.reach(mark)
     if ends is None or ends[0] == ends[1]:
         return Cell(f"{at:g}", sort=at)
     return Cell(f"{at:g} ({ends[0]:g} – {ends[1]:g})", sort=at)
 
 
-def law(lines: list[Saturation], scene: Scene) -> Table:
+def law(lines: list[Saturation], context: ReportContext) -> Table:
     """A row a line: the fitted law's parameters with their intervals, or that they are not identified."""
-    texts = scene.texts
+    texts = context.texts
     columns = [
         Column(texts("column.held"), keep=True),
         *(Column(texts(f"column.law.{name}"), figure=True) for name in ("rate", "sigma", "kappa", "peak", "top", "missed")),
@@ -85,11 +85,11 @@ def law(lines: list[Saturation], scene: Scene) -> Table:
     rows = [
         [
             Cell(line.sweep.where or texts("table.saturation.all")),
-            _estimate(line.law.rate, numbers.rate, scene),
-            _estimate(line.law.sigma, numbers.significant, scene),
-            _estimate(line.law.kappa, _millionths, scene),
-            _estimate(line.law.peak_load, numbers.significant, scene),
-            _estimate(line.law.peak_throughput, numbers.rate, scene),
+            _estimate(line.law.rate, numbers.rate, context),
+            _estimate(line.law.sigma, numbers.significant, context),
+            _estimate(line.law.kappa, _millionths, context),
+            _estimate(line.law.peak_load, numbers.significant, context),
+            _estimate(line.law.peak_throughput, numbers.rate, context),
             Cell(texts("mark.none"))
             if line.law.missed is None
             else Cell(numbers.share(line.law.missed), sort=line.law.missed),
@@ -103,8 +103,8 @@ def _millionths(value: float) -> str:
     return numbers.significant(value * 1e6)
 
 
-def _estimate(found: Estimate | None, write: Callable[[float], str], scene: Scene) -> Cell:
+def _estimate(found: Estimate | None, write: Callable[[float], str], context: ReportContext) -> Cell:
     if found is None or found.low is None:
-        return Cell(scene.texts("table.not-identified"), tone="info")
+        return Cell(context.texts("table.not-identified"), tone="info")
     high = "∞" if found.high is None else write(found.high)
     return Cell(f"{write(found.value)} ({write(found.low)} – {high})", sort=found.value)

@@ -7,22 +7,22 @@ from loadcell.model import numbers
 from loadcell.model.trial_record import ExpectationResult
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 
-def section(scene: Scene) -> Section | None:
+def section(context: ReportContext) -> Section | None:
     """None for other designs."""
-    searches = scene.analysis.searches
+    searches = context.analysis.searches
     if not searches:
         return None
-    blocks: list[Block] = [Paragraph(scene.texts("search.meaning"))]
-    blocks += [*charts.drawn_in("search", scene), table(scene)]
-    return Section("search", scene.texts("section.search"), blocks)
+    blocks: list[Block] = [Paragraph(context.texts("search.meaning"))]
+    blocks += [*charts.drawn_in("search", context), table(context)]
+    return Section("search", context.texts("section.search"), blocks)
 
 
-def table(scene: Scene) -> Table:
+def table(context: ReportContext) -> Table:
     """A row a trial, in the order they were run."""
-    texts, searches = scene.texts, scene.analysis.searches
+    texts, searches = context.texts, context.analysis.searches
     several, bounded = any(one.among for one in searches), any(one.bounds for one in searches)
     columns = [
         Column(texts("column.number"), figure=True),
@@ -48,7 +48,7 @@ def table(scene: Scene) -> Table:
             if step.value is None
             else Cell(numbers.rate(step.value), sort=step.value),
             *([Cell(texts("mark.list").join(_bound(bound) for bound in step.bounds) or texts("mark.none"))] if bounded else []),
-            _outcome(step, one, scene),
+            _outcome(step, one, context),
         ]
         for step, one in steps
     ]  # fmt: skip
@@ -67,11 +67,11 @@ def _bound(bound: ExpectationResult) -> str:
     return f"{metric} {value}{' ms' if metric.partition('.')[0] in ('latency', 'service', 'pacing') else ''}"
 
 
-def _outcome(step: Step, one: Searched, scene: Scene) -> Cell:
+def _outcome(step: Step, one: Searched, context: ReportContext) -> Cell:
     if step.met is None:
-        return Cell(scene.texts("search.lost"), tone="problem")
+        return Cell(context.texts("search.lost"), tone="problem")
     if step.met and one.question.kind == "maximum" and not one.bounds:
-        return Cell(scene.texts("search.measured"), tone="good")
+        return Cell(context.texts("search.measured"), tone="good")
     if step.met:
-        return Cell(scene.texts("search.met"), tone="good")
-    return Cell(scene.texts("search.too-high"), tone="caution")
+        return Cell(context.texts("search.met"), tone="good")
+    return Cell(context.texts("search.too-high"), tone="caution")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from loadcell.analysis.steadiness import Judged
 from loadcell.model import numbers
 from loadcell.report.blocks import Cell, Column, Table
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 
-def table(scene: Scene) -> Table | None:
+def table(context: ReportContext) -> Table | None:
     """A row a trial that is long enough to be judged; None without any."""
-    judged = [one for one in scene.steadiness if one.steadiness.state != "too-short"]
+    judged = [one for one in context.steadiness if one.steadiness.state != "too-short"]
     if not judged:
         return None
-    texts = scene.texts
+    texts = context.texts
     columns = [
         Column(texts("column.trial"), code=True),
         Column(texts("column.steady"), keep=True),
@@ -23,12 +23,12 @@ def table(scene: Scene) -> Table | None:
         Column(texts("column.trend"), figure=True),
         Column(texts("column.dips")),
     ]
-    rows = [_row(one, scene) for one in judged]
+    rows = [_row(one, context) for one in judged]
     return Table("table-steady", texts("table.steady"), columns, rows, texts("table.steady.note"))
 
 
-def _row(one: Judged, scene: Scene) -> list[Cell]:
-    texts, found = scene.texts, one.steadiness
+def _row(one: Judged, context: ReportContext) -> list[Cell]:
+    texts, found = context.texts, one.steadiness
     none = texts("mark.none")
     tone = {True: "good", False: "caution", None: ""}[found.steady]
     left_s = one.seconds(found.settled_after)
@@ -43,7 +43,7 @@ def _row(one: Judged, scene: Scene) -> list[Cell]:
         else Cell(f"{numbers.rate(within.mean)} ± {numbers.share(error)}", sort=within.mean),
         Cell(none) if within is None else Cell(numbers.whole(within.effective), sort=within.effective),
         Cell(none) if trend is None else Cell(_signed(trend.change), sort=trend.change),
-        Cell(_dips(one, scene) or none),
+        Cell(_dips(one, context) or none),
     ]
 
 
@@ -51,11 +51,11 @@ def _signed(share: float) -> str:
     return ("+" if share > 0 else "") + numbers.share(share)
 
 
-def _dips(one: Judged, scene: Scene) -> str:
+def _dips(one: Judged, context: ReportContext) -> str:
     dips = one.steadiness.dips
     if dips is None:
         return ""
     params = {"count": len(dips.dips), "depth_share": dips.depth, "length_s": one.seconds(dips.length)}
     if dips.period is None:
-        return scene.texts("dips.some", **params)
-    return scene.texts("dips.periodic", **params, period_s=round(one.seconds(dips.period), 1))
+        return context.texts("dips.some", **params)
+    return context.texts("dips.periodic", **params, period_s=round(one.seconds(dips.period), 1))

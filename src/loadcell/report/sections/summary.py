@@ -17,48 +17,48 @@ from loadcell.model.message import Argument, Message
 from loadcell.model.run_record import RunRecord, SearchRecord
 from loadcell.report import evidence
 from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 
 #: The response time of a tile: what says most of how long some wait, of what there is.
 _TIMES = {"p99_ms": "tile.latency", "p95_ms": "tile.latency.p95", "mean_ms": "tile.latency.mean"}
 
 
-def section(scene: Scene, others: Sequence[Section]) -> Section:
+def section(context: ReportContext, others: Sequence[Section]) -> Section:
     """Always there; `others` are the report's other sections, which its sentences link to."""
     blocks: list[Block] = []
-    if any(treatment.measured for treatment in scene.analysis.treatments):
-        blocks.append(Tiles(tiles(scene)))
-    said = findings(scene)
+    if any(treatment.measured for treatment in context.analysis.treatments):
+        blocks.append(Tiles(tiles(context)))
+    said = findings(context)
     blocks.append(evidence.linked(said, others))
-    every = everything(scene)
+    every = everything(context)
     if len(every) > len(said):
-        home = scene.texts("section.findings")
-        blocks.append(Paragraph(scene.texts("summary.more", count=len(every), section=home), quiet=True))
-    return Section("summary", scene.texts("section.summary"), blocks)
+        home = context.texts("section.findings")
+        blocks.append(Paragraph(context.texts("summary.more", count=len(every), section=home), quiet=True))
+    return Section("summary", context.texts("section.summary"), blocks)
 
 
-def all_findings(scene: Scene) -> Section:
+def all_findings(context: ReportContext) -> Section:
     """What was done, and every finding, in the order of the analysis. Always there."""
-    return Section(evidence.ALL, scene.texts("section.findings"), [Sentences(everything(scene))])
+    return Section(evidence.ALL, context.texts("section.findings"), [Sentences(everything(context))])
 
 
-def findings(scene: Scene) -> Sequence[Finding]:
+def findings(context: ReportContext) -> Sequence[Finding]:
     """What a reader must know, the most important first: the summary's sentences."""
-    return ranking.summary(everything(scene), scene.analysis.trials)
+    return ranking.summary(everything(context), context.analysis.trials)
 
 
-def everything(scene: Scene) -> Sequence[Finding]:
+def everything(context: ReportContext) -> Sequence[Finding]:
     """What was done, then everything the analysis found."""
-    said = [*what_was_done(scene), *scene.findings]
-    return scene.advised(said)
+    said = [*what_was_done(context), *context.findings]
+    return context.advised(said)
 
 
-def what_was_done(scene: Scene) -> list[Finding]:
+def what_was_done(context: ReportContext) -> list[Finding]:
     """The experiment in two or three sentences."""
-    run = scene.stored.run
-    if scene.imported:
-        return _what_was_read(scene)
-    treatments, trials = scene.analysis.treatments, scene.analysis.trials
+    run = context.stored.run
+    if context.imported:
+        return _what_was_read(context)
+    treatments, trials = context.analysis.treatments, context.analysis.trials
     keys = [factor.key for factor in run.factors]
     params: dict[str, Argument] = {"repeats": run.repeats or 1, "trials": len(trials)}
     if keys:
@@ -74,7 +74,7 @@ def what_was_done(scene: Scene) -> list[Finding]:
         }
         whole = {**ends, "factor": search.factor, "objective": objective(search), "trials": len(trials)}
         said = [Finding("done", Message("done.search", whole).rated("info"))]
-    lengths = phrase_of_count(scene) or phrase_of_lengths(scene)
+    lengths = phrase_of_count(context) or phrase_of_lengths(context)
     if lengths is not None:
         said.append(Finding("done", lengths.rated("info")))
     elapsed_s = _elapsed_s(run)
@@ -88,10 +88,10 @@ def _done(varied: bool, repeats: Argument) -> str:
     return ("done.factors" if varied else "done.one") + (".once" if repeats == 1 else "")
 
 
-def _what_was_read(scene: Scene) -> list[Finding]:
+def _what_was_read(context: ReportContext) -> list[Finding]:
     """Of a run that was made of other tools' outputs: nothing of it was planned."""
-    said = [Finding("done", import_findings.done(scene.stored.run).rated("info"))]
-    lengths = phrase_of_lengths(scene)
+    said = [Finding("done", import_findings.done(context.stored.run).rated("info"))]
+    lengths = phrase_of_lengths(context)
     if lengths is not None:
         lasted = Message("done.imported.lasted", {"duration_s": lengths.arguments["duration_s"]})
         said.append(Finding("done", lasted.rated("info")))
@@ -107,26 +107,26 @@ def objective(search: SearchRecord) -> str:
 COUNTS = {"requests": "done.count", "requests_per_client": "done.count.per-client"}
 
 
-def loads(scene: Scene) -> list[JsonObject]:
+def loads(context: ReportContext) -> list[JsonObject]:
     """The settings of the treatments' loads; none where groups of clients have loads of their own."""
-    settings = [treatment.settings for treatment in scene.stored.run.treatments]
+    settings = [treatment.settings for treatment in context.stored.run.treatments]
     if any("workloads" in each for each in settings):
         return []
     return [each.get("load") or {} for each in settings]
 
 
-def phrase_of_count(scene: Scene) -> Message | None:
+def phrase_of_count(context: ReportContext) -> Message | None:
     """With how many requests trials ended; None where time ended them, or the number differs between them."""
     for key, said in COUNTS.items():
-        counts = {load.get(key) for load in loads(scene)}
+        counts = {load.get(key) for load in loads(context)}
         if len(counts) == 1 and (count := counts.pop()) is not None:
             return Message(said, {"count": count})
     return None
 
 
-def phrase_of_lengths(scene: Scene) -> Message | None:
+def phrase_of_lengths(context: ReportContext) -> Message | None:
     """How long trials warmed up and were measured; None where that differs between them."""
-    measured = [record for record in scene.stored.trials if record.measure]
+    measured = [record for record in context.stored.trials if record.measure]
     durations = [record.measure.duration_s for record in measured if record.measure]
     warmups = [
         phase.duration_s or 0.0 for record in measured for phase in record.phases if phase.name == "warmup"
@@ -154,12 +154,12 @@ def _elapsed_s(run: RunRecord) -> float | None:
     return (datetime.fromisoformat(run.ended_utc) - datetime.fromisoformat(run.started_utc)).total_seconds()
 
 
-def _best(scene: Scene) -> list[Tile]:
+def _best(context: ReportContext) -> list[Tile]:
     """The highest throughput and what it cost; nothing where none is the highest."""
-    texts, best = scene.texts, scene.best
+    texts, best = context.texts, context.best
     if best is None:
         return []
-    several = sum(treatment.measured for treatment in scene.analysis.treatments) > 1
+    several = sum(treatment.measured for treatment in context.analysis.treatments) > 1
     found = [
         Tile(
             texts("tile.highest" if several else "tile.throughput"),
@@ -174,17 +174,17 @@ def _best(scene: Scene) -> list[Tile]:
     return found
 
 
-def tiles(scene: Scene) -> list[Tile]:
+def tiles(context: ReportContext) -> list[Tile]:
     """The figures a manager looks for first."""
-    texts = scene.texts
-    found = _best(scene)
+    texts = context.texts
+    found = _best(context)
     spreads = [
-        item.throughput.spread for item in scene.analysis.treatments if item.throughput.spread is not None
+        item.throughput.spread for item in context.analysis.treatments if item.throughput.spread is not None
     ]
     if spreads:
-        note = "" if scene.has_intervals else texts("table.descriptive")
+        note = "" if context.has_intervals else texts("table.descriptive")
         found.append(Tile(texts("tile.spread"), numbers.share(median(spreads)), note=note))
-    trials = scene.analysis.trials
+    trials = context.analysis.trials
     well = sum(trial.status == "ok" for trial in trials)
     found.append(
         Tile(

@@ -8,7 +8,7 @@ from typing import Any
 from loadcell.analysis import validity
 from loadcell.model import numbers
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sections.results import names
 from loadcell.report.texts import Texts
 from loadcell.report.values import plain
@@ -28,11 +28,11 @@ _WITH_UNIT = ("_s", "_ms", "_bytes")
 _SHARES = frozenset({"share", "quota_share", "busiest", "of_its_cores", "tolerance"})
 
 
-def trials(scene: Scene) -> Section:
+def trials(context: ReportContext) -> Section:
     """Every failed, timed-out, aborted, invalid or missing trial with its reason and what to do."""
-    texts = scene.texts
+    texts = context.texts
     rows = []
-    for trial in scene.analysis.trials:
+    for trial in context.analysis.trials:
         if trial.status == "ok":
             continue
         missing = trial.status == "not-run"
@@ -63,17 +63,17 @@ def trials(scene: Scene) -> Section:
     return Section("trouble", title, blocks)
 
 
-def checks(scene: Scene) -> Section:
+def checks(context: ReportContext) -> Section:
     """Every check that noticed something, where, on what evidence, and what to do; then damaged files."""
-    texts = scene.texts
+    texts = context.texts
     rows = [
         [
-            Cell(title(name, scene)),
-            Cell(names(list(where), scene)),
-            Cell(evidence(next(iter(where.values())), scene)),
+            Cell(title(name, context)),
+            Cell(names(list(where), context)),
+            Cell(evidence(next(iter(where.values())), context)),
             Cell(texts.or_none(f"advice.{name}") or texts("advice.other")),
         ]
-        for name, where in _noticed(scene).items()
+        for name, where in _noticed(context).items()
     ]
     columns = [
         Column(texts("column.check")),
@@ -87,31 +87,31 @@ def checks(scene: Scene) -> Section:
         if rows
         else Paragraph(texts("table.no-checks"))
     ]
-    if scene.stored.damage:
-        damaged = [[Cell(texts.message(damage.reason))] for damage in scene.stored.damage]
+    if context.stored.damage:
+        damaged = [[Cell(texts.message(damage.reason))] for damage in context.stored.damage]
         blocks.append(
             Table("table-damage", texts("table.damage"), [Column(texts("column.reason"), said=True)], damaged)
         )
     return Section("checks", heading, blocks)
 
 
-def title(name: str, scene: Scene) -> str:
+def title(name: str, context: ReportContext) -> str:
     """What a check that noticed something is called."""
-    return scene.texts.or_none(f"check-name.{name}") or scene.texts("check-name.other", name=name)
+    return context.texts.or_none(f"check-name.{name}") or context.texts("check-name.other", name=name)
 
 
-def _noticed(scene: Scene) -> dict[str, dict[str, Mapping[str, Any]]]:
+def _noticed(context: ReportContext) -> dict[str, dict[str, Mapping[str, Any]]]:
     """Check -> trial -> evidence."""
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for trial in scene.analysis.trials:
+    for trial in context.analysis.trials:
         for doubt in validity.doubts(trial):
             found.setdefault(doubt.name, {})[trial.name] = doubt.detail
     return found
 
 
-def evidence(detail: Mapping[str, Any], scene: Scene) -> str:
+def evidence(detail: Mapping[str, Any], context: ReportContext) -> str:
     """A check's detail in one line."""
-    texts = scene.texts
+    texts = context.texts
     shares = _SHARES | ({"limit"} if _SHARES & detail.keys() else set())
     said = [
         f"{_called(key, texts)}{texts('mark.colon')}{_value(key, value, shares, texts)}"

@@ -9,14 +9,14 @@ from loadcell.analysis.types import FIGURES, OfType
 from loadcell.model import numbers
 from loadcell.report.blocks import Cell, Column, Table
 from loadcell.report.columns import known
-from loadcell.report.context import Scene
+from loadcell.report.context import ReportContext
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 from loadcell.report.sections.pictures import title
 
 
-def table(scene: Scene) -> Table | None:
+def table(context: ReportContext) -> Table | None:
     """A row for each type, then each outcome, of each treatment; None where no workload counts by type."""
-    texts, treatments = scene.texts, scene.analysis.treatments
+    texts, treatments = context.texts, context.analysis.treatments
     # What never came is not worth a row; a type that never came is.
     seen = dict.fromkeys(
         found.name for treatment in treatments for found in treatment.outcomes if found.succeeded
@@ -28,9 +28,9 @@ def table(scene: Scene) -> Table | None:
     ]
     if not each:
         return None
-    factors = factor_columns(scene)
+    factors = factor_columns(context)
     failed = any(found.failed for _, found in each)  # that nothing did is in the table above
-    rows = [_row(treatment, found, factors, failed, scene) for treatment, found in each]
+    rows = [_row(treatment, found, factors, failed, context) for treatment, found in each]
     types = dict.fromkeys(found.name for treatment in treatments for found in treatment.types)
     notes = [
         texts("table.types.note"),
@@ -46,7 +46,7 @@ def table(scene: Scene) -> Table | None:
         Column(texts("column.share"), figure=True),
         Column(texts("column.per-second"), figure=True),
         *(
-            Column(title(key, scene), figure=True, spare=True) for key in FIGURES
+            Column(title(key, context), figure=True, spare=True) for key in FIGURES
         ),  # not every tool tells a deviation
         *([Column(texts("column.errors"), figure=True)] if failed else []),
     ]
@@ -58,9 +58,9 @@ def _row(
     found: OfType,
     factors: Sequence[tuple[str, str, bool]],
     failed: bool,
-    scene: Scene,
+    context: ReportContext,
 ) -> list[Cell]:
-    none = Cell(scene.texts("mark.none"))
+    none = Cell(context.texts("mark.none"))
 
     def figure(value: float | None, write: numbers.Write) -> Cell:
         return none if value is None else Cell(write(value), sort=value)
@@ -73,6 +73,6 @@ def _row(
         figure(found.succeeded, numbers.whole),
         figure(found.share, numbers.share),
         figure(found.throughput.median, numbers.rate),
-        *(figure(found.response[key].median, scene.texts.time) for key in FIGURES),
+        *(figure(found.response[key].median, context.texts.time) for key in FIGURES),
         *([errors] if failed else []),
     ]
