@@ -10,7 +10,7 @@ import pytest
 
 from analysis.reported import stream
 from analysis.runs import analysis_of, said
-from loadcell.analysis.effects import Effects, Main, Together
+from loadcell.analysis.effects import Effects, Interaction, MainEffect
 from loadcell.analysis.effects_findings import choices
 from loadcell.report.texts import LANGUAGES, Texts
 from stats.simulated import factorial
@@ -18,11 +18,11 @@ from stats.simulated import factorial
 CUBE = {"a": [1, 2], "b": ["x", "y"], "c": ["u", "v"]}
 
 
-def main(effects: Effects, key: str) -> Main:
+def main(effects: Effects, key: str) -> MainEffect:
     return next(item for item in effects.mains if item.key == key)
 
 
-def pair(effects: Effects, *keys: str) -> Together:
+def pair(effects: Effects, *keys: str) -> Interaction:
     return next(item for item in effects.together if {item.of, item.at} == set(keys))
 
 
@@ -98,7 +98,7 @@ def test_what_does_nothing_is_seldom_called_an_effect() -> None:
     alarms = 0
     for seed in range(300):
         effects = factorial(CUBE, lambda levels: 100.0, 3, noise=0.03, drift=0.05, seed=seed).effects
-        terms: list[Main | Together] = [*effects.mains, *effects.together]
+        terms: list[MainEffect | Interaction] = [*effects.mains, *effects.together]
         alarms += any(term.real for term in terms)
     assert alarms / 300 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
 

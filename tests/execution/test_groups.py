@@ -14,7 +14,7 @@ from loadcell.execution import groups
 from loadcell.execution.load import specification_of_groups
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
-from loadcell.workloads.composite import Together
+from loadcell.workloads.composite import CompositeWorkload
 from plan.fake_parts import read
 from servers import PostgresServer
 
@@ -170,7 +170,7 @@ class TestThreads:
 def test_the_engine_is_given_what_is_common_once_and_each_groups_own(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN.format(dsn="postgresql://u@h/d"))
     settings = load_plan(tmp_path / "plan.yaml", installed()).base
-    together = Together.of(settings, installed())
+    together = CompositeWorkload.of(settings, installed())
     found = specification_of_groups({"protocol": "postgres"}, together, settings, 2, 5)
     assert found["load"] == {
         "warmup_ns": 500_000_000,

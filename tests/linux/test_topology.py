@@ -48,7 +48,7 @@ def in_chinese(where: Topology, placement: str) -> str:
 
 
 def said(where: Topology, *, together: bool = False, **placements: str) -> str:
-    return "\n".join(one.message.text for one in where.remarks(Affinity(**placements), together=together))
+    return "\n".join(one.message.text for one in where.remarks(Affinity(**placements), in_worker=together))
 
 
 def test_the_levels_of_a_kunpeng_are_those_of_its_report(tmp_path: Path) -> None:

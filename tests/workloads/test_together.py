@@ -8,23 +8,23 @@ from typing import Any
 
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
-from loadcell.workloads.composite import Together
+from loadcell.workloads.composite import CompositeWorkload
 
 CUSTOM = "\\set a random(1, 10)\nUPDATE pgbench_accounts SET abalance = 0 WHERE aid = :a;\n"
 LOOK = "SELECT count(*) FROM pgbench_branches;\n"
 
 
-def together(directory: Path, **groups: str) -> Together:
+def together(directory: Path, **groups: str) -> CompositeWorkload:
     """Of a plan with these groups, beside the scripts custom.sql and look.sql."""
     (directory / "custom.sql").write_text(CUSTOM)
     (directory / "look.sql").write_text(LOOK)
     path = directory / "plan.yaml"
     each = "".join(f"  {name}: {{{workload}, share: 1}}\n" for name, workload in groups.items())
     path.write_text(f"target: {{postgres: {{}}}}\nworkloads:\n{each}load: {{clients: 8}}\n")
-    return Together.of(load_plan(path, installed()).base, installed())
+    return CompositeWorkload.of(load_plan(path, installed()).base, installed())
 
 
-def asked(found: Together) -> dict[str, list[str]]:
+def asked(found: CompositeWorkload) -> dict[str, list[str]]:
     """Names of the checks, and what they hold the data against, on a server where all is well."""
 
     def ask(question: str) -> list[tuple[Any, ...]]:
@@ -112,7 +112,7 @@ def test_what_a_reader_must_know_is_said_once(tmp_path: Path) -> None:
 
 def test_throughput_counts_what_every_workload_counts_or_operations() -> None:
     def counting(*units: str) -> str:
-        return Together([(None, SimpleNamespace(unit=unit)) for unit in units]).unit  # type: ignore[misc]
+        return CompositeWorkload([(None, SimpleNamespace(unit=unit)) for unit in units]).unit  # type: ignore[misc]
 
     assert counting("transaction") == "transaction"
     assert counting("request", "request") == "request"

@@ -146,28 +146,35 @@ def served(
         return {}
     reached = np.cumsum(counts)
     total = int(reached[-1])
-    places = {each: int(np.searchsorted(reached, math.ceil(total * each / 100))) for each in SERVED}
-    return {each: min(float(values[min(place, values.size - 1)]), longest) for each, place in places.items()}
+    places = {percent: int(np.searchsorted(reached, math.ceil(total * percent / 100))) for percent in SERVED}
+    return {
+        percent: min(float(values[min(position, values.size - 1)]), longest)
+        for percent, position in places.items()
+    }
 
 
-def middle(each: Sequence[Ab]) -> Ab:
+def middle(records: Sequence[Ab]) -> Ab:
     """The median over repeats of every figure."""
     plain = {
-        one.name: _median(getattr(ab, one.name) for ab in each) for one in fields(Ab) if one.name != "times"
+        field.name: _median(getattr(ab, field.name) for ab in records)
+        for field in fields(Ab)
+        if field.name != "times"
     }
     times = {
-        row: Times(*(_median(getattr(ab.times[row], one.name) for ab in each) for one in fields(Times)))
-        for row in each[0].times
+        row: Times(
+            *(_median(getattr(ab.times[row], field.name) for ab in records) for field in fields(Times))
+        )
+        for row in records[0].times
     }
     return Ab(**plain, times=times)  # type: ignore[arg-type]
 
 
-def middle_served(each: Sequence[Mapping[int, float]]) -> dict[int, float]:
+def middle_served(records: Sequence[Mapping[int, float]]) -> dict[int, float]:
     """The same of the times within which requests were served."""
-    found = [one for one in each if one]
-    return {percent: median(one[percent] for one in found) for percent in SERVED} if found else {}
+    nonempty = [record for record in records if record]
+    return {percent: median(record[percent] for record in nonempty) for percent in SERVED} if nonempty else {}
 
 
 def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return median(numbers) if numbers else None

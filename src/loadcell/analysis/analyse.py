@@ -72,7 +72,7 @@ class Analysis:
             "saturation": [documents.saturation(line) for line in self.saturation],
             "effects": documents.effects(self.effects),
             "recommendation": documents.recommendation(self.recommendation),
-            **({"searches": [one.document() for one in self.searches]} if self.searches else {}),
+            **({"searches": [search.document() for search in self.searches]} if self.searches else {}),
             "findings": [finding.document() for finding in self.findings],
         }  # fmt: skip
 
@@ -81,30 +81,30 @@ def _treatment(treatment: Treatment) -> dict[str, Any]:
     return {
         "id": treatment.id, "label": treatment.label, "levels": dict(treatment.levels),
         "throughput_per_s": _repeats(treatment.throughput), "queries_per_s": _repeats(treatment.queries),
-        "response": {key: _repeats(found) for key, found in treatment.latency.items()},
+        "response": {key: _repeats(repeats) for key, repeats in treatment.latency.items()},
         "failed": treatment.failed, "retried": treatment.retried, "statuses": dict(treatment.statuses),
         "open_loop": _open_loop(treatment),
-        "figures": {name: _repeats(found) for name, found in treatment.figures.items()},
-        "types": [_type(found) for found in treatment.types],
-        "outcomes": [_type(found) for found in treatment.outcomes],
-        "groups": [_group(found) for found in groups.over(treatment)],
+        "figures": {name: _repeats(repeats) for name, repeats in treatment.figures.items()},
+        "types": [_type(repeats) for repeats in treatment.types],
+        "outcomes": [_type(repeats) for repeats in treatment.outcomes],
+        "groups": [_group(repeats) for repeats in groups.over(treatment)],
     }  # fmt: skip
 
 
-def _type(found: OfType) -> dict[str, Any]:
+def _type(of_type: OfType) -> dict[str, Any]:
     return {
-        "name": found.name, "succeeded": found.succeeded, "failed": found.failed, "share": found.share,
-        "throughput_per_s": _repeats(found.throughput),
-        "response": {key: _repeats(figures) for key, figures in found.response.items()},
+        "name": of_type.name, "succeeded": of_type.succeeded, "failed": of_type.failed, "share": of_type.share,
+        "throughput_per_s": _repeats(of_type.throughput),
+        "response": {key: _repeats(figures) for key, figures in of_type.response.items()},
     }  # fmt: skip
 
 
-def _group(found: OfGroup) -> dict[str, Any]:
+def _group(of_group: OfGroup) -> dict[str, Any]:
     return {
-        "name": found.name, "clients": found.clients, "succeeded": found.succeeded, "failed": found.failed,
-        "share": found.share, "throughput_per_s": _repeats(found.throughput),
-        "response": {key: _repeats(figures) for key, figures in found.response.items()},
-        "offered_per_s": _repeats(found.offered), "backlog_peak": _repeats(found.backlog),
+        "name": of_group.name, "clients": of_group.clients, "succeeded": of_group.succeeded, "failed": of_group.failed,
+        "share": of_group.share, "throughput_per_s": _repeats(of_group.throughput),
+        "response": {key: _repeats(figures) for key, figures in of_group.response.items()},
+        "offered_per_s": _repeats(of_group.offered), "backlog_peak": _repeats(of_group.backlog),
     }  # fmt: skip
 
 
@@ -115,8 +115,8 @@ def _open_loop(treatment: Treatment) -> dict[str, Any] | None:
     return {
         "arrivals": loop.arrivals, "offered_per_s": _repeats(loop.offered), "achieved_per_s": _repeats(loop.achieved),
         "kept_up": loop.kept_up, "overloaded": loop.overloaded, "backlog_peak": _repeats(loop.backlog),
-        "service": {key: _repeats(found) for key, found in loop.service.items()},
-        "pacing_error": {key: _repeats(found) for key, found in loop.pacing.items()},
+        "service": {key: _repeats(repeats) for key, repeats in loop.service.items()},
+        "pacing_error": {key: _repeats(repeats) for key, repeats in loop.pacing.items()},
     }  # fmt: skip
 
 
@@ -136,15 +136,27 @@ def _repeats(repeats: Repeats) -> dict[str, Any]:
 def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
     """Analyse a run from its record and those of its finished trials."""
     trials = of_run(run, records)
-    found = treatments(run, trials)
-    layout = lay_out(found)
+    treatments_of_run = treatments(run, trials)
+    layout = lay_out(treatments_of_run)
     searches = searched(run, records, trials)
     # The probes of a search are no sweep and no design: where they lie depends on what was found.
-    lines = () if searches else saturation.find(found)
-    comparable = comparability.count(found) <= 1
-    held = () if searches or not comparable else found
+    lines = () if searches else saturation.find(treatments_of_run)
+    comparable = comparability.count(treatments_of_run) <= 1
+    held = () if searches or not comparable else treatments_of_run
     on_throughput = effects.find(held, speed_of, run.design or "full")
     recommendation = recommend.find(held, layout)
-    said = findings.find(found, trials, layout, lines, on_throughput, recommendation, searches)
-    said = (*findings.given_up(run), *said, *placements.findings(run, records))
-    return Analysis(trials, found, layout, lines, on_throughput, recommendation, said, searches, comparable)
+    findings_of_run = findings.find(
+        treatments_of_run, trials, layout, lines, on_throughput, recommendation, searches
+    )
+    findings_of_run = (*findings.given_up(run), *findings_of_run, *placements.findings(run, records))
+    return Analysis(
+        trials,
+        treatments_of_run,
+        layout,
+        lines,
+        on_throughput,
+        recommendation,
+        findings_of_run,
+        searches,
+        comparable,
+    )

@@ -47,14 +47,14 @@ def reach(repeats: Repeats) -> tuple[float, float] | None:
     return repeats.low, repeats.high
 
 
-def overlap(one: Repeats, other: Repeats) -> bool:
+def overlap(repeats: Repeats, other: Repeats) -> bool:
     """Whether two medians may be one, as far as these repeats tell."""
-    a, b = reach(one), reach(other)
+    a, b = reach(repeats), reach(other)
     return a is not None and b is not None and a[0] <= b[1] and b[0] <= a[1]
 
 
 def alike(
-    one: Treatment,
+    treatment: Treatment,
     other: Treatment,
     repeats: Callable[[Treatment], Repeats],
     figure: Callable[[Trial], float | None],
@@ -63,19 +63,19 @@ def alike(
     was ahead of the other (the interval for the median of their ratio holds 1). What moves a whole block makes ranges
     overlap, and leaves its ratio as it is.
     """
-    if not overlap(repeats(one), repeats(other)):
+    if not overlap(repeats(treatment), repeats(other)):
         return False
     here, there = (
         {trial.block: value for trial in item.trials if trial.counts and (value := figure(trial))}
-        for item in (one, other)
+        for item in (treatment, other)
     )
     between = interval([here[block] / there[block] for block in here if block in there])
     return between is None or between.low <= 1 <= between.high
 
 
-def alike_in_throughput(one: Treatment, other: Treatment) -> bool:
+def alike_in_throughput(treatment: Treatment, other: Treatment) -> bool:
     """The same of throughput."""
-    return alike(one, other, lambda item: item.throughput, lambda trial: trial.throughput_per_s)
+    return alike(treatment, other, lambda item: item.throughput, lambda trial: trial.throughput_per_s)
 
 
 def find(treatments: Sequence[Treatment], layout: Layout) -> Best | None:

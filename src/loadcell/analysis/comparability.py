@@ -59,9 +59,9 @@ def count(treatments: Iterable[Treatment]) -> int:
 def _workloads(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The only one, those of client groups, or the tool whose output was imported."""
     imported = {"tool": settings.get("tool")} if "tool" in settings else None
-    for one in (settings.get("workload"), imported, *_values(settings.get("workloads"))):
-        if isinstance(one, Mapping):
-            yield one
+    for section in (settings.get("workload"), imported, *_values(settings.get("workloads"))):
+        if isinstance(section, Mapping):
+            yield section
 
 
 def _values(groups: Any) -> Iterable[Any]:
@@ -72,27 +72,27 @@ def _kind(workload: Mapping[str, Any]) -> str:
     """Its name, and which of the things it is that go by this name."""
     name = next((key for key in workload if key not in _OF_A_GROUP), "")
     options = workload.get(name)
-    own = _OF.get(name)
-    return name if own is None or not isinstance(options, Mapping) else " ".join([name, *own(options)])
+    unit = _OF.get(name)
+    return name if unit is None or not isinstance(options, Mapping) else " ".join([name, *unit(options)])
 
 
 def _of_probe(options: Mapping[str, Any]) -> Iterator[str]:
     for section in SECTIONS:
-        if isinstance(found := options.get(section), Mapping):
+        if isinstance(option := options.get(section), Mapping):
             yield section
-            test = str(found.get(_TEST.get(section, "test")) or "")
+            test = str(option.get(_TEST.get(section, "test")) or "")
             yield test
             if (of_one := _SIZE_OF_ONE.get(section)) and test not in _OF_ONE_SIZE:
-                yield str(found.get(of_one) or "")
+                yield str(option.get(of_one) or "")
 
 
 def _of_tool(options: Mapping[str, Any]) -> Iterator[str]:
     for name in _TOOLS:
-        if (given := options.get(name)) is None:
+        if (option := options.get(name)) is None:
             continue
         yield name
-        if name == "sysbench" and isinstance(given, str | list):
-            words = given.split() if isinstance(given, str) else map(str, given)
+        if name == "sysbench" and isinstance(option, str | list):
+            words = option.split() if isinstance(option, str) else map(str, option)
             yield from (word for word in words if word in _OF_SYSBENCH)
 
 

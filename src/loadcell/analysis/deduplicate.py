@@ -17,12 +17,12 @@ MOST_NAMED = 3
 
 def condensed(findings: Sequence[Finding]) -> list[Finding]:
     """Without what another finding says as well, and with one sentence for what can be said in one."""
-    left = list(findings)
-    keys = {finding.message.code for finding in left}
+    remaining = list(findings)
+    keys = {finding.message.code for finding in remaining}
     for unneeded, why in _SAID_BY_ANOTHER:
-        if why(keys, left):
-            left = [finding for finding in left if not unneeded(finding)]
-    return [*_checks_together(_lines_together(_well_together(left)))]
+        if why(keys, remaining):
+            remaining = [finding for finding in remaining if not unneeded(finding)]
+    return [*_checks_together(_lines_together(_well_together(remaining)))]
 
 
 def _is(*names: str) -> Callable[[Finding], bool]:
@@ -37,7 +37,7 @@ def _any(*names: str) -> Callable[[set[str], list[Finding]], bool]:
     return lambda keys, _: bool(keys & set(names))
 
 
-def _saturates(_: set[str], left: list[Finding]) -> bool:
+def _saturates(_: set[str], remaining: list[Finding]) -> bool:
     """Whether a line of rising load got its statement, which says where the best level is and what is tied with it."""
     few = (
         "found.saturation.few",
@@ -45,7 +45,9 @@ def _saturates(_: set[str], left: list[Finding]) -> bool:
         "found.saturation.more",
         "found.saturation.rebound",
     )
-    return any(one.kind == "saturation" and not one.message.code.startswith(few) for one in left)
+    return any(
+        finding.kind == "saturation" and not finding.message.code.startswith(few) for finding in remaining
+    )
 
 
 def _effect_of_load(finding: Finding) -> bool:
@@ -90,12 +92,12 @@ def _well_together(findings: list[Finding]) -> list[Finding]:
     params: dict[str, Argument] = {
         "count": trials.message.arguments["count"], "ended_count": errors.message.arguments["count"],
     }  # fmt: skip
-    key, said = "found.well", [trials, errors]
+    key, parts = "found.well", [trials, errors]
     if met and met == expectations:
-        key, said = "found.well.expected", [*said, *met]
+        key, parts = "found.well.expected", [*parts, *met]
         params["expected_count"] = met[0].message.arguments["count"]
-    whole = Finding("trials", Message(key, params).rated("good"))
-    return [whole if one is trials else one for one in findings if one is trials or one not in said]
+    combined = Finding("trials", Message(key, params).rated("good"))
+    return [combined if one is trials else one for one in findings if one is trials or one not in parts]
 
 
 def _lines_together(findings: list[Finding]) -> Iterator[Finding]:
@@ -105,19 +107,19 @@ def _lines_together(findings: list[Finding]) -> Iterator[Finding]:
         if finding.kind == "saturation" and "line" in finding.message.arguments:
             groups.setdefault(_said(finding), []).append(finding)
     for finding in findings:
-        own = groups.get(_said(finding), [])
-        if finding not in own or len(own) == 1:
+        group = groups.get(_said(finding), [])
+        if finding not in group or len(group) == 1:
             yield finding
-        elif finding is own[0]:
-            evidence = tuple(name for one in own for name in one.evidence)
-            phrase = Message(finding.message.code, {**finding.message.arguments, "line": _line_of(own)})
+        elif finding is group[0]:
+            evidence = tuple(name for member in group for name in member.evidence)
+            phrase = Message(finding.message.code, {**finding.message.arguments, "line": _line_of(group)})
             yield Finding(finding.kind, phrase.rated(finding.severity), evidence)
 
 
 def _said(finding: Finding) -> str:
     """What a finding says, of whatever line."""
-    rest = {name: value for name, value in finding.message.arguments.items() if name != "line"}
-    return f"{finding.message.code} {rest}"
+    other_arguments = {name: value for name, value in finding.message.arguments.items() if name != "line"}
+    return f"{finding.message.code} {other_arguments}"
 
 
 def _line_of(findings: Sequence[Finding]) -> Message:
@@ -137,12 +139,12 @@ def _checks_together(findings: Iterable[Finding]) -> Iterator[Finding]:
         if finding.message.code in ("found.check", "found.check.advice"):
             groups.setdefault(finding.severity, []).append(finding)
     for finding in findings:
-        own = groups.get(finding.severity, [])
-        if finding not in own or len(own) == 1:
+        group = groups.get(finding.severity, [])
+        if finding not in group or len(group) == 1:
             yield finding
-        elif finding is own[0]:
-            names = tuple(Message("mark.quoted", {"text": one.message.arguments["check"]}) for one in own)
-            trials = tuple(dict.fromkeys(name for one in own for name in one.evidence))
+        elif finding is group[0]:
+            names = tuple(Message("mark.quoted", {"text": one.message.arguments["check"]}) for one in group)
+            trials = tuple(dict.fromkeys(name for one in group for name in one.evidence))
             params: dict[str, Argument] = {"checks": names, "count": len(trials)}
             key = "found.checks.broken" if finding.severity == "problem" else "found.checks"
             yield Finding("checks", Message(key, params).rated(finding.severity), trials)

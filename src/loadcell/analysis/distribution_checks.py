@@ -18,8 +18,8 @@ BUCKET = 0.02
 
 def impossible(figures: Mapping[str, float | None]) -> dict[str, float]:
     """The figures that contradict each other, the first such pair; empty when all of them can be."""
-    known = {name: value for name in RISING if (value := figures.get(name)) is not None}
-    for (lower, low), (upper, high) in pairwise(known.items()):
+    values = {name: value for name in RISING if (value := figures.get(name)) is not None}
+    for (lower, low), (upper, high) in pairwise(values.items()):
         if low > high * (1 + BUCKET if upper == "max_ms" else 1):
             return {lower: low, upper: high}
     mean, least, most = (figures.get(name) for name in ("mean_ms", "min_ms", "max_ms"))

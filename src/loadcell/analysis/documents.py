@@ -15,13 +15,13 @@ from loadcell.analysis.usl import Estimate
 def saturation(line: Saturation | Sweep) -> dict[str, Any]:
     """A line of rising load: its marks as numbers of clients; without marks where it is too short."""
     sweep = line.sweep if isinstance(line, Saturation) else line
-    found: dict[str, Any] = {"held": dict(sweep.held), "loads": [float(load) for load in sweep.loads]}
+    document: dict[str, Any] = {"held": dict(sweep.held), "loads": [float(load) for load in sweep.loads]}
     if not isinstance(line, Saturation):
-        return {**found, "judged": False}
+        return {**document, "judged": False}
     law = line.law
     low, high = line.between
     return {
-        **found, "judged": True, "flat": line.flat,
+        **document, "judged": True, "flat": line.flat,
         **{name: _mark(line, getattr(line, name)) for name in ("peak", "enough", "knee", "power")},
         "peak_between": {"low": low, "high": high},
         "usl": {
@@ -40,37 +40,37 @@ def _mark(line: Saturation, mark: Mark | None) -> dict[str, float | None] | None
     return {"load": line.load(mark), "low": low, "high": high}
 
 
-def _estimate(found: Estimate | None) -> dict[str, float | None] | None:
-    return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
+def _estimate(estimate: Estimate | None) -> dict[str, float | None] | None:
+    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
-def effects(found: Effects) -> dict[str, Any]:
+def effects(analysis: Effects) -> dict[str, Any]:
     """Factors by key, ratios of throughput, shares of its variation."""
     return {
-        "design": found.design, "reason": found.reason or None, "repeated": found.repeated,
+        "design": analysis.design, "reason": analysis.reason or None, "repeated": analysis.repeated,
         "main": [
             {
                 "factor": main.key, "explained_share": main.share, "told_apart": main.real,
                 "levels": {level: _ratio(ratio) for level, ratio in main.levels.items()},
                 "change": _change(main.change),
             }
-            for main in found.mains
+            for main in analysis.mains
         ],
         "interactions": [
             {
                 "factors": [pair.of, pair.at], "explained_share": pair.share, "told_apart": pair.real,
                 "changes": {level: _change(change) for level, change in pair.changes.items()},
             }
-            for pair in found.together
+            for pair in analysis.together
         ],
-        "higher_share": found.higher, "noise_share": found.noise,
-        "changes": [_change(change) for change in found.changes],
+        "higher_share": analysis.higher, "noise_share": analysis.noise,
+        "changes": [_change(change) for change in analysis.changes],
         "choices": [
             {
                 "factor": choice.key, "level": choice.level, "buys": choice.buys, "risks": choice.risks,
                 "alike": [*choice.alike], "surely": choice.surely,
             }
-            for choice in found.choices
+            for choice in analysis.choices
         ],
     }  # fmt: skip
 
@@ -90,14 +90,14 @@ def _change(change: Change) -> dict[str, Any]:
     }
 
 
-def recommendation(found: Recommendation | None) -> dict[str, Any] | None:
+def recommendation(recommendation: Recommendation | None) -> dict[str, Any] | None:
     """Treatments by id."""
-    if found is None:
+    if recommendation is None:
         return None
     return {
-        "treatment": found.choice.id, "best": found.best.id, "lowest": found.lowest.id, "compared_by": found.tail,
-        "gain_times": found.gain_times if math.isfinite(found.gain_times) else None,
-        "lost_share": found.lost_share, "alike": [item.id for item in found.alike], "founded": found.founded,
-        "next_broke": None if found.next_broke is None else found.next_broke.id,
-        "unsound": found.unsound, "at_edge": found.at_edge,
+        "treatment": recommendation.choice.id, "best": recommendation.best.id, "lowest": recommendation.lowest.id, "compared_by": recommendation.tail,
+        "gain_times": recommendation.gain_times if math.isfinite(recommendation.gain_times) else None,
+        "lost_share": recommendation.lost_share, "alike": [item.id for item in recommendation.alike], "founded": recommendation.founded,
+        "next_broke": None if recommendation.next_broke is None else recommendation.next_broke.id,
+        "unsound": recommendation.unsound, "at_edge": recommendation.at_edge,
     }  # fmt: skip

@@ -31,7 +31,9 @@ def find(treatments: Sequence[Treatment]) -> Drift | None:
             if trial.counts and trial.throughput_per_s is not None and middle:
                 shares.setdefault(trial.block, []).append(trial.throughput_per_s / middle)
     blocks = {
-        block: median(found) for block, found in sorted(shares.items()) if len(found) >= FEWEST_TREATMENTS
+        block: median(shares_of_block)
+        for block, shares_of_block in sorted(shares.items())
+        if len(shares_of_block) >= FEWEST_TREATMENTS
     }
     if len(blocks) < 2:
         return None

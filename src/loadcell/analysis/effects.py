@@ -67,7 +67,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Main:
+class MainEffect:
     """A factor's own effect, over all levels of the others: each level against the overall (geometric) mean.
 
     `change` goes from the level with the lowest figure to the one with the highest, in the plan's order.
@@ -89,8 +89,8 @@ class Main:
 
 
 @dataclass(frozen=True)
-class Together:
-    """Two factors' interaction: what `of` does at each level of `at`. `share` and `real` as for `Main`.
+class Interaction:
+    """Two factors' interaction: what `of` does at each level of `at`. `share` and `real` as for `MainEffect`.
 
     `cells` holds each pair of levels (of, at) against the overall (geometric) mean.
     """
@@ -141,8 +141,8 @@ class Effects:
     design: Design
     reason: Reason
     names: Mapping[str, str]
-    mains: tuple[Main, ...] = ()
-    together: tuple[Together, ...] = ()
+    mains: tuple[MainEffect, ...] = ()
+    together: tuple[Interaction, ...] = ()
     higher: float = 0.0
     noise: float = 0.0
     changes: tuple[Change, ...] = ()
@@ -169,10 +169,10 @@ def find(treatments: Sequence[Treatment], figure: Figure, design: str) -> Effect
     found = fit(usable, figure)
     assert found is not None
     estimate = _Contrasts(found)
-    whole = len(treatments) == math.prod(len(_levels(key, treatments)) for key in keys)
-    if not whole and kind == "one-at-a-time":
+    complete = len(treatments) == math.prod(len(_levels(key, treatments)) for key in keys)
+    if not complete and kind == "one-at-a-time":
         return _one_at_a_time(usable, _baselines(treatments, keys), missing, estimate, names)
-    if missing or not whole:
+    if missing or not complete:
         return Effects("full", "missing", names, missing=missing)
     return _full(usable, estimate, names)
 
@@ -185,13 +185,13 @@ def _levels(key: str, treatments: Sequence[Treatment]) -> tuple[str, ...]:
 class _Contrasts:
     """Sums of treatment effects with their intervals: Student's, from the spread pooled over treatments."""
 
-    def __init__(self, found: Additive) -> None:
-        self.found = found
-        variance = found.variance
+    def __init__(self, estimate: Additive) -> None:
+        self.found = estimate
+        variance = estimate.variance
         self.repeated = variance is not None
-        self.alike = variance is None and found.freedom > 0
+        self.alike = variance is None and estimate.freedom > 0
         self.variance = variance or 0.0
-        self.reach = t_quantile(COVERAGE, found.freedom) if self.repeated else 0.0
+        self.reach = t_quantile(COVERAGE, estimate.freedom) if self.repeated else 0.0
 
     def ratio(self, weights: Floats) -> Ratio:
         """exp of the weighted sum of the rows' logarithms (R,)."""
@@ -211,10 +211,10 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
         tuple(levels[key].index(item.levels[key]) for key in keys): row for row, item in enumerate(treatments)
     }
     shape = tuple(len(levels[key]) for key in keys)
-    place = np.array([order[cell] for cell in np.ndindex(*shape)])
-    table = estimate.found.rows[place].reshape(shape)
-    each = len(estimate.found.counts) / float(np.sum(1 / estimate.found.counts))
-    squares, freedoms = _squares(table, each)
+    order_of_cells = np.array([order[cell] for cell in np.ndindex(*shape)])
+    table = estimate.found.rows[order_of_cells].reshape(shape)
+    per_cell = len(estimate.found.counts) / float(np.sum(1 / estimate.found.counts))
+    squares, freedoms = _squares(table, per_cell)
     residual = float(np.sum(estimate.found.residuals**2))
     total = sum(squares.values()) + residual
     if total <= len(estimate.found.residuals) * LEAST_NOISE**2:
@@ -229,12 +229,12 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
 
     rows = _Rows(treatments, estimate, levels)
     mains = tuple(
-        Main(key, {level: rows.cell({key: level}) for level in levels[key]}, rows.change(key, {}),
+        MainEffect(key, {level: rows.cell({key: level}) for level in levels[key]}, rows.change(key, {}),
              squares[(axis,)] / total, real((axis,)))
         for axis, key in enumerate(keys)
     )  # fmt: skip
     shares = {main.key: main.share for main in mains}
-    together = []
+    combined = []
     for pair in itertools.combinations(range(len(keys)), 2):
         # What is asked of the target is the condition, and what can be chosen is what does something under it.
         of, at = sorted((keys[axis] for axis in pair), key=lambda key: (asked(key), -shares[key]))
@@ -244,10 +244,10 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
             pair_of: rows.cell(dict(zip((of, at), pair_of, strict=True)))
             for pair_of in itertools.product(levels[of], levels[at])
         }
-        together.append(Together(of, at, changes, cells, squares[pair] / total, real(pair)))
+        combined.append(Interaction(of, at, changes, cells, squares[pair] / total, real(pair)))
     # a load is no setting to choose: saturation speaks of it; nor is the work that is asked for
     matter = [main.key for main in mains if main.matters]
-    matter += [key for pair in together if pair.matters for key in (pair.of, pair.at)]
+    matter += [key for pair in combined if pair.matters for key in (pair.of, pair.at)]
     again = estimate.found.rows[None]  # as measured, then as they might have been
     if estimate.repeated:
         drawn = additive.draws(estimate.found, RESAMPLES, np.random.default_rng(0))
@@ -258,12 +258,12 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
         mains=tuple(sorted(mains, key=lambda main: -main.share)),
         choices=tuple(
             _choice(
-                key, levels[key], np.moveaxis(place.reshape(shape), axis, 0).reshape(len(levels[key]), -1), again, estimate
+                key, levels[key], np.moveaxis(order_of_cells.reshape(shape), axis, 0).reshape(len(levels[key]), -1), again, estimate
             )
             for axis, key in enumerate(keys)
             if key in matter and key != LOAD and not asked(key)
         ),
-        together=tuple(sorted(together, key=lambda term: -term.share)),
+        together=tuple(sorted(combined, key=lambda term: -term.share)),
         higher=higher / total, noise=residual / total, repeated=estimate.repeated, alike=estimate.alike,
     )  # fmt: skip
 
@@ -276,18 +276,20 @@ def _choice(key: str, levels: Sequence[str], rows: Whole, again: Floats, estimat
     safest = behind.max(axis=2).argmin(axis=1)
     at, table = int(safest[0]), tables[0]
     often = np.bincount(safest[1:], minlength=len(levels)) / max(1, len(safest) - 1)
-    alike = tuple(level for place, level in enumerate(levels) if place != at and often[place] > 1 - COVERAGE)
+    alike = tuple(level for index, level in enumerate(levels) if index != at and often[index] > 1 - COVERAGE)
     buys = float((table[at] - table.min(axis=0)).max())
-    each = np.eye(len(estimate.found.rows))
+    identity = np.eye(len(estimate.found.rows))
     surely = all(
-        estimate.ratio(each[rows[at, column]] - each[row]).told_apart is not False
+        estimate.ratio(identity[rows[at, column]] - identity[row]).told_apart is not False
         for column in range(rows.shape[1])
         for row in np.delete(rows[:, column], at)
     )
     return Choice(key, levels[at], math.exp(buys), math.exp(-float(behind[0, at].max())), surely, alike)
 
 
-def _squares(table: Floats, each: float) -> tuple[dict[tuple[int, ...], float], dict[tuple[int, ...], int]]:
+def _squares(
+    table: Floats, per_cell: float
+) -> tuple[dict[tuple[int, ...], float], dict[tuple[int, ...], int]]:
     """Sums of squares and degrees of freedom of every term of a table with an axis a factor, `each` values a cell."""
     axes = range(table.ndim)
     squares: dict[tuple[int, ...], float] = {}
@@ -299,7 +301,7 @@ def _squares(table: Floats, each: float) -> tuple[dict[tuple[int, ...], float], 
             for axis in term:
                 effect = effect - effect.mean(axis=axis, keepdims=True)
             repeated = table.size / effect.size
-            squares[term] = float(np.sum(effect**2)) * repeated * each
+            squares[term] = float(np.sum(effect**2)) * repeated * per_cell
             freedoms[term] = math.prod(table.shape[axis] - 1 for axis in term)
     return squares, freedoms
 
@@ -316,8 +318,8 @@ class _Rows:
         self.estimate, self.levels = estimate, levels
         self.having = {
             (key, level): np.array([item.levels[key] == level for item in treatments], dtype=np.float64)
-            for key, own in levels.items()
-            for level in own
+            for key, levels_of_key in levels.items()
+            for level in levels_of_key
         }
 
     def mean(self, levels: Mapping[str, str]) -> Floats:

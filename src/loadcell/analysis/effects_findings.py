@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from loadcell.analysis.effects import Change, Effects, Main, Ratio, Together
+from loadcell.analysis.effects import Change, Effects, Interaction, MainEffect, Ratio
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.layout import is_number
 from loadcell.model.message import Argument, Message
@@ -35,11 +35,11 @@ def summary(effects: Effects) -> Iterator[Finding]:
 def _factorial(effects: Effects) -> Iterator[Finding]:
     pairs = [pair for pair in effects.together if pair.matters]
     mains = [main for main in effects.mains if main.matters]
-    said: list[tuple[float, Finding]] = [
+    ranked: list[tuple[float, Finding]] = [
         *((main.share, _main(main, effects)) for main in mains[:MOST_FACTORS]),
         *((pair.share, _pair(pair, effects)) for pair in pairs[:MOST_PAIRS]),
     ]
-    for _, finding in sorted(said, key=lambda item: -item[0]):
+    for _, finding in sorted(ranked, key=lambda item: -item[0]):
         yield finding
     speaking = {main.key for main in mains} | {key for pair in pairs for key in (pair.of, pair.at)}
     silent = [main for main in effects.mains if main.key not in speaking]
@@ -53,7 +53,7 @@ def _factorial(effects: Effects) -> Iterator[Finding]:
         yield Finding("effects", Message(key, params).rated("info"))
 
 
-def _main(main: Main, effects: Effects) -> Finding:
+def _main(main: MainEffect, effects: Effects) -> Finding:
     return Finding(
         "effects", Message(*_with_interval("found.effects.main", main.change, effects, {"explained_share": main.share})).rated("info"),
     )  # fmt: skip
@@ -72,7 +72,7 @@ def _with_interval(
     return key, {**params, "low_times": ratio.low, "high_times": ratio.high}
 
 
-def _pair(pair: Together, effects: Effects) -> Finding:
+def _pair(pair: Interaction, effects: Effects) -> Finding:
     """The two levels of the one factor at which the other does the most different things."""
     levels = list(pair.changes)
     ratios = {level: change.ratio.value for level, change in pair.changes.items()}
@@ -95,8 +95,8 @@ def _alone(effects: Effects) -> Iterator[Finding]:
         if change.key not in most or _size(change.ratio) > _size(most[change.key].ratio):
             most[change.key] = change
     for change in sorted(most.values(), key=lambda change: -_size(change.ratio))[:MOST_FACTORS]:
-        told = change.ratio.told_apart
-        key = "found.effects.alone.noise" if told is False else "found.effects.alone"
+        is_significant = change.ratio.told_apart
+        key = "found.effects.alone.noise" if is_significant is False else "found.effects.alone"
         ids = (change.base.id,) if change.base is not None else ()
         yield Finding("effects", Message(*_with_interval(key, change, effects, {})).rated("info"), ids)
     yield Finding("effects", Message("found.effects.invisible").rated("caution"))

@@ -32,8 +32,8 @@ def error_meaning(code: str, recorded: str) -> Message:
     """The meaning of an error code or of its class; as recorded where the catalogue has neither."""
     kind = code[:6] if code.startswith("http-") else code[: 2 * (len(code) == 5)]
     codes = (f"code.{code}", f"code.class-{kind}")
-    known = next((name for name in codes if name in catalogue.texts()), "")
-    return Message(known, recorded=(recorded, ""))
+    name_known = next((name for name in codes if name in catalogue.texts()), "")
+    return Message(name_known, recorded=(recorded, ""))
 
 
 def _coded(record: TrialRecord) -> tuple[str, JsonObject]:

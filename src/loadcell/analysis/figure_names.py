@@ -31,12 +31,12 @@ def figure_name(metric: str) -> Message:
             else as_written(statistic.removesuffix("_ms"))
         )
         return Message("figure.sync", {"what": part}, recorded=recorded)
-    part_name, dot, own = metric.rpartition(".")
-    while dot and not (_has_text(own) or _SYNCED.fullmatch(own)):
+    part_name, dot, metric_of_part = metric.rpartition(".")
+    while dot and not (_has_text(metric_of_part) or _SYNCED.fullmatch(metric_of_part)):
         part_name, dot, before = part_name.rpartition(".")
-        own = f"{before}.{own}"
+        metric_of_part = f"{before}.{metric_of_part}"
     if dot and part_name:
-        arguments = {"part": part_name, "figure": figure_name(own)}
+        arguments = {"part": part_name, "figure": figure_name(metric_of_part)}
         return Message("figure.of-part", arguments, recorded=recorded)
     return as_written(metric)
 

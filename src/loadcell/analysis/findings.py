@@ -66,23 +66,27 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     if best.lowest is top and len(measured) > 1:  # all alike: none is the highest
         alike: dict[str, Argument] = {"count": len(measured), "throughput_per_s": params["throughput_per_s"]}
         yield Finding(
-            "throughput", Message("found.alike", alike).rated("info"), tuple(one.id for one in measured)
+            "throughput", Message("found.alike", alike).rated("info"), tuple(item.id for item in measured)
         )
         return
     only = best.lowest is top
     behind = open_loop_capacity.fell_behind(top)
-    told = "p99_ms" in params and not behind
-    key = ("found.throughput" if only else "found.highest") + ("" if told else ".no-latency")
+    has_tail = "p99_ms" in params and not behind
+    key = ("found.throughput" if only else "found.highest") + ("" if has_tail else ".no-latency")
     well: Severity = "problem" if not params["throughput_per_s"] else "info" if behind else "good"
     yield Finding("throughput", Message(key, params).rated(well), (top.id,))
     # A figure that is the throughput under another name (IOPS) has just been said.
-    for name, found in top.figures.items():
-        if found.median is not None and not math.isclose(found.median, top.throughput.median or 0.0):
-            counted = abs(found.median) >= WHOLE_FROM or found.median == round(found.median)
-            figure = round(found.median) if counted else found.median
-            own: dict[str, Argument] = {"name": figure_name(name), "figure": figure, "treatment": top.label}
+    for name, value in top.figures.items():
+        if value.median is not None and not math.isclose(value.median, top.throughput.median or 0.0):
+            counted = abs(value.median) >= WHOLE_FROM or value.median == round(value.median)
+            figure = round(value.median) if counted else value.median
+            arguments: dict[str, Argument] = {
+                "name": figure_name(name),
+                "figure": figure,
+                "treatment": top.label,
+            }
             key = "found.figure" if len(measured) > 1 else "found.figure.alone"
-            yield Finding("throughput", Message(key, own).rated("info"), (top.id,))
+            yield Finding("throughput", Message(key, arguments).rated("info"), (top.id,))
     yield from groups.findings(top)
     if not only:
         yield from _beside_the_best(best)
@@ -142,9 +146,9 @@ def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     broken = tuple(trial.name for trial in all_trials if trial.status != "ok")
     params: dict[str, Argument] = {"ok_count": states["ok"], "count": total, "others": others}
     yield Finding("trials", Message("found.trials.some", params).rated("problem"), broken)
-    left = states["not-run"] + states["aborted"]
-    if left:
-        yield Finding("trials", Message("found.unfinished", {"count": left}).rated("caution"))
+    remaining = states["not-run"] + states["aborted"]
+    if remaining:
+        yield Finding("trials", Message("found.unfinished", {"count": remaining}).rated("caution"))
 
 
 def given_up(run: RunRecord) -> Iterator[Finding]:
@@ -239,7 +243,9 @@ def held(all_trials: Sequence[Trial]) -> Iterator[Finding]:
 def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     """How far repeats of one treatment lie apart, and whether blocks do."""
     spreads = {
-        treatment: found for treatment in treatments if (found := treatment.throughput.spread) is not None
+        treatment: spread_of_treatment
+        for treatment in treatments
+        if (spread_of_treatment := treatment.throughput.spread) is not None
     }
     measured = [treatment for treatment in treatments if treatment.measured]
     if measured and all(len(treatment.throughput.values) < 2 for treatment in measured):

@@ -104,12 +104,12 @@ def plain(name: str) -> str:
 
 def read(folded: str) -> list[tuple[tuple[str, ...], int]]:
     """The stacks of a file of folded ones, outermost frame first; lines that are none are left out."""
-    found = []
+    stacks_read = []
     for line in folded.splitlines():
         stack, _, count = line.rpartition(" ")
         if stack and count.isdecimal() and int(count) > 0:
-            found.append((tuple(stack.split(";")), int(count)))
-    return found
+            stacks_read.append((tuple(stack.split(";")), int(count)))
+    return stacks_read
 
 
 def functions(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[Function]:
@@ -117,45 +117,45 @@ def functions(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[Function]:
 
     A function that calls itself is counted once a sample.
     """
-    own, total = _counts(stacks)
-    ordered = sorted(total, key=lambda name: (-own[name], -total[name], name))
-    return [Function(plain(name), kind(name), own[name], total[name]) for name in ordered]
+    self_samples, total = _counts(stacks)
+    ordered = sorted(total, key=lambda name: (-self_samples[name], -total[name], name))
+    return [Function(plain(name), kind(name), self_samples[name], total[name]) for name in ordered]
 
 
 def ranked(stacks: Sequence[tuple[tuple[str, ...], int]], most: int) -> tuple[list[Function], Others | None]:
     """The `most` functions that were often running, then some that had called others; and all that are left together."""
-    own, total = _counts(stacks)
-    running = [name for name in total if own[name] >= LEAST_TOLD]
-    calling = [name for name in total if total[name] >= LEAST_TOLD > own[name]]
-    running.sort(key=lambda name: (-own[name], -total[name], name))
-    calling.sort(key=lambda name: (-total[name], -own[name], name))
+    self_samples, total = _counts(stacks)
+    running = [name for name in total if self_samples[name] >= LEAST_TOLD]
+    calling = [name for name in total if total[name] >= LEAST_TOLD > self_samples[name]]
+    running.sort(key=lambda name: (-self_samples[name], -total[name], name))
+    calling.sort(key=lambda name: (-total[name], -self_samples[name], name))
     shown = dict.fromkeys([*running[:most], *calling[:MOST_CALLERS]])
     others = total.keys() - shown.keys()
-    found = [Function(plain(name), kind(name), own[name], total[name]) for name in shown]
+    functions_ranked = [Function(plain(name), kind(name), self_samples[name], total[name]) for name in shown]
     if not others:
-        return found, None
+        return functions_ranked, None
     met = sum(count for stack, count in stacks if not others.isdisjoint(stack[1:]))
-    return found, Others(len(others), sum(own[name] for name in others), met)
+    return functions_ranked, Others(len(others), sum(self_samples[name] for name in others), met)
 
 
 def _counts(stacks: Iterable[tuple[tuple[str, ...], int]]) -> tuple[Counter[str], Counter[str]]:
     """Samples of each function's own, and all in which it was on the stack."""
-    own: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for stack, count in stacks:
         if len(stack) > 1:
-            own[stack[-1]] += count
+            counts[stack[-1]] += count
         for name in set(stack[1:]):
             total[name] += count
-    return own, total
+    return counts, total
 
 
 def processes(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[tuple[str, int]]:
     """Samples of each process, or of all that go by one name; most first."""
-    found: Counter[str] = Counter()
+    by_process: Counter[str] = Counter()
     for stack, count in stacks:
-        found[stack[0]] += count
-    return sorted(found.items(), key=lambda one: (-one[1], one[0]))
+        by_process[stack[0]] += count
+    return sorted(by_process.items(), key=lambda item: (-item[1], item[0]))
 
 
 def tree(stacks: Iterable[tuple[tuple[str, ...], int]]) -> Node:
@@ -175,7 +175,7 @@ def _prune(root: Node, least: float) -> None:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        node.below = {name: one for name, one in node.below.items() if one.samples >= least}
+        node.below = {name: child for name, child in node.below.items() if child.samples >= least}
         waiting.extend(node.below.values())
 
 

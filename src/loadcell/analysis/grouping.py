@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 def groups(items: Iterable[T], alike: Callable[[T, T], bool]) -> list[list[T]]:
     """Items in groups of which each is `alike` to every other: in the order given, each in the first group that it fits."""
-    found: list[list[T]] = []
+    classes: list[list[T]] = []
     for item in items:
-        home = next((group for group in found if all(alike(item, other) for other in group)), None)
+        home = next((group for group in classes if all(alike(item, other) for other in group)), None)
         if home is None:
-            found.append([item])
+            classes.append([item])
         else:
             home.append(item)
-    return found
+    return classes

@@ -76,25 +76,28 @@ def over(treatment: Treatment) -> tuple[OfGroup, ...]:
     """Every group of a treatment's trials; none where the plan has one workload."""
     counting = [trial for trial in treatment.trials if trial.counts]
     every = sum(trial.succeeded for trial in counting)
-    found = []
+    groups_found = []
     for name in dict.fromkeys(name for trial in counting for name in trial.groups):
-        own = [trial.groups[name] for trial in counting if name in trial.groups]
-        succeeded = sum(trial.succeeded for trial in own)
-        loops = [trial.open_loop for trial in own if trial.open_loop is not None]
-        found.append(
+        group_trials = [trial.groups[name] for trial in counting if name in trial.groups]
+        succeeded = sum(trial.succeeded for trial in group_trials)
+        loops = [trial.open_loop for trial in group_trials if trial.open_loop is not None]
+        groups_found.append(
             OfGroup(
                 name,
-                own[0].clients,
+                group_trials[0].clients,
                 succeeded,
-                sum(trial.failed for trial in own),
+                sum(trial.failed for trial in group_trials),
                 succeeded / every if every else None,
-                summarise([trial.throughput_per_s for trial in own]),
-                {key: summarise([(trial.response or {}).get(key) for trial in own]) for key in FIGURES},
+                summarise([trial.throughput_per_s for trial in group_trials]),
+                {
+                    key: summarise([(trial.response or {}).get(key) for trial in group_trials])
+                    for key in FIGURES
+                },
                 summarise([loop.offered_per_s for loop in loops]),
                 summarise([float(loop.backlog_peak) for loop in loops]),
             )
         )
-    return tuple(found)
+    return tuple(groups_found)
 
 
 def findings(treatment: Treatment) -> Iterator[Finding]:

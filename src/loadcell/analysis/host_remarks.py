@@ -23,9 +23,9 @@ _MOST_NAMED = 4
 
 def findings(host: Host) -> list[Finding]:
     """Everything worth a word, the gravest first."""
-    found = [finding for look in LOOKS for finding in look(host)]
+    remarks = [finding for look in LOOKS for finding in look(host)]
     order = ("problem", "caution", "info", "good")
-    return sorted(found, key=lambda finding: order.index(finding.severity))
+    return sorted(remarks, key=lambda finding: order.index(finding.severity))
 
 
 def _said(severity: Severity, key: str, **params: Argument) -> Finding:
@@ -98,10 +98,13 @@ def _mitigations(host: Host) -> Iterator[Finding]:
 
 
 def _mounts(host: Host) -> Iterator[Finding]:
-    for one in host.get("filesystems") or ():
-        if one.get("answers") is False:
+    for filesystem in host.get("filesystems") or ():
+        if filesystem.get("answers") is False:
             yield _said(
-                "problem", "host-found.dead-mount", mount=one.get("mount") or one["type"], type=one["type"]
+                "problem",
+                "host-found.dead-mount",
+                mount=filesystem.get("mount") or filesystem["type"],
+                type=filesystem["type"],
             )
 
 

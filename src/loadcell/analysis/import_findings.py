@@ -39,10 +39,10 @@ def done(run: RunRecord) -> Message:
     read = sources(run)
     executions = sum(file.measured for file in read)
     samples = sum(file.samples for file in read)
-    told = [file for file in read if file.measured] or read
-    tools = tuple(dict.fromkeys(file.tool for file in told))
+    files = [file for file in read if file.measured] or read
+    tools = tuple(dict.fromkeys(file.tool for file in files))
     key = "done.imported" if executions else "done.imported.samples"
-    return Message(key, {"count": executions or samples, "tools": tools, "files": len(told)})
+    return Message(key, {"count": executions or samples, "tools": tools, "files": len(files)})
 
 
 def findings(run: RunRecord) -> Iterator[Finding]:
@@ -64,13 +64,16 @@ def samples_alone(run: RunRecord) -> bool:
     return bool(read) and not any(file.measured for file in read)
 
 
-def advised(found: Iterable[Finding], run: RunRecord) -> tuple[Finding, ...]:
+def advised(findings_list: Iterable[Finding], run: RunRecord) -> tuple[Finding, ...]:
     """The same findings with advice that can be followed where there is no plan; nothing of a load where there was none."""
     alone = samples_alone(run)
     return tuple(
-        replace(one, message=replace(one.message, code=ADVICE.get(one.message.code, one.message.code)))
-        for one in found
-        if not (alone and one.message.code.startswith(_OF_LOADS))
+        replace(
+            finding,
+            message=replace(finding.message, code=ADVICE.get(finding.message.code, finding.message.code)),
+        )
+        for finding in findings_list
+        if not (alone and finding.message.code.startswith(_OF_LOADS))
     )
 
 

@@ -115,10 +115,10 @@ def lay_out(treatments: Sequence[Treatment]) -> Layout:
         return Layout()
     short = short_keys(keys)
     axes = [_axis_of(key, short[key], treatments) for key in keys]
-    varied = [found for found in axes if len(found.levels) > 1]
+    varied = [axis for axis in axes if len(axis.levels) > 1]
     if not 1 <= len(varied) <= 2:
         return Layout()
-    varied.sort(key=lambda found: (not found.numeric, -len(found.levels)))
+    varied.sort(key=lambda axis: (not axis.numeric, -len(axis.levels)))
     if len(varied) == 1:
         return Layout(varied[0])
     x, series = varied

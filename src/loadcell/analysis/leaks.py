@@ -35,7 +35,7 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
     looked = [(trial.name, trial.lost) for trial in trials if trial.lost is not None]
     if not looked:
         return
-    name, most = max(looked, key=lambda one: (one[1].definite, one[1].indirect, one[1].possible))
+    name, most = max(looked, key=lambda pair: (pair[1].definite, pair[1].indirect, pair[1].possible))
     if not (most.definite or most.indirect or most.possible):
         yield Finding("memory", Message("found.lost.nothing", {"count": len(looked)}).rated("good"))
         return

@@ -50,25 +50,25 @@ def check(trial: Trial) -> Law:
     mean, longest = _times_s(trial)
     if mean is None or longest is None or not ended or trial.failed > MOST_FAILED * ended:
         return Law("unknown", expected=float(trial.clients))
-    found = (ended * mean + trial.edges_s + trial.resting_s) / trial.duration_s
+    in_system = (ended * mean + trial.edges_s + trial.resting_s) / trial.duration_s
     tolerance = TOLERANCE + longest / trial.duration_s
     low = trial.clients * (1 - tolerance) - trial.reconnecting_s / trial.duration_s
-    holds = low <= found <= trial.clients * (1 + tolerance) * trial.pipeline
-    return Law("ok" if holds else "broken", float(trial.clients), found, tolerance)
+    holds = low <= in_system <= trial.clients * (1 + tolerance) * trial.pipeline
+    return Law("ok" if holds else "broken", float(trial.clients), in_system, tolerance)
 
 
 def _of_groups(laws: Sequence[Law]) -> Law:
     """Of client groups side by side it holds if it holds of each; what is there of each adds up."""
     verdicts = [law.verdict for law in laws]
-    verdict = next((one for one in ("broken", "unknown") if one in verdicts), "ok")
-    expected, found, tolerance = (
+    verdict = next((verdict_word for verdict_word in ("broken", "unknown") if verdict_word in verdicts), "ok")
+    expected, measured, tolerance = (
         [value for value in values if value is not None]
         for values in zip(*((law.expected, law.found, law.tolerance) for law in laws), strict=True)
     )
     return Law(
         verdict,
         sum(expected) if len(expected) == len(laws) else None,
-        sum(found) if len(found) == len(laws) else None,
+        sum(measured) if len(measured) == len(laws) else None,
         max(tolerance, default=None),
     )
 
@@ -81,10 +81,10 @@ def _open(trial: Trial, loop: OpenLoop) -> Law:
         return Law("unknown", expected=expected)
     if trial.failed > MOST_FAILED * ended:
         return Law("unknown", expected=expected)
-    found = (ended * mean + trial.edges_s) / trial.duration_s
+    in_system = (ended * mean + trial.edges_s) / trial.duration_s
     tolerance = TOLERANCE + longest / trial.duration_s / expected
-    holds = abs(found - expected) <= tolerance * expected
-    return Law("ok" if holds else "broken", expected, found, tolerance)
+    holds = abs(in_system - expected) <= tolerance * expected
+    return Law("ok" if holds else "broken", expected, in_system, tolerance)
 
 
 def _times_s(trial: Trial) -> tuple[float | None, float | None]:

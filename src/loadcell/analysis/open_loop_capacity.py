@@ -77,16 +77,16 @@ def fell_behind(treatment: Treatment) -> bool:
 
 def all_kept(treatments: Sequence[Treatment]) -> tuple[Kept, ...]:
     """Of every treatment that was an open loop, in the plan's order."""
-    return tuple(found for treatment in treatments if (found := kept(treatment)) is not None)
+    return tuple(loop for treatment in treatments if (loop := kept(treatment)) is not None)
 
 
 def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     """How far the target kept up, what waited, and how punctual the client was; nothing for closed loops."""
     loops = all_kept(treatments)
-    good = [one for one in loops if one.kept_up]
-    behind = [one for one in loops if not one.kept_up and one.share is not None]
+    good = [loop for loop in loops if loop.kept_up]
+    behind = [loop for loop in loops if not loop.kept_up and loop.share is not None]
     if good:
-        top = max(good, key=lambda one: one.offered.median or 0.0)
+        top = max(good, key=lambda loop: loop.offered.median or 0.0)
         params: dict[str, Argument] = {
             "treatment": top.treatment.label,
             "offered_per_s": top.offered.median or 0.0,
@@ -95,9 +95,9 @@ def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
         yield Finding("open-loop", Message(key, params).rated("good"), (top.treatment.id,))
     yield from _behind(behind)
     yield from _waiting(loops)
-    late = [one for one in loops if one.pacing["p50_ms"].median is not None]
+    late = [loop for loop in loops if loop.pacing["p50_ms"].median is not None]
     if late:
-        worst = max(late, key=lambda one: one.pacing["p50_ms"].median or 0.0)
+        worst = max(late, key=lambda loop: loop.pacing["p50_ms"].median or 0.0)
         params = {
             "p50_us": (worst.pacing["p50_ms"].median or 0.0) * 1e3,
             "p99_us": (worst.pacing["p99_ms"].median or 0.0) * 1e3,
@@ -109,7 +109,7 @@ def _behind(behind: Sequence[Kept]) -> Iterator[Finding]:
     """The lowest rate at which the target fell behind, and how many others there are."""
     if not behind:
         return
-    first = min(behind, key=lambda one: one.offered.median or 0.0)
+    first = min(behind, key=lambda item: item.offered.median or 0.0)
     params: dict[str, Argument] = {
         "treatment": first.treatment.label,
         "offered_per_s": first.offered.median or 0.0,
@@ -122,7 +122,7 @@ def _behind(behind: Sequence[Kept]) -> Iterator[Finding]:
         )
     else:
         yield Finding("open-loop", Message("found.behind", params).rated("caution"), (first.treatment.id,))
-    others = tuple(one.treatment.id for one in behind if one is not first)
+    others = tuple(item.treatment.id for item in behind if item is not first)
     if others:
         yield Finding(
             "open-loop", Message("found.behind.others", {"count": len(others)}).rated("problem"), others
@@ -132,9 +132,9 @@ def _behind(behind: Sequence[Kept]) -> Iterator[Finding]:
 def _waiting(loops: Sequence[Kept]) -> Iterator[Finding]:
     """Where response time differs most from service time: what a closed loop would not have shown."""
     both = [
-        (response / service, one, response, service)
-        for one in loops
-        if (response := one.treatment.latency_ms("p99_ms")) and (service := one.service["p99_ms"].median)
+        (response / service, loop, response, service)
+        for loop in loops
+        if (response := loop.treatment.latency_ms("p99_ms")) and (service := loop.service["p99_ms"].median)
     ]
     if not both:
         return

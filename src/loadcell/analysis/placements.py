@@ -39,7 +39,7 @@ def findings(run: RunRecord, records: Sequence[TrialRecord]) -> Iterator[Finding
 
 def _place(affinity: JsonObject) -> Place:
     sides = [affinity.get(side) or {} for side in ("target", "client")]
-    return tuple(side.get(what) for side in sides for what in ("cpus", "memory"))
+    return tuple(side.get(kind) for side in sides for kind in ("cpus", "memory"))
 
 
 def _places(
@@ -60,11 +60,11 @@ def _alike(
 ) -> list[list[str]]:
     """Levels in groups of two and more that were the same place, whatever stood beside them."""
     ran = [label for label in labels if places[label]]
-    same = grouping.groups(ran, lambda one, other: places[one] == places[other])
+    same = grouping.groups(ran, lambda first, other: places[first] == places[other])
     return [group for group in same if len(group) > 1]
 
 
 def _cpus(places: Mapping[tuple[tuple[str, str], ...], Place]) -> str:
     """The target's processors, or, where it has none of its own, the client's; nothing where they are not the same everywhere."""
-    found = {str(place[0] or place[2] or "") for place in places.values()}
-    return found.pop() if len(found) == 1 else ""
+    cpus = {str(position[0] or position[2] or "") for position in places.values()}
+    return cpus.pop() if len(cpus) == 1 else ""

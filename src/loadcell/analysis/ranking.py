@@ -112,21 +112,24 @@ def summary(
     subjects: Counter[str] = Counter()
     concerns: Counter[Concern] = Counter()
     rooms = dict(MOST_OF_A_SUBJECT)
-    if any(one.concern is Concern.ANSWER and one.finding.kind == "saturation" for one in candidates):
+    if any(
+        candidate.concern is Concern.ANSWER and candidate.finding.kind == "saturation"
+        for candidate in candidates
+    ):
         rooms["effects"] = EFFECTS_BESIDE_SATURATION
-    doubted = any(one.concern is Concern.TRUST for one in candidates)
+    doubted = any(candidate.concern is Concern.TRUST for candidate in candidates)
     chosen: list[Finding] = []
-    for one in candidates:
-        kept = 1 if doubted and one.concern < Concern.TRUST else 0
-        subject = one.finding.kind
+    for candidate in candidates:
+        reserved = 1 if doubted and candidate.concern < Concern.TRUST else 0
+        subject = candidate.finding.kind
         if (
-            len(chosen) + kept < most
+            len(chosen) + reserved < most
             and subjects[subject] < rooms.get(subject, most)
-            and concerns[one.concern] < MOST_OF_A_CONCERN.get(one.concern, most)
+            and concerns[candidate.concern] < MOST_OF_A_CONCERN.get(candidate.concern, most)
         ):
-            chosen.append(one.finding)
+            chosen.append(candidate.finding)
             subjects[subject] += 1
-            concerns[one.concern] += 1
+            concerns[candidate.concern] += 1
     return tuple(chosen)
 
 
@@ -134,18 +137,20 @@ def ranked(findings: Sequence[Finding], trials: Sequence[Trial] = ()) -> list[Ra
     """Findings by concern, then as `ORDER` has them; of qualms the worse first; else as they were found."""
     counting = {trial.name for trial in trials if trial.counts}
     overloaded = any(finding.message.code == "found.overloaded" for finding in findings)
-    found = []
+    ranked_findings = []
     for finding in findings:
-        concern, place = place_of(finding.message.code)
+        concern, position = place_of(finding.message.code)
         worse = _WORSE[finding.severity]
         if finding.kind == "checks" and finding.severity == "problem":
             # Of a trial that does not count, a wrong figure spoils nothing.
             lost = counting and not counting & set(finding.evidence)
-            concern, place = (Concern.WRONG if lost else Concern.STANDS), 0
+            concern, position = (Concern.WRONG if lost else Concern.STANDS), 0
         elif finding.message.code == "found.trials.some" and _mostly_lost(finding) and not overloaded:
             concern = Concern.STANDS
-        found.append(Ranked(finding, concern, (worse, place) if concern is Concern.TRUST else (place, worse)))
-    return sorted(found, key=lambda one: (one.concern, one.place))
+        ranked_findings.append(
+            Ranked(finding, concern, (worse, position) if concern is Concern.TRUST else (position, worse))
+        )
+    return sorted(ranked_findings, key=lambda item: (item.concern, item.place))
 
 
 def place_of(key: str) -> tuple[Concern, int]:

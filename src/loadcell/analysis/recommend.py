@@ -64,7 +64,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     lowest = min(measured, key=_speed)
     above = _above(choice, treatments, layout)
     # Where none is beaten, by what was chosen or by the fastest, all are alike to the fastest.
-    founded = len(sound) < 2 or any(_beaten(item, one, tail) for one in (choice, best) for item in sound)
+    founded = len(sound) < 2 or any(_beaten(item, rival, tail) for rival in (choice, best) for item in sound)
     here = choice if founded else best
     return Recommendation(
         choice=choice,

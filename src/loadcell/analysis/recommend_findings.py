@@ -11,62 +11,78 @@ from loadcell.model.message import Argument, Message
 MOST_NAMES = 4
 
 
-def choice(found: Recommendation) -> Finding:
+def choice(recommendation: Recommendation) -> Finding:
     """What to choose, or that nothing tells what: the one sentence of a summary."""
-    if not found.founded:
-        best: dict[str, Argument] = {"treatment": found.best.label, "count": len(found.alike)}
-        evidence = (found.best.id, *(item.id for item in found.alike))
+    if not recommendation.founded:
+        best: dict[str, Argument] = {
+            "treatment": recommendation.best.label,
+            "count": len(recommendation.alike),
+        }
+        evidence = (recommendation.best.id, *(item.id for item in recommendation.alike))
         return Finding("recommendation", Message("found.recommend.none", best).rated("caution"), evidence)
     params: dict[str, Argument] = {
-        "treatment": found.choice.label, "throughput_per_s": found.choice.throughput.median or 0.0,
+        "treatment": recommendation.choice.label, "throughput_per_s": recommendation.choice.throughput.median or 0.0,
     }  # fmt: skip
-    here, there = found.tail_ms(found.choice), found.tail_ms(found.best)
+    here, there = recommendation.tail_ms(recommendation.choice), recommendation.tail_ms(recommendation.best)
     key = "found.recommend"
     if here is None or there is None:
         key = "found.recommend.no-latency"
     else:
-        params |= {"tail": Message(f"tail.{found.tail}"), "tail_ms": here}
-        if found.choice is not found.best:
+        params |= {"tail": Message(f"tail.{recommendation.tail}"), "tail_ms": here}
+        if recommendation.choice is not recommendation.best:
             key = "found.recommend.trade"
-            params |= {"best": found.best.label, "best_tail_ms": there, "lost_share": found.lost_share}
-    return Finding("recommendation", Message(key, params).rated("good"), (found.choice.id,))
+            params |= {
+                "best": recommendation.best.label,
+                "best_tail_ms": there,
+                "lost_share": recommendation.lost_share,
+            }
+    return Finding("recommendation", Message(key, params).rated("good"), (recommendation.choice.id,))
 
 
-def buys(found: Recommendation) -> Iterator[Finding]:
+def buys(recommendation: Recommendation) -> Iterator[Finding]:
     """What there is more of than at the lowest throughput measured; nothing where repeats do not tell that there is more."""
-    if not found.founded or found.lowest in (found.choice, *found.alike):
+    if not recommendation.founded or recommendation.lowest in (recommendation.choice, *recommendation.alike):
         return
-    if found.gain_times != float("inf"):
-        params: dict[str, Argument] = {"lowest": found.lowest.label, "gain_times": found.gain_times}
+    if recommendation.gain_times != float("inf"):
+        params: dict[str, Argument] = {
+            "lowest": recommendation.lowest.label,
+            "gain_times": recommendation.gain_times,
+        }
         yield Finding(
-            "recommendation", Message("found.recommend.buys", params).rated("good"), (found.lowest.id,)
+            "recommendation",
+            Message("found.recommend.buys", params).rated("good"),
+            (recommendation.lowest.id,),
         )
 
 
-def risks(found: Recommendation) -> Iterator[Finding]:
+def risks(recommendation: Recommendation) -> Iterator[Finding]:
     """What may make the choice a wrong one; nothing where there is none."""
-    if not found.founded:
+    if not recommendation.founded:
         return
-    label = found.choice.label
-    if found.alike:
-        names = tuple(item.label for item in found.alike)
+    label = recommendation.choice.label
+    if recommendation.alike:
+        names = tuple(item.label for item in recommendation.alike)
         params: dict[str, Argument] = {"count": len(names), "treatments": names[:MOST_NAMES]}
         key = "found.recommend.alike" + ("" if len(names) <= MOST_NAMES else ".many")
         yield Finding(
-            "recommendation", Message(key, params).rated("caution"), tuple(item.id for item in found.alike)
+            "recommendation",
+            Message(key, params).rated("caution"),
+            tuple(item.id for item in recommendation.alike),
         )
-    if found.next_broke is not None:
-        params = {"treatment": found.next_broke.label}
+    if recommendation.next_broke is not None:
+        params = {"treatment": recommendation.next_broke.label}
         phrase = Message("found.recommend.next-broke", params)
-        yield Finding("recommendation", phrase.rated("problem"), (found.next_broke.id,))
-    if found.unsound:
+        yield Finding("recommendation", phrase.rated("problem"), (recommendation.next_broke.id,))
+    if recommendation.unsound:
         phrase = Message("found.recommend.unsound", {"treatment": label})
-        yield Finding("recommendation", phrase.rated("problem"), (found.choice.id,))
-    if found.at_edge:
+        yield Finding("recommendation", phrase.rated("problem"), (recommendation.choice.id,))
+    if recommendation.at_edge:
         phrase = Message("found.recommend.at-edge", {"treatment": label})
-        yield Finding("recommendation", phrase.rated("caution"), (found.choice.id,))
-    if found.choice.throughput.descriptive_only:
-        params = {"count": len(found.choice.throughput.values)}
+        yield Finding("recommendation", phrase.rated("caution"), (recommendation.choice.id,))
+    if recommendation.choice.throughput.descriptive_only:
+        params = {"count": len(recommendation.choice.throughput.values)}
         yield Finding(
-            "recommendation", Message("found.recommend.few", params).rated("caution"), (found.choice.id,)
+            "recommendation",
+            Message("found.recommend.few", params).rated("caution"),
+            (recommendation.choice.id,),
         )

@@ -91,5 +91,5 @@ def by_treatment(samples: Frame, treatments: Iterable[Treatment]) -> tuple[Redis
     return tuple(served)
 
 
-def _ratio(part: float | None, whole: float | None) -> float | None:
-    return None if part is None or not whole else part / whole
+def _ratio(part: float | None, total: float | None) -> float | None:
+    return None if part is None or not total else part / total

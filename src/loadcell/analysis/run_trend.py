@@ -24,14 +24,14 @@ FEWEST_REPEATS = 3
 
 def relative(treatments: Sequence[Treatment]) -> Array:
     """Throughput of the trials that can be compared over their treatments' medians, in the order they ran."""
-    found: dict[int, float] = {}
+    deviations: dict[int, float] = {}
     for treatment in treatments:
         middle = treatment.throughput.median
         if middle and len(treatment.throughput.values) >= FEWEST_REPEATS:
             for trial in treatment.trials:
                 if trial.counts and trial.throughput_per_s is not None:
-                    found[trial.number] = trial.throughput_per_s / middle
-    return np.array([found[number] for number in sorted(found)])
+                    deviations[trial.number] = trial.throughput_per_s / middle
+    return np.array([deviations[number] for number in sorted(deviations)])
 
 
 def of_the_first(change: float, least: float) -> float:
@@ -47,9 +47,9 @@ def of_the_first(change: float, least: float) -> float:
 def findings(treatments: Sequence[Treatment]) -> tuple[Finding, ...]:
     """That throughput rose or fell over the run, if it did."""
     series = relative(treatments)
-    found = trend.find(series)
-    if found is None or found.p >= LEVEL or abs(found.change) < NOTABLE:
+    trend_found = trend.find(series)
+    if trend_found is None or trend_found.p >= LEVEL or abs(trend_found.change) < NOTABLE:
         return ()
-    key = "found.run-rose" if found.change > 0 else "found.run-fell"
-    changed = abs(of_the_first(found.change, float(series.min() / series.mean())))
+    key = "found.run-rose" if trend_found.change > 0 else "found.run-fell"
+    changed = abs(of_the_first(trend_found.change, float(series.min() / series.mean())))
     return (Finding("spread", Message(key, {"change_share": changed}).rated("caution")),)

@@ -122,11 +122,11 @@ def judge(sweep: Sweep, seed: int = 0) -> Saturation:
     )
 
 
-def _mark(found: Whole | NDArray[np.intp], resampled: Whole | NDArray[np.intp] | None) -> Mark:
+def _mark(values: Whole | NDArray[np.intp], resampled: Whole | NDArray[np.intp] | None) -> Mark:
     if resampled is None:
-        return Mark(int(found[0]))
+        return Mark(int(values[0]))
     first, last = np.quantile(resampled, (TAIL, 1 - TAIL), method="nearest")
-    return Mark(int(found[0]), min(int(first), int(found[0])), max(int(last), int(found[0])))
+    return Mark(int(values[0]), min(int(first), int(values[0])), max(int(last), int(values[0])))
 
 
 def enough(speeds: Floats) -> NDArray[np.intp]:
@@ -158,9 +158,9 @@ def _knee(sweep: Sweep, again: Floats | None) -> Mark | None:
         return None
     if again is None:
         return Mark(int(at[0]))
-    found, heights = bend(sweep.loads, np.exp(again))
-    bent = found[heights >= LEAST_BEND]
-    if len(bent) < (1 - 2 * TAIL) * len(found):
+    knee, heights = bend(sweep.loads, np.exp(again))
+    bent = knee[heights >= LEAST_BEND]
+    if len(bent) < (1 - 2 * TAIL) * len(knee):
         return None
     return _mark(at, bent)
 

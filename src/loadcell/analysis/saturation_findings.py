@@ -18,17 +18,18 @@ MOST_LINES = 4
 
 def summary(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
     """The statements of all lines where they are few, else the best line's; then why curves are not identified."""
-    told = list(lines)
+    lines_left = list(lines)
     if len(lines) > MOST_LINES:
         best = max(lines, key=lambda line: max(_sweep(line).throughput, default=0.0))
-        told = [best]
-    for line in told:
+        lines_left = [best]
+    for line in lines_left:
         yield statement(line)
-    if len(lines) > len(told):
+    if len(lines) > len(lines_left):
         yield Finding(
-            "saturation", Message("found.saturation.more", {"count": len(lines) - len(told)}).rated("info")
+            "saturation",
+            Message("found.saturation.more", {"count": len(lines) - len(lines_left)}).rated("info"),
         )
-    yield from reasons(told)
+    yield from reasons(lines_left)
 
 
 def _sweep(line: Saturation | Sweep) -> Sweep:
@@ -128,26 +129,26 @@ def reasons(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
     """Why no peak is identified, once for all lines with the same reason."""
     judged = [line for line in lines if isinstance(line, Saturation) and not line.law.identified]
     for reason in dict.fromkeys(line.law.reason for line in judged):
-        own = [line for line in judged if line.law.reason == reason]
+        affected = [line for line in judged if line.law.reason == reason]
         params: dict[str, Argument] = {
-            "loads": max(line.law.loads for line in own), "needed": FEWEST_LOADS,
-            "missed_share": max(line.law.missed or 0.0 for line in own),
+            "loads": max(line.law.loads for line in affected), "needed": FEWEST_LOADS,
+            "missed_share": max(line.law.missed or 0.0 for line in affected),
         }  # fmt: skip
         key = f"found.saturation.why.{reason}"
         if reason == "no-peak":
-            ceilings = [line.law.ceiling.value for line in own if line.law.ceiling is not None]
-            highest = max(float(line.sweep.throughput.max()) for line in own)
+            ceilings = [line.law.ceiling.value for line in affected if line.law.ceiling is not None]
+            highest = max(float(line.sweep.throughput.max()) for line in affected)
             if len(ceilings) == 1 and ceilings[0] >= highest:  # else what was measured is above it already
                 key = "found.saturation.why.no-peak.ceiling"
                 params["ceiling_per_s"] = ceilings[0]
-        evidence = tuple(name for line in own for name in _evidence(line))
+        evidence = tuple(name for line in affected for name in _evidence(line))
         yield Finding("saturation", Message(key, params).rated("caution"), evidence)
     for line in judged:
         share = rebound(line)
         if share:
-            told: dict[str, Argument] = {"line": _name(line), "rose_share": share}
+            arguments: dict[str, Argument] = {"line": _name(line), "rose_share": share}
             yield Finding(
-                "saturation", Message("found.saturation.rebound", told).rated("caution"), _evidence(line)
+                "saturation", Message("found.saturation.rebound", arguments).rated("caution"), _evidence(line)
             )
 
 

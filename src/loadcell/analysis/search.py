@@ -122,7 +122,7 @@ def _searched(
                 standing(asked, seen),
             )
         )
-    found = answer(asked, seen)
+    search_answer = answer(asked, seen)
     return Searched(
         key=key,
         factor=short[key],
@@ -133,105 +133,107 @@ def _searched(
         labels=search.levels,
         question=asked,
         steps=tuple(steps),
-        answer=found,
-        values=summarise(found.values),
+        answer=search_answer,
+        values=summarise(search_answer.values),
         ended=decide(asked, seen) is None,
     )
 
 
-def findings(found: Sequence[Searched]) -> Iterator[Finding]:
+def findings(searches: Sequence[Searched]) -> Iterator[Finding]:
     """What each search says, its answer first."""
-    for one in found:
-        yield from _findings(one)
+    for search in searches:
+        yield from _findings(search)
 
 
-def _findings(one: Searched) -> Iterator[Finding]:
-    said = one.answer
-    steps = tuple(step.trial.name for step in one.steps)
-    where: Message | str = Message("found.search.among", {"levels": one.among}) if one.among else ""
-    params: dict[str, Argument] = {"where": where, "factor": one.factor}
-    if not one.ended:
+def _findings(search: Searched) -> Iterator[Finding]:
+    search_answer = search.answer
+    steps = tuple(step.trial.name for step in search.steps)
+    where: Message | str = Message("found.search.among", {"levels": search.among}) if search.among else ""
+    params: dict[str, Argument] = {"where": where, "factor": search.factor}
+    if not search.ended:
         yield Finding(
             "search", Message("found.search.unfinished", {**params, "count": len(steps)}).rated("caution")
         )
-    if said.level is None or one.level is None or one.values.median is None:
-        lowest = one.labels[0]
+    if search_answer.level is None or search.level is None or search.values.median is None:
+        lowest = search.labels[0]
         yield Finding(
             "search",
-            Message(f"found.search.{said.nothing}", {**params, "lowest": lowest}).rated("problem"),
+            Message(f"found.search.{search_answer.nothing}", {**params, "lowest": lowest}).rated("problem"),
             steps,
         )
         return
-    evidence = tuple(step.trial.name for step in one.steps if step.level == said.level)
-    params |= {"level": one.level}
-    yield Finding("search", _answer(one, params).rated("good"), evidence)
-    yield from _beside(one, params)
-    if not said.settled:
+    evidence = tuple(step.trial.name for step in search.steps if step.level == search_answer.level)
+    params |= {"level": search.level}
+    yield Finding("search", _answer(search, params).rated("good"), evidence)
+    yield from _beside(search, params)
+    if not search_answer.settled:
         yield Finding("search", Message("found.search.unsettled", params).rated("caution"), steps)
-    if said.lost:
-        names = tuple(one.labels[level] for level in said.lost)
+    if search_answer.lost:
+        names = tuple(search.labels[level] for level in search_answer.lost)
         yield Finding(
             "search",
             Message("found.search.lost", {**params, "count": len(names), "lost": names}).rated("caution"),
         )
-    yield from _descent(one, params)
+    yield from _descent(search, params)
 
 
-def _answer(one: Searched, params: Mapping[str, Argument]) -> Message:
-    said, values = one.answer, one.values
+def _answer(search: Searched, params: Mapping[str, Argument]) -> Message:
+    search_answer, values = search.answer, search.values
     full: dict[str, Argument] = {
         **params,
         "value_per_s": values.median or 0.0,
         "low_per_s": values.low or 0.0,
         "high_per_s": values.high or 0.0,
         "count": len(values.values),
-        "searched": said.searched,
-        "levels": len(one.labels),
-        "met": said.met,
-        "tried": said.tried,
-        "bounds": one.bounds,
+        "searched": search_answer.searched,
+        "levels": len(search.labels),
+        "met": search_answer.met,
+        "tried": search_answer.tried,
+        "bounds": search.bounds,
     }
-    if said.kind == "maximum":
-        name = "" if one.objective == "max throughput" else ".of"
-        key = f"found.search.maximum{name}" + (".within" if one.bounds else "")
-        return Message(key, {**full, "metric": one.objective.removeprefix("max ")})
-    return Message("found.search.bound" + ("" if one.bounds else ".kept-up"), full)
+    if search_answer.kind == "maximum":
+        name = "" if search.objective == "max throughput" else ".of"
+        key = f"found.search.maximum{name}" + (".within" if search.bounds else "")
+        return Message(key, {**full, "metric": search.objective.removeprefix("max ")})
+    return Message("found.search.bound" + ("" if search.bounds else ".kept-up"), full)
 
 
-def _beside(one: Searched, params: Mapping[str, Argument]) -> Iterator[Finding]:
+def _beside(search: Searched, params: Mapping[str, Argument]) -> Iterator[Finding]:
     """How far the answer may lie from the true one."""
-    said, labels = one.answer, one.labels
-    if said.plateau is not None and said.plateau[0] != said.plateau[1]:
-        low, high = (labels[level] for level in said.plateau)
-        levelled = said.plateau[1] == len(labels) - 1
+    search_answer, labels = search.answer, search.labels
+    if search_answer.plateau is not None and search_answer.plateau[0] != search_answer.plateau[1]:
+        low, high = (labels[level] for level in search_answer.plateau)
+        levelled = search_answer.plateau[1] == len(labels) - 1
         key = "found.search.level" if levelled else "found.search.plateau"
-        full = {**params, "low": low, "high": high, "within_share": one.question.tolerance}
+        full = {**params, "low": low, "high": high, "within_share": search.question.tolerance}
         yield Finding("search", Message(key, full).rated("info"))
-    if said.missed is not None:
-        full = {**params, "missed": labels[said.missed]}
-        broken = all(step.value is None for step in one.steps if step.level == said.missed)
+    if search_answer.missed is not None:
+        full = {**params, "missed": labels[search_answer.missed]}
+        broken = all(step.value is None for step in search.steps if step.level == search_answer.missed)
         yield Finding(
             "search", Message("found.search.missed" + (".broken" if broken else ""), full).rated("info")
         )
-    if said.edge == "highest":
-        yield Finding("search", Message(f"found.search.highest.{said.kind}", params).rated("caution"))
-    elif said.edge == "lowest":
+    if search_answer.edge == "highest":
+        yield Finding(
+            "search", Message(f"found.search.highest.{search_answer.kind}", params).rated("caution")
+        )
+    elif search_answer.edge == "lowest":
         yield Finding("search", Message("found.search.lowest", params).rated("caution"))
 
 
-def _descent(one: Searched, params: Mapping[str, Argument]) -> Iterator[Finding]:
-    said = one.answer
-    if said.overload is None or said.recovered is None:
-        if one.ended:
+def _descent(search: Searched, params: Mapping[str, Argument]) -> Iterator[Finding]:
+    search_answer = search.answer
+    if search_answer.overload is None or search_answer.recovered is None:
+        if search.ended:
             yield Finding("search", Message("found.search.not-overloaded", params).rated("info"))
         return
-    full: dict[str, Argument] = {**params, "overload": one.labels[said.overload]}
-    evidence = tuple(step.trial.name for step in one.steps if step.stage in ("overload", "after"))
-    if said.recovered:
+    full: dict[str, Argument] = {**params, "overload": search.labels[search_answer.overload]}
+    evidence = tuple(step.trial.name for step in search.steps if step.stage in ("overload", "after"))
+    if search_answer.recovered:
         yield Finding("search", Message("found.search.recovered", full).rated("good"), evidence)
         return
-    gave = [value for value in said.after if value is not None]
-    if gave and one.values.median:
-        full |= {"after_per_s": max(gave), "before_per_s": one.values.median}
+    gave = [value for value in search_answer.after if value is not None]
+    if gave and search.values.median:
+        full |= {"after_per_s": max(gave), "before_per_s": search.values.median}
     key = "found.search.metastable" + ("" if gave else ".nothing")
     yield Finding("search", Message(key, full).rated("problem"), evidence)

@@ -140,17 +140,17 @@ def by_treatment(
         for group, treatment in enumerate(frame.text("treatment")[groups.first].tolist())
     }
     begun: dict[str, int] = {}
-    for one in checkpoints:
-        if one.begin_s > 0:
-            begun[one.trial] = begun.get(one.trial, 0) + 1
-    found = []
+    for checkpoint in checkpoints:
+        if checkpoint.begin_s > 0:
+            begun[checkpoint.trial] = begun.get(checkpoint.trial, 0) + 1
+    waits = []
     for treatment in treatments:
         row = sums.get(treatment.id)
         if row is None or not row.get("elapsed_s"):
             continue
         seconds, commits = row["elapsed_s"], row.get("commits")
         hit, read = row.get("blocks_hit"), row.get("blocks_read")
-        found.append(
+        waits.append(
             Served(
                 treatment,
                 commits_per_s=_ratio(commits, seconds),
@@ -163,11 +163,11 @@ def by_treatment(
                 checkpoints=sum(begun.get(trial.name, 0) for trial in treatment.trials if trial.counts),
             )
         )
-    return tuple(found)
+    return tuple(waits)
 
 
-def _ratio(part: float | None, whole: float | None) -> float | None:
-    return None if part is None or not whole else part / whole
+def _ratio(part: float | None, total: float | None) -> float | None:
+    return None if part is None or not total else part / total
 
 
 def top_statements(statements: Frame, treatments: Iterable[Treatment], most: int) -> tuple[Statement, ...]:

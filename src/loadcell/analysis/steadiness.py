@@ -67,11 +67,11 @@ class Judged:
 
     def document(self) -> dict[str, Any]:
         """As plain JSON."""
-        found, within = self.steadiness, self.steadiness.within
-        dips, trend = found.dips, found.trend
+        steadiness, within = self.steadiness, self.steadiness.within
+        dips, trend = steadiness.dips, steadiness.trend
         return {
-            "trial": self.trial.name, "state": found.state,
-            "warmup_s": self.seconds(found.settled_after), "warmup_difference": found.first,
+            "trial": self.trial.name, "state": steadiness.state,
+            "warmup_s": self.seconds(steadiness.settled_after), "warmup_difference": steadiness.first,
             "mean_per_s": within.mean if within else None,
             "mean_error": within.error_share if within else None,
             "effective_values": within.effective if within else None,
@@ -124,7 +124,7 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
         for trial in measured
         if (line := lines.get(trial.name) or _unread(trial.name, steps[trial.name])) is not None
     ]
-    if not any(one.steadiness.dips for one in judged):
+    if not any(judgement.steadiness.dips for judgement in judged):
         return tuple(judged)
     total = recorded.samples("target")
     if total.has("pid"):
@@ -133,16 +133,20 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
     checkpoints = _times_of(recorded.events(), CHECKPOINT)
     return tuple(
         Judged(
-            one.trial,
-            one.timeline,
-            one.steadiness,
+            judgement.trial,
+            judgement.timeline,
+            judgement.steadiness,
             _causes(
-                one,
-                {name: found for source in samples for name, found in source.get(one.trial.name, {}).items()},
-                checkpoints.get(one.trial.name, []),
+                judgement,
+                {
+                    name: values
+                    for source in samples
+                    for name, values in source.get(judgement.trial.name, {}).items()
+                },
+                checkpoints.get(judgement.trial.name, []),
             ),
         )
-        for one in judged
+        for judgement in judged
     )
 
 
@@ -173,92 +177,102 @@ def _times_of(events: Frame, name: str) -> dict[str, list[float]]:
 
 
 def _causes(
-    one: Judged, samples: Mapping[str, tuple[Any, Any]], checkpoints: Sequence[float]
+    judged: Judged, samples: Mapping[str, tuple[Any, Any]], checkpoints: Sequence[float]
 ) -> tuple[Cause, ...]:
     """What came with the dips, events first, then what grew most."""
-    dips, line = one.steadiness.dips, one.timeline
+    dips, line = judged.steadiness.dips, judged.timeline
     if dips is None:
         return ()
-    found = []
+    causes = []
     places = [line.place_of(t_s) for t_s in checkpoints]
     reach = REACH + dips.width // 2
-    at_event = sum(any(dip.begin - reach <= place <= dip.end for place in places) for dip in dips.dips)
+    at_event = sum(any(dip.begin - reach <= position <= dip.end for position in places) for dip in dips.dips)
     if at_event and at_event >= MOST_AT_EVENT * len(dips.dips) and len(places) <= 2 * len(dips.dips):
-        found.append(Cause("checkpoints", dips=at_event))
+        causes.append(Cause("checkpoints", dips=at_event))
     where = dip_search.mask(dips, line.throughput.size, REACH)
     grown = []
     for name, (t_s, values) in samples.items():
         meeting = dip_search.meets(where, line.on_grid(t_s, values))
         if meeting is not None and meeting.times >= NOTABLE_TIMES and meeting.p <= MEETING_LEVEL:
             grown.append(Cause(name, times=meeting.times))
-    return (*found, *sorted(grown, key=lambda cause: -(cause.times or 0.0)))
+    return (*causes, *sorted(grown, key=lambda cause: -(cause.times or 0.0)))
 
 
 def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Iterator[Finding]:
     """What there is to say of a run's steadiness; nothing without timelines."""
     labels = {treatment.id: treatment.label for treatment in treatments}
-    able = [one for one in judged if one.steadiness.steady is not None]
+    able = [judgement for judgement in judged if judgement.steadiness.steady is not None]
     # Under valgrind a server is read for what it lost: its throughput counts in nothing, steady or not.
-    counted = [one for one in judged if one.trial.throughput_per_s is not None and one.trial.lost is None]
+    counted = [
+        judgement
+        for judgement in judged
+        if judgement.trial.throughput_per_s is not None and judgement.trial.lost is None
+    ]
     if counted and not able:
-        short = sum(one.steadiness.state == "too-short" for one in counted)
-        key, told = "found.steady.unclear", {"count": len(counted)}
+        short = sum(judgement.steadiness.state == "too-short" for judgement in counted)
+        key, arguments = "found.steady.unclear", {"count": len(counted)}
         if short == len(counted):
             key = "found.steady.too-short"
         elif short:
-            key, told = (
+            key, arguments = (
                 "found.steady.too-short.some",
-                {**told, "short": short, "others": len(counted) - short},
+                {**arguments, "short": short, "others": len(counted) - short},
             )
-        yield Finding("steady", Message(key, told).rated("info"))
-    unsettled = [one for one in able if one.steadiness.state == "never-settled"]
-    trending = [one for one in able if one.steadiness.state == "trend"]
+        yield Finding("steady", Message(key, arguments).rated("info"))
+    unsettled = [judgement for judgement in able if judgement.steadiness.state == "never-settled"]
+    trending = [judgement for judgement in able if judgement.steadiness.state == "trend"]
     if able and not unsettled and not trending:
         yield _all_steady(able)
     if unsettled:
         params: dict[str, Argument] = {"count": len(unsettled), "of": len(able)}
         yield _finding("found.steady.never", params, unsettled)
     yield from _trends(trending, len(able), labels)
-    yield from _warmups([one for one in able if one not in unsettled], len(able))
+    yield from _warmups([judgement for judgement in able if judgement not in unsettled], len(able))
     yield from _dips(judged, labels)
 
 
 def _finding(key: str, params: Mapping[str, Argument], ones: Sequence[Judged]) -> Finding:
-    return Finding("steady", Message(key, params).rated("caution"), tuple(one.trial.name for one in ones))
+    return Finding(
+        "steady", Message(key, params).rated("caution"), tuple(judged.trial.name for judged in ones)
+    )
 
 
 def _all_steady(able: Sequence[Judged]) -> Finding:
-    errors = [share for one in able if (w := one.steadiness.within) and (share := w.error_share) is not None]
+    errors = [
+        share
+        for judgement in able
+        if (w := judgement.steadiness.within) and (share := w.error_share) is not None
+    ]
     error = median(errors) if errors else 0.0
     params: dict[str, Argument] = {"count": len(able), "error_share": error}
     rough = error > ROUGH
     key = "found.steady.all.rough" if rough else "found.steady.all" if errors else "found.steady.all.bare"
-    evidence = tuple(one.trial.name for one in able)
+    evidence = tuple(judgement.trial.name for judgement in able)
     return Finding("steady", Message(key, params).rated("caution" if rough else "good"), evidence)
 
 
 def _trends(trending: Sequence[Judged], of: int, labels: Mapping[str, str]) -> Iterator[Finding]:
     if not trending:
         return
-    worst = max(trending, key=lambda one: abs(_change(one)))
+    worst = max(trending, key=lambda judgement: abs(_change(judgement)))
     key = "found.steady.rose" if _change(worst) > 0 else "found.steady.fell"
     params: dict[str, Argument] = {
         "count": len(trending), "of": of, "trial": worst.trial.name, "change_share": abs(_change(worst)),
         "treatment": labels.get(worst.trial.treatment, worst.trial.treatment),
     }  # fmt: skip
-    yield _finding(key, params, [worst, *(one for one in trending if one is not worst)])
+    yield _finding(key, params, [worst, *(judgement for judgement in trending if judgement is not worst)])
 
 
-def _change(one: Judged) -> float:
-    return one.steadiness.trend.change if one.steadiness.trend else 0.0
+def _change(judged: Judged) -> float:
+    return judged.steadiness.trend.change if judged.steadiness.trend else 0.0
 
 
 def _warmups(settled: Sequence[Judged], of: int) -> Iterator[Finding]:
     """Trials whose warm-up went on into the measurement."""
-    late = [one for one in settled if one.steadiness.settled_after]
+    late = [judgement for judgement in settled if judgement.steadiness.settled_after]
     if not late:
         return
-    longest = max(late, key=lambda one: one.seconds(one.steadiness.settled_after))
+    longest = max(late, key=lambda judgement: judgement.seconds(judgement.steadiness.settled_after))
     params: dict[str, Argument] = {
         "count": len(late), "of": of, "longest_s": longest.seconds(longest.steadiness.settled_after),
         "difference_share": abs(longest.steadiness.first),
@@ -269,7 +283,11 @@ def _warmups(settled: Sequence[Judged], of: int) -> Iterator[Finding]:
 
 def _dips(judged: Sequence[Judged], labels: Mapping[str, str]) -> Iterator[Finding]:
     """Periodic dips: of the trial they cost most, and in how many trials they are."""
-    periodic = [(one, dips) for one in judged if (dips := one.steadiness.dips) and dips.period is not None]
+    periodic = [
+        (judgement, dips)
+        for judgement in judged
+        if (dips := judgement.steadiness.dips) and dips.period is not None
+    ]
     if not periodic:
         return
     worst, dips = max(periodic, key=lambda item: item[1].lost)
@@ -279,13 +297,17 @@ def _dips(judged: Sequence[Judged], labels: Mapping[str, str]) -> Iterator[Findi
         "period_s": _about(worst.seconds(dips.period or 0.0)), "length_s": worst.seconds(dips.length),
         "depth_share": dips.depth, "lost_share": dips.lost,
     }  # fmt: skip
-    ones = [one for one, _ in periodic]
-    yield _finding("found.dips", params, [worst, *(one for one in ones if one is not worst)])
+    ones = [judgement for judgement, _ in periodic]
+    yield _finding(
+        "found.dips", params, [worst, *(judgement for judgement in ones if judgement is not worst)]
+    )
     causes = worst.causes[:MOST_NAMED]
     if causes:
-        said = tuple(_said(cause, len(dips.dips)) for cause in causes)
+        cause_messages = tuple(_said(cause, len(dips.dips)) for cause in causes)
         yield Finding(
-            "steady", Message("found.dips.with", {"causes": said}).rated("info"), (worst.trial.name,)
+            "steady",
+            Message("found.dips.with", {"causes": cause_messages}).rated("info"),
+            (worst.trial.name,),
         )
     else:
         yield Finding("steady", Message("found.dips.alone").rated("info"), (worst.trial.name,))

@@ -54,13 +54,13 @@ def sweeps(treatments: Sequence[Treatment]) -> tuple[Sweep, ...]:
             lines.setdefault(held, []).append((load, treatment))
     varied = _varied(list(lines))
     short = short_keys([key for treatment in treatments[:1] for key in treatment.levels])
-    found = []
+    sweeps_found = []
     for held, line in lines.items():
         if len(lines) == 1 or len({load for load, _ in line}) > 1:
             line.sort(key=lambda item: item[0])
             where = ", ".join(f"{short.get(key, key)} = {level}" for key, level in held if key in varied)
-            found.append(_sweep(where, dict(held), line))
-    return tuple(found)
+            sweeps_found.append(_sweep(where, dict(held), line))
+    return tuple(sweeps_found)
 
 
 def _load(treatment: Treatment) -> float | None:
@@ -78,15 +78,15 @@ def _varied(lines: Sequence[Sequence[tuple[str, str]]]) -> set[str]:
     for line in lines:
         for key, level in line:
             levels.setdefault(key, set()).add(level)
-    return {key for key, found in levels.items() if len(found) > 1}
+    return {key for key, labels in levels.items() if len(labels) > 1}
 
 
 def _sweep(where: str, held: Mapping[str, str], line: Sequence[tuple[float, Treatment]]) -> Sweep:
     usable = [(load, item) for load, item in line if any(speed_of(trial) for trial in item.trials)]
-    kept = [item for _, item in usable]
-    speed = fit(kept, speed_of)
-    response = fit(kept, response_of) if all(any(map(response_of, item.trials)) for item in kept) else None
+    items = [item for _, item in usable]
+    speed = fit(items, speed_of)
+    response = fit(items, response_of) if all(any(map(response_of, item.trials)) for item in items) else None
     return Sweep(
-        where, held, tuple(kept), np.array([load for load, _ in usable]), speed, response, len(line),
-        tuple(item for _, item in line if item not in kept),
+        where, held, tuple(items), np.array([load for load, _ in usable]), speed, response, len(line),
+        tuple(item for _, item in line if item not in items),
     )  # fmt: skip

@@ -35,8 +35,8 @@ class Timeline:
         inside = (places >= 0) & (places < self.throughput.size) & np.isfinite(values)
         count = np.bincount(places[inside], minlength=self.throughput.size)
         total = np.bincount(places[inside], weights=values[inside], minlength=self.throughput.size)
-        means: Array = np.divide(total, count, out=np.full(count.size, np.nan), where=count > 0)
-        return means
+        averages: Array = np.divide(total, count, out=np.full(count.size, np.nan), where=count > 0)
+        return averages
 
     def place_of(self, t_s: float) -> float:
         """Where on the grid an instant lies; it may be outside."""
@@ -63,13 +63,13 @@ def of_trials(intervals: Frame) -> dict[str, Timeline]:
 
 def _timeline(trial: str, begin: Array, lengths: Array, rates: Array) -> Timeline | None:
     step_s = float(np.median(lengths))
-    whole = (lengths >= WHOLE * step_s) & np.isfinite(rates)
-    if step_s <= 0 or not whole.any():
+    complete = (lengths >= WHOLE * step_s) & np.isfinite(rates)
+    if step_s <= 0 or not complete.any():
         return None
-    spanned = float(begin[whole][-1] - begin[whole][0]) + step_s
-    if whole.sum() * step_s < (1 - MOST_MISSING) * spanned:
+    spanned = float(begin[complete][-1] - begin[complete][0]) + step_s
+    if complete.sum() * step_s < (1 - MOST_MISSING) * spanned:
         return None
-    return Timeline(trial, step_s, np.ascontiguousarray(rates[whole]))
+    return Timeline(trial, step_s, np.ascontiguousarray(rates[complete]))
 
 
 def samples_of(frame: Frame, columns: Mapping[str, str]) -> dict[str, dict[str, tuple[Array, Array]]]:

@@ -62,17 +62,17 @@ def counted(record: TrialRecord, kind: str) -> dict[str, Counted]:
 
 def over(trials: Sequence[Mapping[str, Counted]], succeeded: int) -> tuple[OfType, ...]:
     """Every type (or outcome) that these trials have; `succeeded` counts all their transactions."""
-    names = dict.fromkeys(name for found in trials for name in found)
-    return tuple(_over(name, [found[name] for found in trials if name in found], succeeded) for name in names)
+    names = dict.fromkeys(name for trial in trials for name in trial)
+    return tuple(_over(name, [trial[name] for trial in trials if name in trial], succeeded) for name in names)
 
 
-def _over(name: str, found: Sequence[Counted], succeeded: int) -> OfType:
-    count = sum(one.succeeded for one in found)
+def _over(name: str, counts: Sequence[Counted], succeeded: int) -> OfType:
+    count = sum(counted.succeeded for counted in counts)
     return OfType(
         name,
         count,
-        sum(one.failed for one in found),
+        sum(counted.failed for counted in counts),
         count / succeeded if succeeded else None,
-        summarise([one.throughput_per_s for one in found]),
-        {key: summarise([(one.response or {}).get(key) for one in found]) for key in FIGURES},
+        summarise([counted.throughput_per_s for counted in counts]),
+        {key: summarise([(counted.response or {}).get(key) for counted in counts]) for key in FIGURES},
     )

@@ -20,5 +20,5 @@ def of(records: Iterable[TrialRecord]) -> str:
 
     Records that do not say it are of databases: there was nothing else then.
     """
-    found = {record.unit or "transaction" for record in records} or {"transaction"}
-    return found.pop() if len(found) == 1 and found <= set(UNITS) else OPERATION
+    units = {record.unit or "transaction" for record in records} or {"transaction"}
+    return units.pop() if len(units) == 1 and units <= set(UNITS) else OPERATION

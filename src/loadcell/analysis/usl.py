@@ -97,13 +97,13 @@ def fit(loads: Floats, speeds: Floats, weights: Floats) -> Floats:
     basis = basis / scale
     times = loads / speeds
     fitted = times
-    found = np.zeros((len(speeds), 3))
+    fits = np.zeros((len(speeds), 3))
     for _ in range(_ROUNDS):
-        before, found = found, _nonnegative(basis, times, weights / fitted**2)
-        fitted = np.asarray(found @ basis.T)
-        if np.abs(found - before).max() < _SETTLED * np.abs(found).max():
+        before, fits = fits, _nonnegative(basis, times, weights / fitted**2)
+        fitted = np.asarray(fits @ basis.T)
+        if np.abs(fits - before).max() < _SETTLED * np.abs(fits).max():
             break
-    return np.asarray(found / scale)
+    return np.asarray(fits / scale)
 
 
 #: Which of p, q, c may differ from 0 when not all do: c alone is no law, as it lets one client take no time.
@@ -201,20 +201,20 @@ def _with_intervals(
     sigma, kappa = (_interval(of(parameters), of(resampled)) for of in (_sigma, _kappa))
     low, high = np.quantile(throughput(grid, resampled), _ENDS, axis=0)
     curve = np.stack([grid, throughput(grid, parameters), low, high], axis=1)
-    found = Usl("", len(loads), rate, sigma, kappa, missed=worst, curve=curve)
+    fit = Usl("", len(loads), rate, sigma, kappa, missed=worst, curve=curve)
     peak = _interval(_peak(parameters), _peak(resampled))
     if not kappa.low:
         straight = not sigma.low
         ceiling = None if straight else _interval(_ceiling(parameters), _ceiling(resampled) * level)
-        return replace(found, reason="straight" if straight else "no-peak", ceiling=ceiling)
+        return replace(fit, reason="straight" if straight else "no-peak", ceiling=ceiling)
     if peak.value > loads[-1]:
-        return replace(found, reason="beyond")
+        return replace(fit, reason="beyond")
     if peak.value < loads[0]:
-        return replace(found, reason="falling")
+        return replace(fit, reason="falling")
     at_peak = np.maximum(_peak(resampled), 1.0)
     tops = at_peak / np.einsum("bj,bj->b", resampled, _basis(at_peak))
     top = float(throughput(np.array([peak.value]), parameters)[0])
-    return replace(found, reason="", peak_load=peak, peak_throughput=_interval(np.array(top), tops * level))
+    return replace(fit, reason="", peak_load=peak, peak_throughput=_interval(np.array(top), tops * level))
 
 
 _ENDS = ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2)

@@ -33,20 +33,20 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
     Little's law and the order of percentiles are held against the stored totals once more: old records, and those of
     other tools, were never held against them.
     """
-    found = {
+    doubted = {
         check.name: Doubt(check.name, check.verdict == "broken", check.detail)
         for check in trial.checks
         if check.verdict in {"noticed", "broken"}
     }
     law = littles_law.check(trial)
     if law.verdict == "broken":
-        found.setdefault(
+        doubted.setdefault(
             "littles-law", Doubt("littles-law", True, {"expected": law.expected, "found": law.found})
         )
     wrong = distribution_checks.impossible(trial.response) if trial.response else {}
     if wrong:
-        found.setdefault("percentiles", Doubt("percentiles", not trial.reported, wrong))
-    return tuple(found.values())
+        doubted.setdefault("percentiles", Doubt("percentiles", not trial.reported, wrong))
+    return tuple(doubted.values())
 
 
 def findings(trials: Sequence[Trial]) -> Iterator[Finding]:

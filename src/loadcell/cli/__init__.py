@@ -57,8 +57,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        own = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-        module = importlib.import_module(f"loadcell.cli.{own}")
+        module_name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"loadcell.cli.{module_name}")
         for value in vars(module).values():
             if isinstance(value, click.Command) and value.name == cmd_name:
                 return value
@@ -120,8 +120,8 @@ def _status_of(error: BaseException) -> int:
         error.show()
         return EXIT_WRONG
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        left = getattr(error.__cause__ or error, "__notes__", ())
-        click.echo(" ".join(["Interrupted.", *left]), err=True)
+        notes = getattr(error.__cause__ or error, "__notes__", ())
+        click.echo(" ".join(["Interrupted.", *notes]), err=True)
         return EXIT_INTERRUPTED
     if isinstance(error, BrokenPipeError):
         # The reader (`| head`) has enough; the interpreter must not complain when it closes standard output.
@@ -151,8 +151,8 @@ def _crashed(error: BaseException) -> int:
         where = f"The full trace is in {file.name}."
     except OSError:
         where = "The full trace could not be saved."
-    said = " ".join(str(error).split())[:200]
-    click.echo(f"A fault in loadcell: {type(error).__name__}: {said}. {where}", err=True)
+    text = " ".join(str(error).split())[:200]
+    click.echo(f"A fault in loadcell: {type(error).__name__}: {text}. {where}", err=True)
     return EXIT_INCOMPLETE
 
 

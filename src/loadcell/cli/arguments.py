@@ -33,12 +33,12 @@ class Seed(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
-            found = int(value)
+            number = int(value)
         except ValueError:
-            found = -1
-        if not 0 <= found < 2**63:
+            number = -1
+        if not 0 <= number < 2**63:
             self.fail(f"{value!r} is no whole number from 0 to {2**63 - 1}", param, ctx)
-        return found
+        return number
 
 
 class Whole(click.IntRange):
@@ -94,12 +94,12 @@ def load(
 
 def runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Completes runs under `results` by their short ids, newest first, `last`, and directories."""
-    found = [CompletionItem(run_finder.LAST, help="the latest run")] + [
+    items = [CompletionItem(run_finder.LAST, help="the latest run")] + [
         CompletionItem(path.name.rpartition("-")[2], help=f"{path.parent.name}/{path.name}")
         for path in reversed(run_finder.runs_under(run_finder.DEFAULT_RESULTS))
     ]
     return [
-        *(item for item in found if item.value.startswith(incomplete)),
+        *(item for item in items if item.value.startswith(incomplete)),
         CompletionItem(incomplete, type="dir"),
     ]
 
@@ -127,13 +127,13 @@ def _set(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
     loaded = _loaded(ctx)
     base = loaded.base if loaded else None
     groups = {group.name: group.workload_name for group in base.groups} if base else {}
-    known = (
+    known_paths = (
         plan_paths.settings(parts.installed(), base.target_name, base.workload_name, groups)
         if base
         else plan_paths.settings(parts.installed())
     )
     paths = [
-        *known,
+        *known_paths,
         *plan_model.Head.model_fields,
         *(f"factors.{factor.key}" for factor in (loaded.factors if loaded else ())),
     ]

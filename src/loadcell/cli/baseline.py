@@ -49,16 +49,16 @@ def set_(name: str, run: str) -> None:
 def list_(as_json: bool) -> None:
     """List the baselines, and say which of them are gone."""
     with _said():
-        found = named_baselines.known()
+        names = named_baselines.known()
     if as_json:
         rows = [
-            {"name": name, "run": str(path), "there": layout.is_run(path)} for name, path in found.items()
+            {"name": name, "run": str(path), "there": layout.is_run(path)} for name, path in names.items()
         ]
         click.echo(json.render(rows))
         return
-    for name, path in found.items():
+    for name, path in names.items():
         click.echo(f"{name}: {path}{'' if layout.is_run(path) else '  (gone)'}")
-    if not found:
+    if not names:
         click.echo("No baselines. `loadcell baseline set NAME RUN` makes one.")
 
 

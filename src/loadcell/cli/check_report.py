@@ -71,13 +71,13 @@ def build(document: Document) -> Report:
 
 def _settings(document: Document) -> Iterator[tuple[str, str]]:
     """The settings that the plan gives, one section a row; of the load, all."""
-    settings, given = document["settings"], document["given"]
+    settings, plan_settings = document["settings"], document["given"]
     for section in ("target", "workload"):
-        if section in given:
-            name, options = next(iter(given[section].items()))
+        if section in plan_settings:
+            name, options = next(iter(plan_settings[section].items()))
             yield section, f"{name}: {_options(options)}"
     for group in document["groups"]:
-        options = given["workloads"][group["name"]][group["workload"]]
+        options = plan_settings["workloads"][group["name"]][group["workload"]]
         yield group["name"], f"{group['workload']}: {_options(options)}"
         yield "", _group_load(group)
     load = {name: value for name, value in settings["load"].items() if name not in ("rate", "arrivals")}
@@ -268,7 +268,9 @@ def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> dict[str, An
             "target": {plan.base.target_name: _given(plan.base.target)},
             **_given_work(plan.base),
         },
-        "placements": meanings((one.resolved for one in plan.treatments), topology()) if topology else {},
+        "placements": meanings((planned.resolved for planned in plan.treatments), topology())
+        if topology
+        else {},
         "open_loop": None if plan.base.groups else _open_loop_values(plan.base.load),
         "groups": [
             {

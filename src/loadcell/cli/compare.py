@@ -161,7 +161,7 @@ def compare(
     needs 6 blocks. The exit status is 3 when something has no figure to compare.
     """
     command = ("loadcell", *sys.argv[1:])
-    formats, place = _places(formats, out)
+    formats, path = _places(formats, out)
     try:
         machines = _machines(named, baseline)
         alone = not (factor or levels or metrics or noise)
@@ -170,7 +170,7 @@ def compare(
         else:
             wanted = _wanted(named, baseline, factor, levels, metrics, least_effect, noise, anyway)
             pages = run_comparison.pages(gathering.gather(wanted), lang, command)
-        _show(pages, formats, place, command, as_json=as_json)
+        _show(pages, formats, path, command, as_json=as_json)
     except (store_errors.StoreError, compare_errors.CannotCompareError) as error:
         raise click.ClickException(str(error)) from None
     if pages.verdicts & set(fail_on):
@@ -274,14 +274,14 @@ def _places(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...],
         if "html" in formats:
             raise click.UsageError("--format html needs --out: a directory, or the file to write.")
         return formats, None
-    place = Path(out)
-    if place.suffix and not place.is_dir():
-        known = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
-        if place.suffix not in known:
+    path = Path(out)
+    if path.suffix and not path.is_dir():
+        types = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
+        if path.suffix not in types:
             raise click.UsageError(
-                f"--out names a {place.suffix} file; write .html or .md, or name a directory."
+                f"--out names a {path.suffix} file; write .html or .md, or name a directory."
             )
-        if formats and set(formats) != {known[place.suffix]}:
+        if formats and set(formats) != {types[path.suffix]}:
             raise click.UsageError(f"--out {out} and --format {' and '.join(formats)} do not go together.")
-        return (known[place.suffix],), place
-    return formats or ("html", "md"), place
+        return (types[path.suffix],), path
+    return formats or ("html", "md"), path

@@ -101,11 +101,11 @@ def host(
         return host_baseline.measure(
             host_baseline.Asked(directory, peer, out, resume, sets, only, quiet, lang, as_json, anonymous)
         )
-    given = {
+    commands = {
         "--directory": directory, "--peer": peer, "--out": out, "--resume": resume, "--set": sets, "--only": only,
         "--quiet": quiet,
     }  # fmt: skip
-    stray = [name for name, value in given.items() if value]
+    stray = [name for name, value in commands.items() if value]
     if stray:
         raise click.UsageError(f"{stray[0]} goes with --baseline.")
     _show(as_json, anonymous, lang)

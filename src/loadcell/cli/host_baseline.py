@@ -128,25 +128,25 @@ def _run(asked: Asked, stored: StoredRun | None) -> execution.Ended:
 
 def _sets(asked: Asked) -> tuple[str, ...]:
     """What the options change in the plan. A path is meant from here, not from where the plan is."""
-    own = []
+    settings = []
     if asked.directory is not None:
-        own.append(f"target.host.directory={_writable(asked.directory)}")
+        settings.append(f"target.host.directory={_writable(asked.directory)}")
     if asked.peer is not None:
-        own.append(f"target.host.peer={asked.peer}")
-    return (*own, *asked.sets)
+        settings.append(f"target.host.peer={asked.peer}")
+    return (*settings, *asked.sets)
 
 
 def _writable(directory: Path) -> Path:
     """The whole path of a directory that files can be made in: that is known before two minutes of measuring."""
-    whole = directory.expanduser().absolute()
-    if not whole.is_dir():
-        found = "a file" if whole.exists() else "not there"
-        raise click.BadParameter(f"{directory} is {found}: name a directory on the disk to be measured.", param_hint="--directory")  # fmt: skip
-    if not os.access(whole, os.W_OK | os.X_OK, effective_ids=True):
-        if os.statvfs(whole).f_flag & os.ST_RDONLY:
+    path = directory.expanduser().absolute()
+    if not path.is_dir():
+        finding = "a file" if path.exists() else "not there"
+        raise click.BadParameter(f"{directory} is {finding}: name a directory on the disk to be measured.", param_hint="--directory")  # fmt: skip
+    if not os.access(path, os.W_OK | os.X_OK, effective_ids=True):
+        if os.statvfs(path).f_flag & os.ST_RDONLY:
             raise click.BadParameter(f"{directory} is on a file system that is mounted read-only: name a directory on another, or remount it (`mount -o remount,rw`).", param_hint="--directory")  # fmt: skip
         raise click.BadParameter(f"{directory} cannot be written to by you: name another directory on that disk.", param_hint="--directory")  # fmt: skip
-    return whole
+    return path
 
 
 def _stored(asked: Asked, named: str) -> StoredRun:
@@ -165,9 +165,9 @@ def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tup
     sets = stored.run.sets
     if stored.run.anonymous:
         lost = anonymise.asked_again(sets)
-        own = _sets(asked)
-        sets = (*(one for one in sets if one.partition("=")[0] not in lost), *own)
-        if missing := lost.keys() - {one.partition("=")[0] for one in own}:
+        new_sets = _sets(asked)
+        sets = (*(text for text in sets if text.partition("=")[0] not in lost), *new_sets)
+        if missing := lost.keys() - {text.partition("=")[0] for text in new_sets}:
             raise click.UsageError(
                 f"This run was made with --anonymous, and its record no longer says what was measured: {_options(missing)}"
             )
@@ -176,9 +176,9 @@ def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tup
 
 def _options(missing: Iterable[str]) -> str:
     """How settings are given again that a record no longer has."""
-    known = {"target.host.directory": "--directory", "target.host.peer": "--peer"}
-    if set(missing) <= known.keys():
-        return f"give {' and '.join(sorted(known[path] for path in missing))} again."
+    options = {"target.host.directory": "--directory", "target.host.peer": "--peer"}
+    if set(missing) <= options.keys():
+        return f"give {' and '.join(sorted(options[path] for path in missing))} again."
     return "start a new one, without --resume."
 
 

@@ -100,8 +100,8 @@ def http(
     """
     from loadcell.cli.adhoc.plan import Line
 
-    place, path, shown, login = _place(url)
-    target: dict[str, Any] = {"url": place}
+    base, path, shown, login = _place(url)
+    target: dict[str, Any] = {"url": base}
     if insecure:
         target["tls"] = {"verify": False}
     fields, secrets = _fields(headers)
@@ -131,23 +131,23 @@ def http(
 
 def _place(url: str) -> tuple[str, str, str, Hidden | None]:
     """Where the service is, the path, how the URL is shown, and a login in it. Raises click.UsageError."""
-    given = url if "://" in url else f"http://{url}"
+    address = url if "://" in url else f"http://{url}"
     try:
-        parts = urlsplit(given)
+        parts = urlsplit(address)
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise click.UsageError(f"{_shown(url)!r} is no URL: {error}. {_FORM}") from None
     if parts.scheme not in ("http", "https") or not host:
         raise click.UsageError(f"{_shown(url)!r} is no URL of a service of HTTP. {_FORM}")
     where = f"[{host}]" if ":" in host else host
-    place = f"{parts.scheme}://{where}" + (f":{port}" if port is not None else "")
+    base = f"{parts.scheme}://{where}" + (f":{port}" if port is not None else "")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     login = None
     if parts.username is not None:
         words = ":".join(unquote(word) for word in (parts.username, parts.password or ""))
         value = f"Basic {base64.b64encode(words.encode()).decode()}"
         login = Hidden(f"{parts.netloc.rpartition('@')[0]}@", "", LOGIN, value)
-    return place, path, place + path, login
+    return base, path, base + path, login
 
 
 def _shown(url: str) -> str:
@@ -158,13 +158,13 @@ def _fields(headers: tuple[str, ...]) -> tuple[dict[str, str], list[Hidden]]:
     """Header fields by name; those that are secrets stand for variables. Raises click.UsageError."""
     fields: dict[str, str] = {}
     secrets = []
-    for given in headers:
-        name, colon, value = (part.strip() for part in given.partition(":"))
+    for header in headers:
+        name, colon, value = (part.strip() for part in header.partition(":"))
         if not colon or not name:
             raise click.UsageError("--header: give 'NAME: VALUE', such as 'Accept: application/json'.")
         if _SECRET_FIELD.search(name) and value and not plan_secrets.references(value):
             variable = "LOADCELL_" + re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")
-            secrets.append(Hidden(given, f"{name}: ${{env:{variable}}}", variable, value))
+            secrets.append(Hidden(header, f"{name}: ${{env:{variable}}}", variable, value))
             value = f"${{env:{variable}}}"
         _add(fields, name, value)
     return fields, secrets
@@ -190,27 +190,27 @@ def _body(data: str | None) -> str | dict[str, str] | None:
     return {"file": _file("--data", data)}
 
 
-def _file(option: str, given: str) -> str:
+def _file(option: str, text: str) -> str:
     """The path of an `@FILE`. Raises click.UsageError."""
-    path = Path(given[1:]).expanduser()
+    path = Path(text[1:]).expanduser()
     if not path.is_file():
         raise click.UsageError(
-            f"{option} {given}: there is no file {given[1:]!r}. After @ stands the path of a file."
+            f"{option} {text}: there is no file {text[1:]!r}. After @ stands the path of a file."
         )
     return str(path.absolute())
 
 
-def _parameter(given: str) -> tuple[str, dict[str, Any]]:
+def _parameter(text: str) -> tuple[str, dict[str, Any]]:
     """What a `NAME=VALUES` says. Raises click.UsageError."""
-    name, equals, values = given.partition("=")
+    name, equals, values = text.partition("=")
     if not equals or not name or not values:
-        raise click.UsageError(f"--param {given}: give NAME=FROM..TO, NAME=VALUE,VALUE or NAME=@FILE.")
+        raise click.UsageError(f"--param {text}: give NAME=FROM..TO, NAME=VALUE,VALUE or NAME=@FILE.")
     if values.startswith("@"):
         return name, {"file": _file("--param", values)}
     numbers = _RANGE.fullmatch(values)
     if numbers is None and _LIKE_A_RANGE.fullmatch(values):
         raise click.UsageError(
-            f"--param {given}: {values!r} is no range. Give whole numbers, such as {name}=1..100000."
+            f"--param {text}: {values!r} is no range. Give whole numbers, such as {name}=1..100000."
         )
     if numbers is not None:
         return name, {"from": int(numbers[1]), "to": int(numbers[2])}

@@ -44,7 +44,7 @@ TOOLS = ("auto", *reader_names(), "csv")
 )
 @click.option(
     "--by",
-    "own",
+    "settings",
     multiple=True,
     metavar="SETTING",
     help="A setting that the tool prints is a factor, too (scale, block_size ...).",
@@ -72,7 +72,7 @@ TOOLS = ("auto", *reader_names(), "csv")
 @language_option("the results")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def import_(
-    tool: str, files: tuple[Path, ...], out: Path, name: str | None, title: str | None, by_file: bool, own: tuple[str, ...],
+    tool: str, files: tuple[Path, ...], out: Path, name: str | None, title: str | None, by_file: bool, settings: tuple[str, ...],
     columns: tuple[str, ...], unit: str, interval: float | None, lang: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Make a run of finished outputs, which reports, comparisons and histories treat like any other.
@@ -93,12 +93,14 @@ def import_(
                 if tool == "csv":
                     mapping = csv_table.parse(columns)
                     sources = [csv_table.read_csv(file, mapping, unit) for file in plain]
-                    own = (*own, *(column for column, what in mapping.items() if what == "factor"))
+                    settings = (*settings, *(column for column, role in mapping.items() if role == "factor"))
                 else:
-                    with reading_progress.Bar(sys.stderr, soon.begin) as told:
-                        sources = read.read(plain, tool, interval_s=interval, told=told)
+                    with reading_progress.Bar(sys.stderr, soon.begin) as on_progress:
+                        sources = read.read(plain, tool, interval_s=interval, on_progress=on_progress)
                 sources = inputs.as_named(sources)
-                arranged = attach.attached(arrange.arrange(sources, by_file=by_file, own=own), sources)
+                arranged = attach.attached(
+                    arrange.arrange(sources, by_file=by_file, settings=settings), sources
+                )
                 filed = name or (
                     sources[0].tool if len({source.tool for source in sources}) == 1 else "imported"
                 )

@@ -51,7 +51,7 @@ def plans(ctx: click.Context, as_json: bool) -> None:
 
 def _listed() -> list[dict[str, Any]]:
     """Each ready-made plan's name, path, title, question and size."""
-    found: list[dict[str, Any]] = []
+    listed: list[dict[str, Any]] = []
     for name, path in ready_made.ready_plans().items():
         row: dict[str, Any] = {"name": name, "path": str(path), "title": name, "question": ""}
         try:
@@ -64,8 +64,8 @@ def _listed() -> list[dict[str, Any]]:
             }
         except plan_problems.PlanError as error:
             row |= {"treatments": None, "trials": None, "problem": str(error.problems[0])}
-        found.append(row)
-    return found
+        listed.append(row)
+    return listed
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001

@@ -55,10 +55,10 @@ def query(sql: str, runs: tuple[str, ...], form: str | None, results: Path) -> N
 def _paths(runs: tuple[str, ...], results: Path) -> list[Path]:
 
     if not runs:
-        found = run_finder.runs_under(results)
-        if not found:
+        run_paths = run_finder.runs_under(results)
+        if not run_paths:
             raise store_errors.StoreError(RUN_NONE_IN(results=results.absolute()))
-        return found
+        return run_paths
     paths: list[Path] = []
     for name in runs:
         many = run_finder.runs_under(Path(name)) if Path(name).is_dir() else []

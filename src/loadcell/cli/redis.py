@@ -105,10 +105,10 @@ def redis(
         raise click.UsageError(
             "--reads is a mix of GET and SET, and -t does each by itself: give one of them."
         )
-    own = {_name(number, text): {"command": text} for number, text in enumerate(commands)}
-    levels = _levels(tests, own)
+    commands_by_name = {_name(number, text): {"command": text} for number, text in enumerate(commands)}
+    levels = _levels(tests, commands_by_name)
     if commands and not tests:
-        work["commands"] = own
+        work["commands"] = commands_by_name
     elif len(levels) == 1:
         work |= {path.rpartition(".")[2]: value for path, value in levels[tests[0]].items()}
     env = hidden.hide(secrets)
@@ -146,9 +146,9 @@ def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, l
         return {"server": "local"}, "a local server", []
     if server.startswith("/"):
         return _socket(server, env), server, []
-    given = server if "://" in server else f"redis://{server}"
+    address = server if "://" in server else f"redis://{server}"
     try:
-        parts = urlsplit(given)
+        parts = urlsplit(address)
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise click.UsageError(f"{_shown(server)!r} is no server: {error}. {_FORM}") from None

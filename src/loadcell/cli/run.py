@@ -181,10 +181,10 @@ def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
     expected = estimates.estimate(plan, len(trial_order.ARMS) if aa else 1)
     if yes or expected.trials <= estimates.NEEDS_CONSENT:
         return
-    said = f"This plan has {expected.trials:,} trials: at least {run_progress.duration(expected.total_s)}."
+    text = f"This plan has {expected.trials:,} trials: at least {run_progress.duration(expected.total_s)}."
     if not sys.stdin.isatty():
-        raise click.UsageError(f"{said} Say --yes if that is meant.")
-    click.confirm(f"{said} Run them?", abort=True, err=True)
+        raise click.UsageError(f"{text} Say --yes if that is meant.")
+    click.confirm(f"{text} Run them?", abort=True, err=True)
 
 
 def progress(quiet: bool) -> run_progress.Progress:
@@ -210,11 +210,11 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
     if stored.trials:
         terminal.render(brief.of_run(stored, lang))
 
-    left = stored.left
-    if left:
+    remaining = stored.left
+    if remaining:
         planned = len(stored.planned) + len(stored.run.unscored or ())
         click.echo(
-            f"{len(left)} of {planned} trials {'is' if len(left) == 1 else 'are'} left. "
+            f"{len(remaining)} of {planned} trials {'is' if len(remaining) == 1 else 'are'} left. "
             f"Go on with: {commands.resume(ended.path)}",
             err=True,
         )

@@ -51,8 +51,8 @@ def _workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     if dsn := ctx.params.get("dsn") or next(iter(ctx.args), None):
         with contextlib.suppress(click.UsageError):
             targets = tuple(_target(dsn, {})[0])
-    known = dict.fromkeys(name for target in targets for name in _known(target))
-    return [CompletionItem(name) for name in known if name.startswith(incomplete)]
+    names = dict.fromkeys(name for target in targets for name in _known(target))
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def _known(target: str) -> list[str]:
@@ -63,10 +63,10 @@ def _known(target: str) -> list[str]:
     }  # fmt: skip
     fitting = parts.installed().workloads_for(target)
     return [
-        said
-        for name, each in variants.items()
+        name_of_variant
+        for name, names in variants.items()
         if name in fitting
-        for said in ([f"{name}:{variant}" for variant in each] or [name])
+        for name_of_variant in ([f"{name}:{variant}" for variant in names] or [name])
     ]
 
 
@@ -106,9 +106,9 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
     from loadcell.cli.adhoc.plan import Line
 
     target, shown, secrets = _target(dsn, os.environ)
-    work, what = _work(next(iter(target)), workload, query, script)
+    work, described = _work(next(iter(target)), workload, query, script)
     env = hidden.hide(secrets)
-    line = Line("sql", f"{what} on {shown}", target, work, hidden.typed("sql", [dsn], secrets))
+    line = Line("sql", f"{described} on {shown}", target, work, hidden.typed("sql", [dsn], secrets))
     return act.act(line, options, env)
 
 
@@ -142,23 +142,23 @@ def _without_password(url: str) -> tuple[str, str | None]:
         _ = parts.port
     except ValueError as error:
         raise click.UsageError(f"{_shown(url)!r} is no DSN of a database: {error}. {_FORMS}") from None
-    user, colon, rest = parts.netloc.rpartition("@")[0].partition(":")
-    if not colon or not rest or plan_secrets.REFERENCE.fullmatch(rest):
+    user, colon, password = parts.netloc.rpartition("@")[0].partition(":")
+    if not colon or not password or plan_secrets.REFERENCE.fullmatch(password):
         return url, None
     host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{user}@{host}" if user else host)), unquote(rest)
+    return urlunsplit(parts._replace(netloc=f"{user}@{host}" if user else host)), unquote(password)
 
 
 def _without_password_word(dsn: str) -> tuple[str, str | None]:
     """The same of libpq's `key=value` form."""
-    found = _PASSWORD_WORD.search(dsn)
-    if found is None:
+    match = _PASSWORD_WORD.search(dsn)
+    if match is None:
         return dsn, None
-    quoted = found["quoted"]
-    value = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else found["plain"]
+    quoted = match["quoted"]
+    value = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else match["plain"]
     if plan_secrets.REFERENCE.fullmatch(value):
         return dsn, None
-    return (dsn[: found.start()] + dsn[found.end() :]).strip(), value
+    return (dsn[: match.start()] + dsn[match.end() :]).strip(), value
 
 
 def _shown(dsn: str) -> str:
@@ -170,22 +170,22 @@ def _work(
     target: str, workload: str | None, query: str | None, script: Path | None
 ) -> tuple[dict[str, Any], str]:
     """The workload as a plan has it, and what it is called. Raises click.UsageError."""
-    given = [
+    names = [
         name
         for name, value in (("--workload", workload), ("--query", query), ("--script", script))
         if value is not None
     ]
-    if len(given) > 1:
-        raise click.UsageError(f"{' and '.join(given)} do not go together: one says what is done.")
+    if len(names) > 1:
+        raise click.UsageError(f"{' and '.join(names)} do not go together: one says what is done.")
     if query is not None or script is not None:
         if target != "postgres":
             raise click.UsageError(
-                f"{given[0]} is for PostgreSQL; with {target} use --workload, such as {DEFAULT}."
+                f"{names[0]} is for PostgreSQL; with {target} use --workload, such as {DEFAULT}."
             )
-        own: dict[str, Any] = {"scripts": [str(script and script.absolute())]}
+        options: dict[str, Any] = {"scripts": [str(script and script.absolute())]}
         if query is not None:
-            own = {"scripts": ["query"], "inline": {"query": _statement(query)}}
-        return {"pgbench": {**own, "init_steps": ""}}, f"{script}" if query is None else _short(query)
+            options = {"scripts": ["query"], "inline": {"query": _statement(query)}}
+        return {"pgbench": {**options, "init_steps": ""}}, f"{script}" if query is None else _short(query)
     name, colon, variant = (workload or DEFAULT).partition(":")
     _check(target, name, workload or DEFAULT)
     if colon and name not in _VARIANT:
@@ -198,17 +198,17 @@ def _work(
     return {name: {_VARIANT[name]: value}}, f"{name} {variant}"
 
 
-def _check(target: str, name: str, given: str) -> None:
+def _check(target: str, name: str, text: str) -> None:
     """Raises click.UsageError for a workload that there is not, or not for this database."""
-    known = parts.installed()
-    fitting = known.workloads_for(target)
+    installed_parts = parts.installed()
+    fitting = installed_parts.workloads_for(target)
     if name in fitting:
         return
     wrong = f"the workload {name} cannot be run on {target}."
-    if name not in known.workloads:
+    if name not in installed_parts.workloads:
         near = plan_problems.nearest(name, fitting)
         wrong = f"there is no workload {name!r}." + (f" Did you mean {near}?" if near else "")
-    raise click.UsageError(f"--workload {given}: {wrong} There are {', '.join(_known(target))}.")
+    raise click.UsageError(f"--workload {text}: {wrong} There are {', '.join(_known(target))}.")
 
 
 def _statement(query: str) -> str:
@@ -223,5 +223,5 @@ _SHORT = 60
 
 
 def _short(query: str) -> str:
-    said = " ".join(query.split())
-    return said if len(said) <= _SHORT else said[: _SHORT - 1] + "…"
+    text = " ".join(query.split())
+    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"

@@ -74,7 +74,9 @@ def _profiled(plan: LoadedPlan, loads: Sequence[Load]) -> list[Load]:
     if plan.search is not None or plan.treatment_count > _ADDED_UP:
         count = plan.treatment_count if which == "all" else len(which)
         return [plan.base.load] * count
-    return [one.resolved.load for one in plan.treatments if which == "all" or one.id in which]
+    return [
+        treatment.resolved.load for treatment in plan.treatments if which == "all" or treatment.id in which
+    ]
 
 
 def _load_s(load: Load) -> float:

@@ -55,13 +55,13 @@ def trials(plan: LoadedPlan, seed: int, *, aa: bool = False) -> tuple[Trial, ...
     arms: tuple[str | None, ...] = ARMS if aa else (None,)
     items = [(treatment, arm) for treatment in plan.treatments for arm in arms]
     digits = max(DIGITS_AT_LEAST, len(str(len(items) * plan.repeats)))
-    found: list[Trial] = []
+    planned: list[Trial] = []
     for block, ordered in enumerate(blocks(items, plan.repeats, plan.order, seed), start=1):
         for treatment, arm in ordered:
-            number = len(found) + 1
+            number = len(planned) + 1
             name = f"{number:0{digits}d}-{treatment.id}{f'-{arm}' if arm else ''}-r{block}"
-            found.append(Trial(number, treatment, repeat=block, block=block, name=name, arm=arm))
-    return tuple(found)
+            planned.append(Trial(number, treatment, repeat=block, block=block, name=name, arm=arm))
+    return tuple(planned)
 
 
 def blocks(items: Sequence[T], repeats: int, order: OrderName, seed: int) -> Iterator[list[T]]:

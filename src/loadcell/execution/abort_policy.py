@@ -29,7 +29,7 @@ def hopeless(records: Sequence[TrialRecord]) -> Message | None:
 def _why(record: TrialRecord) -> Message:
     """The reason of a trial, as its record has it."""
     words = record.reason or "", record.advice or ""
-    own = Message(record.reason_code or "", record.reason_args or {}, recorded=words)
+    message = Message(record.reason_code or "", record.reason_args or {}, recorded=words)
     if not (phase := record.died_during):
-        return own
-    return Message(DIED.code, {"phase": PHASES[phase], "why": own}, recorded=words)
+        return message
+    return Message(DIED.code, {"phase": PHASES[phase], "why": message}, recorded=words)

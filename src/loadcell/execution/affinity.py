@@ -116,16 +116,16 @@ class Pinning:
         """For trial.json: what was asked for, what that is here, and what was read back."""
         if not self.asked:
             return {}
-        found: dict[str, Any] = {"asked": dict(self.asked), "target_in_client": self.in_worker}
+        document: dict[str, Any] = {"asked": dict(self.asked), "target_in_client": self.in_worker}
         for side in ("target", "client"):
             pin = self._of(side)
             if pin.given:
-                found[side] = {
+                document[side] = {
                     "cpus": pin.cpus or None,
                     "memory": pin.memory or None,
                     "read_back": [look.document() for look in self.looks if look.side == side],
                 }
-        return {"affinity": found}
+        return {"affinity": document}
 
     def _of(self, side: str) -> Pin:
         return self.pins.target if side == "target" else self.pins.client

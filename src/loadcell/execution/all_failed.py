@@ -49,10 +49,10 @@ def fruitless(record: TrialRecord, protocol: str) -> Message | None:
 def wanted(expect: Sequence[Expectation], figures: Mapping[str, float | None]) -> bool:
     """Whether failures are what the plan wants: an expectation of them holds, and would not if there were none."""
     return any(
-        one.metric.rpartition(".")[2] in _OF_FAILURES
-        and one.judge(figures).verdict == "met"
-        and one.judge({one.metric: 0.0}).verdict == "missed"
-        for one in expect
+        expectation.metric.rpartition(".")[2] in _OF_FAILURES
+        and expectation.judge(figures).verdict == "met"
+        and expectation.judge({expectation.metric: 0.0}).verdict == "missed"
+        for expectation in expect
     )
 
 

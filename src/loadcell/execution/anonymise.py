@@ -23,21 +23,21 @@ def unname(run: Path) -> None:
     """Rewrite the records of a run that has ended, or was interrupted: paths and addresses of its target `host`, and its command
     line. What goes on with it has to be told again where it measures (`asked_again`). Raises StoreError."""
     trials = sorted((run / "trials").glob(f"*/{TRIAL}"))
-    documents = {place: json.loads(place.read_text(encoding="utf-8")) for place in (run / RUN, *trials)}
+    documents = {path: json.loads(path.read_text(encoding="utf-8")) for path in (run / RUN, *trials)}
     instead = _instead(documents.values())
     documents[run / RUN] |= {"command": [], "plan_directory": None, "anonymous": True}
     for plain in documents.values():
         _call_anew(plain, run)
-    texts = [place for name in (EVENTS, OUTPUT) for place in (run / name, *run.glob(f"trials/*/{name}"))]
-    place = run
+    texts = [path for name in (EVENTS, OUTPUT) for path in (run / name, *run.glob(f"trials/*/{name}"))]
+    path = run
     try:
-        for place, plain in documents.items():
-            write_text(place, json_text(_said_anew(plain, instead)))
-        for place in texts:
-            if place.is_file():
-                write_text(place, _anew(place.read_text(encoding="utf-8", errors="replace"), instead))
+        for path, plain in documents.items():
+            write_text(path, json_text(_said_anew(plain, instead)))
+        for path in texts:
+            if path.is_file():
+                write_text(path, _anew(path.read_text(encoding="utf-8", errors="replace"), instead))
     except OSError as error:
-        raise cannot_write(place, error, run) from None
+        raise cannot_write(path, error, run) from None
 
 
 def anonymous_run(run: RunRecord) -> RunRecord:
@@ -49,8 +49,8 @@ def anonymous_run(run: RunRecord) -> RunRecord:
 
 def asked_again(sets: Iterable[str]) -> dict[str, str]:
     """Of a run without names, those settings (path -> what stands for it) that its changes of the plan no longer say."""
-    given = (one.partition("=") for one in sets)
-    return {path: value for path, _, value in given if DIRECTORY in value or MOUNT in value or PEER in value}
+    pairs = (text.partition("=") for text in sets)
+    return {path: value for path, _, value in pairs if DIRECTORY in value or MOUNT in value or PEER in value}
 
 
 def _call_anew(document: dict[str, Any], run: Path) -> None:
@@ -63,35 +63,35 @@ def _call_anew(document: dict[str, Any], run: Path) -> None:
 
 def _instead(documents: Any) -> dict[str, str]:
     """What is replaced by what, the longest first: a path within another goes before that one."""
-    found: dict[str, str] = {}
+    placeholders: dict[str, str] = {}
     for plain in documents:
         for options in _hosts(plain):
             if options.get("directory"):
-                found[str(options["directory"])] = DIRECTORY
+                placeholders[str(options["directory"])] = DIRECTORY
             if options.get("peer"):
                 host, _, port = str(options["peer"]).rpartition(":")
-                found |= {f"{host}:{port}": f"{PEER}:{port}", host: PEER}
+                placeholders |= {f"{host}:{port}": f"{PEER}:{port}", host: PEER}
         data = (plain.get("target") or {}).get("data") or {}
-        for each in (data, data.get("image") or {}):
-            if each.get("path"):
-                found[each["path"]] = f"{DIRECTORY}/{Path(each['path']).name}"
-            if each.get("mount", "/") != "/":
-                found[each["mount"]] = MOUNT
-    return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
+        for options_of_data in (data, data.get("image") or {}):
+            if options_of_data.get("path"):
+                placeholders[options_of_data["path"]] = f"{DIRECTORY}/{Path(options_of_data['path']).name}"
+            if options_of_data.get("mount", "/") != "/":
+                placeholders[options_of_data["mount"]] = MOUNT
+    return dict(sorted(placeholders.items(), key=lambda pair: -len(pair[0])))
 
 
 def _hosts(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for one in (document, *document.get("treatments", ())):
-        yield ((one.get("settings") or {}).get("target") or {}).get("host") or {}
+    for section in (document, *document.get("treatments", ())):
+        yield ((section.get("settings") or {}).get("target") or {}).get("host") or {}
 
 
 def _said_anew(value: Any, instead: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return _anew(value, instead)
     if isinstance(value, list):
-        return [_said_anew(one, instead) for one in value]
+        return [_said_anew(item, instead) for item in value]
     if isinstance(value, dict):
-        return {key: _said_anew(one, instead) for key, one in value.items()}
+        return {key: _said_anew(item, instead) for key, item in value.items()}
     return value
 
 

@@ -44,8 +44,10 @@ def on_this_machine(endpoint: Mapping[str, Any]) -> bool:
         address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    own = {entry.address.partition("%")[0] for found in psutil.net_if_addrs().values() for entry in found}
-    return address.is_loopback or str(address) in own
+    local_addresses = {
+        entry.address.partition("%")[0] for interface in psutil.net_if_addrs().values() for entry in interface
+    }
+    return address.is_loopback or str(address) in local_addresses
 
 
 def look(root: Path) -> dict[Key, ProcessStat]:
@@ -83,7 +85,7 @@ def between(
         for key, stat in after.items()
         if ticks[key] > 0 and stat.pid not in spared and _KERNEL not in (stat.pid, stat.parent)
     ]
-    return sorted(used, key=lambda one: -one.cpu_s)
+    return sorted(used, key=lambda process: -process.cpu_s)
 
 
 def _total(stat: ProcessStat) -> int:

@@ -52,13 +52,16 @@ INTERVAL_SLACK = 0.02
 def counting_identity(result: Mapping[str, Any]) -> Check:
     """attempted = succeeded + failed + in flight for every operation, and a latency for each success."""
     wrong = []
-    for one in result.get("operations", []):
-        balance = one["succeeded"] + one["failed"] + one["in_flight"]
-        counted = (one.get("response") or {}).get("count", 0)
-        if one["attempted"] != balance or counted != one["succeeded"]:
+    for operation in result.get("operations", []):
+        balance = operation["succeeded"] + operation["failed"] + operation["in_flight"]
+        counted = (operation.get("response") or {}).get("count", 0)
+        if operation["attempted"] != balance or counted != operation["succeeded"]:
             wrong.append(
                 {
-                    **{key: one[key] for key in ("name", "attempted", "succeeded", "failed", "in_flight")},
+                    **{
+                        key: operation[key]
+                        for key in ("name", "attempted", "succeeded", "failed", "in_flight")
+                    },
                     "latencies": counted,
                 }
             )
@@ -79,7 +82,9 @@ def littles_law(result: Mapping[str, Any], clients: int, pipeline: int = 1) -> C
     none: at most one response a client and 1% is the tolerance. A client without a connection at the window's end is in
     no response time, so the sum may lack the time spent reconnecting as well.
     """
-    transaction = next((one for one in result.get("operations", []) if one["name"] == TRANSACTION), None)
+    transaction = next(
+        (operation for operation in result.get("operations", []) if operation["name"] == TRANSACTION), None
+    )
     seconds = (result.get("window") or {}).get("duration_ns", 0) / 1e9
     if transaction is None or seconds <= 0:
         return Check("littles-law", "unknown", {})
@@ -124,11 +129,11 @@ def client_limit(result: Mapping[str, Any], cores: int | None = None) -> Check:
     if not threads:
         return Check("client-limit", "unknown", {})
     busiest = max(thread["busy"] for thread in threads)
-    together = sum(thread["busy"] for thread in threads) / min(cores or len(threads), len(threads))
-    verdict = "broken" if max(busiest, together) > CLIENT_BUSY_LIMIT else "ok"
+    share = sum(thread["busy"] for thread in threads) / min(cores or len(threads), len(threads))
+    verdict = "broken" if max(busiest, share) > CLIENT_BUSY_LIMIT else "ok"
     detail = {"busiest": busiest, "limit": CLIENT_BUSY_LIMIT, "threads": len(threads)}
     if cores is not None and cores < len(threads):
-        detail |= {"of_its_cores": together, "cores": cores}
+        detail |= {"of_its_cores": share, "cores": cores}
     return Check("client-limit", verdict, detail)
 
 
@@ -138,13 +143,13 @@ _RISING = ("min_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns", "p9999_n
 
 def percentiles(result: Mapping[str, Any]) -> Check:
     """Percentiles rise, and a mean lies between the least and the greatest: no distribution has others."""
-    wrong, known = [], 0
-    for one in result.get("operations", []):
+    wrong, known_operations = [], 0
+    for operation in result.get("operations", []):
         for kind in ("response", "service"):
-            figures = one.get(kind)
+            figures = operation.get(kind)
             if not figures or not figures.get("count"):
                 continue
-            known += 1
+            known_operations += 1
             rising = [figures[name] for name in _RISING if figures.get(name) is not None]
             mean = figures.get("mean_ns")
             falls = any(later < earlier for earlier, later in pairwise(rising))
@@ -153,14 +158,16 @@ def percentiles(result: Mapping[str, Any]) -> Check:
                 mean is not None and not 0.99 * rising[0] <= mean <= 1.01 * rising[-1] if rising else False
             )
             if falls or outside:
-                wrong.append({"operation": one["name"], "kind": kind, "figures": dict(figures)})
-    verdict = "broken" if wrong else "ok" if known else "unknown"
+                wrong.append({"operation": operation["name"], "kind": kind, "figures": dict(figures)})
+    verdict = "broken" if wrong else "ok" if known_operations else "unknown"
     return Check("percentiles", verdict, {"wrong": wrong} if wrong else {})
 
 
 def pacing(result: Mapping[str, Any]) -> Check:
     """Open loop: the client's own lateness, of requests that found a free connection, is a small part of response times."""
-    found = next((one for one in result.get("operations", []) if one["name"] == TRANSACTION), None)
+    found = next(
+        (operation for operation in result.get("operations", []) if operation["name"] == TRANSACTION), None
+    )
     transaction: Mapping[str, Any] = found or {}
     spent, late = (
         figures["count"] * figures["mean_ns"] if figures and figures.get("count") else 0.0
@@ -177,10 +184,10 @@ def backlog(result: Mapping[str, Any]) -> Check:
     schedule = result.get("schedule") or {}
     if not schedule.get("offered"):
         return Check("backlog", "unknown", {})
-    left = schedule["backlog"]["at_end"]
-    share = left / schedule["offered"]
+    at_end = schedule["backlog"]["at_end"]
+    share = at_end / schedule["offered"]
     detail = {
-        "unsent": left,
+        "unsent": at_end,
         "share": share,
         "limit": BACKLOG_SHARE,
         "overdue_s": schedule["backlog"]["overdue_ns"] / 1e9,
@@ -282,7 +289,9 @@ class Covered:
 
 def intervals_complete(covered: Covered, result: Mapping[str, Any]) -> Check:
     """The intervals cover the window without gap or overlap, and add up to its totals."""
-    transaction = next((one for one in result.get("operations", []) if one["name"] == TRANSACTION), None)
+    transaction = next(
+        (operation for operation in result.get("operations", []) if operation["name"] == TRANSACTION), None
+    )
     window = result.get("window") or {}
     if transaction is None or not window.get("duration_ns"):
         return Check("intervals-complete", "unknown", {})
@@ -292,9 +301,9 @@ def intervals_complete(covered: Covered, result: Mapping[str, Any]) -> Check:
         "succeeded": covered.succeeded, "succeeded_total": transaction["succeeded"],
         "failed": covered.failed, "failed_total": transaction["failed"],
     }  # fmt: skip
-    whole = abs(covered.seconds - seconds) <= INTERVAL_SLACK * seconds
+    complete = abs(covered.seconds - seconds) <= INTERVAL_SLACK * seconds
     same = covered.succeeded == transaction["succeeded"] and covered.failed == transaction["failed"]
-    return Check("intervals-complete", "ok" if whole and same else "broken", detail)
+    return Check("intervals-complete", "ok" if complete and same else "broken", detail)
 
 
 def steal(share: float | None) -> Check:
@@ -316,12 +325,12 @@ def neighbour(seen: Sequence[int]) -> Check:
     return Check("neighbour", "noticed" if seen else "ok", {"pids": sorted(set(seen))} if seen else {})
 
 
-def conditions(name: str, found: Sequence[Condition]) -> Check:
+def conditions(name: str, conditions_found: Sequence[Condition]) -> Check:
     """What must be true of the data after the load; how many do not meet each condition, and the first of them."""
-    if not found:
+    if not conditions_found:
         return Check(name, "unknown", {})
-    detail: dict[str, Any] = {one.says: one.wrong for one in found}
-    wrong = [one for one in found if one.wrong]
+    detail: dict[str, Any] = {condition.says: condition.wrong for condition in conditions_found}
+    wrong = [condition for condition in conditions_found if condition.wrong]
     if wrong:
         detail["first"] = wrong[0].example
     return Check(name, "broken" if wrong else "ok", detail)
@@ -333,11 +342,11 @@ WRONG_VALUES = ("lost", "stale", "corrupt")
 
 def values(result: Mapping[str, Any]) -> Check:
     """What was read is what was written. For loads that hold the values they read against those they wrote."""
-    found = dict.fromkeys(WRONG_VALUES, 0)
+    counts = dict.fromkeys(WRONG_VALUES, 0)
     for error in result.get("errors", []):
-        if error["code"] in found and error["operation"] == TRANSACTION:
-            found[error["code"]] += error["count"]
-    return Check("values", "broken" if any(found.values()) else "ok", found)
+        if error["code"] in counts and error["operation"] == TRANSACTION:
+            counts[error["code"]] += error["count"]
+    return Check("values", "broken" if any(counts.values()) else "ok", counts)
 
 
 #: What the engine remarks on, and the check that says so.
@@ -346,10 +355,12 @@ _REMARKS = {"indirect": "direct-io", "streams": "streams"}
 
 def remarks(result: Mapping[str, Any]) -> list[Check]:
     """What the load itself noticed of the machine; nothing where there was nothing."""
-    told = result.get("remarks") or {}
-    found = [Check(_REMARKS[name], "noticed", dict(detail)) for name, detail in told.items()]
+    remarks_of_result = result.get("remarks") or {}
+    remark_checks = [
+        Check(_REMARKS[name], "noticed", dict(detail)) for name, detail in remarks_of_result.items()
+    ]
     lack = ports(result)
-    return found if lack is None else [*found, lack]
+    return remark_checks if lack is None else [*remark_checks, lack]
 
 
 def in_memory(target: Mapping[str, Any] | None) -> list[Check]:

@@ -31,19 +31,19 @@ def named(name: str = NAME) -> Iterator[None]:
         libc.prctl(_PR_SET_NAME, before, 0, 0, 0)
 
 
-def look(root: Path = Path("/"), name: str = NAME, own: int | None = None) -> list[int]:
+def look(root: Path = Path("/"), name: str = NAME, own_pid: int | None = None) -> list[int]:
     """Process ids of the other runs."""
-    own = os.getpid() if own is None else own
+    own_pid = os.getpid() if own_pid is None else own_pid
     return sorted(
         pid
         for pid in process_ids(root)
-        if pid != own and read_small(f"{root}/proc/{pid}/comm").rstrip("\n") == name
+        if pid != own_pid and read_small(f"{root}/proc/{pid}/comm").rstrip("\n") == name
     )
 
 
 def described(pid: int, root: Path = Path("/")) -> str:
     """A neighbour in words: its process id, and what it runs if that may be known."""
     words = command_line(pid, root)
-    rest = words[words.index("run") + 1 :] if "run" in words else []
-    plan = next((word for word in rest if word and not word.startswith("-")), None)
+    arguments = words[words.index("run") + 1 :] if "run" in words else []
+    plan = next((word for word in arguments if word and not word.startswith("-")), None)
     return f"process {pid}" + (f", plan {plan}" if plan else "")

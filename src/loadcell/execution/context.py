@@ -23,7 +23,7 @@ REMOTE_SHARE = 2
 
 
 @dataclass
-class Means:
+class RunContext:
     """`lines` is what targets say, from whatever thread, on its way to the present trial's output.log."""
 
     parts: Parts
@@ -39,10 +39,10 @@ class Means:
 
     def waiting_lines(self) -> list[str]:
         """What targets said since the last call."""
-        found = []
+        lines = []
         while not self.lines.empty():
-            found.append(self.lines.get())
-        return found
+            lines.append(self.lines.get())
+        return lines
 
 
 def threads(load: Load, cores: int, *, local: bool, clients: int | None = None) -> int:

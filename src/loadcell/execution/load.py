@@ -10,7 +10,7 @@ from typing import Any
 
 from loadcell.execution import concurrent_runs, groups
 from loadcell.execution.checks import Covered
-from loadcell.execution.context import Means
+from loadcell.execution.context import RunContext
 from loadcell.execution.disturbances import Witness
 from loadcell.execution.machine_watch import Machine, workers
 from loadcell.execution.phases import Phases
@@ -26,7 +26,7 @@ from loadcell.plan.units import Duration
 from loadcell.store.layout import INTERVAL_COLUMNS, INTERVALS, SAMPLE_HEAD
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import Target
-from loadcell.workloads.composite import Together
+from loadcell.workloads.composite import CompositeWorkload
 
 #: The data are the same in every trial of every run: only the work on them is random.
 DATA_SEED = 1
@@ -67,18 +67,22 @@ def specification(
 
 
 def specification_of_groups(
-    endpoint: dict[str, Any], together: Together, resolved: Resolved, threads: int, seed: int
+    endpoint: dict[str, Any], composite: CompositeWorkload, resolved: Resolved, threads: int, seed: int
 ) -> dict[str, Any]:
     """The same of client groups, which `threads` are divided among."""
     common = specification(endpoint, {}, resolved, threads, seed)
     window = {key: common["load"][key] for key in ("warmup_ns", "duration_ns", "interval_ns")}
 
     def load(group: Group, own_threads: int) -> dict[str, Any]:
-        own = specification(endpoint, {}, resolved.alone(group), own_threads, seed)["load"]
-        return {key: value for key, value in own.items() if key not in window}
+        spec = specification(endpoint, {}, resolved.alone(group), own_threads, seed)["load"]
+        return {key: value for key, value in spec.items() if key not in window}
 
-    own = groups.of_specification(together, resolved, threads, load)
-    return {**{key: common[key] for key in ("version", "seed", "target")}, "load": window, "groups": own}
+    group_specs = groups.of_specification(composite, resolved, threads, load)
+    return {
+        **{key: common[key] for key in ("version", "seed", "target")},
+        "load": window,
+        "groups": group_specs,
+    }
 
 
 def schedule(load: Load) -> dict[str, Any] | None:
@@ -107,17 +111,17 @@ class LoadWatch:
     """
 
     def __init__(
-        self, means: Means, phases: Phases, writer: TrialWriter, resolved: Resolved, event: Event
+        self, context: RunContext, phases: Phases, writer: TrialWriter, resolved: Resolved, event: Event
     ) -> None:
         self.covered = Covered()
-        self.witness = Witness(means.root)
-        self.machine = Machine(means.root)
+        self.witness = Witness(context.root)
+        self.machine = Machine(context.root)
         self.neighbours: set[int] = set()
         self.steal_share: float | None = None
         self.measuring_since_ns: int | None = None
         self.target_cpu = Mean()
         self.target_processes: list[int] = []
-        self._means = means
+        self._context = context
         self._phases = phases
         self._writer = writer
         self._event = event
@@ -140,13 +144,13 @@ class LoadWatch:
 
         def watched() -> list[int]:
             """The worker is there only while it works."""
-            return workers(self._means.root, os.getpid()) if target.in_worker else roots
+            return workers(self._context.root, os.getpid()) if target.in_worker else roots
 
         context = MonitorContext(
             roots=watched, observed=target.observed(), process_kind=target.process_kind, length_s=length_s
         )
         for name, options in self._resolved.monitors.items():
-            monitor = self._means.parts.monitors[name](options, context)
+            monitor = self._context.parts.monitors[name](options, context)
             tables = {
                 name: monitor.table,
                 **{f"{name}.{key}": table for key, table in monitor.tables.items()},
@@ -189,14 +193,14 @@ class LoadWatch:
                 }
             )
         elif kind == "trouble":
-            rest = {
+            other_fields = {
                 key: value for key, value in event.items() if key not in ("type", "mono_ns", "utc_ns", "utc")
             }
-            self._event({"event": "trouble", **_times(event), **rest})
+            self._event({"event": "trouble", **_times(event), **other_fields})
 
     def tick(self) -> None:
         """Look round: the clock, the monitors, the target's words, the neighbours."""
-        for line in self._means.waiting_lines():
+        for line in self._context.waiting_lines():
             self._writer.output(line)
         while not self._sampled.empty():
             name, rows = self._sampled.get()
@@ -211,19 +215,19 @@ class LoadWatch:
         step_s = self.witness.tick()
         if step_s is not None:
             self._event({"event": "clock-step", "step_s": step_s})
-        now_ns = self._means.monotonic_ns()
+        now_ns = self._context.monotonic_ns()
         if now_ns - self._looked_ns > _NEIGHBOUR_EVERY_NS:
             self._looked_ns = now_ns
-            self.meet(self._means.neighbours())
+            self.meet(self._context.neighbours())
 
     def meet(self, pids: list[int]) -> None:
         """Note other runs; each is said once a trial."""
         for pid in pids:
             if pid not in self.neighbours:
                 self.neighbours.add(pid)
-                who = concurrent_runs.described(pid, self._means.root)
+                who = concurrent_runs.described(pid, self._context.root)
                 self._event({"event": "neighbour", "pid": pid, "who": who})
-                self._means.progress.note(
+                self._context.progress.note(
                     f"another loadcell is running on this machine ({who}): both measure each other"
                 )
 
@@ -258,8 +262,8 @@ class LoadWatch:
                 if row["phase"] == "measure":
                     self._errors += row["failed"] or 0
                     if (count := self._resolved.load.count) is not None:
-                        self._means.progress.made(self.covered.succeeded + self.covered.failed, count)
-                self._means.progress.interval(
+                        self._context.progress.made(self.covered.succeeded + self.covered.failed, count)
+                self._context.progress.interval(
                     row["throughput_per_s"] or 0.0,
                     row.get("response_p99_ms") if enough(row["succeeded"] or 0, QUANTILES["p99"]) else None,
                     self._errors,

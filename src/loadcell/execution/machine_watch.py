@@ -78,7 +78,7 @@ class Machine:
         if target is None or not after.processes:
             return Check("other-processes", "unknown", {})
         used = background_cpu.between(before.processes, after.processes, [self.own, *target])
-        busy = {f"{one.name} ({one.pid})": one.cpu_s / seconds for one in used[:MOST_NAMED]}
+        busy = {f"{process.name} ({process.pid})": process.cpu_s / seconds for process in used[:MOST_NAMED]}
         most = max(busy.values(), default=0.0)
         verdict = "noticed" if most > OTHERS_LIMIT else "ok"
         return Check("other-processes", verdict, {"cores": busy, "limit": OTHERS_LIMIT})
@@ -95,19 +95,19 @@ class Machine:
 
     def _waited(self) -> dict[int, int]:
         """For each thread of the client, how long it has been ready to run without running (schedstat)."""
-        found: dict[int, int] = {}
+        waited: dict[int, int] = {}
         for pid in workers(self.root, self.own):
             tasks = self.root / "proc" / str(pid) / "task"
             for thread in _names(tasks):
                 fields = read_small(f"{tasks}/{thread}/schedstat").split()
                 if len(fields) >= 2:
-                    found[int(thread)] = int(fields[1])
-        return found
+                    waited[int(thread)] = int(fields[1])
+        return waited
 
 
-def workers(root: Path, own: int) -> list[int]:
+def workers(root: Path, own_pid: int) -> list[int]:
     """The processes that make load for the run whose process is `own`: children of its own, so no other process is looked at."""
-    return [pid for pid in children(root, own) if WORKER in read_small(f"{root}/proc/{pid}/cmdline")]
+    return [pid for pid in children(root, own_pid) if WORKER in read_small(f"{root}/proc/{pid}/cmdline")]
 
 
 NAMES = ("swap", "throttled", "other-processes", "client-waiting")
@@ -157,7 +157,7 @@ def _swapped(root: Path) -> int | None:
 
 def _quota_us(root: Path) -> int | None:
     """How long this process's control group, or one above it, was held back by its CPU limit; None without a limit."""
-    place = next(
+    group_path = next(
         (
             line[3:].strip("/")
             for line in read_small(root / "proc/self/cgroup").splitlines()
@@ -165,18 +165,18 @@ def _quota_us(root: Path) -> int | None:
         ),
         None,
     )
-    if place is None:
+    if group_path is None:
         return None
     home = root / "sys/fs/cgroup"
-    found: list[int] = []
-    for group in (home / place, *(home / place).parents):
+    quota_us: list[int] = []
+    for group in (home / group_path, *(home / group_path).parents):
         if not group.is_relative_to(home):
             break
         for line in read_small(group / "cpu.stat").splitlines():
             name, _, value = line.partition(" ")
             if name == "throttled_usec":
-                found.append(int(value))
-    return max(found, default=None)
+                quota_us.append(int(value))
+    return max(quota_us, default=None)
 
 
 def _hot(root: Path) -> int | None:
@@ -188,8 +188,8 @@ def _hot(root: Path) -> int | None:
         if cpu.startswith("cpu") and cpu[3:].isdecimal()
         for name in ("core_throttle_count", "package_throttle_count")
     ]
-    known = [int(count) for count in counts if count.isdecimal()]
-    return sum(known) if known else None
+    counts_hot = [int(count) for count in counts if count.isdecimal()]
+    return sum(counts_hot) if counts_hot else None
 
 
 def _names(directory: Path) -> list[str]:

@@ -34,19 +34,19 @@ def wanted(
         return list(treatments)
     if profile.treatments != "best":
         return [treatment for treatment in treatments if treatment.id in profile.treatments]
-    found: dict[str, list[float]] = {}
+    by_key: dict[str, list[float]] = {}
     for record in records:
         if record.status is Status.OK and record.totals and not record.memory:
-            found.setdefault(record.treatment, []).append(record.totals.throughput_per_s or 0.0)
-    best = max(found, key=lambda treatment: statistics.median(found[treatment]), default=None)
+            by_key.setdefault(record.treatment, []).append(record.totals.throughput_per_s or 0.0)
+    best = max(by_key, key=lambda treatment: statistics.median(by_key[treatment]), default=None)
     return [treatment for treatment in treatments if treatment.id == best]
 
 
 def trials(treatments: Sequence[Treatment], *, after: int, repeats: int) -> list[Trial]:
     """One trial of each, numbered on from `after`, and a repeat more than was scored."""
     return [
-        Trial(after + place, treatment, repeats + 1, repeats + 1, f"{ROLE}-{treatment.id}", role=ROLE)
-        for place, treatment in enumerate(treatments, 1)
+        Trial(after + number, treatment, repeats + 1, repeats + 1, f"{ROLE}-{treatment.id}", role=ROLE)
+        for number, treatment in enumerate(treatments, 1)
     ]
 
 

@@ -72,7 +72,7 @@ _LINE = 24
 def bracket(sought: Sought) -> str:
     """The search on one line: `refine clients 1 ······├────●──┤···· 256  best 64: 12,345/s`."""
     low, high = (round(share * (_LINE - 1)) for share in (sought.low, sought.high))
-    line = ["·" if not low <= place <= high else "─" for place in range(_LINE)]
+    line = ["·" if not low <= column <= high else "─" for column in range(_LINE)]
     line[low] = "├"
     line[high] = "┤" if sought.between[1] is not None else "→"
     if sought.at is not None:
@@ -120,9 +120,9 @@ class Forecast:
         Without the first as soon as there are others: that one starts the target and loads the data. Where requests are counted
         the load is part of it, and the first trial's is foretold from what it has made.
         """
-        known = self._overheads[1:] or self._overheads
-        if known:
-            return sum(known) / len(known)
+        overheads = self._overheads[1:] or self._overheads
+        if overheads:
+            return sum(overheads) / len(overheads)
         to_come = self._to_come_s
         return _FIRST_GUESS_S if to_come is None else self._took_s + to_come
 
@@ -158,8 +158,8 @@ class Forecast:
         if self.course.counted:
             trials = len(self.course.trials)
             return (self.done + (self.share or 0.0)) / trials if trials else 1.0
-        whole = sum(self.expected_s(index) for index in range(len(self.course.trials)))
-        return 1 - self.left_s() / whole if whole else 1.0
+        total_s = sum(self.expected_s(index) for index in range(len(self.course.trials)))
+        return 1 - self.left_s() / total_s if total_s else 1.0
 
 
 class Progress:
@@ -224,9 +224,9 @@ class LineProgress(Progress):
 
     def run_began(self, course: Course) -> None:
         self._forecast = Forecast(course)
-        kept = f" ({course.reused} kept from before)" if course.reused else ""
+        reused = f" ({course.reused} kept from before)" if course.reused else ""
         length = "" if course.counted else f", about {duration(self._forecast.left_s())}"
-        self.say(f"{course.title}: {course.size}{kept}{length}")
+        self.say(f"{course.title}: {course.size}{reused}{length}")
         self.say(f"writing {course.path}")
 
     def sought(self, sought: Sought, course: Course) -> None:
@@ -246,8 +246,8 @@ class LineProgress(Progress):
         course = forecast.course
         count = f"[{course.reused + forecast.done:>{len(str(course.total))}}/{course.of}]"
         ahead = forecast.done < len(course.trials)
-        left = f"  {duration(forecast.left_s())} left" if ahead and not course.counted else ""
-        self.say(f"{count} {outcome(record)}{left}")
+        remaining = f"  {duration(forecast.left_s())} left" if ahead and not course.counted else ""
+        self.say(f"{count} {outcome(record)}{remaining}")
 
     def unscored_ended(self, record: TrialRecord) -> None:
         super().unscored_ended(record)
@@ -306,9 +306,9 @@ def milliseconds(value: float) -> str:
 
 def duration(seconds: float) -> str:
     """`45 s`, `12 min 30 s`, `3 h 05 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60:02d} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60:02d} min"

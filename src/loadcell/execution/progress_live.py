@@ -60,8 +60,8 @@ class LiveProgress(Progress):
 
     def run_began(self, course: Course) -> None:
         self._forecast = Forecast(course)
-        kept = f", {course.reused} kept from before" if course.reused else ""
-        self.say(f"[bold]{_safe(course.title)}[/bold]  {course.size}{kept}")
+        reused = f", {course.reused} kept from before" if course.reused else ""
+        self.say(f"[bold]{_safe(course.title)}[/bold]  {course.size}{reused}")
         self._console.print(f"[dim]{_safe(str(course.path))}[/dim]", soft_wrap=True)
         self._live.start()
 
@@ -133,11 +133,11 @@ class LiveProgress(Progress):
         bar.add_column(no_wrap=True)
         bar.add_column(ratio=1)
         bar.add_column(no_wrap=True, justify="right")
-        known = not course.counted or forecast.done or forecast.share is not None
+        is_known = not course.counted or forecast.done or forecast.share is not None
         bar.add_row(
             Text(f"{course.reused + forecast.done}/{course.of}"),
             ProgressBar(total=1.0, completed=forecast.share_done()),
-            Text(f"{duration(forecast.left_s())} left" if known else ""),
+            Text(f"{duration(forecast.left_s())} left" if is_known else ""),
         )
         now = Text(self._trial, overflow="ellipsis", no_wrap=True)
         if self._phase:

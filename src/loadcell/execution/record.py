@@ -24,11 +24,11 @@ def latency(figures: Mapping[str, Any] | None) -> dict[str, Any] | None:
     count = figures.get("count", 0) if figures else 0
     if not figures or count == 0:
         return None
-    found: dict[str, Any] = {} if count is None else {"count": count}
+    values: dict[str, Any] = {} if count is None else {"count": count}
     for theirs, ours in _FIGURES.items():
         if figures.get(theirs) is not None:
-            found[ours] = figures[theirs] / 1e6
-    return found
+            values[ours] = figures[theirs] / 1e6
+    return values
 
 
 def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -63,12 +63,14 @@ def measured(result: Mapping[str, Any], protocol: str) -> dict[str, Any]:
     client; of a tool also what it counts, and which it is. `protocol` is what the engine spoke."""
     window = result.get("window") or {}
     seconds = window.get("duration_ns", 0) / 1e9
-    operations = {one["name"]: one for one in result.get("operations", [])}
-    found: dict[str, Any] = {
+    operations = {operation["name"]: operation for operation in result.get("operations", [])}
+    document: dict[str, Any] = {
         "measure": None,
         "totals": None,
         "operations": {
-            name: _operation(one, seconds) for name, one in operations.items() if name != TRANSACTION
+            name: _operation(operation, seconds)
+            for name, operation in operations.items()
+            if name != TRANSACTION
         },
         "errors": [explained(error, protocol) for error in result.get("errors", [])],
         "schedule": schedule_account(result.get("schedule"), seconds),
@@ -77,14 +79,14 @@ def measured(result: Mapping[str, Any], protocol: str) -> dict[str, Any]:
         **{key: result[key] for key in ("unit", "tool") if key in result},
     }
     if seconds > 0:
-        found["measure"] = {
+        document["measure"] = {
             "started_mono_ns": window["start_mono_ns"],
             "started_utc": utc_text(window["start_utc_ns"]),
             "duration_s": seconds,
         }
         if TRANSACTION in operations:
-            found["totals"] = _totals(operations[TRANSACTION], result, seconds)
-    return found
+            document["totals"] = _totals(operations[TRANSACTION], result, seconds)
+    return document
 
 
 def explained(error: Mapping[str, Any], protocol: str) -> dict[str, Any]:
@@ -95,42 +97,42 @@ def explained(error: Mapping[str, Any], protocol: str) -> dict[str, Any]:
     return {**error, "meaning": meaning(code), **remedy}
 
 
-def schedule_account(kept: Mapping[str, Any] | None, seconds: float) -> dict[str, Any] | None:
+def schedule_account(schedule: Mapping[str, Any] | None, seconds: float) -> dict[str, Any] | None:
     """How an open loop was kept; `requests_mean` is how many were due and not answered, on average over the window."""
-    if kept is None:
+    if schedule is None:
         return None
-    backlog = kept["backlog"]
+    backlog = schedule["backlog"]
     return {
-        "arrivals": kept["arrivals"],
-        "offered": kept["offered"],
-        "offered_per_s": kept["offered_per_s"],
-        "achieved_per_s": kept["achieved_per_s"],
-        "pacing_error": latency(kept["pacing_error"]),
-        "backlog_wait": latency(kept["backlog_wait"]),
+        "arrivals": schedule["arrivals"],
+        "offered": schedule["offered"],
+        "offered_per_s": schedule["offered_per_s"],
+        "achieved_per_s": schedule["achieved_per_s"],
+        "pacing_error": latency(schedule["pacing_error"]),
+        "backlog_wait": latency(schedule["backlog_wait"]),
         "backlog": {
             "peak": backlog["peak"],
             "at_end": backlog["at_end"],
             "overdue_s": backlog["overdue_ns"] / 1e9,
         },
-        "requests_mean": kept["presence_ns"] / 1e9 / seconds if seconds > 0 else None,
+        "requests_mean": schedule["presence_ns"] / 1e9 / seconds if seconds > 0 else None,
     }
 
 
-def _per_s(one: Mapping[str, Any], seconds: float) -> float | None:
+def _per_s(stats: Mapping[str, Any], seconds: float) -> float | None:
     """What succeeded in that time; where a tool gave its own rate, that, as it printed it."""
-    if "throughput_per_s" in one:
-        return one["throughput_per_s"]  # type: ignore[no-any-return]
-    return one["succeeded"] / seconds if seconds > 0 else None
+    if "throughput_per_s" in stats:
+        return stats["throughput_per_s"]  # type: ignore[no-any-return]
+    return stats["succeeded"] / seconds if seconds > 0 else None
 
 
-def _operation(one: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+def _operation(stats: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     return {
-        "kind": one["kind"],
-        **{count: one.get(count) for count in _COUNTS},
-        "throughput_per_s": _per_s(one, seconds),
-        "response": latency(one.get("response")),
-        "service": latency(one.get("service")),
-        "failed_response": latency(one.get("failed_response")),
+        "kind": stats["kind"],
+        **{count: stats.get(count) for count in _COUNTS},
+        "throughput_per_s": _per_s(stats, seconds),
+        "response": latency(stats.get("response")),
+        "service": latency(stats.get("service")),
+        "failed_response": latency(stats.get("failed_response")),
     }
 
 

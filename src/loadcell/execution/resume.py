@@ -39,8 +39,8 @@ class Remaining:
 def remaining(stored: StoredRun, trials: Sequence[Trial], *, retry_failed: bool) -> Remaining:
     """Split the trials of a plan into those still to be run and those that need not be."""
     again = NOT_DONE | _NOT_GOOD if retry_failed else NOT_DONE
-    kept = {trial.name: trial for trial in stored.trials if trial.status not in again}
-    return Remaining(tuple(trial for trial in trials if trial.name not in kept), kept)
+    finished = {trial.name: trial for trial in stored.trials if trial.status not in again}
+    return Remaining(tuple(trial for trial in trials if trial.name not in finished), finished)
 
 
 def compare(before: RunRecord, now: RunRecord) -> None:
@@ -63,16 +63,17 @@ def _differences(before: RunRecord, now: RunRecord) -> Iterator[str]:
         yield f"treatment {name} is no longer in the plan"
     for name in new.keys() - old.keys():
         yield f"treatment {name} is new in the plan"
-    told: dict[str, list[str]] = {}
+    differences: dict[str, list[str]] = {}
     for name in old.keys() & new.keys():
         was, is_now = (
-            {key: value for key, value in one[name].items() if key not in _FREE} for one in (old, new)
+            {key: value for key, value in document[name].items() if key not in _FREE}
+            for document in (old, new)
         )
         for text in _between(was, is_now, ""):
-            told.setdefault(text, []).append(name)
-    for text, names in told.items():  # said once, not once a treatment
+            differences.setdefault(text, []).append(name)
+    for text, names in differences.items():  # said once, not once a treatment
         yield text if len(names) == len(old) else f"{text} (treatment {', '.join(sorted(names)[:3])})"
-    if not told and old.keys() == new.keys():
+    if not differences and old.keys() == new.keys():
         names_before = [trial.name for trial in before.trials]
         names_now = [trial.name for trial in now.trials]
         if names_before != names_now:

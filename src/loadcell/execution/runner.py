@@ -17,7 +17,7 @@ from loadcell.execution import concurrent_runs as neighbours
 from loadcell.execution import environment, profiling, resume, workdir
 from loadcell.execution.abort_policy import hopeless
 from loadcell.execution.anonymise import anonymous_run
-from loadcell.execution.context import Means
+from loadcell.execution.context import RunContext
 from loadcell.execution.entries import treatment_entry, trial_entry
 from loadcell.execution.executor import Executor, WorkerExecutor
 from loadcell.execution.interrupts import Interrupts
@@ -25,7 +25,7 @@ from loadcell.execution.messages import RUN_DIRECTORY_EXISTS, RUN_INTERRUPTED
 from loadcell.execution.outcome import exit_status, verdicts
 from loadcell.execution.progress import Course, Progress
 from loadcell.execution.search_trials import Searching
-from loadcell.execution.target_pool import Keeper
+from loadcell.execution.target_pool import TargetPool
 from loadcell.execution.trial import TrialRun
 from loadcell.execution.trial_source import Ahead, Known
 from loadcell.model.instants import utc_text
@@ -129,17 +129,17 @@ class Runner:
         writer = RunWriter(path, self.secrets.redact)
         try:
             writer.recover()
-            kept: dict[str, TrialRecord] = {}
+            reused: dict[str, TrialRecord] = {}
             ahead: Known | Searching = search or Known(ordered)
             if stored is not None:
-                kept, ahead = self._rest(read_run(path), ordered, search)
+                reused, ahead = self._rest(read_run(path), ordered, search)
                 run = replace(stored.run, treatments=run.treatments, ended_utc=None, state="running")
             execution = Execution(
                 pid=os.getpid(),
                 started_utc=utc_text(),
                 how="first" if stored is None else "resumed",
                 trials=len(ahead.trials) if isinstance(ahead, Known) else None,
-                reused=len(kept),
+                reused=len(reused),
                 loadcell_version=__version__,
             )
             run = replace(run, executions=(*run.executions, execution))
@@ -150,7 +150,7 @@ class Runner:
             self.standing = path
             if search is not None:
                 search.begin(run, writer, self.progress)
-            return self._execute(writer, run, ahead, kept, seed)
+            return self._execute(writer, run, ahead, reused, seed)
         except KeyboardInterrupt:
             if not self.begun:
                 writer.discard()
@@ -168,19 +168,19 @@ class Runner:
         """Of a run that is gone on with: the finished trials by name, and what is left."""
         if search is not None:
             return search.replay(stored), search
-        left = resume.remaining(stored, ordered, retry_failed=self.options.retry_failed)
-        return left.kept, Known(left.todo)
+        remaining = resume.remaining(stored, ordered, retry_failed=self.options.retry_failed)
+        return remaining.kept, Known(remaining.todo)
 
     def _execute(
         self,
         writer: RunWriter,
         run: RunRecord,
         ahead: Known | Searching,
-        kept: dict[str, TrialRecord],
+        reused: dict[str, TrialRecord],
         seed: int,
     ) -> Ended:
         with neighbours.named(), Interrupts(self.executor.kill, self._again(writer.path)) as interrupts:
-            means = Means(
+            context = RunContext(
                 self.parts,
                 self.executor,
                 interrupts,
@@ -190,50 +190,50 @@ class Runner:
             )
             work = workdir.make(writer.path.name, self.work_home)
             workdir.sweep(self.work_home)
-            keeper = Keeper(self.parts.targets, work, log=means.lines.put, secret=self.secrets.reveal)
-            self.progress.run_began(_course(ahead, run.title or "", writer.path, len(kept)))
-            records = list(kept.values())
+            pool = TargetPool(self.parts.targets, work, log=context.lines.put, secret=self.secrets.reveal)
+            self.progress.run_began(_course(ahead, run.title or "", writer.path, len(reused)))
+            records = list(reused.values())
             if self.plan.profile is not None:
                 profiling.forewarn(self.progress.note)
             state, reason = "failed", None
             try:
-                reason = self._trials(writer, ahead, seed, keeper, means, records)
+                reason = self._trials(writer, ahead, seed, pool, context, records)
                 if reason is None and self.plan.profile is not None:
                     run = self._profile(
-                        writer, _current(run, ahead), ahead, seed, keeper, means, records, work
+                        writer, _current(run, ahead), ahead, seed, pool, context, records, work
                     )
                 state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
             finally:
-                self._put_away(keeper, means)
+                self._put_away(pool, context)
                 workdir.remove(work)
                 self.progress.run_ended()
                 state = "interrupted" if interrupts.requested else state
                 run = _current(run, ahead)
-                self._close(writer, run, state, reason, records, means)
+                self._close(writer, run, state, reason, records, context)
         status = exit_status(state, run.trials, records)
         if isinstance(ahead, Searching) and state == "finished":
             status = ahead.exit_status(records)
-        said = None if reason is None else self.secrets.redact(reason.text)
-        return Ended(writer.path, state, status, said)
+        reason_text = None if reason is None else self.secrets.redact(reason.text)
+        return Ended(writer.path, state, status, reason_text)
 
     def _trials(
         self,
         writer: RunWriter,
         ahead: Ahead,
         seed: int,
-        keeper: Keeper,
-        means: Means,
+        pool: TargetPool,
+        context: RunContext,
         records: list[TrialRecord],
     ) -> Message | None:
         """Run the trials; returns why the rest was given up, if it was."""
         mine: list[TrialRecord] = []
         for trial in ahead:
-            if means.interrupts.requested:
+            if context.interrupts.requested:
                 return RUN_INTERRUPTED()
             self.progress.trial_began(trial.name)
             files = writer.trial(trial.name)
             try:
-                record = ahead.ended(TrialRun(trial, seed, keeper, means, files).execute())
+                record = ahead.ended(TrialRun(trial, seed, pool, context, files).execute())
                 files.finish(record)
             except StoreError:
                 files.abandon()
@@ -243,7 +243,7 @@ class Runner:
             self.progress.trial_ended(self._shown(record))
             if (reason := hopeless(mine)) is not None:
                 return reason
-        return RUN_INTERRUPTED() if means.interrupts.requested else None
+        return RUN_INTERRUPTED() if context.interrupts.requested else None
 
     def _profile(
         self,
@@ -251,8 +251,8 @@ class Runner:
         run: RunRecord,
         ahead: Known | Searching,
         seed: int,
-        keeper: Keeper,
-        means: Means,
+        pool: TargetPool,
+        context: RunContext,
         records: Sequence[TrialRecord],
         work: Path,
     ) -> RunRecord:
@@ -271,13 +271,13 @@ class Runner:
         writer.write_run(run)
         done = profiling.kept(stored, retry_failed=self.options.retry_failed)
         for trial in planned:
-            if trial.name in done or means.interrupts.requested:
+            if trial.name in done or context.interrupts.requested:
                 continue
             self.progress.unscored_began(trial.name)
             files = writer.trial(trial.name)
             try:
                 with profiling.sampler(profile, work) as sampler:
-                    record = TrialRun(trial, seed, keeper, means, files, sampler).execute()
+                    record = TrialRun(trial, seed, pool, context, files, sampler).execute()
                 files.finish(record)
             except StoreError:
                 files.abandon()
@@ -285,11 +285,11 @@ class Runner:
             self.progress.unscored_ended(self._shown(record))
         return run
 
-    def _put_away(self, keeper: Keeper, means: Means) -> None:
+    def _put_away(self, pool: TargetPool, context: RunContext) -> None:
         """Stop and remove the targets, whatever happened before; a second signal ends even this."""
         try:
-            with means.interrupts.bounded(_PUT_AWAY_LIMIT_S, breakable=False):
-                keeper.destroy()
+            with context.interrupts.bounded(_PUT_AWAY_LIMIT_S, breakable=False):
+                pool.destroy()
         except BaseException as error:  # the record must still be closed
             self.progress.note(
                 f"the target could not be put away: {self.secrets.redact(str(error) or type(error).__name__)}"
@@ -302,7 +302,7 @@ class Runner:
         state: str,
         reason: Message | None,
         records: Sequence[TrialRecord],
-        means: Means,
+        context: RunContext,
     ) -> None:
         """Write how the run ended. On a full disk the old run.json stays, and the run reads as `killed`."""
         now = utc_text()
@@ -319,7 +319,7 @@ class Runner:
         )
         with contextlib.suppress(StoreError):
             writer.write_run(run)
-            writer.output(means.waiting_lines())
+            writer.output(context.waiting_lines())
 
     def _shown(self, record: TrialRecord) -> TrialRecord:
         """For the screen, without secrets."""
@@ -386,13 +386,13 @@ def _current(run: RunRecord, ahead: Known | Searching) -> RunRecord:
     return ahead.run if isinstance(ahead, Searching) else run
 
 
-def _course(ahead: Known | Searching, title: str, path: Path, kept: int) -> Course:
+def _course(ahead: Known | Searching, title: str, path: Path, reused: int) -> Course:
     if isinstance(ahead, Searching):
         return ahead.course(title)
     loads = [(trial.name, trial.treatment.resolved.load) for trial in ahead.trials]
     counted = any(load.expected_s is None for _, load in loads)
-    each = [(name, float(load.warmup) + (load.expected_s or 0.0)) for name, load in loads]
-    return Course(title, path, each, reused=kept, counted=counted)
+    lengths = [(name, float(load.warmup) + (load.expected_s or 0.0)) for name, load in loads]
+    return Course(title, path, lengths, reused=reused, counted=counted)
 
 
 def _engine_version() -> str | None:

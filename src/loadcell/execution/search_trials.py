@@ -36,8 +36,8 @@ class Searching:
     def known(self, stored: StoredRun | None) -> list[Treatment]:
         """The treatments a stored run has already, as the plan has them now."""
         entries = [] if stored is None else stored.run.treatments
-        found = [self.searches.treatment(entry.levels) for entry in entries]
-        return [treatment for treatment in found if treatment is not None]
+        treatments = [self.searches.treatment(entry.levels) for entry in entries]
+        return [treatment for treatment in treatments if treatment is not None]
 
     def replay(self, stored: StoredRun) -> dict[str, TrialRecord]:
         """Take the finished trials of a stored run for what they were decided to be; returns them by name.
@@ -45,23 +45,23 @@ class Searching:
         Raises PlanChangedError when they are not those that would be decided on now.
         """
         finished = {trial.name: trial for trial in stored.trials if trial.status not in NOT_DONE}
-        kept: dict[str, TrialRecord] = {}
+        replay: dict[str, TrialRecord] = {}
         while (step := self.searches.following()) is not None:
             record = finished.get(step.trial.name)
             if record is None or record.search is None or not _same(record.search, step):
                 self._next = step
                 break
             self.searches.learn(step, record.search)
-            kept[step.trial.name] = record
-        strange = sorted(finished.keys() - kept.keys())
+            replay[step.trial.name] = record
+        strange = sorted(finished.keys() - replay.keys())
         if strange:
             raise PlanChangedError(
                 [
                     f"the search, decided anew, does not come to trial {strange[0]}: it was decided by another loadcell"
                 ]
             )
-        self._kept = len(kept)
-        return kept
+        self._kept = len(replay)
+        return replay
 
     def begin(self, run: RunRecord, writer: RunWriter, progress: Progress) -> None:
         """Prepare to run trials; each is written into `run` before it begins, and shown."""
@@ -100,10 +100,10 @@ class Searching:
         """
         missed = False
         for group, seen in enumerate(self.searches.seen):
-            found = answer(self.searches.question, seen)
-            if found.level is None:
+            search_answer = answer(self.searches.question, seen)
+            if search_answer.level is None:
                 return EXIT_INCOMPLETE
-            level = found.level
+            level = search_answer.level
             missed |= any(
                 expectation_missed(record) for record in records if _is_at(record.search, group, level)
             )

@@ -14,7 +14,7 @@ from loadcell.systems.base import Target, TargetContext
 Event = Callable[[dict[str, Any]], None]
 
 
-class Keeper:
+class TargetPool:
     """One target is up at a time. A treatment with other options of the target, or that runs it elsewhere (`pin`), has a target
     object of its own: where a process runs is settled when it is started.
 

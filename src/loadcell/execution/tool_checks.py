@@ -19,7 +19,9 @@ def held(result: Mapping[str, Any]) -> list[Check]:
     Those of some tools do not, as they estimate each by itself: that is remarked on, and no reason to distrust the rest.
     """
     about = result["tool"]
-    rise = checks.percentiles({"operations": [_as_far_as_known(one) for one in result["operations"]]})
+    rise = checks.percentiles(
+        {"operations": [_as_far_as_known(operation) for operation in result["operations"]]}
+    )
     if rise.verdict == "broken":
         rise = Check(rise.name, "noticed", rise.detail)
     several = [tool_groups(about)] if "groups" in about else []

@@ -13,13 +13,13 @@ from typing import Any
 from loadcell.design.order import Trial
 from loadcell.execution import affinity, background_cpu, checks, groups, profiling, tool_checks
 from loadcell.execution.all_failed import fruitless, wanted
-from loadcell.execution.context import Means, threads
+from loadcell.execution.context import RunContext, threads
 from loadcell.execution.engine_messages import failure_remedy
 from loadcell.execution.load import DATA_SEED, LoadWatch, specification, specification_of_groups, trial_seed
 from loadcell.execution.messages import DIED, UNEXPLAINED
 from loadcell.execution.phases import LIMIT_KEYS, PHASES, Phases, TrialEndedError
 from loadcell.execution.record import measured
-from loadcell.execution.target_pool import Keeper
+from loadcell.execution.target_pool import TargetPool
 from loadcell.execution.trial_metrics import metrics
 from loadcell.model.instants import utc_text
 from loadcell.model.json import convert
@@ -32,7 +32,7 @@ from loadcell.profilers.cpu import CpuSampler
 from loadcell.store.layout import SCHEMA
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import Target
-from loadcell.workloads.composite import Together
+from loadcell.workloads.composite import CompositeWorkload
 
 #: The engine's outcomes, and the `reason_code`, of a number of requests that were not made within their limit.
 UNFINISHED = ("unfinished", "unsettled")
@@ -44,8 +44,8 @@ class TrialRun:
 
     trial: Trial
     run_seed: int
-    keeper: Keeper
-    means: Means
+    pool: TargetPool
+    context: RunContext
     writer: TrialWriter
     sampler: CpuSampler | None = None
     _document: dict[str, Any] = field(default_factory=dict)
@@ -64,10 +64,12 @@ class TrialRun:
     def execute(self) -> TrialRecord:
         """The whole life. Raises StoreError only."""
         self._document = self._begun()
-        means, output = self.means, self.writer.output
-        self._phases = Phases(means.interrupts, means.monotonic_ns, means.progress.phase, output, self._event)
-        self._watch = LoadWatch(self.means, self._phases, self.writer, self._resolved, self._event)
-        self._watch.meet(self.means.neighbours())
+        context, output = self.context, self.writer.output
+        self._phases = Phases(
+            context.interrupts, context.monotonic_ns, context.progress.phase, output, self._event
+        )
+        self._watch = LoadWatch(self.context, self._phases, self.writer, self._resolved, self._event)
+        self._watch.meet(self.context.neighbours())
         try:
             self._live()
         except TrialEndedError as ended:
@@ -97,8 +99,8 @@ class TrialRun:
     def _live(self) -> None:
         limits = self._resolved.limits
         with self._phases.step("up", limits.up):
-            pins = self._pinning = affinity.of(self._resolved, self.means.parts, self.means.root)
-            target = self._target = self.keeper.up(self._resolved, self._event, pins.target)
+            pins = self._pinning = affinity.of(self._resolved, self.context.parts, self.context.root)
+            target = self._target = self.pool.up(self._resolved, self._event, pins.target)
             pins.look("target", "up", target.processes())
         with self._phases.step("prepare", limits.prepare):
             self._prepare(target)
@@ -117,13 +119,17 @@ class TrialRun:
         def load(endpoint: dict[str, Any]) -> dict[str, Any]:
             account: dict[str, Any] = {}
             for kind, section in loading.items():
-                work = secrets.revealed({kind: section}, self.means.secret)
+                work = secrets.revealed({kind: section}, self.context.secret)
                 spec = specification(endpoint, work, self._resolved, self._threads(target), DATA_SEED)
                 made_by = workload.made_by
-                own = self._execute(
+                account_of_part = self._execute(
                     "prepare", {**spec, **made_by, **self._pin}, self._loading, self._resolved.limits.prepare
                 )
-                account = {**own, "rows": account.get("rows", 0) + own["rows"]} if account else own
+                account = (
+                    {**account_of_part, "rows": account.get("rows", 0) + account_of_part["rows"]}
+                    if account
+                    else account_of_part
+                )
             return account
 
         made = target.prepare(data, load, will_change=workload.changes_data)
@@ -147,8 +153,8 @@ class TrialRun:
             self._counters_before = target.counters()
             self._watch.start_monitors(target)
             roots = self._watch.target_processes
-            known = bool(roots) or target.in_worker or not background_cpu.on_this_machine(spec["target"])
-            self._target_here = roots if known else None
+            is_known = bool(roots) or target.in_worker or not background_cpu.on_this_machine(spec["target"])
+            self._target_here = roots if is_known else None
             try:
                 with profiling.profiling(self.sampler, target, self.writer.output):
                     first = profiling.inside(self.sampler, target)
@@ -167,30 +173,30 @@ class TrialRun:
 
     def _specification(self, target: Target[Any]) -> dict[str, Any]:
         """What the engine is asked for."""
-        together, settings = self._workload(), self._resolved
+        composite, settings = self._workload(), self._resolved
         endpoint, threads = target.endpoint(), self._threads(target)
         seed = trial_seed(self.run_seed, self.trial.repeat)
         if settings.groups:
-            spec = specification_of_groups(endpoint, together, settings, threads, seed)
-            return {**spec, "groups": secrets.revealed(spec["groups"], self.means.secret)}
-        [(_, workload)] = together.members
-        work = secrets.revealed(workload.engine(), self.means.secret)
-        return {**specification(endpoint, work, settings, threads, seed), **together.made_by}
+            spec = specification_of_groups(endpoint, composite, settings, threads, seed)
+            return {**spec, "groups": secrets.revealed(spec["groups"], self.context.secret)}
+        [(_, workload)] = composite.members
+        work = secrets.revealed(workload.engine(), self.context.secret)
+        return {**specification(endpoint, work, settings, threads, seed), **composite.made_by}
 
     def _add_figures(self, result: dict[str, Any]) -> None:
         """The workload's own figures, beside those that every workload has."""
         totals, measure = self._document["totals"], self._document["measure"]
         if totals is not None:
-            together = self._workload()
-            own = together.figures(result, measure["duration_s"])
-            totals["figures"] = {**own, **result.get("figures", {}), **self._watch.metrics}
+            composite = self._workload()
+            figures_of_workload = composite.figures(result, measure["duration_s"])
+            totals["figures"] = {**figures_of_workload, **result.get("figures", {}), **self._watch.metrics}
             totals["metrics"] = facts(totals["figures"])
-            self._document.update(groups.recorded(result, together, measure["duration_s"]))
+            self._document.update(groups.recorded(result, composite, measure["duration_s"]))
 
     def _broken_off(self, result: dict[str, Any]) -> TrialEndedError:
         """Why a load did not run to its end."""
-        if self.means.interrupts.requested:
-            return TrialEndedError("aborted", self.means.interrupts.reason)
+        if self.context.interrupts.requested:
+            return TrialEndedError("aborted", self.context.interrupts.reason)
         outcome = result["outcome"]
         return TrialEndedError(
             "timed-out" if outcome in UNFINISHED else "failed", _of_outcome(result, self._protocol)
@@ -244,9 +250,9 @@ class TrialRun:
     def _examine(self, target: Target[Any]) -> None:
         """Where the target was looked into: what was found at its end."""
         status, self._document["status"] = self._document["status"], "failed"
-        if (found := target.examine()) is not None:
-            self._document["memory"] = found
-            self.keeper.rest()
+        if (memory := target.examine()) is not None:
+            self._document["memory"] = memory
+            self.pool.rest()
         self._document["status"] = status
 
     def _clean_up(self) -> None:
@@ -255,21 +261,21 @@ class TrialRun:
         try:
             with self._phases.step("cleanup", self._resolved.limits.cleanup, breakable=False):
                 if status in ("failed", "timed-out"):
-                    self.keeper.rest(unless_alive=status == "failed")
+                    self.pool.rest(unless_alive=status == "failed")
         except TrialEndedError as ended:
             self.writer.output(f"cleanup: {ended.reason.text}")
 
     def _execute(
         self, mode: str, spec: dict[str, Any], on_event: Any, limit_s: float, **more: Any
     ) -> dict[str, Any]:
-        return self.means.executor.execute(
+        return self.context.executor.execute(
             mode,
             spec,
             on_event=on_event,
             on_output=lambda line: self.writer.output(f"worker: {line}"),
             on_tick=self._watch.tick,
             limit_s=limit_s,
-            stop_asked=lambda: self.means.interrupts.requested,
+            stop_asked=lambda: self.context.interrupts.requested,
             **more,
         )
 
@@ -283,16 +289,16 @@ class TrialRun:
 
     def _loading(self, event: dict[str, Any]) -> None:
         if event.get("type") == "progress":
-            self.means.progress.preparing(event["done_rows"], event["total_rows"])
+            self.context.progress.preparing(event["done_rows"], event["total_rows"])
 
     def _of_machine(self) -> list[Check]:
         """What the machine went through. A system in the load's own threads waits for cores itself: that is measured."""
-        found = self._watch.machine.checks(self._target_here)
-        own = self._target is not None and self._target.in_worker
-        return [check for check in found if not (own and check.name == "client-waiting")]
+        machine_checks = self._watch.machine.checks(self._target_here)
+        in_worker = self._target is not None and self._target.in_worker
+        return [check for check in machine_checks if not (in_worker and check.name == "client-waiting")]
 
-    def _workload(self) -> Together:
-        return Together.of(self._resolved, self.means.parts)
+    def _workload(self) -> CompositeWorkload:
+        return CompositeWorkload.of(self._resolved, self.context.parts)
 
     def _threads(self, target: Target[Any]) -> int:
         load, local = self._resolved.load, bool(target.processes())
@@ -313,10 +319,10 @@ class TrialRun:
     @property
     def _cores(self) -> int:
         """How many processors the client may use."""
-        return self._placed.pins.client.size or self.means.cores
+        return self._placed.pins.client.size or self.context.cores
 
     def _event(self, event: dict[str, Any]) -> None:
-        self.writer.event({"mono_ns": self.means.monotonic_ns(), "utc": utc_text(), **event})
+        self.writer.event({"mono_ns": self.context.monotonic_ns(), "utc": utc_text(), **event})
 
     def _begun(self) -> dict[str, Any]:
         treatment = self.trial.treatment
@@ -371,7 +377,7 @@ class TrialRun:
         cpu = watch.target_cpu.mean
         # figures that are not trusted meet and miss nothing
         trusted = self._document["status"] == "ok"
-        for line in self.means.waiting_lines():
+        for line in self.context.waiting_lines():
             self.writer.output(line)
         self._document |= {"ended_utc": utc_text(), "phases": self._phases.found, **self._placed.document()}
         record = self._record()

@@ -28,9 +28,9 @@ def make(run_id: str, home: Path = HOME) -> Path:
     owner = {"pid": os.getpid(), "pid_start_time": procfs.started(os.getpid()), "run": run_id}
     (new / _OWNER).write_text(json.dumps(owner))
     for attempt in range(1, 100):
-        place = base / (run_id if attempt == 1 else f"{run_id}-{attempt}")
+        path = base / (run_id if attempt == 1 else f"{run_id}-{attempt}")
         with contextlib.suppress(OSError):  # a directory of that name that is not empty
-            return new.rename(place)
+            return new.rename(path)
     return new
 
 
@@ -39,19 +39,19 @@ def _base(home: Path) -> Path:
     base = home / f"loadcell-{os.getuid()}"
     with contextlib.suppress(FileExistsError):
         base.mkdir(mode=0o755)
-    found = base.lstat()
-    if not base.is_symlink() and base.is_dir() and found.st_uid == os.getuid():
+    stat = base.lstat()
+    if not base.is_symlink() and base.is_dir() and stat.st_uid == os.getuid():
         return base
     made = Path(tempfile.mkdtemp(prefix=f"loadcell-{os.getuid()}-", dir=home))
     made.chmod(0o755)
     return made
 
 
-def remove(place: Path) -> bool:
+def remove(path: Path) -> bool:
     """Remove a work directory and all in it, images first. What cannot be unmounted leaves it to a later run: False."""
-    if not undo_below(place):
+    if not undo_below(path):
         return False
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(path, ignore_errors=True)
     return True
 
 
@@ -60,27 +60,27 @@ def sweep(home: Path = HOME) -> list[str]:
     base = home / f"loadcell-{os.getuid()}"
     swept: list[str] = []
     try:
-        places = [place for place in base.iterdir() if place.is_dir() and not place.is_symlink()]
+        places = [path for path in base.iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError:
         return swept
-    abandoned = [place for place in places if _abandoned(place)]
+    abandoned = [path for path in places if _abandoned(path)]
     if not abandoned:
         return swept
     busy = _working_directories()
-    for place in abandoned:
-        used = any(directory == place or place in directory.parents for directory in busy)
-        if not used and remove(place):
-            swept.append(place.name)
+    for path in abandoned:
+        used = any(directory == path or path in directory.parents for directory in busy)
+        if not used and remove(path):
+            swept.append(path.name)
     return swept
 
 
-def _abandoned(place: Path) -> bool:
+def _abandoned(path: Path) -> bool:
     try:
-        owner: dict[str, Any] = json.loads((place / _OWNER).read_text())
+        owner: dict[str, Any] = json.loads((path / _OWNER).read_text())
         return bool(procfs.started(int(owner["pid"])) != owner["pid_start_time"])
     except (OSError, ValueError, KeyError, TypeError):
         with contextlib.suppress(OSError):
-            return time.time() - place.stat().st_mtime > _HALF_MADE_S
+            return time.time() - path.stat().st_mtime > _HALF_MADE_S
         return False
 
 

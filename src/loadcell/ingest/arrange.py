@@ -51,38 +51,43 @@ class Arranged:
     @property
     def repeats(self) -> int:
         """The most of any treatment."""
-        return max((one.repeat for one in self.executions), default=1)
+        return max((execution.repeat for execution in self.executions), default=1)
 
 
-def arrange(sources: Sequence[Source], *, by_file: bool, own: Sequence[str] = ()) -> Arranged:
+def arrange(sources: Sequence[Source], *, by_file: bool, settings: Sequence[str] = ()) -> Arranged:
     """Clients, parts and settings named in `own` are factors where they differ; files only when asked (`by_file`).
 
     Executions that differ in none of these are repeats of each other.
     """
-    measured = [(source, one) for source in sources for one in source.reading.measured]
-    all_levels = [_levels(source, one, by_file=by_file, own=own) for source, one in measured]
+    measured = [(source, measured_part) for source in sources for measured_part in source.reading.measured]
+    all_levels = [
+        _levels(source, measured_part, by_file=by_file, settings=settings)
+        for source, measured_part in measured
+    ]
     keys = [
         key
-        for key in (FILE, PART, *own, CLIENTS)
+        for key in (FILE, PART, *settings, CLIENTS)
         if len({repr(levels.get(key)) for levels in all_levels}) > 1
     ]
     seen: Counter[str] = Counter()
     executions = []
     factors: dict[str, dict[Any, None]] = {key: {} for key in keys}
-    for (source, one), levels in zip(measured, all_levels, strict=True):
-        kept = {key: levels[key] for key in keys if levels.get(key) is not None}
-        for key, level in kept.items():
+    for (source, measured_part), levels in zip(measured, all_levels, strict=True):
+        levels_of_source = {key: levels[key] for key in keys if levels.get(key) is not None}
+        for key, level in levels_of_source.items():
             factors[key].setdefault(level)
-        seen[treatment_id(kept)] += 1
-        executions.append(Execution(one, source, kept, seen[treatment_id(kept)]))
+        seen[treatment_id(levels_of_source)] += 1
+        executions.append(
+            Execution(measured_part, source, levels_of_source, seen[treatment_id(levels_of_source)])
+        )
     return Arranged(tuple(executions), {key: tuple(levels) for key, levels in factors.items()})
 
 
-def _levels(source: Source, one: Measured, *, by_file: bool, own: Sequence[str]) -> dict[str, Any]:
-    levels: dict[str, Any] = {PART: one.title or None, CLIENTS: one.clients}
+def _levels(source: Source, measured: Measured, *, by_file: bool, settings: Sequence[str]) -> dict[str, Any]:
+    levels: dict[str, Any] = {PART: measured.title or None, CLIENTS: measured.clients}
     if by_file:
         levels[FILE] = source.path.stem
-    levels |= {key: one.settings[key] for key in own if key in one.settings}
+    levels |= {key: measured.settings[key] for key in settings if key in measured.settings}
     return levels
 
 

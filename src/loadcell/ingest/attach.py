@@ -58,9 +58,9 @@ def attached(arranged: Arranged, sources: Sequence[Source]) -> Arranged:
                 "be told. Name one file of samples for each file of executions, in the same order, or import them apart."
             )
         for source, load in pairs:
-            own = [number for number, one in enumerate(executions) if one.source is load]
-            shared = len(own) > 1 or (len(watched) == 1 and len(loads) > 1)
-            for number in own:
+            indices = [number for number, execution in enumerate(executions) if execution.source is load]
+            shared = len(indices) > 1 or (len(watched) == 1 and len(loads) > 1)
+            for number in indices:
                 executions[number] = _with(executions[number], source, by_time=shared and source is not load)
     return replace(arranged, executions=tuple(executions))
 
@@ -69,14 +69,14 @@ def _with(execution: Execution, source: Source, *, by_time: bool) -> Execution:
     samples, measured = source.reading.samples, execution.measured
     assert samples is not None
     # Its own samples are those of its time, whatever their clock says.
-    known = source is not execution.source and samples.absolute and measured.began_s is not None
-    if by_time and not (known and measured.duration_s):
+    has_instants = source is not execution.source and samples.absolute and measured.began_s is not None
+    if by_time and not (has_instants and measured.duration_s):
         who = source.tool if not samples.absolute else execution.source.tool
         raise ImportProblemError(
             f"{source.path} was sampled over several executions of {execution.source.path}, and {who} does not say when it began: "
             "which sample belongs to which cannot be told. Import it with the output of one execution."
         )
-    if known and measured.began_s is not None:
+    if has_instants and measured.began_s is not None:
         begin_s = measured.began_s
         end_s = begin_s + (measured.duration_s or 0.0)
         overlap = samples.first_s <= end_s and samples.last_s >= begin_s

@@ -156,10 +156,10 @@ def number(text: str) -> float:
         return float(re.sub(r"[^\d.,-]", "", text).replace(",", "."))
     if _COMMA.match(text):
         return float(text.replace(",", "."))
-    found = float(text)
-    if not math.isfinite(found) or "_" in text:  # `nan`, `inf`, and what is a number to Python alone
+    number = float(text)
+    if not math.isfinite(number) or "_" in text:  # `nan`, `inf`, and what is a number to Python alone
         raise ValueError(f"no figure: {text!r}")
-    return found
+    return number
 
 
 _TIME_MS = {

@@ -39,14 +39,14 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def read(path: Path, told: Told | None = None) -> Source:
+def read(path: Path, on_progress: Told | None = None) -> Source:
     """A result folder, or a result.csv, with what lies beside it. Raises ImportProblemError."""
     result = path / RESULT if is_directory(path) else path
     if result != path and not is_folder(path):
         raise ImportProblemError(
             f"{path} is no result folder of BenchmarkSQL: it has no {RESULT}. Name the folder that runBenchmark.sh made, or a result.csv."
         )
-    return replace(beside(read_file(result, TOOL, told=told)), path=path)
+    return replace(beside(read_file(result, TOOL, on_progress=on_progress)), path=path)
 
 
 def beside(source: Source) -> Source:
@@ -64,8 +64,8 @@ def beside(source: Source) -> Source:
     source = named(source, settings)
     began_s = _began_s(info.get("sessionStart", ""))
     measured = tuple(
-        replace(one, clients=terminals if isinstance(terminals, int) else None, began_s=began_s)
-        for one in source.reading.measured
+        replace(part, clients=terminals if isinstance(terminals, int) else None, began_s=began_s)
+        for part in source.reading.measured
     )
     return _with_samples(replace(source, reading=replace(source.reading, measured=measured)))
 

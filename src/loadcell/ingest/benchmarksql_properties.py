@@ -127,12 +127,12 @@ def parse(text: str) -> dict[str, str]:
 
     `//` at the start of a line, which Java reads as a key, is what BenchmarkSQL's own files use for comments.
     """
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for line in _lines(text):
         match = re.match(r"((?:\\.|[^\\=:\s])+)[ \t\f]*[=:]?[ \t\f]*(.*)", line, re.DOTALL)
         if match:
-            found[_unescaped(match[1])] = _unescaped(match[2])
-    return found
+            properties[_unescaped(match[1])] = _unescaped(match[2])
+    return properties
 
 
 def _lines(text: str) -> Iterator[str]:

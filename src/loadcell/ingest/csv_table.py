@@ -22,17 +22,17 @@ _SEPARATORS = (",", ";", "\t", "|")
 
 def parse(mapping: Iterable[str]) -> dict[str, str]:
     """`throughput=tps`, `latency.p99=p99 (ms)`, `factor=storage` -> column -> what it is. Raises ImportProblemError."""
-    found: dict[str, str] = {}
+    roles: dict[str, str] = {}
     for text in mapping:
-        what, equals, column = text.partition("=")
-        if not equals or what not in TARGETS or not column:
+        role, equals, column = text.partition("=")
+        if not equals or role not in TARGETS or not column:
             raise ImportProblemError(
                 f"--column {text!r} maps nothing: write WHAT=COLUMN, where WHAT is one of {', '.join(TARGETS)}."
             )
-        found[column] = what
-    if "throughput" not in found.values():
+        roles[column] = role
+    if "throughput" not in roles.values():
         raise ImportProblemError("no column is mapped to throughput: add --column throughput=COLUMN.")
-    return found
+    return roles
 
 
 def read_csv(path: Path, mapping: Mapping[str, str], unit: str) -> Source:
@@ -50,13 +50,13 @@ def read_csv(path: Path, mapping: Mapping[str, str], unit: str) -> Source:
             raise ImportProblemError(
                 f"{path} has {has}: its first line names {', '.join(map(repr, columns)) or 'none'}."
             )
-    unread, found = Unread(), []
+    unread, measured = Unread(), []
     for row in rows:
         try:
-            found.append(_measured(dict(zip(columns, row, strict=True)), mapping, unit))
+            measured.append(_measured(dict(zip(columns, row, strict=True)), mapping, unit))
         except ValueError:
             unread.add(",".join(row))
-    return Source(path, "csv", unread.reading(found))
+    return Source(path, "csv", unread.reading(measured))
 
 
 def _table(path: Path, mapping: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
@@ -70,7 +70,9 @@ def _table(path: Path, mapping: Mapping[str, str]) -> tuple[list[str], list[list
     def names(separator: str) -> list[str]:
         return [cell.strip() for cell in next(csv.reader(text, delimiter=separator, skipinitialspace=True))]
 
-    best = max(_SEPARATORS, key=lambda one: (len(set(names(one)) & set(mapping)), len(names(one))))
+    best = max(
+        _SEPARATORS, key=lambda candidate: (len(set(names(candidate)) & set(mapping)), len(names(candidate)))
+    )
     rows = csv.reader(text, delimiter=best, skipinitialspace=True)
     return names(best), [row for row in islice(rows, 1, None) if row]
 
@@ -78,22 +80,22 @@ def _table(path: Path, mapping: Mapping[str, str]) -> tuple[list[str], list[list
 def _measured(row: Mapping[str, str], mapping: Mapping[str, str], unit: str) -> Measured:
     """What a row says. Raises ValueError where it lacks a throughput, or a cell is no number that could be one."""
     named = {
-        what: row[column] for column, what in mapping.items() if what != "factor" and row[column].strip()
+        role: row[column] for column, role in mapping.items() if role != "factor" and row[column].strip()
     }
     if "throughput" not in named:
         raise ValueError("no throughput")
-    factors = {column: row[column].strip() for column, what in mapping.items() if what == "factor"}
+    factors = {column: row[column].strip() for column, role in mapping.items() if role == "factor"}
     response = {
-        f"{what.removeprefix('latency.')}_ms": number(value)
-        for what, value in named.items()
-        if what.startswith("latency.")
+        f"{role.removeprefix('latency.')}_ms": number(value)
+        for role, value in named.items()
+        if role.startswith("latency.")
     }
-    whole = {what: int(number(named[what])) for what in ("succeeded", "failed", "clients") if what in named}
+    counts = {role: int(number(named[role])) for role in ("succeeded", "failed", "clients") if role in named}
     duration = number(named["duration"]) if "duration" in named else None
     throughput = number(named["throughput"])
-    if min(throughput, duration or 0, *whole.values()) < 0:
+    if min(throughput, duration or 0, *counts.values()) < 0:
         raise ValueError("less than nothing")
     return Measured(
-        named.get("title", ""), unit, throughput, whole.get("succeeded"), whole.get("failed"),
-        duration, whole.get("clients"), response, {}, dict(factors),
+        named.get("title", ""), unit, throughput, counts.get("succeeded"), counts.get("failed"),
+        duration, counts.get("clients"), response, {}, dict(factors),
     )  # fmt: skip

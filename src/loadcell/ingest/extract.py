@@ -57,7 +57,7 @@ def path_of(text: str) -> list[str | int | None]:
         if index is not None:
             steps.append(None if index == "*" else int(index))
         else:
-            steps.append(next(one for one in (plain, *quoted) if one is not None))
+            steps.append(next(part for part in (plain, *quoted) if part is not None))
         at = match.end()
     if not steps:
         raise ValueError("the path is empty")
@@ -68,19 +68,19 @@ def value(source: Mapping[str, Any], text: str) -> float:
     """One figure from the whole output. Raises NoFigureError."""
     if source.get("pattern") is not None:
         sought = FIGURE_PATTERN(text=repr(source["pattern"]))
-        found = _by_pattern(source["pattern"], text)
+        texts = _by_pattern(source["pattern"], text)
     elif source.get("json") is not None:
         sought = FIGURE_JSON(text=repr(source["json"]))
-        found = _by_path(source["json"], text)
+        texts = _by_path(source["json"], text)
     else:
         sought = FIGURE_CSV(text=repr(source["csv"]))
-        found = _by_column(source["csv"], text)
-    if not found:
+        texts = _by_column(source["csv"], text)
+    if not texts:
         raise NoFigureError(FIGURE_NOTHING(sought=sought))
     try:
-        values = [number(str(one)) for one in found]
+        values = [number(str(item)) for item in texts]
     except ValueError:
-        raise NoFigureError(FIGURE_NO_NUMBER(sought=sought, found=repr(found[-1]))) from None
+        raise NoFigureError(FIGURE_NO_NUMBER(sought=sought, found=repr(texts[-1]))) from None
     return TAKE[source["take"]](values) * float(source["times"])
 
 
@@ -90,7 +90,7 @@ def _by_pattern(pattern: str, text: str) -> list[Any]:
 
 def _by_path(path: str, text: str) -> list[Any]:
     steps = path_of(path)
-    return [found for document in _documents(text) for found in _follow(document, steps)]
+    return [value for document in _documents(text) for value in _follow(document, steps)]
 
 
 def _documents(text: str) -> Iterator[Any]:
@@ -136,10 +136,10 @@ def _by_column(column: str, text: str) -> list[Any]:
             head = next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
             cells = [cell.strip() for cell in head]
             if column in cells:
-                place = cells.index(column)
+                index = cells.index(column)
                 rows = csv.reader(lines[at + 1 :], delimiter=separator, skipinitialspace=True)
-                whole = takewhile(lambda row: len(row) >= len(cells), rows)  # noqa: B023 (used up at once)
-                return [row[place].strip() for row in whole]
+                complete_rows = takewhile(lambda row: len(row) >= len(cells), rows)  # noqa: B023 (used up at once)
+                return [row[index].strip() for row in complete_rows]
     return []
 
 
@@ -147,20 +147,20 @@ def measured(values: Mapping[str, float], wall_s: float) -> Measured:
     """What a command said of itself, by the names that figures have; without a throughput, how often it could run in a second."""
     duration_s = values.get("duration", wall_s)
     throughput = values.get("throughput", 1 / wall_s if wall_s > 0 else None)
-    own = {name: one for name, one in values.items() if name not in PLACED}
+    others = {name: value for name, value in values.items() if name not in PLACED}
     counted = {name: round(values[name]) for name in ("succeeded", "failed") if name in values}
     if "throughput" not in values:
         counted.setdefault("succeeded", 1)
     return Measured(
         "command", "operation", throughput, counted.get("succeeded"), counted.get("failed"), duration_s,
-        response=response(values), figures=own,
+        response=response(values), figures=others,
     )  # fmt: skip
 
 
 def response(values: Mapping[str, float]) -> dict[str, float]:
     """Those of the figures that are latencies, in ms by the record's keys."""
     return {
-        f"{name.removeprefix('latency.')}_ms": one
-        for name, one in values.items()
+        f"{name.removeprefix('latency.')}_ms": value
+        for name, value in values.items()
         if name.startswith("latency.")
     }

@@ -48,7 +48,7 @@ def read_file(
     *,
     also: Sequence[Path] = (),
     read: Read | None = None,
-    told: Told | None = None,
+    on_progress: Told | None = None,
 ) -> Source:
     """Read one file (`also`: and its continuations) as a tool's output, or as whichever recognises it.
 
@@ -59,7 +59,7 @@ def read_file(
             f"{path} is a directory, and no result folder of BenchmarkSQL (it has no data/result.csv). Name the files in it."
         )
     try:
-        return _read(path, tool, Output((path, *also), told), read)
+        return _read(path, tool, Output((path, *also), on_progress), read)
     except OSError as error:
         raise ImportProblemError(
             f"{error.filename or path} cannot be read: {error.strerror or error}. Check its name and rights."
@@ -69,12 +69,12 @@ def read_file(
 def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
     with path.open("rb") as file:
         head = file.read(BLOCK_BYTES)
-    whole = len(head) < BLOCK_BYTES
+    complete = len(head) < BLOCK_BYTES
     must_be_text(path, head)
     if tool == ANY:
         # A text that fits into one block is tried on every reader; a longer one only on those whose sign is in it.
         signed = _signs(head)
-        candidates = sorted(all_readers(), key=lambda name: name not in signed) if whole else _signed(path)
+        candidates = sorted(all_readers(), key=lambda name: name not in signed) if complete else _signed(path)
     else:
         candidates = [tool]
     refused = {}
@@ -139,9 +139,9 @@ def _signs(block: bytes, *, first: bool = True) -> list[str]:
 def _signed(path: Path) -> list[str]:
     """Tools whose sign is in the first block that has any."""
     for number, part in enumerate(Output([path]).blocks()):
-        found = _signs(part, first=number == 0)
-        if found:
-            return found
+        tools = _signs(part, first=number == 0)
+        if tools:
+            return tools
     return []
 
 
@@ -163,5 +163,7 @@ def together(files: Sequence[Path], tool: str) -> list[tuple[Path, tuple[Path, .
 
 def named(source: Source, settings: Mapping[str, str | int | float]) -> Source:
     """The same with settings that the tool wrote elsewhere."""
-    measured = tuple(replace(one, settings={**one.settings, **settings}) for one in source.reading.measured)
+    measured = tuple(
+        replace(part, settings={**part.settings, **settings}) for part in source.reading.measured
+    )
     return replace(source, reading=replace(source.reading, measured=measured))

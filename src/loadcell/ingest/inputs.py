@@ -51,17 +51,17 @@ class Inputs(AbstractContextManager["Inputs"]):
     def plain(self, files: Sequence[Path]) -> list[Path]:
         """The files as readers can take them, in their order. Raises ImportProblemError."""
         packed = any(_unpacker(path) is not None for path in files)
-        found = []
+        plain = []
         for number, path in enumerate(files):
             if path == STDIN or _is_pipe(path):
-                found.append(self._kept(path, number))
+                plain.append(self._kept(path, number))
             elif (unpack := _unpacker(path)) is not None:
-                found.append(self._unpacked(path, unpack))
+                plain.append(self._unpacked(path, unpack))
             elif packed and _NUMBERED.fullmatch(path.name):
-                found.append(self._beside(path))
+                plain.append(self._beside(path))
             else:
-                found.append(path)
-        return found
+                plain.append(path)
+        return plain
 
     def as_named(self, sources: Sequence[Source]) -> list[Source]:
         """The same with the files that were named, where these are still there."""
@@ -76,22 +76,22 @@ class Inputs(AbstractContextManager["Inputs"]):
         ]
 
     def _kept(self, path: Path, number: int) -> Path:
-        kept = self._directory(number) / "stdin"
+        copy = self._directory(number) / "stdin"
         try:
             if path == STDIN:
-                _copy(sys.stdin.buffer, kept)
+                _copy(sys.stdin.buffer, copy)
             else:
                 with path.open("rb") as pipe:
-                    _copy(pipe, kept)
+                    _copy(pipe, copy)
         except OSError as error:
             raise ImportProblemError(
                 f"{path} cannot be read: {error.strerror or error}. Write it into a file, and name that."
             ) from None
-        self._shown[kept] = str(path)
-        unpack = _unpacker(kept)
+        self._shown[copy] = str(path)
+        unpack = _unpacker(copy)
         if unpack is None:
-            return kept
-        unpacked = self._unpacked(kept, unpack)
+            return copy
+        unpacked = self._unpacked(copy, unpack)
         del self._named[unpacked]
         self._shown[unpacked] = str(path)
         return unpacked
@@ -123,14 +123,14 @@ class Inputs(AbstractContextManager["Inputs"]):
     def _directory(self, of: object) -> Path:
         if self._home is None:
             self._home = Path(tempfile.mkdtemp(prefix="loadcell-import-"))
-        place = self._home / f"{abs(hash(of)):x}"
-        place.mkdir(exist_ok=True)
-        return place
+        directory = self._home / f"{abs(hash(of)):x}"
+        directory.mkdir(exist_ok=True)
+        return directory
 
 
 def _copy(source: Any, to: Path) -> None:
-    with to.open("wb") as kept:
-        shutil.copyfileobj(source, kept, 2**20)
+    with to.open("wb") as target:
+        shutil.copyfileobj(source, target, 2**20)
 
 
 def _is_pipe(path: Path) -> bool:

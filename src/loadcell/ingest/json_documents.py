@@ -28,7 +28,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
     """
     text = _whole(lines)
     decoder = json.JSONDecoder()
-    found: list[dict[str, Any]] = []
+    documents_found: list[dict[str, Any]] = []
     at, failures, trouble = 0, 0, OUTPUT_JSON_NONE(key=key)
     while (begin := _begin(text, at)) >= 0 and failures < _MOST_FAILURES:
         _between(text[at:begin], unread)
@@ -51,13 +51,13 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
             at = _next(text, begin)
             continue
         if isinstance(document, dict) and key in document:
-            found.append(document)
+            documents_found.append(document)
         else:
             unread.add(text[begin : begin + 80].partition("\n")[0])
     _between(text[at:], unread)
-    if not found:
+    if not documents_found:
         raise NotItsOutputError(OUTPUT_JSON(key=key, how=how, trouble=trouble))
-    return found
+    return documents_found
 
 
 def _whole(lines: Iterable[str]) -> str:
@@ -74,14 +74,14 @@ def _begin(text: str, at: int) -> int:
     """Where the next line begins with a brace; at the very start it may stand anywhere."""
     if text.startswith("{", at):
         return at
-    found = text.find("\n{", at)
-    return found + 1 if found >= 0 else -1
+    start = text.find("\n{", at)
+    return start + 1 if start >= 0 else -1
 
 
 def _next(text: str, begin: int) -> int:
     """After a document that is cut: the next line that begins another; all between belongs to the one that is cut."""
-    found = text.find("\n{", begin + 1)
-    return found + 1 if found >= 0 else len(text)
+    start = text.find("\n{", begin + 1)
+    return start + 1 if start >= 0 else len(text)
 
 
 def _between(text: str, unread: Unread) -> None:

@@ -12,14 +12,14 @@ from loadcell.ingest.text_blocks import Told
 
 
 def read(
-    files: Sequence[Path], tool: str, *, interval_s: float | None = None, told: Told | None = None
+    files: Sequence[Path], tool: str, *, interval_s: float | None = None, on_progress: Told | None = None
 ) -> list[Source]:
     """Every output in the order it was named. Without any execution among them each monitor's samples stand for one.
 
     `told` hears of each output how far it is read.
     Raises ImportProblemError.
     """
-    sources = [_one(path, also, tool, interval_s, told) for path, also in together(files, tool)]
+    sources = [_one(path, also, tool, interval_s, on_progress) for path, also in together(files, tool)]
     if not any(source.reading.measured for source in sources):
         sources = [
             attach.alone(source) if source.reading.samples is not None else source for source in sources
@@ -27,10 +27,12 @@ def read(
     return sources
 
 
-def _one(path: Path, also: Sequence[Path], tool: str, interval_s: float | None, told: Told | None) -> Source:
+def _one(
+    path: Path, also: Sequence[Path], tool: str, interval_s: float | None, on_progress: Told | None
+) -> Source:
     if tool == benchmarksql_folder.TOOL or (tool == ANY and benchmarksql_folder.is_folder(path)):
-        return benchmarksql_folder.read(path, told)
-    source = read_file(path, tool, also=also, told=told)
+        return benchmarksql_folder.read(path, on_progress)
+    source = read_file(path, tool, also=also, on_progress=on_progress)
     if source.tool == benchmarksql_folder.TOOL:
         return benchmarksql_folder.beside(source)
     samples = source.reading.samples

@@ -37,10 +37,10 @@ def treatments(arranged: Arranged) -> tuple[TreatmentRecord, ...]:
     return tuple(records.values())
 
 
-def settings(one: Execution) -> dict[str, Any]:
+def settings(execution: Execution) -> dict[str, Any]:
     """What the tool says of how it was run."""
-    load = {"clients": one.measured.clients} if one.measured.clients is not None else {}
-    return {"tool": {one.source.tool: dict(one.measured.settings)}, "load": load}
+    load = {"clients": execution.measured.clients} if execution.measured.clients is not None else {}
+    return {"tool": {execution.source.tool: dict(execution.measured.settings)}, "load": load}
 
 
 def trial(
@@ -50,11 +50,11 @@ def trial(
 
     `joined` is how many printed intervals one of its intervals stands for.
     """
-    one = execution.measured
-    if one.began_s is not None:
-        when_utc = at_utc(one.began_s)
-    succeeded, failed = one.succeeded or 0, one.failed or 0
-    whole = {
+    measured = execution.measured
+    if measured.began_s is not None:
+        when_utc = at_utc(measured.began_s)
+    succeeded, failed = measured.succeeded or 0, measured.failed or 0
+    counts = {
         "attempted": succeeded + failed,
         "carried_in": 0,
         "succeeded": succeeded,
@@ -62,36 +62,36 @@ def trial(
         "in_flight": 0,
         "retried": 0,
     }
-    response = _times(one.response, succeeded)
+    response = _times(measured.response, succeeded)
     totals = {
-        "transactions": whole,
+        "transactions": counts,
         "queries": None,
-        "throughput_per_s": one.throughput_per_s,
-        "queries_per_s": one.figures.get("queries_per_s"),
+        "throughput_per_s": measured.throughput_per_s,
+        "queries_per_s": measured.figures.get("queries_per_s"),
         "errors": failed,
         "error_rate": failed / (succeeded + failed) if succeeded + failed else None,
         "response": response,
         "service": None,
-        "figures": {name: value for name, value in one.figures.items() if name != "queries_per_s"},
+        "figures": {name: value for name, value in measured.figures.items() if name != "queries_per_s"},
     }  # fmt: skip
     name = trial_name(number, execution)
     document = {
         "schema": SCHEMA, "number": number, "name": name, "treatment": execution.treatment,
         "levels": {key: str(level) for key, level in execution.levels.items()}, "values": dict(execution.levels),
         "repeat": execution.repeat, "block": execution.repeat, "status": "ok", "reason": None, "reason_code": None,
-        "advice": None, "unit": one.unit, "started_utc": when_utc, "ended_utc": when_utc, "phases": [],
+        "advice": None, "unit": measured.unit, "started_utc": when_utc, "ended_utc": when_utc, "phases": [],
         "settings": settings(execution), "notes": [],
-        "measure": None if one.duration_s is None else {"started_mono_ns": 0, "started_utc": when_utc, "duration_s": one.duration_s},
-        "totals": totals, "operations": {name: _part(part, one.duration_s) for name, part in one.parts.items()}, "schedule": None, "lifetime": None, "client": None, "checks": [], "target": None,
+        "measure": None if measured.duration_s is None else {"started_mono_ns": 0, "started_utc": when_utc, "duration_s": measured.duration_s},
+        "totals": totals, "operations": {name: _part(part, measured.duration_s) for name, part in measured.parts.items()}, "schedule": None, "lifetime": None, "client": None, "checks": [], "target": None,
         "data_set": None, "monitors": dict(monitors), "expect": [],
         "errors": [
             {"code": code, "meaning": meaning(code), "operation": TRANSACTION, "count": count, "message": ""}
-            for code, count in one.errors.items()
+            for code, count in measured.errors.items()
         ],
         # Figures that a tool printed are rounded, and its clients may have rested: what follows from the engine's exact ones does not.
-        "tool": {"name": execution.source.tool, **({"version": one.settings["version"]} if "version" in one.settings else {})},
+        "tool": {"name": execution.source.tool, **({"version": measured.settings["version"]} if "version" in measured.settings else {})},
         "imported": {
-            "tool": execution.source.tool, "file": execution.source.path.name, "title": one.title,
+            "tool": execution.source.tool, "file": execution.source.path.name, "title": measured.title,
             **({"joined": joined} if joined > 1 else {}),
         },
     }  # fmt: skip

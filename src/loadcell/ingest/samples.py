@@ -54,7 +54,7 @@ class Samples:
         self.monitor, self.file, self.table, self.columns = monitor, file, table, tuple(columns)
         self.absolute = absolute
         self._rows: dict[float, npt.NDArray[np.float64]] = {}
-        self._places = {column: place for place, column in enumerate(columns)}
+        self._places = {column: index for index, column in enumerate(columns)}
         self._instant: Callable[[float], float | None] = lambda at_s: at_s
         #: How far apart instants were taken to be, where the monitor printed no times.
         self.assumed_interval_s: float | None = None
@@ -68,12 +68,12 @@ class Samples:
     def put(self, at_s: float, column: str, value: float, how: How = "set") -> None:
         """A value of an instant: several are added up, or the largest counts. Raises TooManyError."""
         row = self._row(at_s)
-        place = self._places[column]
-        old = row[place]
+        position = self._places[column]
+        old = row[position]
         if how == "set" or math.isnan(old):
-            row[place] = value
+            row[position] = value
         else:
-            row[place] = old + value if how == "sum" else max(old, value)
+            row[position] = old + value if how == "sum" else max(old, value)
 
     def get(self, at_s: float, column: str) -> float | None:
         """What was put there."""
@@ -100,10 +100,10 @@ class Samples:
             row = self._rows[at_s] = np.full(len(self.columns), np.nan)
         return row
 
-    def beside(self, at_s: float, what: str, name: str, value: float) -> None:
+    def beside(self, at_s: float, kind: str, name: str, value: float) -> None:
         """A value that has no column. Raises TooManyError."""
         self._row(at_s)
-        self._writer.writerow((repr(at_s), what, name, repr(value)))
+        self._writer.writerow((repr(at_s), kind, name, repr(value)))
         self.others_count += 1
 
     def __len__(self) -> int:
@@ -111,8 +111,8 @@ class Samples:
 
     def _instants(self) -> list[tuple[float, float]]:
         """When, and under which key, in the order of time."""
-        known = ((self._instant(at_s), at_s) for at_s in self._rows)
-        return sorted((when, at_s) for when, at_s in known if when is not None)
+        instants = ((self._instant(at_s), at_s) for at_s in self._rows)
+        return sorted((when, at_s) for when, at_s in instants if when is not None)
 
     @property
     def origin_s(self) -> float:
@@ -146,10 +146,10 @@ class Samples:
         """What has no column, as it came."""
         self._others.flush()
         self._others.seek(0)
-        for at_s, what, name, value in csv.reader(self._others):
+        for at_s, kind, name, value in csv.reader(self._others):
             when = self._instant(float(at_s))
             if when is not None:
-                yield when, Beside(what, name, float(value))
+                yield when, Beside(kind, name, float(value))
 
     def __del__(self) -> None:
         """The file is nobody else's."""
@@ -158,6 +158,6 @@ class Samples:
 
 def batched(rows: Iterable[Row], count: int) -> Iterator[list[Row]]:
     """So many at once."""
-    given = iter(rows)
-    while some := list(islice(given, count)):
+    iterator = iter(rows)
+    while some := list(islice(iterator, count)):
         yield some

@@ -38,29 +38,29 @@ class Activities:
         self._samples = samples
         self._all_disks: set[float] = set()
 
-    def take(self, at_s: float, kind: str, what: str, values: Mapping[str, float]) -> None:
+    def take(self, at_s: float, kind: str, instance: str, values: Mapping[str, float]) -> None:
         """A row: `kind` names what it is of (`CPU`, `DEV`, `IFACE`; empty: the whole machine). Raises TooManyError."""
         self._samples.touch(at_s)
         if kind == "CPU" and "%idle" in values:
-            self._cpu(at_s, what, values)
+            self._cpu(at_s, instance, values)
         elif kind == "DEV":
-            self._disk(at_s, what, values)
+            self._disk(at_s, instance, values)
         elif kind == "IFACE":
-            self._link(at_s, what, values)
+            self._link(at_s, instance, values)
         else:
-            self._whole(at_s, f"{kind} {what}".strip(), values)
+            self._whole(at_s, f"{kind} {instance}".strip(), values)
 
-    def _beside(self, at_s: float, what: str, values: Mapping[str, float]) -> None:
+    def _beside(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
         for name, value in values.items():
-            self._samples.beside(at_s, what, name, value)
+            self._samples.beside(at_s, instance, name, value)
 
-    def _cpu(self, at_s: float, what: str, values: Mapping[str, float]) -> None:
+    def _cpu(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
         put = self._samples.put
         user = sum(values.get(name, 0.0) for name in _USER)
         system = sum(values.get(name, 0.0) for name in _SYSTEM)
-        if what not in ("all", "-1"):
+        if instance not in ("all", "-1"):
             put(at_s, "cpu_max_core_percent", user + system, "max")
-            return self._beside(at_s, f"CPU {what}", values)
+            return self._beside(at_s, f"CPU {instance}", values)
         put(at_s, "cpu_user_percent", user)
         put(at_s, "cpu_system_percent", system)
         put(at_s, "cpu_busy_percent", user + system)
@@ -69,9 +69,9 @@ class Activities:
                 put(at_s, f"cpu_{name}_percent", values[f"%{name}"])
         return None
 
-    def _disk(self, at_s: float, what: str, values: Mapping[str, float]) -> None:
-        self._beside(at_s, what, values)
-        if what.startswith((*NOT_DISKS, _UNNAMED)):
+    def _disk(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
+        self._beside(at_s, instance, values)
+        if instance.startswith((*NOT_DISKS, _UNNAMED)):
             return
         if at_s in self._all_disks:
             self._all_disks.discard(at_s)
@@ -84,23 +84,23 @@ class Activities:
         if "%util" in values:
             self._samples.put(at_s, "disk_util_max_percent", min(100.0, values["%util"]), "max")
 
-    def _link(self, at_s: float, what: str, values: Mapping[str, float]) -> None:
-        self._beside(at_s, what, values)
-        if not what.startswith(NOT_LINKS):
+    def _link(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
+        self._beside(at_s, instance, values)
+        if not instance.startswith(NOT_LINKS):
             for name, column in _LINK_BYTES.items():
                 if name in values:
                     self._samples.put(at_s, column, values[name] * _KIB, "sum")
 
-    def _whole(self, at_s: float, what: str, values: Mapping[str, float]) -> None:
+    def _whole(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
         for name, value in values.items():
-            if name in _DIRECT and not what:
+            if name in _DIRECT and not instance:
                 column, factor = _DIRECT[name]
                 self._samples.put(at_s, column, value * factor)
-            elif name in _ALL_DISKS and not what:
+            elif name in _ALL_DISKS and not instance:
                 if self._samples.get(at_s, _ALL_DISKS[name]) is None:
                     self._all_disks.add(at_s)
                     self._samples.put(at_s, _ALL_DISKS[name], value * _SECTOR)
             elif name == "retrans/s" and "atmptf/s" in values:
                 self._samples.put(at_s, "tcp_retransmits_per_s", value)
             else:
-                self._samples.beside(at_s, what, name, value)
+                self._samples.beside(at_s, instance, name, value)

@@ -47,13 +47,13 @@ class Intervals(Sequence[Interval]):
         """The same in columns."""
         if isinstance(intervals, Intervals):
             return intervals
-        found = cls()
-        for one in intervals:
-            found.append(one)
-        return found
+        result = cls()
+        for interval in intervals:
+            result.append(interval)
+        return result
 
     @classmethod
-    def of_seconds(cls, found: Mapping[str, Any]) -> Intervals:
+    def of_seconds(cls, section: Mapping[str, Any]) -> Intervals:
         """As the engine counts transactions: `first` is the number of the first interval, each `width_s` wide; in it `done` ended.
 
         `mean_ms` and `p99_ms` are None where nothing did; `origin_s` is where number 0 begins. Where an interval is of several seconds,
@@ -61,16 +61,16 @@ class Intervals(Sequence[Interval]):
         """
         import numpy as np
 
-        intervals, width_s = cls(), found["width_s"]
-        done = np.array(found["done"], dtype=np.float64)
+        intervals, width_s = cls(), section["width_s"]
+        done = np.array(section["done"], dtype=np.float64)
         if len(done):
-            start = np.arange(found["first"], found["first"] + len(done)) * width_s + found["origin_s"]
+            start = np.arange(section["first"], section["first"] + len(done)) * width_s + section["origin_s"]
             same = np.full(len(done), float(width_s))
-            keys = ("mean_ms", "p99_ms", *(() if found["lowest"] is None else ("lowest", "highest")))
-            own = {key: np.array(found[key], dtype=np.float64) for key in keys}
+            keys = ("mean_ms", "p99_ms", *(() if section["lowest"] is None else ("lowest", "highest")))
+            columns = {key: np.array(section[key], dtype=np.float64) for key in keys}
             intervals._each = width_s
             intervals.extend(
-                start.astype(np.float64), same, done / width_s, np.full(len(done), np.nan), **own
+                start.astype(np.float64), same, done / width_s, np.full(len(done), np.nan), **columns
             )
         return intervals
 
@@ -86,9 +86,9 @@ class Intervals(Sequence[Interval]):
         """Whether all came one by one, and are no more than are kept: then there is no need for columns."""
         return not self._kept and not self._fresh and len(self._one_by_one) <= self._most
 
-    def append(self, one: Interval) -> None:
+    def append(self, interval: Interval) -> None:
         """One more."""
-        self._one_by_one.append(one)
+        self._one_by_one.append(interval)
         if len(self._one_by_one) >= _HELD:
             self._settle()
 
@@ -118,8 +118,8 @@ class Intervals(Sequence[Interval]):
         """All of them: `start` and `duration` (s), `rate` (per s), `failed`, times by the record's keys; and where some were joined,
         the `lowest` and `highest` rate. NaN is what was not said."""
         self._settle()
-        rest = [_joined(_together(self._fresh), self._joined)] if self._fresh else []
-        parts = [*self._kept, *rest]
+        unfinished = [_joined(_together(self._fresh), self._joined)] if self._fresh else []
+        parts = [*self._kept, *unfinished]
         return _together(parts) if parts else {}
 
     def _hold(self) -> None:
@@ -129,14 +129,16 @@ class Intervals(Sequence[Interval]):
         held, self._one_by_one = self._one_by_one, []
         if not held:
             return
-        keys = {key for one in held for key in one.response}
+        keys = {key for interval in held for key in interval.response}
         self._fresh.append(
             {
-                "start": np.array([one.start_s for one in held]),
-                "duration": np.array([one.duration_s for one in held]),
-                "rate": np.array([one.throughput_per_s for one in held]),
-                "failed": np.array([np.nan if one.failed is None else one.failed for one in held]),
-                **{key: np.array([one.response.get(key, np.nan) for one in held]) for key in keys},
+                "start": np.array([interval.start_s for interval in held]),
+                "duration": np.array([interval.duration_s for interval in held]),
+                "rate": np.array([interval.throughput_per_s for interval in held]),
+                "failed": np.array(
+                    [np.nan if interval.failed is None else interval.failed for interval in held]
+                ),
+                **{key: np.array([interval.response.get(key, np.nan) for interval in held]) for key in keys},
             }
         )
 
@@ -205,10 +207,10 @@ class Room:
         """One more execution, which has ended."""
         self._all.append(intervals)
         intervals.shrink(self._each)
-        while self._each > self._least and sum(len(one) for one in self._all) > self._most:
+        while self._each > self._least and sum(len(series) for series in self._all) > self._most:
             self._each = max(self._least, self._each // 2)
-            for one in self._all:
-                one.shrink(self._each)
+            for series in self._all:
+                series.shrink(self._each)
 
 
 def _length(parts: Sequence[Columns]) -> int:
@@ -240,19 +242,19 @@ def _joined(old: Columns, by: int) -> Columns:
     if by == 1:
         return old
     done = old["duration"] * old["rate"]
-    together = _over(np.add, old["duration"], by)
+    durations = _over(np.add, old["duration"], by)
     new: dict[str, Column] = {}
     for key in dict.fromkeys((*old, "lowest", "highest")):
         column = _column(old, key)
         if key == "start":
             new[key] = column[::by]
         elif key == "duration":
-            new[key] = together
+            new[key] = durations
         elif key == "rate":
-            new[key] = _quotient(_over(np.add, done, by), together, 0.0)
+            new[key] = _quotient(_over(np.add, done, by), durations, 0.0)
         elif key == "failed":
-            said = _over(np.logical_or, ~np.isnan(column), by)
-            new[key] = np.where(said, _over(np.add, np.nan_to_num(column), by), np.nan)
+            present = _over(np.logical_or, ~np.isnan(column), by)
+            new[key] = np.where(present, _over(np.add, np.nan_to_num(column), by), np.nan)
         elif key == "mean_ms":
             weights = np.where(np.isnan(column), 0.0, done)
             total = _over(np.add, np.nan_to_num(column) * weights, by)
@@ -269,8 +271,8 @@ def _over(function: np.ufunc, column: npt.NDArray[Any], by: int) -> npt.NDArray[
     import numpy as np
 
     if by != 2:
-        found: npt.NDArray[Any] = function.reduceat(column, np.arange(0, len(column), by))
-        return found
+        sums: npt.NDArray[Any] = function.reduceat(column, np.arange(0, len(column), by))
+        return sums
     firsts, seconds = column[::2], column[1::2]
     if len(firsts) == len(seconds):
         return function(firsts, seconds)  # type: ignore[no-any-return]
@@ -280,5 +282,5 @@ def _over(function: np.ufunc, column: npt.NDArray[Any], by: int) -> npt.NDArray[
 def _quotient(over: Column, under: Column, otherwise: float) -> Column:
     import numpy as np
 
-    found: Column = np.divide(over, under, out=np.full_like(under, otherwise), where=under > 0)
-    return found
+    quotients: Column = np.divide(over, under, out=np.full_like(under, otherwise), where=under > 0)
+    return quotients

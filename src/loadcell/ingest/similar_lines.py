@@ -35,12 +35,12 @@ class Table:
         """By the names of the groups that matched the first line; None where one is not exactly a number."""
         import numpy as np
 
-        places = {found.span(): place for place, found in enumerate(_NUMBER.finditer(shape.string))}
+        places = {match.span(): index for index, match in enumerate(_NUMBER.finditer(shape.string))}
         named = {name: places.get(shape.span(name)) for name in shape.groupdict()}
         if len(places) != self.places or None in named.values():
             return None
         return {
-            name: np.frombuffer(self.numbers(place)) for name, place in named.items() if place is not None
+            name: np.frombuffer(self.numbers(index)) for name, index in named.items() if index is not None
         }
 
 

@@ -62,19 +62,19 @@ class Output:
 
 def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
     """Blocks that end where a line ends; the last one perhaps does not, and neither does one without any line's end."""
-    rest = b""
+    remainder = b""
     while chunk := file.read(size):
         end = chunk.rfind(b"\n") + 1
         if end:
-            yield rest + chunk[:end] if rest else chunk[:end]
-            rest = chunk[end:]
-        elif len(rest) + len(chunk) > size:
-            yield rest + chunk
-            rest = b""
+            yield remainder + chunk[:end] if remainder else chunk[:end]
+            remainder = chunk[end:]
+        elif len(remainder) + len(chunk) > size:
+            yield remainder + chunk
+            remainder = b""
         else:
-            rest += chunk
-    if rest:
-        yield rest
+            remainder += chunk
+    if remainder:
+        yield remainder
 
 
 def decoded(block: bytes) -> str:

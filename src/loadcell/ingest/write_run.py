@@ -76,14 +76,14 @@ def _joined(arranged: Arranged) -> list[int]:
     for execution in arranged.executions:
         if isinstance(execution.measured.intervals, Intervals):
             room.add(execution.measured.intervals)
-    return [getattr(one.measured.intervals, "joined", 1) for one in arranged.executions]
+    return [getattr(planned.measured.intervals, "joined", 1) for planned in arranged.executions]
 
 
 def _keep(path: Path, sources: Sequence[Source]) -> None:
     home = path / SOURCES
     home.mkdir(exist_ok=True)
-    kept = [file for source in sources for file in (*benchmarksql_folder.files(source.path), *source.also)]
-    for number, file in enumerate(kept, 1):
+    files = [file for source in sources for file in (*benchmarksql_folder.files(source.path), *source.also)]
+    for number, file in enumerate(files, 1):
         if file.stat().st_size <= MOST_KEPT_BYTES:
             shutil.copyfile(file, home / f"{number:02d}-{file.name}")
     sync_directory(home)
@@ -92,7 +92,7 @@ def _keep(path: Path, sources: Sequence[Source]) -> None:
 def _executions(source: Source) -> int:
     """Samples alone stand for an execution of which nothing is known, and are none."""
     measured = source.reading.measured
-    return sum(one.throughput_per_s is not None or source.reading.samples is None for one in measured)
+    return sum(part.throughput_per_s is not None or source.reading.samples is None for part in measured)
 
 
 def _run(
@@ -120,8 +120,14 @@ def _run(
         ),
         treatments=records.treatments(arranged),
         trials=tuple(
-            PlannedTrial(number, records.trial_name(number, one), one.treatment, one.repeat, one.repeat)
-            for number, one in enumerate(arranged.executions, 1)
+            PlannedTrial(
+                number,
+                records.trial_name(number, execution),
+                execution.treatment,
+                execution.repeat,
+                execution.repeat,
+            )
+            for number, execution in enumerate(arranged.executions, 1)
         ),
         loadcell_version=__version__,
         python=platform.python_version(),

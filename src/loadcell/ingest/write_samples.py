@@ -14,12 +14,12 @@ from loadcell.store.write import TrialWriter
 
 def write(trial: TrialWriter, execution: Execution) -> dict[str, Any]:
     """The files, and what trial.json says of them under `monitors`."""
-    found: dict[str, Any] = {}
+    records: dict[str, Any] = {}
     for watched in execution.watched:
         samples = watched.source.reading.samples
         assert samples is not None
-        found[samples.monitor] = _one(trial, watched, samples)
-    return found
+        records[samples.monitor] = _one(trial, watched, samples)
+    return records
 
 
 def _one(trial: TrialWriter, watched: Watched, samples: Samples) -> dict[str, Any]:
@@ -27,17 +27,17 @@ def _one(trial: TrialWriter, watched: Watched, samples: Samples) -> dict[str, An
     for rows in batched(_rows(watched, samples), ROWS_AT_ONCE):
         trial.rows(samples.file, (*SAMPLE_HEAD, *samples.columns), rows)
         count += len(rows)
-    beside, more = f"{samples.file.removesuffix('.csv')}-{samples.table}.csv", 0
+    file, more = f"{samples.file.removesuffix('.csv')}-{samples.table}.csv", 0
     for rows in batched(_others(watched, samples), ROWS_AT_ONCE):
-        trial.rows(beside, (*SAMPLE_HEAD, *OTHER_COLUMNS), rows)
+        trial.rows(file, (*SAMPLE_HEAD, *OTHER_COLUMNS), rows)
         more += len(rows)
     # What another program's sampling cost, and how late it was, is not known.
     document: dict[str, Any] = {"samples": count, "imported": watched.source.tool}
     if count:
         document["file"] = samples.file
     if more:
-        document["tables"] = {samples.table: beside}
-        document["text_columns"] = {beside: ["name", "object"]}
+        document["tables"] = {samples.table: file}
+        document["text_columns"] = {file: ["name", "object"]}
     if samples.assumed_interval_s is not None:
         document["assumed_interval_s"] = samples.assumed_interval_s
     return document
@@ -50,13 +50,13 @@ def _rows(watched: Watched, samples: Samples) -> Iterator[Mapping[str, Any]]:
 
 
 def _others(watched: Watched, samples: Samples) -> Iterator[Mapping[str, Any]]:
-    for at_s, one in samples.others():
+    for at_s, samples_of_instant in samples.others():
         if watched.begin_s <= at_s <= watched.end_s:
             yield {
                 **_head(at_s, watched, samples),
-                "object": one.object,
-                "name": one.name,
-                "value": one.value,
+                "object": samples_of_instant.object,
+                "name": samples_of_instant.name,
+                "value": samples_of_instant.value,
             }
 
 

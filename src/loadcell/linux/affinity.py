@@ -71,16 +71,16 @@ def _call(which: int, *arguments: object) -> int:
 
 
 def _numbers(listed: str) -> list[int]:
-    found: list[int] = []
+    numbers: list[int] = []
     for part in listed.split(","):
         first, _, last = part.partition("-")
-        found.extend(range(int(first), int(last or first) + 1))
-    return found
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers
 
 
-def _ranges(found: list[int]) -> str:
+def _ranges(numbers: list[int]) -> str:
     parts: list[list[int]] = []
-    for number in found:
+    for number in numbers:
         if parts and number == parts[-1][1] + 1:
             parts[-1][1] = number
         else:

@@ -40,9 +40,9 @@ def cpu(root: Path) -> dict[str, Any]:
     about = _first_of_cpuinfo(root)
     online = numbers(line(root / _CPUS / "online"))
     layout = [_place(root, number) for number in online]
-    known = [place for place in layout if None not in place]
+    located = [position for position in layout if None not in position]
     threads = len(online) or text(root / "proc/cpuinfo").count("processor\t") or os.cpu_count()
-    cores = len(set(known)) if len(known) == len(layout) and known else None
+    cores = len(set(located)) if len(located) == len(layout) and located else None
     offline = numbers(line(root / _CPUS / "offline"))
     clock = root / _CPUS / "cpu0/cpufreq"
     top, bottom = whole(clock / "cpuinfo_max_freq"), whole(clock / "cpuinfo_min_freq")
@@ -51,7 +51,7 @@ def cpu(root: Path) -> dict[str, Any]:
     return {
         "model": model or platform.processor() or None,
         "architecture": platform.machine(),
-        "sockets": len({socket for socket, _ in known}) or None,
+        "sockets": len({socket for socket, _ in located}) or None,
         "cores": cores or threads,
         "threads": threads,
         "mhz": float(mhz) if mhz else None,
@@ -65,12 +65,12 @@ def cpu(root: Path) -> dict[str, Any]:
 
 def _first_of_cpuinfo(root: Path) -> dict[str, str]:
     """What /proc/cpuinfo says of the first processor, by key; of later ones only what the first lacks."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for row in text(root / "proc/cpuinfo").splitlines():
         key, _, value = row.partition(":")
         if value.strip():
-            found.setdefault(key.strip(), value.strip())
-    return found
+            fields.setdefault(key.strip(), value.strip())
+    return fields
 
 
 def _place(root: Path, number: int) -> tuple[int | None, int | None]:
@@ -82,14 +82,14 @@ def _place(root: Path, number: int) -> tuple[int | None, int | None]:
 
 def caches(root: Path) -> list[dict[str, Any]] | None:
     """Each kind of cache: level, type, size of one, how many of them there are, and by how many threads one is shared."""
-    found: Counter[tuple[int, str, int, int]] = Counter()
+    counts: Counter[tuple[int, str, int, int]] = Counter()
     #: By the index of a cache, the threads whose cache is known already: of a thousand few are left to be read.
-    known: dict[str, set[int]] = {}
+    sharing_cpus: dict[str, set[int]] = {}
     for number in numbers(line(root / _CPUS / "online")):
-        if known and all(number in threads for threads in known.values()):
+        if sharing_cpus and all(number in threads for threads in sharing_cpus.values()):
             continue
         for index in sorted((root / _CPUS / f"cpu{number}/cache").glob("index[0-9]*")):
-            threads = known.setdefault(index.name, set())
+            threads = sharing_cpus.setdefault(index.name, set())
             if number in threads:
                 continue
             level, kind, size = whole(index / "level"), line(index / "type"), line(index / "size")
@@ -97,10 +97,10 @@ def caches(root: Path) -> list[dict[str, Any]] | None:
                 continue
             sharing = numbers(line(index / "shared_cpu_list")) or [number]
             threads.update(sharing)
-            found[level, kind, _bytes(size), len(sharing)] += 1
+            counts[level, kind, _bytes(size), len(sharing)] += 1
     return [
         {"level": level, "type": kind.lower(), "size_bytes": size, "count": count, "threads": threads}
-        for (level, kind, size, threads), count in sorted(found.items())
+        for (level, kind, size, threads), count in sorted(counts.items())
     ] or None
 
 
@@ -118,11 +118,11 @@ def simd(root: Path) -> list[str] | None:
 
 def governor(root: Path) -> str | None:
     """What decides the clock: of all processors, where they differ joined. Raises UnavailableError."""
-    found = {
+    values = {
         line(root / _CPUS / f"cpu{number}/cpufreq/scaling_governor")
         for number in numbers(line(root / _CPUS / "online"))
     }
-    names = ", ".join(sorted(name for name in found if name))
+    names = ", ".join(sorted(name for name in values if name))
     if not names:
         raise UnavailableError(NO_CPUFREQ())
     return names
@@ -158,12 +158,12 @@ def smt(root: Path) -> str | None:
 
 def mitigations(root: Path) -> dict[str, str] | None:
     """What the kernel does against weaknesses of this processor, by their name."""
-    found = {}
+    mitigations = {}
     for file in sorted((root / _CPUS / "vulnerabilities").glob("*")):
-        what = line(file)
-        if what and what != "Not affected":
-            found[file.name] = what
-    return found or None
+        state = line(file)
+        if state and state != "Not affected":
+            mitigations[file.name] = state
+    return mitigations or None
 
 
 def numa_nodes(root: Path) -> int:
@@ -176,11 +176,11 @@ def numa(root: Path) -> list[dict[str, Any]] | None:
     nodes = _nodes(root)
     if len(nodes) < 2:
         return None
-    found = []
+    numa_nodes = []
     for node in nodes:
         total = next((row for row in text(node / "meminfo").splitlines() if "MemTotal:" in row), "")
         size = total.split()[-2:-1]
-        found.append(
+        numa_nodes.append(
             {
                 "node": int(node.name.removeprefix("node")),
                 "cpus": line(node / "cpulist") or "",
@@ -188,7 +188,7 @@ def numa(root: Path) -> list[dict[str, Any]] | None:
                 "distances": [int(word) for word in (line(node / "distance") or "").split()],
             }
         )
-    return found
+    return numa_nodes
 
 
 def _nodes(root: Path) -> list[Path]:

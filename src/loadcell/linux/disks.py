@@ -26,12 +26,12 @@ _ANSWER_S = 1.0
 
 def disks(root: Path) -> list[dict[str, Any]]:
     """Each block device: model, size, whether it rotates, its scheduler and write cache."""
-    found = []
+    devices = []
     for device in sorted((root / "sys/block").glob("*")):
         if device.name.startswith(_NO_DISK):
             continue
         rotational = line(device / "queue/rotational")
-        found.append(
+        devices.append(
             {
                 "name": device.name,
                 "model": line(device / "device/model"),
@@ -41,26 +41,26 @@ def disks(root: Path) -> list[dict[str, Any]]:
                 "write_cache": line(device / "queue/write_cache"),
             }
         )
-    return found
+    return devices
 
 
 def mounts(root: Path) -> list[dict[str, Any]]:
     """Each mounted file system that stores: source, type, options (proc(5), mountinfo); each source once, at its first mount."""
-    found: dict[str, dict[str, Any]] = {}
+    by_mount: dict[str, dict[str, Any]] = {}
     for row in text(root / "proc/self/mountinfo").splitlines():
         before, _, after = row.partition(" - ")
         head, tail = before.split(), after.split()
         if len(head) < 6 or len(tail) < 2:
             continue
-        place, source = _plain(head[4]), _plain(tail[1])
-        if tail[0] in _NO_STORAGE and place != _ROOT:
+        mount, source = _plain(head[4]), _plain(tail[1])
+        if tail[0] in _NO_STORAGE and mount != _ROOT:
             continue
         options = sorted({*head[5].split(","), *(tail[2].split(",") if len(tail) > 2 else ())})
-        found.setdefault(
+        by_mount.setdefault(
             f"{tail[0]} {source}",
-            {"mount": place, "source": source, "type": tail[0], "options": ",".join(options)},
+            {"mount": mount, "source": source, "type": tail[0], "options": ",".join(options)},
         )
-    return list(found.values())
+    return list(by_mount.values())
 
 
 def filesystems(root: Path) -> list[dict[str, Any]]:
@@ -68,20 +68,20 @@ def filesystems(root: Path) -> list[dict[str, Any]]:
 
     Where so many of them hang that others could not be asked, these have neither.
     """
-    found = mounts(root)
-    asked = {one["mount"]: (lambda place=one["mount"]: _space(place)) for one in found}
+    mounted = mounts(root)
+    asked = {entry["mount"]: (lambda mount=entry["mount"]: _space(mount)) for entry in mounted}
     answers = ask(asked, _ANSWER_S)
-    for one in found:
-        space = answers.found.get(one["mount"])
+    for entry in mounted:
+        space = answers.found.get(entry["mount"])
         if space is not None:
-            one["size_bytes"], one["free_bytes"] = space
-        elif one["mount"] not in answers.unasked:
-            one["answers"] = False
-    return found
+            entry["size_bytes"], entry["free_bytes"] = space
+        elif entry["mount"] not in answers.unasked:
+            entry["answers"] = False
+    return mounted
 
 
-def _space(place: str) -> tuple[int, int]:
-    about = os.statvfs(place)
+def _space(path: str) -> tuple[int, int]:
+    about = os.statvfs(path)
     return about.f_frsize * about.f_blocks, about.f_frsize * about.f_bavail
 
 

@@ -23,10 +23,10 @@ def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/s
     best: dict[str, Any] | None = None
     for line in text.splitlines():
         before, _, after = line.partition(" - ")
-        left, right = before.split(), after.split()
-        if len(left) < 6 or len(right) < 3:
+        before_fields, right = before.split(), after.split()
+        if len(before_fields) < 6 or len(right) < 3:
             continue
-        mount = Path(_plain(left[4]))
+        mount = Path(_plain(before_fields[4]))
         # The later of two mounts on one place is the one that is seen.
         if real.is_relative_to(mount) and (
             best is None or len(mount.parts) >= len(Path(best["mount"]).parts)
@@ -35,37 +35,37 @@ def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/s
                 "type": right[0],
                 "device": _plain(right[1]),
                 "mount": str(mount),
-                "options": ",".join(dict.fromkeys(f"{left[5]},{right[2]}".split(","))),
+                "options": ",".join(dict.fromkeys(f"{before_fields[5]},{right[2]}".split(","))),
             }
-    found: dict[str, Any] = {"path": str(path), **(best or {})}
-    image = _image(found.get("device", ""), block)
+    facts: dict[str, Any] = {"path": str(path), **(best or {})}
+    image = _image(facts.get("device", ""), block)
     if image is not None:
         on = file_system(image[0].parent, text, block)
-        found["image"] = {**on, "path": str(image[0]), "direct": image[1]}
-    memory = _memory(found, text, block)
+        facts["image"] = {**on, "path": str(image[0]), "direct": image[1]}
+    memory = _memory(facts, text, block)
     if memory is not None:
-        found["memory"] = memory
+        facts["memory"] = memory
     try:
         state = os.statvfs(real)
     except OSError:
-        return found
+        return facts
     return {
-        **found,
+        **facts,
         "size_bytes": state.f_frsize * state.f_blocks,
         "free_bytes": state.f_frsize * state.f_bavail,
     }
 
 
-def _memory(found: dict[str, Any], mountinfo: str, block: Path) -> str | None:
+def _memory(facts: dict[str, Any], mountinfo: str, block: Path) -> str | None:
     """What holds a file system's files in memory, in itself or below; None where that is a device, or cannot be seen."""
-    if found.get("type") in _OF_MEMORY:
-        return str(found["type"])
-    if _MEMORY_DEVICE.fullmatch(found.get("device", "")):
-        return str(found["device"])
-    below = found.get("image")
-    if found.get("type") == "overlay":
+    if facts.get("type") in _OF_MEMORY:
+        return str(facts["type"])
+    if _MEMORY_DEVICE.fullmatch(facts.get("device", "")):
+        return str(facts["device"])
+    below = facts.get("image")
+    if facts.get("type") == "overlay":
         # What is written to an overlay lies in its upper directory; that of a container is where the container cannot see it.
-        for option in found["options"].split(","):
+        for option in facts["options"].split(","):
             name, _, upper = option.partition("=")
             if name == "upperdir" and Path(_plain(upper)).is_dir():
                 below = file_system(Path(_plain(upper)), mountinfo, block)
@@ -86,7 +86,7 @@ def _image(device: str, block: Path) -> tuple[Path, bool] | None:
 
 def _plain(word: str) -> str:
     """Without the octal escapes the kernel writes for blanks."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), word)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)
 
 
 def used_bytes(directory: Path) -> int:

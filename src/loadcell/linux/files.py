@@ -22,8 +22,8 @@ def text(path: Path) -> str:
 
 def whole(path: Path) -> int | None:
     """A file's number; None when there is none."""
-    found = line(path)
-    return int(found) if found is not None and found.lstrip("-").isdecimal() else None
+    number = line(path)
+    return int(number) if number is not None and number.lstrip("-").isdecimal() else None
 
 
 def chosen(words: str | None) -> str | None:
@@ -33,9 +33,9 @@ def chosen(words: str | None) -> str | None:
 
 def numbers(listed: str | None) -> list[int]:
     """`0-2,8` -> [0, 1, 2, 8] (the kernel's list format)."""
-    found: list[int] = []
+    numbers_read: list[int] = []
     for part in (listed or "").split(","):
         first, _, last = part.strip().partition("-")
         if first.isdecimal():
-            found.extend(range(int(first), int(last if last.isdecimal() else first) + 1))
-    return found
+            numbers_read.extend(range(int(first), int(last if last.isdecimal() else first) + 1))
+    return numbers_read

@@ -76,15 +76,15 @@ def _reasoned(name: str, question: Callable[[], Any], root: Path) -> Callable[[]
     """A question that says why it has no answer, where the file that it is read from tells why."""
 
     def answer() -> Any:
-        found = question()
-        place = READ_FROM[name]
-        if found not in (None, [], {}):
-            return found
-        if not (root / place).exists():
-            raise UnavailableError(NO_FILE(file=f"/{place}"))
-        if not os.access(root / place, os.R_OK):
-            raise UnavailableError(ONLY_ROOT(file=f"/{place}"))
-        return found or None
+        answer = question()
+        source = READ_FROM[name]
+        if answer not in (None, [], {}):
+            return answer
+        if not (root / source).exists():
+            raise UnavailableError(NO_FILE(file=f"/{source}"))
+        if not os.access(root / source, os.R_OK):
+            raise UnavailableError(ONLY_ROOT(file=f"/{source}"))
+        return answer or None
 
     return answer
 
@@ -113,11 +113,13 @@ def collect(root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool
 
 def nameless(host: dict[str, Any]) -> dict[str, Any]:
     """A host without what tells whose it is."""
-    rest = {key: value for key, value in host.items() if key not in (*PRIVATE, "kernel_command_line")}
-    if "network" in rest:
-        rest["network"] = [{**one, "addresses": []} for one in rest["network"]]
-    if "filesystems" in rest:
+    others = {key: value for key, value in host.items() if key not in (*PRIVATE, "kernel_command_line")}
+    if "network" in others:
+        others["network"] = [{**interface, "addresses": []} for interface in others["network"]]
+    if "filesystems" in others:
         # Paths and servers are names, too; what remains is what bears on speed.
         shown = ("type", "options", "size_bytes", "free_bytes", "answers")
-        rest["filesystems"] = [{key: one[key] for key in shown if key in one} for one in rest["filesystems"]]
-    return rest
+        others["filesystems"] = [
+            {key: interface[key] for key in shown if key in interface} for interface in others["filesystems"]
+        ]
+    return others

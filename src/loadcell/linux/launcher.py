@@ -23,8 +23,8 @@ _PR_SET_PDEATHSIG = 1
 _CANNOT_LAUNCH = 126
 
 
-def _fail(what: str) -> NoReturn:
-    print(what, file=sys.stderr, flush=True)
+def _fail(step: str) -> NoReturn:
+    print(step, file=sys.stderr, flush=True)
     os._exit(_CANNOT_LAUNCH)
 
 

@@ -53,14 +53,14 @@ def dimms(root: Path) -> list[dict[str, Any]]:
         data = table.read_bytes()
     except PermissionError as error:
         raise UnavailableError(ONLY_ROOT(file=f"/{_TABLE}")) from error
-    found = [
+    modules = [
         module
         for kind, body, names in _structures(data)
         if kind == _MEMORY_DEVICE and (module := _module(body, names))
     ]
-    if not found:
+    if not modules:
         raise UnavailableError(NO_MODULE())
-    return found
+    return modules
 
 
 def _structures(data: bytes) -> Iterator[tuple[int, bytes, list[str]]]:

@@ -30,12 +30,12 @@ def interfaces(root: Path) -> list[dict[str, Any]]:
     """Each but the loopback: state, speed (Mbit/s), MTU, driver, device, queues, offloads, addresses."""
     addresses = psutil.net_if_addrs()
     names = pci_list(root)
-    found = []
+    interfaces_found = []
     for folder in sorted((root / "sys/class/net").glob("*")):
         if folder.name == "lo" or not folder.is_dir():
             continue
         speed = _speed(folder)
-        found.append(
+        interfaces_found.append(
             {
                 "name": folder.name,
                 "state": line(folder / "operstate"),
@@ -46,13 +46,13 @@ def interfaces(root: Path) -> list[dict[str, Any]]:
                 "queues": {kind: len(list((folder / "queues").glob(f"{kind}-*"))) for kind in ("rx", "tx")},
                 "offloads": _offloads(folder.name),
                 "addresses": [
-                    one.address.partition("%")[0]
-                    for one in addresses.get(folder.name, ())
-                    if one.family in (socket.AF_INET, socket.AF_INET6)
+                    address.address.partition("%")[0]
+                    for address in addresses.get(folder.name, ())
+                    if address.family in (socket.AF_INET, socket.AF_INET6)
                 ],
             }
         )
-    return found
+    return interfaces_found
 
 
 def _speed(folder: Path) -> int | None:
@@ -78,7 +78,7 @@ def speeds(root: Path) -> None:
 
 def pci_list(root: Path) -> str:
     """The distribution's list of PCI names; empty without one."""
-    return next((found for place in _PCI_IDS if (found := text(root / place))), "")
+    return next((content for path in _PCI_IDS if (content := text(root / path))), "")
 
 
 def pci_names(root: Path) -> None:
@@ -103,11 +103,11 @@ def _device(names: str, device: Path) -> str | None:
 def _pci_name(names: str, maker: str, kind: str) -> str | None:
     """Makers begin a line, their devices follow on lines of their own."""
     begin = 0 if names.startswith(f"{maker}  ") else names.find(f"\n{maker}  ") + 1
-    own = names[begin:]
-    if not own.startswith(f"{maker}  "):
+    suffix = names[begin:]
+    if not suffix.startswith(f"{maker}  "):
         return None
-    end = _NEXT_MAKER.search(own)
-    vendor, *devices = own[: end.start() if end is not None else None].splitlines()
+    end = _NEXT_MAKER.search(suffix)
+    vendor, *devices = suffix[: end.start() if end is not None else None].splitlines()
     device = next((row for row in devices if row.startswith(f"\t{kind}  ")), "")
     return f"{vendor[6:].strip()} {device[7:].strip()}".strip()
 

@@ -85,17 +85,17 @@ def read_small(path: Path | str) -> str:
     Looks at every process read hundreds of files beside the load: paths are texts there, no file object is made, and no more
     memory than such a file is long.
     """
-    found = b""
+    content = b""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            while len(found) < _CHUNK and (part := os.read(descriptor, _PAGE)):
-                found += part
+            while len(content) < _CHUNK and (part := os.read(descriptor, _PAGE)):
+                content += part
         finally:
             os.close(descriptor)
     except (OSError, ValueError):
         return ""
-    return found.decode("utf-8", "replace")
+    return content.decode("utf-8", "replace")
 
 
 def started(pid: int, root: Path = ROOT) -> int | None:

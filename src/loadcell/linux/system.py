@@ -71,15 +71,17 @@ def virtualisation(root: Path) -> str:
 
     Raises UnavailableError where neither says anything: only processors of x86 tell of a hypervisor.
     """
-    told = " ".join(line(root / f"sys/class/dmi/id/{name}") or "" for name in ("sys_vendor", "product_name"))
+    identity = " ".join(
+        line(root / f"sys/class/dmi/id/{name}") or "" for name in ("sys_vendor", "product_name")
+    )
     for word, name in _VENDORS.items():
-        if word in told.lower():
+        if word in identity.lower():
             return name
     rows = text(root / "proc/cpuinfo").splitlines()
     flags = next((row for row in rows if row.startswith(("flags", "Features"))), "")
     if "hypervisor" in flags.split():
         return UNKNOWN
-    if not told.strip() and not flags.startswith("flags"):
+    if not identity.strip() and not flags.startswith("flags"):
         raise UnavailableError(NO_HYPERVISOR())
     return "none"
 
@@ -113,22 +115,22 @@ def container(root: Path) -> dict[str, Any] | None:
                     memories.append(int(size))
             if folder == root / "sys/fs/cgroup" or folder == root / "sys/fs/cgroup" / controllers:
                 break
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     if quotas:
-        found["cpus"] = min(quotas)
+        facts["cpus"] = min(quotas)
     if memories:
-        found["memory_bytes"] = min(memories)
-    return found or None
+        facts["memory_bytes"] = min(memories)
+    return facts or None
 
 
 def _groups(root: Path) -> list[tuple[str, Path]]:
-    found = []
+    groups = []
     for row in text(root / "proc/self/cgroup").splitlines():
-        _, _, rest = row.partition(":")
-        controllers, _, path = rest.partition(":")
+        _, _, groups_text = row.partition(":")
+        controllers, _, path = groups_text.partition(":")
         if ".." not in path:
-            found.append((controllers, root / "sys/fs/cgroup" / controllers / path.lstrip("/")))
-    return found
+            groups.append((controllers, root / "sys/fs/cgroup" / controllers / path.lstrip("/")))
+    return groups
 
 
 def _quota(folder: Path) -> float | None:
@@ -157,8 +159,8 @@ def time_sync(root: Path) -> dict[str, Any]:
             names.add("systemd-timesyncd" if name == "systemd-timesyn" else name)
     about = _Timex()
     asked = ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(about))
-    kept = None if asked < 0 else not about.status & _UNSYNCHRONISED
-    return {"daemons": sorted(names), "synchronised": kept}
+    synchronised = None if asked < 0 else not about.status & _UNSYNCHRONISED
+    return {"daemons": sorted(names), "synchronised": synchronised}
 
 
 def usable_threads() -> int:

@@ -71,11 +71,11 @@ def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) ->
         thread.join(max(0.0, until - time.monotonic()))
     # A thread that was left behind must not write into what is handed out.
     answers, reasons, asked = dict(answers), dict(reasons), set(asked)
-    given = Answers(unasked=frozenset(questions) - asked)
+    refused = Answers(unasked=frozenset(questions) - asked)
     for name in questions:
         if name in answers:
             if answers[name] is not None:
-                given.found[name] = answers[name]
+                refused.found[name] = answers[name]
         else:
-            given.unavailable[name] = reasons.get(name) or SLOW(limit=f"{limit_s:g}")
-    return given
+            refused.unavailable[name] = reasons.get(name) or SLOW(limit=f"{limit_s:g}")
+    return refused

@@ -42,8 +42,8 @@ def _allowed(root: Path) -> dict[str, list[int]]:
 
 def _cores(root: Path, online: list[int]) -> tuple[tuple[int, ...], ...]:
     """The threads of each core; a processor that says nothing of its siblings is a core by itself."""
-    found: dict[tuple[int, ...], None] = {}
+    cores: dict[tuple[int, ...], None] = {}
     for number in online:
-        told = line(root / _CPUS / f"cpu{number}/topology/thread_siblings_list")
-        found[tuple(numbers(told)) or (number,)] = None
-    return tuple(found)
+        siblings = line(root / _CPUS / f"cpu{number}/topology/thread_siblings_list")
+        cores[tuple(numbers(siblings)) or (number,)] = None
+    return tuple(cores)

@@ -87,8 +87,8 @@ def _mismatch(error: ValidationError) -> Mismatch | None:
     if first["type"] == "json_invalid":
         return None
     key = ".".join(str(part) for part in first["loc"])
-    found = "nothing" if first["type"] == "missing" else json.dumps(first["input"], default=str)[:60]
-    return Mismatch(key, first["msg"], found)
+    value = "nothing" if first["type"] == "missing" else json.dumps(first["input"], default=str)[:60]
+    return Mismatch(key, first["msg"], value)
 
 
 @cache

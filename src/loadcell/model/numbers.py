@@ -76,9 +76,9 @@ def seconds(value: float) -> str:
     """A duration: `0.35 s`, `30 s`, `2 min 5 s`, `1 h 4 min`, `3 d 4 h`."""
     if value < 60:
         return f"{value:.0f} s" if value == int(value) else f"{significant(value, 2)} s"
-    minutes, rest = divmod(round(value), 60)
+    minutes, remaining_s = divmod(round(value), 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+        return f"{minutes} min {remaining_s} s" if remaining_s else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     if hours >= 24:
         return f"{hours // 24} d {hours % 24} h" if hours % 24 else f"{hours // 24} d"

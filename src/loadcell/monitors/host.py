@@ -91,8 +91,8 @@ class Host(Monitor[HostOptions]):
         for column in self.table.columns:
             if column in now.counts:
                 row[column] = rate(before.counts.get(column), now.counts[column], elapsed_s)
-        for what in ("cpu", "io", "memory"):  # microseconds stalled a second -> percent of the time
-            column = f"pressure_{what}_some_percent"
+        for resource in ("cpu", "io", "memory"):  # microseconds stalled a second -> percent of the time
+            column = f"pressure_{resource}_some_percent"
             if row.get(column) is not None:
                 row[column] = min(100.0, row[column] / 1e4)
         row["clock_offset_step_s"] = (now.clock_ns - before.clock_ns) / 1e9
@@ -103,17 +103,17 @@ class Host(Monitor[HostOptions]):
 
     def _read_stat(self, now: Reading, row: Row) -> None:
         for line in self._files.text("proc/stat").splitlines():
-            key, _, rest = line.partition(" ")
+            key, _, fields = line.partition(" ")
             if key == "cpu":
-                now.cpu = [int(ticks) for ticks in rest.split()]
+                now.cpu = [int(ticks) for ticks in fields.split()]
             elif key.startswith("cpu"):
-                now.cores[key] = [int(ticks) for ticks in rest.split()]
+                now.cores[key] = [int(ticks) for ticks in fields.split()]
             elif key == "ctxt":
-                now.counts["context_switches_per_s"] = int(rest)
+                now.counts["context_switches_per_s"] = int(fields)
             elif key == "procs_running":
-                row["runnable"] = int(rest)
+                row["runnable"] = int(fields)
             elif key == "procs_blocked":
-                row["blocked"] = int(rest)
+                row["blocked"] = int(fields)
         load = self._files.text("proc/loadavg").split()
         if load:
             row["load1"] = float(load[0])
@@ -121,8 +121,8 @@ class Host(Monitor[HostOptions]):
     def _read_memory(self, row: Row) -> None:
         kilobytes: dict[str, int] = {}
         for line in self._files.text("proc/meminfo").splitlines():
-            key, _, rest = line.partition(":")
-            kilobytes[key] = int(rest.split()[0])
+            key, _, fields = line.partition(":")
+            kilobytes[key] = int(fields.split()[0])
         if "MemAvailable" in kilobytes and "MemTotal" in kilobytes:
             row["memory_available_bytes"] = kilobytes["MemAvailable"] * 1024
             row["memory_used_bytes"] = (kilobytes["MemTotal"] - kilobytes["MemAvailable"]) * 1024
@@ -150,9 +150,9 @@ class Host(Monitor[HostOptions]):
         received = sent = 0
         lines = self._files.text("proc/net/dev").splitlines()[2:]
         for line in lines:
-            name, _, rest = line.partition(":")
+            name, _, fields = line.partition(":")
             if not name.strip().startswith(NOT_LINKS):
-                values = rest.split()
+                values = fields.split()
                 received += int(values[0])
                 sent += int(values[8])
         if lines:
@@ -165,10 +165,10 @@ class Host(Monitor[HostOptions]):
             now.counts["tcp_retransmits_per_s"] = int(tcp[1][tcp[0].index("RetransSegs")])
 
     def _read_pressure(self, now: Reading) -> None:
-        for what in ("cpu", "io", "memory"):
-            some = self._files.text(f"proc/pressure/{what}").partition("\n")[0]
+        for resource in ("cpu", "io", "memory"):
+            some = self._files.text(f"proc/pressure/{resource}").partition("\n")[0]
             if some.startswith("some") and "total=" in some:
-                now.counts[f"pressure_{what}_some_percent"] = int(some.rpartition("total=")[2])
+                now.counts[f"pressure_{resource}_some_percent"] = int(some.rpartition("total=")[2])
 
 
 def _cpu(row: Row, before: Reading, now: Reading) -> None:

@@ -69,9 +69,9 @@ class Target(Monitor[TargetOptions]):
         before, self._before = self._before, now
         if before is None or elapsed_s <= 0:
             return []
-        left = _left_behind(before, now)
+        gone = _left_behind(before, now)
         rows = [
-            self._row(before.get(key), totals, elapsed_s, left.get(key[0], (0, 0)))
+            self._row(before.get(key), totals, elapsed_s, gone.get(key[0], (0, 0)))
             for key, totals in now.items()
         ]
         roles = {key: role for key, role in self._roles.items() if key in now}
@@ -84,17 +84,17 @@ class Target(Monitor[TargetOptions]):
 
     def _read(self) -> dict[tuple[int, int], _Totals]:
         """By process id and start time, so that an id used again is another process."""
-        found = {}
+        totals = {}
         for pid in tree(self._root, self.context.roots()):
             stat = process_stat(self._root, pid)
             if stat is None or stat.state in "ZX":
                 continue
             io = _pairs(read_small(self._root / "proc" / str(pid) / "io"))
             voluntary, involuntary = self._switches(stat)
-            found[pid, stat.start] = _Totals(
+            totals[pid, stat.start] = _Totals(
                 stat, io.get("read_bytes"), io.get("write_bytes"), voluntary, involuntary
             )
-        return found
+        return totals
 
     def _switches(self, stat: ProcessStat) -> tuple[int, int]:
         """Voluntary and involuntary context switches of all threads."""
@@ -110,7 +110,7 @@ class Target(Monitor[TargetOptions]):
         return sums[0], sums[1]
 
     def _row(
-        self, before: _Totals | None, now: _Totals, elapsed_s: float, left: tuple[int, int] = (0, 0)
+        self, before: _Totals | None, now: _Totals, elapsed_s: float, gone: tuple[int, int] = (0, 0)
     ) -> Row:
         """One process. One that was not there before started since: all it used, it used now.
 
@@ -130,10 +130,10 @@ class Target(Monitor[TargetOptions]):
             "rss_bytes": new.rss_pages * self._page_bytes,
             "threads": new.threads,
             "read_bytes_per_s": _moved(
-                before.read_bytes if before else 0, now.read_bytes, left[0], elapsed_s
+                before.read_bytes if before else 0, now.read_bytes, gone[0], elapsed_s
             ),
             "write_bytes_per_s": _moved(
-                before.write_bytes if before else 0, now.write_bytes, left[1], elapsed_s
+                before.write_bytes if before else 0, now.write_bytes, gone[1], elapsed_s
             ),
             "voluntary_switches_per_s": _rate(before.voluntary if before else 0, now.voluntary, elapsed_s),
             "involuntary_switches_per_s": _rate(
@@ -156,7 +156,7 @@ class Target(Monitor[TargetOptions]):
         """
 
         def used(totals: dict[tuple[int, int], _Totals]) -> int:
-            return sum(one.stat.user + one.stat.system + one.stat.children for one in totals.values())
+            return sum(total.stat.user + total.stat.system + total.stat.children for total in totals.values())
 
         total: Row = {"pid": 0, "name": "total", "role": "", "processes": len(rows)}
         for column in self.table.columns[3:-1]:
@@ -180,13 +180,13 @@ class Target(Monitor[TargetOptions]):
 
 def _pairs(text: str) -> dict[str, int]:
     """`key: number` lines."""
-    found = {}
+    pairs = {}
     for line in text.splitlines():
         key, _, value = line.partition(":")
         value = value.strip()
         if value.isdecimal():
-            found[key] = int(value)
-    return found
+            pairs[key] = int(value)
+    return pairs
 
 
 def _left_behind(
@@ -197,17 +197,20 @@ def _left_behind(
     Linux adds the I/O of a child that was waited for to its parent's own. Those bytes have been in earlier samples, as the
     child's.
     """
-    found: dict[int, tuple[int, int]] = {}
+    left_behind: dict[int, tuple[int, int]] = {}
     for key, totals in before.items():
         if key not in now:
-            read, written = found.get(totals.stat.parent, (0, 0))
-            found[totals.stat.parent] = (read + (totals.read_bytes or 0), written + (totals.write_bytes or 0))
-    return found
+            read, written = left_behind.get(totals.stat.parent, (0, 0))
+            left_behind[totals.stat.parent] = (
+                read + (totals.read_bytes or 0),
+                written + (totals.write_bytes or 0),
+            )
+    return left_behind
 
 
-def _moved(before: int | None, now: int | None, left: int, elapsed_s: float) -> float | None:
+def _moved(before: int | None, now: int | None, gone: int, elapsed_s: float) -> float | None:
     """Bytes a second. A parent that did not wait for its child was left nothing: no less than 0."""
-    return None if now is None else max(0, difference(before or 0, now) - left) / elapsed_s
+    return None if now is None else max(0, difference(before or 0, now) - gone) / elapsed_s
 
 
 def _rate(before: int | None, now: int | None, elapsed_s: float) -> float | None:

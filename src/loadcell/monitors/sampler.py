@@ -63,20 +63,20 @@ class Account:
 
     def document(self) -> dict[str, Any]:
         """Plain JSON. A file that got no row is not there, and not named."""
-        found: dict[str, Any] = {"file": self.table.file} if self.samples else {}
-        found |= {
+        document: dict[str, Any] = {"file": self.table.file} if self.samples else {}
+        document |= {
             "samples": self.samples,
             "cpu_s": self.cpu_ns / 1e9,
             "late_max_ms": self.late_max_ns / 1e6,
             "missed": self.missed,
         }
         if self.tables:
-            found["tables"] = {name: table.file for name, table in self.tables.items()}
+            document["tables"] = {name: table.file for name, table in self.tables.items()}
         written = [*([self.table] if self.samples else []), *self.tables.values()]
-        found["text_columns"] = {table.file: sorted(table.text) for table in written}
+        document["text_columns"] = {table.file: sorted(table.text) for table in written}
         if self.trouble is not None:
-            found["trouble"] = self.trouble
-        return {**found, **self.own}
+            document["trouble"] = self.trouble
+        return {**document, **self.own}
 
 
 class Sampler:
@@ -138,7 +138,7 @@ class Sampler:
         cpu_before = time.thread_time_ns()
         try:
             rows = ask(elapsed_s)
-            beside, events = self._monitor.beside(), self._monitor.events()
+            tables, events = self._monitor.beside(), self._monitor.events()
         except Exception as error:  # a monitor of whatever make must not take the trial with it
             self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"
             return
@@ -149,9 +149,9 @@ class Sampler:
         if rows:
             self.account.samples += 1
             self._sink(self.name, [{**head, **row} for row in rows])
-        for table, own in beside.items():
-            if own:
+        for table, rows_of_table in tables.items():
+            if rows_of_table:
                 self.account.tables[table] = self._monitor.tables[table]
-                self._sink(f"{self.name}.{table}", [{**head, **row} for row in own])
+                self._sink(f"{self.name}.{table}", [{**head, **row} for row in rows_of_table])
         for event in events:
             self._tell({"mono_ns": now_ns, "utc": utc, **event})

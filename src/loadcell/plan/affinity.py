@@ -52,7 +52,7 @@ class PlacementError(ValueError):
 
 def numbers(text: str, allowed: str) -> tuple[int, ...]:
     """`0-2,8` -> 0, 1, 2, 8. Raises PlacementError."""
-    found: set[int] = set()
+    numbers_set: set[int] = set()
     for part in text.split(","):
         first, dash, last = (word.strip() for word in part.partition("-"))
         if not first.isdecimal() or (dash and not last.isdecimal()):
@@ -66,14 +66,14 @@ def numbers(text: str, allowed: str) -> tuple[int, ...]:
             )
         if high > _LARGEST:
             raise PlacementError(f"found {shown(text)}: no machine has a number {high}", allowed=allowed)
-        found.update(range(low, high + 1))
-    return tuple(sorted(found))
+        numbers_set.update(range(low, high + 1))
+    return tuple(sorted(numbers_set))
 
 
-def ranges(found: Iterable[int]) -> str:
+def ranges(processors: Iterable[int]) -> str:
     """The other way round, as the kernel writes it: 0, 1, 2, 8 -> `0-2,8`."""
     parts: list[list[int]] = []
-    for number in sorted(found):
+    for number in sorted(processors):
         if parts and number == parts[-1][1] + 1:
             parts[-1][1] = number
         else:
@@ -92,9 +92,9 @@ def _placement(value: Any, kinds: tuple[str, ...], words: tuple[str, ...], allow
     numbered = _NUMBERED.fullmatch(text)
     kind = numbered[1].lower().rstrip("s") if numbered else ""
     if numbered and kind in kinds:
-        found = numbers(numbered[2], allowed)
-        plural = "s" if kind == "cpu" or len(found) > 1 else ""
-        return f"{kind}{plural} {ranges(found)}"
+        listed_numbers = numbers(numbered[2], allowed)
+        plural = "s" if kind == "cpu" or len(listed_numbers) > 1 else ""
+        return f"{kind}{plural} {ranges(listed_numbers)}"
     near = f"{kinds[0]}s {text}" if re.fullmatch(_LIST, text) else nearest(text, words)
     raise PlacementError(f"found {shown(value)}", allowed=allowed, nearest=near)
 
@@ -163,8 +163,8 @@ class Affinity(Options):
     def placements(self) -> dict[str, str]:
         """Where `target`, `client` and `memory` are to be: `node` is written out as what it means for each of them."""
         there = "" if self.node is None else f"node{'' if self.node.isdecimal() else 's'} {self.node}"
-        found = {key: getattr(self, key) or there for key in ("target", "client", "memory")}
-        return {key: placement for key, placement in found.items() if placement}
+        placements = {key: getattr(self, key) or there for key in ("target", "client", "memory")}
+        return {key: placement for key, placement in placements.items() if placement}
 
     def document(self) -> dict[str, str]:
         """Plain JSON values: what is given."""

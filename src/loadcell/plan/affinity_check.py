@@ -83,21 +83,21 @@ def remarks(settings: Resolved, parts: Parts) -> list[Advice]:
     """What to know of placements that are possible."""
     if not settings.affinity.given or parts.topology is None:
         return []
-    together = bool(getattr(parts.targets[settings.target_name], "in_worker", False))
-    return list(parts.topology().remarks(settings.affinity, together=together))
+    in_worker = bool(getattr(parts.targets[settings.target_name], "in_worker", False))
+    return list(parts.topology().remarks(settings.affinity, in_worker=in_worker))
 
 
-def meanings(each: Iterable[Resolved], machine: Topology) -> dict[str, dict[str, str]]:
+def meanings(resolved: Iterable[Resolved], machine: Topology) -> dict[str, dict[str, str]]:
     """Of all these settings: what each placement is here, by the key that it stands under (`target` -> `all` -> `0-7`)."""
-    found: dict[str, dict[str, str]] = {}
-    for settings in each:
+    meanings_by_key: dict[str, dict[str, str]] = {}
+    for settings in resolved:
         for key, placement in settings.affinity.placements.items():
-            known = found.setdefault(key, {})
-            if placement not in known:
-                known[placement] = (
+            texts = meanings_by_key.setdefault(key, {})
+            if placement not in texts:
+                texts[placement] = (
                     machine.memory_of(placement) if key == "memory" else machine.written(placement)
                 )
-    return found
+    return meanings_by_key
 
 
 @dataclass(frozen=True)

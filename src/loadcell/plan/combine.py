@@ -50,9 +50,9 @@ class Combinations(Sequence[Combination]):
         if not 0 <= index < self.total:
             raise IndexError(index)
         levels = list(self._baselines)
-        rest, step = divmod(index, len(self._alone))
+        remainder, step = divmod(index, len(self._alone))
         for factor in reversed(self._crossed):
-            rest, levels[factor] = divmod(rest, self._sizes[factor])
+            remainder, levels[factor] = divmod(remainder, self._sizes[factor])
         different = self._alone[step]
         if different is not None:
             levels[different[0]] = different[1]

@@ -99,8 +99,10 @@ class Expectation:
         if match is None:
             raise ExpectationError(f"found {shown(text)}", allowed=_FORM)
         name, comparator, value = match.groups()
-        known = Metric(name, "count", "of the workload's own") if name in figures else _known(name, groups)
-        if known is None:
+        known_metric = (
+            Metric(name, "count", "of the workload's own") if name in figures else _known(name, groups)
+        )
+        if known_metric is None:
             metrics = declared()
             every = [*metrics, *figures, *(f"{group}.{key}" for group in groups for key in metrics)]
             of_groups = f"; of a client group: {listed(f'{group}.throughput' for group in groups)}, ..."
@@ -116,7 +118,7 @@ class Expectation:
                 allowed=listed(COMPARATORS),
                 nearest=f"{name} {meant} {value}",
             )
-        threshold = _threshold(known.kind, name, value)
+        threshold = _threshold(known_metric.kind, name, value)
         return Expectation(" ".join(text.split()), name, comparator, threshold)
 
     def judge(self, metrics: Mapping[str, float | None]) -> Verdict:
@@ -134,7 +136,7 @@ class Expectation:
 
     def _few(self, metrics: Mapping[str, float | None]) -> Few | None:
         """Where the metric is a percentile of too few observations; those that do not say how many they are had enough."""
-        percentile = next((one for one in QUANTILES if self.metric.endswith(f".{one}")), None)
+        percentile = next((name for name in QUANTILES if self.metric.endswith(f".{name}")), None)
         if percentile is None:
             return None
         count, quantile = metrics.get(f"{self.metric.removesuffix(percentile)}count"), QUANTILES[percentile]

@@ -52,10 +52,12 @@ def problems_of(
     """One mistake for each place that `error` names; `node`, at `path` and `mark`, is what was validated as `model`."""
     by_place: dict[tuple[str | int, ...], list[Problem]] = {}
     for detail in _causes(error.errors(include_url=False)):
-        keys, place, found = _walk(node, mark, detail["loc"], at_key=detail["type"] == "extra_forbidden")
+        keys, mark_found, model_node = _walk(
+            node, mark, detail["loc"], at_key=detail["type"] == "extra_forbidden"
+        )
         if detail["type"].endswith("_type"):
-            place = found.mark
-        problem = _problem(detail, model, keys, (*path, *map(str, keys)), place, found)
+            mark_found = model_node.mark
+        problem = _problem(detail, model, keys, (*path, *map(str, keys)), mark_found, model_node)
         by_place.setdefault((*keys, problem.path), []).append(problem)
     return [_merged(problems) for problems in by_place.values()]
 
@@ -99,29 +101,29 @@ def _problem(
     keys: tuple[str | int, ...],
     path: tuple[str, ...],
     mark: Mark,
-    found: Node,
+    node: Node,
 ) -> Problem:
     kind = detail["type"]
     where = ".".join(path)
     context: dict[str, Any] = detail.get("ctx", {})
-    value = _shown(path, found)
+    value = _shown(path, node)
     if kind == "missing":
         name = str(detail["loc"][-1])
         return Problem.at(mark, f"{where}.{name}", MISSING, allowed="a value: it has no default")
     if kind == "extra_forbidden":
-        known = fields_at(model, keys[:-1])
+        fields = fields_at(model, keys[:-1])
         parent, _, name = where.rpartition(".")
-        near = nearest(name, known)
+        near = nearest(name, fields)
         return Problem.at(
             mark,
             where,
             f"there is no setting {shown(name)} in {parent}",
-            allowed=listed(known, empty="nothing"),
+            allowed=listed(fields, empty="nothing"),
             nearest=f"{parent}.{near}" if near else None,
         )
     if kind in ("literal_error", "enum"):
         choices = _QUOTED.findall(context.get("expected", ""))
-        text = found.text if hasattr(found, "text") else ""
+        text = node.text if hasattr(node, "text") else ""
         return Problem.at(
             mark, where, f"found {value}", allowed=context.get("expected"), nearest=nearest(text, choices)
         )
@@ -136,9 +138,7 @@ def _problem(
         )
     if kind in _BOUNDS:
         name, text = _BOUNDS[kind]
-        return Problem.at(
-            mark, where, f"found {value}", allowed=text.format(_bound(context.get(name), found))
-        )
+        return Problem.at(mark, where, f"found {value}", allowed=text.format(_bound(context.get(name), node)))
     wanted = _WANTED.get(kind.partition("_")[0])
     if wanted and kind.partition("_")[2] in (
         "type",
@@ -151,9 +151,9 @@ def _problem(
     return Problem.at(mark, where, f"found {value}", allowed=detail["msg"])
 
 
-def _bound(bound: Any, found: Node) -> Any:
+def _bound(bound: Any, node: Node) -> Any:
     """A bound as one would write it in the place of what was found: `100%` for a percentage, `512MiB` for a size."""
-    text = getattr(found, "text", "")
+    text = getattr(node, "text", "")
     for quantity in (Duration, Rate, Size, Fraction):
         if isinstance(bound, int | float) and re.fullmatch(quantity.pattern, text):
             return quantity(bound).text
@@ -163,7 +163,7 @@ def _bound(bound: Any, found: Node) -> Any:
 def _merged(problems: list[Problem]) -> Problem:
     """Of a union every member complains: one mistake, allowing what any of them allows; of one that knew what it was given, what
     it says."""
-    problems = [one for one in problems if not one.finding.startswith("found ")] or problems
+    problems = [merged for merged in problems if not merged.finding.startswith("found ")] or problems
     first = problems[0]
     allowed = list(dict.fromkeys(problem.allowed for problem in problems if problem.allowed))
     near = next((problem.nearest for problem in problems if problem.nearest), None)

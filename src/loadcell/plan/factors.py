@@ -75,14 +75,14 @@ class Factor:
 
 def read_factors(root: Keys, parts: Parts, problems: list[Problem]) -> tuple[Factor, ...]:
     """Every factor of the plan that could be read, those under `cross:` last."""
-    found = list(_section(root, "factors", parts, problems))
+    factors = list(_section(root, "factors", parts, problems))
     cross = root.get("cross")
     if isinstance(cross, Items):
-        found = _crossed_by_name(cross, found, problems)
+        factors = _crossed_by_name(cross, factors, problems)
     else:
-        found += [replace(factor, crossed=True) for factor in _section(root, "cross", parts, problems)]
-    problems.extend(conflicts(found))
-    return tuple(sorted(found, key=lambda factor: factor.crossed))
+        factors += [replace(factor, crossed=True) for factor in _section(root, "cross", parts, problems)]
+    problems.extend(conflicts(factors))
+    return tuple(sorted(factors, key=lambda factor: factor.crossed))
 
 
 def _section(root: Keys, section: str, parts: Parts, problems: list[Problem]) -> Iterator[Factor]:
@@ -228,10 +228,10 @@ def _crossed_by_name(cross: Items, factors: list[Factor], problems: list[Problem
     return [replace(factor, crossed=True) if factor.key in names else factor for factor in factors]
 
 
-def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _overlap(first: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether setting one path would change what the other sets."""
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]
+    shorter = min(len(first), len(other))
+    return first[:shorter] == other[:shorter]
 
 
 def conflicts(factors: Sequence[Factor]) -> Iterator[Problem]:
@@ -255,8 +255,11 @@ def conflicts(factors: Sequence[Factor]) -> Iterator[Problem]:
                 else:
                     finding = f"sets {'.'.join(keys)}, which {'.'.join(other_keys)} of the factor {shown(other.key)} is part of"
                 mark = next(level.mark for level in factor.levels if keys in level.sets)
-                place = factor.mark if not factor.named else mark
+                mark_of_factor = factor.mark if not factor.named else mark
                 yield Problem.at(
-                    place, f"factors.{factor.key}", finding, allowed="each setting varied by one factor"
+                    mark_of_factor,
+                    f"factors.{factor.key}",
+                    finding,
+                    allowed="each setting varied by one factor",
                 )
         owners.extend((keys, factor) for keys in factor.paths)

@@ -86,14 +86,14 @@ class Reader:
         shares = self._shares(written) if written else None
         if shares is None:
             return ()
-        found = []
+        groups = []
         for index, (name, entry, workload) in enumerate(written):
             group = self._group(name, entry, workload, shares, index)
             if group is not None:
-                found.append(group)
-        if len(found) == len(written):
-            self.problems.extend(_clashes(found, self.parts, self.root))
-        return tuple(found)
+                groups.append(group)
+        if len(groups) == len(written):
+            self.problems.extend(_clashes(groups, self.parts, self.root))
+        return tuple(groups)
 
     def _wrong(self, mark: Mark, path: str, finding: str, allowed: str, near: str | None = None) -> None:
         self.problems.append(Problem.at(mark, path, finding, allowed=allowed, nearest=near))
@@ -117,7 +117,7 @@ class Reader:
 
     def _workload(self, name: str, entry: Entry) -> str | None:
         """The name of a group's workload; None when the group cannot be read at all."""
-        path, known = f"workloads.{name}", of_group(self.parts)
+        path, settings = f"workloads.{name}", of_group(self.parts)
         if not _NAME.fullmatch(name):
             self._wrong(
                 entry.mark,
@@ -135,26 +135,26 @@ class Reader:
         if not isinstance(entry.node, Keys):
             self._wrong(entry.node.mark, path, f"found {shown(plain(entry.node))}", form)
             return None
-        unknown = [key for key in entry.node.entries if key not in known]
+        unknown = [key for key in entry.node.entries if key not in settings]
         for key in unknown:
-            near = nearest(key, known)
+            near = nearest(key, settings)
             self._wrong(
                 entry.node.place(key),
                 f"{path}.{key}",
                 f"there is no workload, and no setting of a group, called {shown(key)}",
-                listed(known),
+                listed(settings),
                 f"{path}.{near}" if near else None,
             )
         named = [key for key in entry.node.entries if key in self.parts.workloads]
         if len(named) != 1 and not unknown:
-            found = f"names {len(named)} workloads: {listed(named)}" if named else "names no workload"
-            self._wrong(entry.mark, path, found, form)
+            finding = f"names {len(named)} workloads: {listed(named)}" if named else "names no workload"
+            self._wrong(entry.mark, path, finding, form)
         return named[0] if len(named) == 1 and not unknown else None
 
     def _shares(self, written: Iterable[tuple[str, Entry, str]]) -> list[float | None] | None:
         """Each group's share, all None when they have loads of their own; None after adding to the problems."""
         before = len(self.problems)
-        found: list[tuple[str, float | None]] = []
+        shares: list[tuple[str, float | None]] = []
         for name, entry, _ in written:
             assert isinstance(entry.node, Keys)
             path, share, load = f"workloads.{name}", entry.node.get("share"), entry.node.get("load")
@@ -173,18 +173,18 @@ class Reader:
                         share.mark, f"{path}.share", f"found {shown(plain(share))}", "a number above 0"
                     )
                 else:
-                    found.append((name, float(value) if value != int(value) else int(value)))
+                    shares.append((name, float(value) if value != int(value) else int(value)))
             else:
-                found.append((name, None))
-        kinds = {share is None for _, share in found}
+                shares.append((name, None))
+        kinds = {share is None for _, share in shares}
         if len(kinds) == 2:
-            shared, own = (
-                listed(n for n, share in found if (share is None) is kind) for kind in (False, True)
+            shared, loads = (
+                listed(n for n, share in shares if (share is None) is kind) for kind in (False, True)
             )
             self._wrong(
                 self.root.place("workloads"),
                 "workloads",
-                f"mixes shares of the plan's load ({shared}) with loads of their own ({own})",
+                f"mixes shares of the plan's load ({shared}) with loads of their own ({loads})",
                 "a share for each group, or a load for each",
             )
         if kinds == {True}:
@@ -197,7 +197,7 @@ class Reader:
                         "is of no effect: each group has its own load",
                         "in the groups' `load`, or shares instead of these",
                     )
-        return [share for _, share in found] if len(self.problems) == before else None
+        return [share for _, share in shares] if len(self.problems) == before else None
 
     def _group(
         self, name: str, entry: Entry, workload: str, shares: list[float | None], index: int
@@ -213,15 +213,15 @@ class Reader:
         entries = {"workload": written, "load": Entry(of_load.place("load"), load)}
         if "target" in self.root.entries:
             entries["target"] = self.root.entries["target"]
-        resolved, found = self.alone(Keys(self.root.mark, entries))
+        resolved, problems = self.alone(Keys(self.root.mark, entries))
         stub = Group(name, workload, Options(), self.load, share)
-        for problem in found:
+        for problem in problems:
             self._once(replace(problem, path=stub.placed(problem.path)))
         if resolved is None:
             return None
         load_of_group = resolved.load
         if load_of_group.rate is not None and share is not None:
-            part = rate.part(load_of_group.rate, share / sum(one or 0.0 for one in shares))
+            part = rate.part(load_of_group.rate, share / sum(portion or 0.0 for portion in shares))
             load_of_group = load_of_group.model_copy(update={"rate": part})
         return Group(name, workload, resolved.workload, load_of_group, share)
 
@@ -253,7 +253,7 @@ class Reader:
     def _part(self, shares: list[float | None], index: int) -> Keys | None:
         """A share of the plan's load: of the clients, whole ones. (That of a rate is taken when it has been read.)"""
         section = self.root.get("load")
-        given = dict(section.entries) if isinstance(section, Keys) else {}
+        entries = dict(section.entries) if isinstance(section, Keys) else {}
         mark = section.place("clients") if isinstance(section, Keys) else self.root.place("load")
         clients = self.load.clients
         if clients is not None:
@@ -265,19 +265,19 @@ class Reader:
                     )
                 )
                 return None
-            own = whole_parts(clients, [share or 0.0 for share in shares])[index]
-            given["clients"] = Entry(mark, Scalar(mark, own, str(own)))
-        return Keys(mark, {**given, **self._window()})
+            count = whole_parts(clients, [share or 0.0 for share in shares])[index]
+            entries["clients"] = Entry(mark, Scalar(mark, count, str(count)))
+        return Keys(mark, {**entries, **self._window()})
 
     def _window(self) -> dict[str, Entry]:
         """What makes the trial's window, as the plan has it or by default."""
         section = self.root.get("load")
-        found = {}
+        limits = {}
         for key in _WINDOW:
             mark = section.place(key) if isinstance(section, Keys) else self.root.place("load")
             text = getattr(self.load, key).text
-            found[key] = Entry(mark, Scalar(mark, text, text))
-        return found
+            limits[key] = Entry(mark, Scalar(mark, text, text))
+        return limits
 
     def _once(self, problem: Problem) -> None:
         """What is wrong with the plan's load is wrong in each group."""
@@ -288,7 +288,7 @@ class Reader:
 def whole_parts(total: int, shares: Sequence[float]) -> list[int]:
     """`total` in whole parts as near to the shares as can be (largest remainders; Hamilton 1792), none of them 0."""
     exact = [total * share / sum(shares) for share in shares]
-    parts = [math.floor(one) for one in exact]
+    parts = [math.floor(portion) for portion in exact]
     by_rest = sorted(range(len(shares)), key=lambda index: parts[index] - exact[index])
     for index in by_rest[: total - sum(parts)]:
         parts[index] += 1
@@ -307,15 +307,15 @@ def _clashes(groups: Sequence[Group], parts: Parts, root: Keys) -> Iterator[Prob
     for group in groups:
         part = parts.workloads[group.workload_name](group.workload)
         data: Mapping[str, Any] = (part.data() if hasattr(part, "data") else None) or {}
-        for kind, own in data.items():
-            other, theirs = first.setdefault(kind, (group, own))
-            different = [key for key in own if own[key] != theirs.get(key)]
+        for kind, section in data.items():
+            other, theirs = first.setdefault(kind, (group, section))
+            different = [key for key in section if section[key] != theirs.get(key)]
             if different:
                 key = different[0]
                 yield Problem.at(
                     node.place(group.name),
                     group.section,
                     f"needs other data than {other.section} in tables of the same names "
-                    f"({key} is {own[key]}, and there {theirs.get(key)})",
+                    f"({key} is {section[key]}, and there {theirs.get(key)})",
                     allowed=f"equal values of {listed(different)}, or one of the two groups in a plan of its own",
                 )

@@ -123,10 +123,10 @@ def _tree(text: str, path: Path, problems: list[Problem], placed: bool) -> Keys:
     root = compose(text, str(path), problems, placed=placed)
     if isinstance(root, Keys):
         return root
-    found = "is empty" if root is None else f"holds {shown(plain(root))}, not a plan"
+    finding = "is empty" if root is None else f"holds {shown(plain(root))}, not a plan"
     mark = root.mark if root is not None else Mark(str(path))
     raise PlanError(
-        [*problems, Problem.at(mark, "", found, allowed=f"a mapping with the keys {listed(KEYS)}")]
+        [*problems, Problem.at(mark, "", finding, allowed=f"a mapping with the keys {listed(KEYS)}")]
     )
 
 
@@ -153,8 +153,8 @@ def _unknown_keys(root: Keys, parts: Parts) -> Iterator[Problem]:
 
 
 def _head(root: Keys, problems: list[Problem]) -> Head | None:
-    own = root.without(*(key for key in root.entries if key not in Head.model_fields))
-    return read_model(Head, own, (), root.mark, problems)
+    head = root.without(*(key for key in root.entries if key not in Head.model_fields))
+    return read_model(Head, head, (), root.mark, problems)
 
 
 def _figures(root: Keys) -> tuple[str, ...]:

@@ -79,8 +79,8 @@ class LoadedPlan:
         problems: list[Problem] = []
         built: list[Treatment] = []
         for index in range(self.treatment_count):
-            treatment, found = self._table.build(index)
-            problems.extend(found)
+            treatment, problem = self._table.build(index)
+            problems.extend(problem)
             if treatment is not None:
                 built.append(treatment)
         if problems:

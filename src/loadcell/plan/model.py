@@ -186,13 +186,13 @@ class Group:
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values, as under the group's name in a plan."""
-        found: dict[str, Any] = {self.workload_name: self.workload.model_dump(mode="json", by_alias=True)}
+        document: dict[str, Any] = {self.workload_name: self.workload.model_dump(mode="json", by_alias=True)}
         if self.share is not None:
-            found["share"] = self.share
+            document["share"] = self.share
         else:
             load = self.load.document()
-            found["load"] = {key: value for key, value in load.items() if key in OF_A_GROUP}
-        return found
+            document["load"] = {key: value for key, value in load.items() if key in OF_A_GROUP}
+        return document
 
 
 @dataclass(frozen=True)

@@ -64,21 +64,21 @@ def _put(root: Keys, keys: tuple[str, ...], node: Node, parts: Parts, problems: 
 
 def _keys(path: str, root: Keys, parts: Parts) -> tuple[str, ...]:
     """Where in the plan a `--set` path leads; below `factors` the factors' own keys hold dots."""
-    section, _, rest = path.partition(".")
-    if section in _FACTOR_SECTIONS and rest:
+    section, _, tail = path.partition(".")
+    if section in _FACTOR_SECTIONS and tail:
         factors = root.get(section)
-        known = sorted(factors.entries, key=len, reverse=True) if isinstance(factors, Keys) else []
-        for key in known:
-            if rest == key:
+        keys = sorted(factors.entries, key=len, reverse=True) if isinstance(factors, Keys) else []
+        for key in keys:
+            if tail == key:
                 return (section, key)
-            if rest.startswith(key + "."):
+            if tail.startswith(key + "."):
                 below = at(root, (section, key))
-                inner = rest[len(key) + 1 :]
+                inner = tail[len(key) + 1 :]
                 if isinstance(below, Keys):
                     first, _, last = inner.partition(".")
                     return (section, key, first, last) if last else (section, key, inner)
-        return (section, rest)
-    if section in ("design", "profile") and rest:
+        return (section, tail)
+    if section in ("design", "profile") and tail:
         return tuple(path.split("."))
     if path in _WHOLE:
         return (path,)

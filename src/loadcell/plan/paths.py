@@ -60,23 +60,23 @@ def settings(
 
     `groups` are a plan's client groups by name, each with its workload: they have settings of their own.
     """
-    found: list[str] = []
+    paths: list[str] = []
     for section in SECTIONS:
         if section == "workloads":
-            for name, own in (groups or {}).items():
+            for name, group in (groups or {}).items():
                 for key, below in of_group(parts).items():
-                    if key in (own, "share", "load"):
-                        found.extend(_leaves(below, (section, name, key)))
+                    if key in (group, "share", "load"):
+                        paths.extend(_leaves(below, (section, name, key)))
             continue
         tree = _section(section, parts)
         if isinstance(tree, Mapping):
             only = {"target": target, "workload": workload}.get(section)
             for name, model in tree.items():
                 if only in (None, name):
-                    found.extend(_leaves(model, (section, name)))
+                    paths.extend(_leaves(model, (section, name)))
         else:
-            found.extend(_leaves(tree, (section,)))
-    return found
+            paths.extend(_leaves(tree, (section,)))
+    return paths
 
 
 def of_group(parts: Parts) -> dict[str, Any]:
@@ -115,18 +115,18 @@ def _step(tree: Any, segments: list[str], done: tuple[str, ...]) -> tuple[str, .
     """Follow `segments` below `tree`; `done` is the way so far."""
     if not segments:
         return done
-    head, rest = segments[0], segments[1:]
+    head, tail = segments[0], segments[1:]
     so_far = ".".join(done)
     if isinstance(tree, Mapping):
         if head in tree:
-            return _step(tree[head], rest, (*done, head))
+            return _step(tree[head], tail, (*done, head))
         kind = so_far.removesuffix("s")
         raise PathError(
             f"there is no setting {shown(head)} in {so_far}"
             if "." in so_far
             else f"there is no {kind} {shown(head)}",
             allowed=listed(tree),
-            nearest=_joined(so_far, nearest(head, tree), rest),
+            nearest=_joined(so_far, nearest(head, tree), tail),
         )
     names: list[str] = []
     for kind in _alternatives(tree):
@@ -135,30 +135,30 @@ def _step(tree: Any, segments: list[str], done: tuple[str, ...]) -> tuple[str, .
         if _is_model(kind):
             fields = _fields(kind)
             if head in fields:
-                return _step(fields[head], rest, (*done, head))
+                return _step(fields[head], tail, (*done, head))
             names.extend(fields)
         elif (value := _value_type(kind)) is not None:
             if any(_is_model(k) or _value_type(k) is not None for k in _alternatives(value)):
-                return _step(value, rest, (*done, head))
+                return _step(value, tail, (*done, head))
             return (*done, ".".join(segments))
     if not names:
         raise PathError(f"{so_far} is a single value with nothing below it", allowed=so_far, nearest=so_far)
     raise PathError(
         f"there is no setting {shown(head)} in {so_far}",
         allowed=listed(names),
-        nearest=_joined(so_far, nearest(head, names), rest),
+        nearest=_joined(so_far, nearest(head, names), tail),
     )
 
 
-def _joined(so_far: str, name: str | None, rest: list[str]) -> str | None:
-    return ".".join((so_far, name, *rest)) if name else None
+def _joined(so_far: str, name: str | None, segments: list[str]) -> str | None:
+    return ".".join((so_far, name, *segments)) if name else None
 
 
 def _anywhere(path: str, parts: Parts) -> str | None:
     """The setting whose whole path, or whose last name, is most like what was written."""
     every = settings(parts)
     last = path.rpartition(".")[2]
-    same = [known for known in every if known.rpartition(".")[2] == last]
+    same = [candidate for candidate in every if candidate.rpartition(".")[2] == last]
     return same[0] if same else nearest(path, every)
 
 

@@ -50,9 +50,9 @@ class Problem:
         return asdict(self)
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        position = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
         subject = f"{self.path}: " if self.path else ""
-        lines = [f"{place}: {subject}{self.finding}"]
+        lines = [f"{position}: {subject}{self.finding}"]
         if self.allowed:
             lines.append(f"    allowed: {self.allowed}")
         if self.nearest:

@@ -50,7 +50,7 @@ def read_profile(root: Keys, problems: list[Problem]) -> CpuProfile | None:
     return None
 
 
-def strangers(profile: CpuProfile | None, root: Keys, known: Sequence[str]) -> list[Problem]:
+def strangers(profile: CpuProfile | None, root: Keys, names: Sequence[str]) -> list[Problem]:
     """The treatments that a profile names and the plan has not."""
     if profile is None or isinstance(profile.treatments, str):
         return []
@@ -59,9 +59,9 @@ def strangers(profile: CpuProfile | None, root: Keys, known: Sequence[str]) -> l
             root.place("profile"),
             "profile.cpu.treatments",
             f"there is no treatment {shown(name)}",
-            allowed=f"best, all, or a list of treatments: {listed(known)}",
-            nearest=nearest(name, known),
+            allowed=f"best, all, or a list of treatments: {listed(names)}",
+            nearest=nearest(name, names),
         )
         for name in profile.treatments
-        if name not in known
+        if name not in names
     ]

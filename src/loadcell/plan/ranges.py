@@ -54,8 +54,8 @@ def expand(node: Keys, path: str, problems: list[Problem]) -> list[Scalar]:
 def _expand(node: Keys, path: str) -> list[Scalar]:
     missing = [key for key in ("from", "to") if node.get(key) is None]
     if missing or ("step" in node.entries) == ("times" in node.entries):
-        what = f"{listed(missing)} is missing" if missing else "a range has either `step` or `times`"
-        raise RangeError(Problem.at(node.mark, path, what, allowed=FORM))
+        finding = f"{listed(missing)} is missing" if missing else "a range has either `step` or `times`"
+        raise RangeError(Problem.at(node.mark, path, finding, allowed=FORM))
     first, unit = _number(node, "from", path)
     last, last_unit = _number(node, "to", path)
     if unit != last_unit:
@@ -71,8 +71,8 @@ def _expand(node: Keys, path: str) -> list[Scalar]:
         numbers = list(_steps(node, path, first, last, unit))
     else:
         numbers = list(_times(node, path, first, last))
-    whole = all(isinstance(plain(node.entries[key].node), int) for key in ("from", "to"))
-    if whole and "times" in node.entries:
+    integral = all(isinstance(plain(node.entries[key].node), int) for key in ("from", "to"))
+    if integral and "times" in node.entries:
         numbers = list(dict.fromkeys(number.to_integral_value(ROUND_HALF_UP) for number in numbers))
     return [level(node.mark, number, unit) for number in numbers]
 
@@ -173,8 +173,8 @@ def _rounded(number: Decimal) -> Decimal:
 
 def level(mark: Mark, number: Decimal, unit: str) -> Scalar:
     """A level as a person would write it."""
-    whole = number == number.to_integral_value()
-    text = f"{int(number)}" if whole else f"{number.normalize():f}"
+    integral = number == number.to_integral_value()
+    text = f"{int(number)}" if integral else f"{number.normalize():f}"
     if unit:
         return Scalar(mark, text + unit, text + unit)
-    return Scalar(mark, int(number) if whole else float(number), text)
+    return Scalar(mark, int(number) if integral else float(number), text)

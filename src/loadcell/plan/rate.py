@@ -98,23 +98,23 @@ def stretches(rate: Rate | Steps | Ramp, duration_s: float) -> tuple[Stretch, ..
     """The rate over a measurement of this length; what is written may be shorter, its last value then stays."""
     match rate:
         case Steps():
-            found = [Stretch(float(step.rate), float(step.rate), float(step.for_)) for step in rate.steps]
+            stretches = [Stretch(float(step.rate), float(step.rate), float(step.for_)) for step in rate.steps]
         case Ramp():
-            found = [Stretch(float(rate.from_), float(rate.to), float(rate.over))]
+            stretches = [Stretch(float(rate.from_), float(rate.to), float(rate.over))]
         case _:
-            found = [Stretch(float(rate), float(rate), duration_s)]
-    left_s = duration_s - sum(stretch.seconds for stretch in found)
+            stretches = [Stretch(float(rate), float(rate), duration_s)]
+    left_s = duration_s - sum(stretch.seconds for stretch in stretches)
     if left_s > 0:
-        last = found[-1].to_per_s
-        found.append(Stretch(last, last, left_s))
-    return tuple(found)
+        last = stretches[-1].to_per_s
+        stretches.append(Stretch(last, last, left_s))
+    return tuple(stretches)
 
 
 def part(rate: Rate | Steps | Ramp, of_it: float) -> Rate | Steps | Ramp:
     """The same course at a part of the height."""
 
-    def lower(whole: Rate) -> Rate:
-        return Rate(float(whole) * of_it)
+    def lower(rate: Rate) -> Rate:
+        return Rate(float(rate) * of_it)
 
     match rate:
         case Steps():
@@ -146,15 +146,15 @@ def requests(rate: Rate | Steps | Ramp, duration_s: float) -> float:
 
 def time_of(rate: Rate | Steps | Ramp, count: int) -> float:
     """When so many requests have fallen due, in seconds from the measurement's start (infinite: they never will)."""
-    at_s, left = 0.0, float(count)
+    at_s, remaining = 0.0, float(count)
     for stretch in stretches(rate, float(length_s(rate) or 1)):
         due = (stretch.from_per_s + stretch.to_per_s) / 2 * stretch.seconds
-        if due >= left:
+        if due >= remaining:
             growth = (stretch.to_per_s - stretch.from_per_s) / stretch.seconds
-            root = math.sqrt(stretch.from_per_s**2 + 2 * growth * left)
-            return at_s + 2 * left / (stretch.from_per_s + root)
-        at_s, left, last = at_s + stretch.seconds, left - due, stretch.to_per_s
-    return at_s + left / last if last else math.inf
+            root = math.sqrt(stretch.from_per_s**2 + 2 * growth * remaining)
+            return at_s + 2 * remaining / (stretch.from_per_s + root)
+        at_s, remaining, last = at_s + stretch.seconds, remaining - due, stretch.to_per_s
+    return at_s + remaining / last if last else math.inf
 
 
 def highest(rate: Rate | Steps | Ramp) -> float:

@@ -12,10 +12,10 @@ _PLACES = (Path(__file__).parent.parent / "ready_plans", Path(__file__).parents[
 
 def ready_plans() -> dict[str, Path]:
     """Name -> file of every plan that comes with loadcell, by name."""
-    for place in _PLACES:
-        found = {path.stem: path for path in sorted(place.glob("*.yaml"))}
-        if found:
-            return found
+    for directory in _PLACES:
+        plans = {path.stem: path for path in sorted(directory.glob("*.yaml"))}
+        if plans:
+            return plans
     return {}
 
 

@@ -42,16 +42,16 @@ def remarks(plan: LoadedPlan, parts: Parts) -> list[Remark]:
 
     The last, because levels mostly rise: what is said of 160 clients covers what would be said of 105.
     """
-    found: dict[str, list[tuple[Treatment, Advice]]] = {}
+    by_path: dict[str, list[tuple[Treatment, Advice]]] = {}
     every = plan.treatments
     step = max(1, len(every) // _ASKED_AT_MOST)
     for treatment in [*every[:-1:step], *every[-1:]]:
         for advice in _advice(treatment, parts):
-            found.setdefault(advice.path, []).append((treatment, advice))
+            by_path.setdefault(advice.path, []).append((treatment, advice))
     listed = []
-    for path, said in found.items():
-        treatment, advice = said[-1]
-        names = {treatment.id for treatment, _ in said}
+    for path, remarks_of_path in by_path.items():
+        treatment, advice = remarks_of_path[-1]
+        names = {treatment.id for treatment, _ in remarks_of_path}
         listed.append(Remark(path, advice.message, treatment.id, len(names) - 1))
     return [*listed, *_same_places(every, parts)]
 
@@ -60,31 +60,37 @@ def _same_places(every: Sequence[Treatment], parts: Parts) -> Iterator[Remark]:
     """On levels that are different words for one place of this machine."""
     if parts.topology is None:
         return
-    for key, places in affinity_check.meanings((one.resolved for one in every), parts.topology()).items():
+    for key, places in affinity_check.meanings(
+        (treatment.resolved for treatment in every), parts.topology()
+    ).items():
         named: dict[str, list[str]] = {}
-        for words, place in places.items():
-            named.setdefault(place, []).append(words)
-        for place, alike in named.items():
+        for words, position in places.items():
+            named.setdefault(position, []).append(words)
+        for position, alike in named.items():
             if len(alike) == 1 or set(alike) == {ONE_NODE, ALL}:  # of these two the topology has remarked
                 continue
-            own = [one.id for one in every if one.resolved.affinity.placements.get(key) in alike]
-            where = place if key == "memory" else f"CPUs {place}"
+            affected = [
+                treatment.id
+                for treatment in every
+                if treatment.resolved.affinity.placements.get(key) in alike
+            ]
+            where = position if key == "memory" else f"CPUs {position}"
             message = AFFINITY_SAME_PLACE(placements=[f"`{words}`" for words in alike], where=where)
-            yield Remark(f"affinity.{key}", message, own[-1], len(own) - 1)
+            yield Remark(f"affinity.{key}", message, affected[-1], len(affected) - 1)
 
 
 def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     settings = treatment.resolved
     target = parts.targets[settings.target_name]
-    said: list[Advice] = list(_length(settings.load))
+    advice: list[Advice] = list(_length(settings.load))
     if hasattr(target, "advice"):
         load = {**settings.load.model_dump(), "clients": settings.clients}
-        said += target.advice(settings.target, load)
-    said += affinity_check.remarks(settings, parts)
+        advice += target.advice(settings.target, load)
+    advice += affinity_check.remarks(settings, parts)
     for group in settings.each:
-        found = _of_group(settings.alone(group), parts)
-        said += [Advice(group.placed(own.path), own.message) for own in found]
-    return said
+        remarks_of_group = _of_group(settings.alone(group), parts)
+        advice += [Advice(group.placed(remark.path), remark.message) for remark in remarks_of_group]
+    return advice
 
 
 def _length(load: Load) -> Iterator[Advice]:
@@ -106,10 +112,13 @@ def _of_group(settings: Resolved, parts: Parts) -> list[Advice]:
     """On a workload and its load, as if it were the only one."""
     workload = parts.workloads[settings.workload_name]
     load = settings.load
-    said: list[Advice] = list(rate.advice(load.rate, load.clients, load.duration, load.count))
+    advice: list[Advice] = list(rate.advice(load.rate, load.clients, load.duration, load.count))
     if hasattr(workload, "advice"):
         section = f"workload.{settings.workload_name}"
-        said += [Advice(f"{section}.{own.path}", own.message) for own in workload(settings.workload).advice()]
+        advice += [
+            Advice(f"{section}.{remark.path}", remark.message)
+            for remark in workload(settings.workload).advice()
+        ]
     if hasattr(workload, "remarks"):
-        said += workload(settings.workload).remarks(settings)
-    return said
+        advice += workload(settings.workload).remarks(settings)
+    return advice

@@ -120,10 +120,10 @@ class Resolver:
         affinity = self._affinity(root, target, problems)
         monitors = self._monitors(root, problems)
         if load is not None:
-            found = _load_problems(root, load)
+            load_problems = _load_problems(root, load)
             if workload is None and self._knows_load(root):  # what it knows cannot be told yet
-                found = [one for one in found if one.finding != explain.MISSING]
-            problems.extend(found)
+                load_problems = [problem for problem in load_problems if problem.finding != explain.MISSING]
+            problems.extend(load_problems)
         if target is not None and workload is not None:
             problems.extend(self._fit(root, target[0], workload[0]))
         if workload is not None and load is not None:
@@ -148,14 +148,22 @@ class Resolver:
         if load is None:
             return None, problems
         problems.extend(_uncounted(root, load))
-        found: list[Problem] = []
-        each = groups.Reader(self._parts, self.resolve, root, load, found).read()
-        problems.extend(_alone(root, each, self._parts))
-        problems.extend(problem for problem in found if problem not in problems)
+        all_problems: list[Problem] = []
+        resolved_groups = groups.Reader(self._parts, self.resolve, root, load, all_problems).read()
+        problems.extend(_alone(root, resolved_groups, self._parts))
+        problems.extend(problem for problem in all_problems if problem not in problems)
         if problems or target is None or limits is None:
             return None, problems
         settings = Resolved(
-            *target, "", Options(), load, monitors, limits, self._expect, each, affinity or Affinity()
+            *target,
+            "",
+            Options(),
+            load,
+            monitors,
+            limits,
+            self._expect,
+            resolved_groups,
+            affinity or Affinity(),
         )
         return settings, []
 
@@ -175,12 +183,12 @@ class Resolver:
         self, model: type[M], node: Node, path: tuple[str, ...], mark: Mark, problems: list[Problem]
     ) -> M | None:
         key = (model, json.dumps(plain(node)))
-        known = self._known.get(key)
-        if known is None:
-            known = read_model(model, node, path, mark, problems, self._directory)
-            if known is not None:
-                self._known[key] = known
-        return known  # type: ignore[return-value]
+        value = self._known.get(key)
+        if value is None:
+            value = read_model(model, node, path, mark, problems, self._directory)
+            if value is not None:
+                self._known[key] = value
+        return value  # type: ignore[return-value]
 
     def _section(self, root: Keys, name: str, model: type[M], problems: list[Problem]) -> M | None:
         mark = root.place(name)
@@ -188,18 +196,23 @@ class Resolver:
 
     def _load(self, root: Keys, workload: tuple[str, Options] | None, problems: list[Problem]) -> Load | None:
         """The load; where the workload knows settings that the plan leaves open, with these."""
-        known: Mapping[str, Any] = {}
+        defaults: Mapping[str, Any] = {}
         if workload is not None:
             settings = getattr(self._parts.workloads[workload[0]], "load_settings", None)
-            known = settings(workload[1]) if settings else {}
+            defaults = settings(workload[1]) if settings else {}
         node = root.get("load") or Keys(root.place("load"), {})
-        if known and (isinstance(node, Keys) or plain(node) is None):
+        if defaults and (isinstance(node, Keys) or plain(node) is None):
             mark = root.place("workload")
-            given = node.entries if isinstance(node, Keys) else {}
-            own = {key: Entry(mark, Scalar(mark, value, str(value))) for key, value in known.items()}
+            entries = node.entries if isinstance(node, Keys) else {}
+            default_entries = {
+                key: Entry(mark, Scalar(mark, value, str(value))) for key, value in defaults.items()
+            }
             root = Keys(
                 root.mark,
-                {**root.entries, "load": Entry(root.place("load"), Keys(node.mark, {**own, **given}))},
+                {
+                    **root.entries,
+                    "load": Entry(root.place("load"), Keys(node.mark, {**default_entries, **entries})),
+                },
             )
         return self._section(root, "load", Load, problems)
 
@@ -228,8 +241,8 @@ class Resolver:
             if (key := id(options)) not in self._misfits_of:  # which lives as long as this does
                 asked = getattr(self._parts.targets[name], "misfits", None)
                 self._misfits_of[key] = tuple(asked(options)) if asked else ()
-            found = self._misfits_of[key]
-            problems.extend(_misfit(root, f"target.{name}.{misfit.path}", misfit) for misfit in found)
+            misfits = self._misfits_of[key]
+            problems.extend(_misfit(root, f"target.{name}.{misfit.path}", misfit) for misfit in misfits)
         return target
 
     def _one_part(
@@ -299,12 +312,12 @@ class Resolver:
     def _monitors(self, root: Keys, problems: list[Problem]) -> dict[str, Options]:
         node = root.get("monitors")
         entries = node.entries if isinstance(node, Keys) else {}
-        found: dict[str, Options] = {}
+        monitors: dict[str, Options] = {}
         for name, entry in entries.items():
             options = self._options("monitors", name, entry, self._parts.monitors, problems)
             if options is not None:
-                found[name] = options
-        return found
+                monitors[name] = options
+        return monitors
 
     def _fit(self, root: Keys, target: str, workload: str) -> list[Problem]:
         part = self._parts.workloads[workload]
@@ -324,14 +337,14 @@ class Resolver:
     def _watched(self, root: Keys, target: str, monitors: Mapping[str, Options]) -> list[Problem]:
         """Monitors that look into a target of another kind."""
         node = root.get("monitors")
-        found = []
+        names = []
         for name in monitors:
             part = self._parts.monitors[name]
             if not self._parts.fits(part, target) and isinstance(node, Keys):
                 finding = f"the monitor {name} cannot watch the target {target}"
                 mark = node.entries[name].mark
-                found.append(Problem.at(mark, f"monitors.{name}", finding, allowed=self._allowed(part)))
-        return found
+                names.append(Problem.at(mark, f"monitors.{name}", finding, allowed=self._allowed(part)))
+        return names
 
 
 def _misfit(root: Keys, path: str, misfit: Misfit) -> Problem:
@@ -344,10 +357,10 @@ def _misfit(root: Keys, path: str, misfit: Misfit) -> Problem:
     return Problem.at(mark, path, misfit.message.text, allowed=misfit.message.advice)
 
 
-def _alone(root: Keys, each: Sequence[Group], parts: Parts) -> Iterator[Problem]:
+def _alone(root: Keys, groups: Sequence[Group], parts: Parts) -> Iterator[Problem]:
     """Only the engine makes the loads of several groups in one window."""
     section = root.get("workloads")
-    for group in each:
+    for group in groups:
         if getattr(parts.workloads[group.workload_name], "made_by", None) is not None:
             mark = section.place(group.name) if isinstance(section, Keys) else root.mark
             finding = f"the workload {group.workload_name} makes its load by itself"
@@ -386,14 +399,14 @@ def _load_problems(root: Keys, load: Load) -> list[Problem]:
     if load.requests is not None and load.requests_per_client is not None:
         wrong("requests_per_client", "stands beside load.requests", "one of them")
     elif load.requests is not None and load.clients is not None and load.requests < load.clients:
-        found = f"is {load.requests:,}, fewer than the {load.clients:,} clients"
-        wrong("requests", found, "at least one for each client (load.clients)")
+        message = f"is {load.requests:,}, fewer than the {load.clients:,} clients"
+        wrong("requests", message, "at least one for each client (load.clients)")
     if load.requests_per_client is not None and load.rate is not None:
-        found = "is of no effect beside load.rate: whichever client is free takes the next request"
-        wrong("requests_per_client", found, "load.requests, of all clients")
+        message = "is of no effect beside load.rate: whichever client is free takes the next request"
+        wrong("requests_per_client", message, "load.requests, of all clients")
     if load.duration < load.interval:
-        found = f"is {load.duration.text}, shorter than one interval"
-        wrong("duration", found, f"at least {load.interval.text} (load.interval)")
+        message = f"is {load.duration.text}, shorter than one interval"
+        wrong("duration", message, f"at least {load.interval.text} (load.interval)")
     if load.rate is None:
         for key in OPEN_LOOP:
             if key in load.model_fields_set:
@@ -401,6 +414,6 @@ def _load_problems(root: Keys, load: Load) -> list[Problem]:
                     key, "is of no effect without a rate", "only beside load.rate, which makes an open loop"
                 )
     elif (length := rate.length_s(load.rate)) is not None and length > load.duration:
-        found = f"is {load.duration.text}, shorter than the {length.text} that load.rate takes"
-        wrong("duration", found, f"at least {length.text}", length.text)
+        message = f"is {load.duration.text}, shorter than the {length.text} that load.rate takes"
+        wrong("duration", message, f"at least {length.text}", length.text)
     return problems

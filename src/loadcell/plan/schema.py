@@ -43,9 +43,9 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
     references, definitions = models_json_schema(
         [(model, "validation") for model in models], ref_template=_REFERENCE
     )
-    known = {model: references[(model, "validation")] for model in models}
+    schemas = {model: references[(model, "validation")] for model in models}
     defs = definitions.get("$defs", {})
-    head = defs.pop(known[Head]["$ref"].rpartition("/")[2])
+    head = defs.pop(schemas[Head]["$ref"].rpartition("/")[2])
     defs["levels"] = _levels()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -56,46 +56,46 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
         "oneOf": [{"required": ["workload"]}, {"required": ["workloads"]}],
         "properties": {
             **head["properties"],
-            "design": _design(head["properties"]["design"], known),
-            "target": _one_of(parts.targets, known, "The system under test: one target, with its options."),
+            "design": _design(head["properties"]["design"], schemas),
+            "target": _one_of(parts.targets, schemas, "The system under test: one target, with its options."),
             "workload": _one_of(
-                parts.workloads, known, "What is done to it: one workload, with its options."
+                parts.workloads, schemas, "What is done to it: one workload, with its options."
             ),
-            "workloads": _groups(parts, known),
-            "load": {"description": _first_line(Load), **known[Load]},
-            "affinity": {"description": _first_line(Affinity), **known[Affinity]},
+            "workloads": _groups(parts, schemas),
+            "load": {"description": _first_line(Load), **schemas[Load]},
+            "affinity": {"description": _first_line(Affinity), **schemas[Affinity]},
             "factors": _factors(parts),
             "cross": {
                 "description": "In a one-at-a-time design: factors combined with everything, or names of factors that are.",
                 "anyOf": [_factors(parts), {"type": "array", "items": {"type": "string"}}],
             },
-            "monitors": _monitors(parts.monitors, known),
-            "limits": {"description": _first_line(Limits), **known[Limits]},
+            "monitors": _monitors(parts.monitors, schemas),
+            "limits": {"description": _first_line(Limits), **schemas[Limits]},
             "expect": _expect(),
-            "profile": _profile(known),
+            "profile": _profile(schemas),
         },
         "$defs": defs,
     }
 
 
-def _design(named: dict[str, Any], known: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+def _design(named: dict[str, Any], schemas: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
     """One of the designs that are only named, or a search with its settings."""
     search = {
         "type": "object",
         "required": ["search"],
         "additionalProperties": False,
-        "properties": {"search": {"description": _first_line(SearchOptions), **known[SearchOptions]}},
+        "properties": {"search": {"description": _first_line(SearchOptions), **schemas[SearchOptions]}},
     }
     return {"description": named["description"], "anyOf": [{"enum": named["enum"]}, search]}
 
 
-def _profile(known: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+def _profile(schemas: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
     """Named, or with its options."""
     options = {
         "type": "object",
         "required": ["cpu"],
         "additionalProperties": False,
-        "properties": {"cpu": {"anyOf": [known[CpuProfile], {"type": "null"}]}},
+        "properties": {"cpu": {"anyOf": [schemas[CpuProfile], {"type": "null"}]}},
     }
     return {"description": _first_line(CpuProfile), "anyOf": [{"enum": list(KINDS)}, options]}
 
@@ -104,13 +104,13 @@ def _first_line(model: type[Any]) -> str:
     return (inspect.getdoc(model) or "").split("\n\n")[0].replace("\n", " ")
 
 
-def _named(part: type[Any], known: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+def _named(part: type[Any], schemas: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
     """A part's options, or nothing after its name when all are as by default."""
-    return {"description": part.summary, "anyOf": [known[part.Options], {"type": "null"}]}
+    return {"description": part.summary, "anyOf": [schemas[part.Options], {"type": "null"}]}
 
 
 def _one_of(
-    installed: Mapping[str, type[Any]], known: Mapping[type[BaseModel], dict[str, Any]], description: str
+    installed: Mapping[str, type[Any]], schemas: Mapping[type[BaseModel], dict[str, Any]], description: str
 ) -> dict[str, Any]:
     return {
         "description": description,
@@ -118,23 +118,23 @@ def _one_of(
         "additionalProperties": False,
         "minProperties": 1,
         "maxProperties": 1,
-        "properties": {name: _named(part, known) for name, part in installed.items()},
+        "properties": {name: _named(part, schemas) for name, part in installed.items()},
     }
 
 
-def _groups(parts: Parts, known: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+def _groups(parts: Parts, schemas: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
     """By name, or as a list with names."""
-    own = {
-        **{name: _named(part, known) for name, part in parts.workloads.items()},
+    members = {
+        **{name: _named(part, schemas) for name, part in parts.workloads.items()},
         "share": {
             "description": "Its part of the plan's load, whose parts are all shares together.",
             "type": "number",
             "exclusiveMinimum": 0,
         },
-        "load": {"description": _first_line(GroupLoad), **known[GroupLoad]},
+        "load": {"description": _first_line(GroupLoad), **schemas[GroupLoad]},
     }
-    group = {"type": "object", "additionalProperties": False, "properties": own}
-    listed = {**group, "properties": {"name": {"type": "string"}, **own}, "required": ["name"]}
+    group = {"type": "object", "additionalProperties": False, "properties": members}
+    listed = {**group, "properties": {"name": {"type": "string"}, **members}, "required": ["name"]}
     return {
         "description": "Client groups that work side by side, each with one workload and a share or a load.",
         "anyOf": [
@@ -145,13 +145,13 @@ def _groups(parts: Parts, known: Mapping[type[BaseModel], dict[str, Any]]) -> di
 
 
 def _monitors(
-    installed: Mapping[str, type[Any]], known: Mapping[type[BaseModel], dict[str, Any]]
+    installed: Mapping[str, type[Any]], schemas: Mapping[type[BaseModel], dict[str, Any]]
 ) -> dict[str, Any]:
     names = [{"const": name, "description": getattr(part, "summary", "")} for name, part in installed.items()]
     return {
         "description": "What is watched while a trial runs: names, or names with options. Default: all that are installed.",
         "type": "array",
-        "items": {"anyOf": [*names, _one_of(installed, known, "A monitor with its options.")]},
+        "items": {"anyOf": [*names, _one_of(installed, schemas, "A monitor with its options.")]},
     }
 
 

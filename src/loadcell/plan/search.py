@@ -111,8 +111,8 @@ def read_search(
     mark = root.place("design")
     design = root.get("design")
     if not isinstance(node, Keys) or (isinstance(design, Keys) and len(design.entries) > 1):
-        found = f"found {shown(plain(design))}" if design is not None else "is missing"
-        problems.append(Problem.at(mark, "design", found, allowed=f"full, one-at-a-time, or {FORM}"))
+        message = f"found {shown(plain(design))}" if design is not None else "is missing"
+        problems.append(Problem.at(mark, "design", message, allowed=f"full, one-at-a-time, or {FORM}"))
         return None
     options = read_model(SearchOptions, node, _WHERE, mark, problems)
     if options is None:
@@ -151,11 +151,11 @@ def names(key: str, text: str) -> bool:
 
 def useless(key: str, sets: Sequence[str], only: Sequence[str]) -> Iterator[Problem]:
     """`--set` and `--only` of the factor that is searched: the search chooses its levels itself."""
-    given = [f"--set {key}" for text in sets if text.partition("=")[0].strip() == key]
-    given += [f"--only {text.partition('=')[0]}" for text in only if names(key, text)]
+    settings = [f"--set {key}" for text in sets if text.partition("=")[0].strip() == key]
+    settings += [f"--only {text.partition('=')[0]}" for text in only if names(key, text)]
     finding = "is what is searched: the search chooses its levels"
     instead = "--set 'design.search.between=[low, high]' for other levels"
-    return (Problem.at(Mark(option), key, finding, allowed=instead) for option in given)
+    return (Problem.at(Mark(option), key, finding, allowed=instead) for option in settings)
 
 
 def _located(node: Keys, key: str, parts: Parts, problems: list[Problem]) -> tuple[str, ...] | None:
@@ -181,14 +181,14 @@ def _objective(
         return "maximum", name
     if word == "max" and name in (options.factor, options.factor.rpartition(".")[2]):
         return "bound", "throughput"
-    known = (*MAXIMA, options.factor)
-    near = nearest(name or word, known)
+    allowed_names = (*MAXIMA, options.factor)
+    near = nearest(name or word, allowed_names)
     problems.append(
         Problem.at(
             node.place("objective"),
             "design.search.objective",
             f"found {shown(options.objective)}",
-            allowed=listed(f"max {one}" for one in known),
+            allowed=listed(f"max {goal}" for goal in allowed_names),
             nearest=f"max {near}" if near else None,
         )
     )
@@ -196,8 +196,10 @@ def _objective(
 
 
 def _bounds(node: Keys, problems: list[Problem]) -> Iterator[Expectation]:
-    given = node.get("subject to")
-    for item in given.nodes if isinstance(given, Items) else () if given is None else (given,):
+    condition = node.get("subject to")
+    for item in (
+        condition.nodes if isinstance(condition, Items) else () if condition is None else (condition,)
+    ):
         text = plain(item)
         try:
             bound = Expectation.parse(str(text))
@@ -227,8 +229,8 @@ def _numbers(node: Keys, kind: str) -> tuple[list[Decimal], str]:
         raise RangeError(
             Problem.at(ends.mark, where, f"{low} to {high} does not rise", allowed="the lower end first")
         )
-    whole = all(isinstance(plain(end), int) for end in ends.nodes)
-    numbers = list(_laid_out(node, low, high, unit, whole, _STEPS[kind]))
+    integral = all(isinstance(plain(end), int) for end in ends.nodes)
+    numbers = list(_laid_out(node, low, high, unit, integral, _STEPS[kind]))
     if len(numbers) > MOST_LEVELS:
         finding = f"makes more than {MOST_LEVELS:,} levels"
         raise RangeError(
@@ -238,17 +240,15 @@ def _numbers(node: Keys, kind: str) -> tuple[list[Decimal], str]:
 
 
 def _laid_out(
-    node: Keys, low: Decimal, high: Decimal, unit: str, whole: bool, share: Decimal
+    node: Keys, low: Decimal, high: Decimal, unit: str, integral: bool, share: Decimal
 ) -> Iterator[Decimal]:
     """From the lower end to the upper one, which is always the last."""
     step, by_share = _step(node, unit, share)
     if by_share and low <= 0:
-        place = node.entries["between"].node.mark
+        mark = node.entries["between"].node.mark
         allowed = "a lower end above 0, or a `step` that is no percentage"
         raise RangeError(
-            Problem.at(
-                place, "design.search.between", f"{low} does not grow by a percentage", allowed=allowed
-            )
+            Problem.at(mark, "design.search.between", f"{low} does not grow by a percentage", allowed=allowed)
         )
     number, count = low, 0
     while number < high and count <= MOST_LEVELS:
@@ -258,23 +258,25 @@ def _laid_out(
             number += step
             continue
         grown = number * (1 + step)
-        after = grown.to_integral_value() if whole else round(grown, _DIGITS - 1 - grown.adjusted())
-        number = max(after, number + 1) if whole else after if after > number else grown
+        after = grown.to_integral_value() if integral else round(grown, _DIGITS - 1 - grown.adjusted())
+        number = max(after, number + 1) if integral else after if after > number else grown
     yield high
 
 
 def _step(node: Keys, unit: str, share: Decimal) -> tuple[Decimal, bool]:
     """The step, and whether it is a share of the level."""
-    given: Node | None = node.get("step")
-    if given is None or plain(given) is None:
+    step_node: Node | None = node.get("step")
+    if step_node is None or plain(step_node) is None:
         return share, True
     where = "design.search.step"
-    step, own = ranges.number(given, where)
-    if own not in (unit, "%"):
+    step, width = ranges.number(step_node, where)
+    if width not in (unit, "%"):
         allowed = f"a number{' with ' + unit if unit else ''}, or a percentage"
-        raise RangeError(Problem.at(given.mark, where, f"found {shown(plain(given))}", allowed=allowed))
+        raise RangeError(
+            Problem.at(step_node.mark, where, f"found {shown(plain(step_node))}", allowed=allowed)
+        )
     if step <= 0:
         raise RangeError(
-            Problem.at(given.mark, where, f"found {shown(plain(given))}", allowed="a step above 0")
+            Problem.at(step_node.mark, where, f"found {shown(plain(step_node))}", allowed="a step above 0")
         )
-    return (step / 100, True) if own == "%" else (step, False)
+    return (step / 100, True) if width == "%" else (step, False)

@@ -92,8 +92,8 @@ def holds_literal(text: str) -> bool:
     """Whether a text (a DSN, a command line) holds a password written out."""
     for pattern in (_IN_URL, _IN_WORDS):
         for match in pattern.finditer(text):
-            left = REFERENCE.sub("", match["secret"].strip("'\""))
-            if left:
+            literal = REFERENCE.sub("", match["secret"].strip("'\""))
+            if literal:
                 return True
     return False
 

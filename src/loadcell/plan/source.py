@@ -92,10 +92,10 @@ def _similar_file(path: Path) -> str | None:
         names = [p.name for p in path.parent.iterdir() if p.suffix in (".yaml", ".yml")]
     except (OSError, ValueError):
         return None
-    found = nearest(path.name, names) or nearest(path.stem, [Path(name).stem for name in names])
-    if not found:
+    similar = nearest(path.name, names) or nearest(path.stem, [Path(name).stem for name in names])
+    if not similar:
         return None
-    name = found if found in names else next(name for name in names if Path(name).stem == found)
+    name = similar if similar in names else next(name for name in names if Path(name).stem == similar)
     return str(path.parent / name)
 
 
@@ -138,10 +138,10 @@ def _syntax(error: Exception, text: str, file: str) -> list[Problem]:
         mark = error.problem_mark or error.context_mark
         if mark is not None:
             line, column = mark.line + 1, mark.column + 1
-        told = " ".join(part for part in (error.context, error.problem) if part)
-        if r"'\t'" in told:
+        message = " ".join(part for part in (error.context, error.problem) if part)
+        if r"'\t'" in message:
             return [Problem(file, line, column, "", "a tab stands where only spaces may", "spaces")]
-        finding = f"not YAML: {' '.join(told.split())}"
+        finding = f"not YAML: {' '.join(message.split())}"
     return [Problem(file, line, column, "", finding, "YAML 1.2")]
 
 

@@ -95,20 +95,20 @@ class Topology:
         off = tuple(number for number in wanted if number in self.offline)
         if off:
             raise PlacementError(AFFINITY_OFFLINE(cpus=ranges(off)), allowed=allowed)
-        kept = tuple(number for number in wanted if number not in self.usable)
-        if kept:
-            raise PlacementError(AFFINITY_KEPT_FROM(cpus=ranges(kept)), allowed=allowed)
+        offline = tuple(number for number in wanted if number not in self.usable)
+        if offline:
+            raise PlacementError(AFFINITY_KEPT_FROM(cpus=ranges(offline)), allowed=allowed)
         return wanted
 
     def _nodes(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
         self._known_nodes(wanted)
         usable = self._usable_nodes()
-        found = tuple(sorted(number for node in wanted for number in usable.get(node, ())))
-        if not found:
+        nodes = tuple(sorted(number for node in wanted for number in usable.get(node, ())))
+        if not nodes:
             raise PlacementError(
                 AFFINITY_NODES_WITHOUT_CPU(nodes=_named(wanted)), allowed=_named(tuple(usable))
             )
-        return found
+        return nodes
 
     def _known_nodes(self, wanted: tuple[int, ...]) -> None:
         unknown = [number for number in wanted if number not in self.nodes]
@@ -118,17 +118,17 @@ class Topology:
     def _usable_nodes(self) -> dict[int, tuple[int, ...]]:
         """Nodes with processors of ours, each with these."""
         usable = set(self.usable)
-        each = {node: tuple(sorted(usable.intersection(cpus))) for node, cpus in sorted(self.nodes.items())}
-        return {node: cpus for node, cpus in each.items() if cpus} or {0: self.usable}
+        nodes = {node: tuple(sorted(usable.intersection(cpus))) for node, cpus in sorted(self.nodes.items())}
+        return {node: cpus for node, cpus in nodes.items() if cpus} or {0: self.usable}
 
     def _usable_cores(self) -> list[tuple[int, ...]]:
         """Cores with threads of ours, node by node, whatever the numbers of their threads."""
         usable = set(self.usable)
         home = {cpu: node for node, cpus in self.nodes.items() for cpu in cpus}
-        each = (tuple(cpu for cpu in core if cpu in usable) for core in self.cores)
-        return sorted((core for core in each if core), key=lambda core: (home.get(core[0], 0), core))
+        cores = (tuple(cpu for cpu in core if cpu in usable) for core in self.cores)
+        return sorted((core for core in cores if core), key=lambda core: (home.get(core[0], 0), core))
 
-    def remarks(self, affinity: Affinity, *, together: bool) -> Iterator[Advice]:
+    def remarks(self, affinity: Affinity, *, in_worker: bool) -> Iterator[Advice]:
         """What there is to say of placements that are possible here. `together`: target and client are one process."""
         there = affinity.placements
         for key in ("target", "client"):
@@ -137,9 +137,11 @@ class Topology:
         if affinity.node is not None:
             yield from self._remarks_on("affinity.node", there["memory"])
         if affinity.memory is not None and len(self.memory_nodes) == 1:
-            what = "interleaved memory" if affinity.memory == INTERLEAVE else f"memory of `{affinity.memory}`"
-            yield Advice("affinity.memory", AFFINITY_MEMORY_ONE_NODE(placement=what))
-        if affinity.client is None or "target" not in there or together:
+            memory = (
+                "interleaved memory" if affinity.memory == INTERLEAVE else f"memory of `{affinity.memory}`"
+            )
+            yield Advice("affinity.memory", AFFINITY_MEMORY_ONE_NODE(placement=memory))
+        if affinity.client is None or "target" not in there or in_worker:
             return
         target, client = set(self.cpus_of(there["target"])), set(self.cpus_of(affinity.client))
         shared = tuple(sorted(target & client))
@@ -159,18 +161,18 @@ class Topology:
             yield Advice(path, AFFINITY_ONE_NODE(placement=placement, cpus=everything, half=HALF))
         if placement.startswith("node"):
             wanted = [cpu for node in numbers(placement.partition(" ")[2], "") for cpu in self.nodes[node]]
-            found = self.cpus_of(placement)
-            if len(found) < len(wanted):
+            cpus = self.cpus_of(placement)
+            if len(cpus) < len(wanted):
                 yield Advice(
                     path,
                     AFFINITY_PARTLY_USABLE(
-                        placement=placement, cpus=ranges(tuple(wanted)), usable=ranges(found)
+                        placement=placement, cpus=ranges(tuple(wanted)), usable=ranges(cpus)
                     ),
                 )
 
 
-def _named(found: tuple[int, ...]) -> Message:
-    return (AFFINITY_NODES if len(found) > 1 else AFFINITY_NODE)(nodes=ranges(found))
+def _named(numbers: tuple[int, ...]) -> Message:
+    return (AFFINITY_NODES if len(numbers) > 1 else AFFINITY_NODE)(nodes=ranges(numbers))
 
 
 @dataclass(frozen=True)

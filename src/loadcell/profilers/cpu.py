@@ -46,15 +46,15 @@ class CpuSampler:
         """
         self._roots, self._by_thread = roots, by_thread
         self._home = tempfile.TemporaryDirectory(prefix="profile-", dir=self.work)
-        for left in reversed(range(_ATTEMPTS)):
-            options, found = self.options, tree(self.root, roots)
-            self._perf = Perf(Path(self._home.name), found, options.frequency, options.call_graph)
+        for attempts_left in reversed(range(_ATTEMPTS)):
+            options, pids = self.options, tree(self.root, roots)
+            self._perf = Perf(Path(self._home.name), pids, options.frequency, options.call_graph)
             try:
                 self._perf.attach()
                 return
             except GoneError:  # such as a worker that had nothing to do any more
                 self._perf.end()
-                if not left:
+                if not attempts_left:
                     raise
 
     def phase(self, name: str, mono_ns: int) -> None:
@@ -118,12 +118,12 @@ class CpuSampler:
 
 def named(folded: str, roles: dict[int, str]) -> list[str]:
     """Folded stacks whose outermost frame says what the process is, with equal ones put together; sorted."""
-    together: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for line in folded.splitlines():
         stack, _, count = line.rpartition(" ")
         match = _OUTERMOST.match(stack + ";")
         if match is not None:
             role = roles.get(int(match["pid"])) or _NUMBERED.sub("", match["name"])
             stack = f"{role.replace(';', ':')}{match['rest'].rstrip(';')}"
-        together[stack] = together.get(stack, 0) + int(count)
-    return [f"{stack} {count}" for stack, count in sorted(together.items())]
+        counts[stack] = counts.get(stack, 0) + int(count)
+    return [f"{stack} {count}" for stack, count in sorted(counts.items())]

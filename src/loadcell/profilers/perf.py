@@ -58,10 +58,10 @@ def found() -> str:
     return program
 
 
-def trouble(said: str, otherwise: MessageCode = PERF_NOT_SAMPLED) -> ProfilerError:
+def trouble(output: str, otherwise: MessageCode = PERF_NOT_SAMPLED) -> ProfilerError:
     """What perf's own words mean, and what helps; `otherwise` is the code of words that mean nothing known."""
-    lines = [line.strip() for line in said.splitlines() if line.strip(" .")]
-    low = said.lower()
+    lines = [line.strip() for line in output.splitlines() if line.strip(" .")]
+    low = output.lower()
     if "no such process" in low:
         return GoneError(PERF_GONE())
     if any(words in low for words in ("not permitted", "permission", "is limited", "perf_event_paranoid")):
@@ -99,8 +99,10 @@ class Perf:
 
     def version(self) -> str:
         """`perf 6.1.187`."""
-        said = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=False).stdout
-        return said.replace("version ", "").strip() or "perf"
+        output = subprocess.run(
+            [self.program, "--version"], capture_output=True, text=True, check=False
+        ).stdout
+        return output.replace("version ", "").strip() or "perf"
 
     def attach(self) -> None:
         """Sample the processes from now on. Raises ProfilerError. To be called from the main thread."""
@@ -116,10 +118,10 @@ class Perf:
             *("--pid", ",".join(map(str, self.processes))),
         ]  # fmt: skip
         death = [str(int(signal.SIGKILL)), str(os.getpid()), str(self.home)]
-        with (self.home / "perf.txt").open("wb") as said:
+        with (self.home / "perf.txt").open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", launcher.__file__, "-", "-", "", *death, "-", "-", *command],
-                pass_fds=(orders, answers), stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                pass_fds=(orders, answers), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 env={**os.environ, "LC_ALL": "C"}, start_new_session=True,
             )  # fmt: skip
         os.close(orders)
@@ -148,8 +150,8 @@ class Perf:
         Raises ProfilerError.
         """
         window = f"{from_ns // 10**9}.{from_ns % 10**9:09d},{to_ns // 10**9}.{to_ns % 10**9:09d}"
-        text, said = self.home / "perf-script.txt", self.home / "perf.txt"
-        with text.open("wb") as out, said.open("ab") as errors:
+        text, output = self.home / "perf-script.txt", self.home / "perf.txt"
+        with text.open("wb") as out, output.open("ab") as errors:
             ended = subprocess.run(
                 [self.program, "script", "--no-inline", "--time", window, "-F", _FIELDS, "-i", str(self._data)],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env={**os.environ, "LC_ALL": "C"}, check=False,

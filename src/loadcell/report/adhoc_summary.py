@@ -76,8 +76,8 @@ def figures(treatment: Treatment, records: Sequence[TrialRecord] = ()) -> Figure
 
     def times(kind: str) -> dict[str, float]:
         keys = _SINGLE if len(trials) == 1 else _SEVERAL
-        found = {key: median((getattr(trial, kind) or {}).get(key) for trial in trials) for key in keys}
-        return {key: value for key, value in found.items() if value is not None}
+        quantiles = {key: median((getattr(trial, kind) or {}).get(key) for trial in trials) for key in keys}
+        return {key: value for key, value in quantiles.items() if value is not None}
 
     loops = [trial.open_loop for trial in trials if trial.open_loop is not None]
     return Figures(

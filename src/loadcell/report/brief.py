@@ -52,16 +52,16 @@ def of_run(stored: StoredRun, language: str) -> Report:
 def build(context: ReportContext) -> Report:
     """The brief report of an analysed run."""
     texts = context.texts
-    said = summary.findings(context)
+    findings = summary.findings(context)
     links = [
-        Link(evidence.section(finding), texts(f"section.{evidence.section(finding)}")) for finding in said
+        Link(evidence.section(finding), texts(f"section.{evidence.section(finding)}")) for finding in findings
     ]
     lost = memory.summary(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
     sections = [
         Section("results", "", _results(context)),
         Section("memory", "", [] if lost is None else [lost]),
-        Section("findings", "", [Sentences(said, links), *_reasons(context)]),
+        Section("findings", "", [Sentences(findings, links), *_reasons(context)]),
         Section("next", texts("terminal.next"), next_blocks),
     ]
     return frame(context, sections, context.stored.run.question or "")

@@ -79,8 +79,8 @@ def of_context(context: ReportContext) -> Report:
 
 def _badges(context: ReportContext) -> list[tuple[str, Tone]]:
     state = context.stored.state
-    known = context.texts.or_none(f"state.{state}") or context.texts("state.unknown")
-    badges: list[tuple[str, Tone]] = [(known, "good" if state == "finished" else "caution")]
+    state_text = context.texts.or_none(f"state.{state}") or context.texts("state.unknown")
+    badges: list[tuple[str, Tone]] = [(state_text, "good" if state == "finished" else "caution")]
     started = context.stored.run.started_utc
     if started:
         when = str(started)[:16].replace("T", " ")

@@ -32,19 +32,19 @@ def javascript() -> str:
     version = VEGA_LITE
     head = f"/* vega {_made_by()} {version} */\n"
     tail = "\n/* end */\n"
-    kept: Path | None = None
+    previous: Path | None = None
     with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: no home directory
-        kept = cache_directory() / f"vega-{_made_by()}-{version}.js"
-        text = kept.read_text(encoding="utf-8")
+        previous = cache_directory() / f"vega-{_made_by()}-{version}.js"
+        text = previous.read_text(encoding="utf-8")
         if text.startswith(head) and text.endswith(tail):
             return text
     script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
     if "</script" in script.lower() or "<!--" in script:
         script = script.replace("</script", r"<\/script").replace("<!--", r"<\!--")
     text = f'{head}(() => {{"use strict";{script}}})();{tail}'
-    if kept is not None:
+    if previous is not None:
         with contextlib.suppress(OSError):
-            _keep(kept, text)
+            _keep(previous, text)
     return text
 
 

@@ -11,9 +11,9 @@ Rows = Sequence[Sequence[Cell]]
 
 def known(columns: Sequence[Column], rows: Rows) -> tuple[Sequence[Column], Rows]:
     """The same without each `spare` column that no row has a figure for: a figure is what a cell is sorted by."""
-    kept = [
-        place
-        for place, column in enumerate(columns)
-        if not column.spare or any(row[place].sort is not None for row in rows)
+    indices = [
+        index
+        for index, column in enumerate(columns)
+        if not column.spare or any(row[index].sort is not None for row in rows)
     ]
-    return [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
+    return [columns[index] for index in indices], [[row[index] for index in indices] for row in rows]

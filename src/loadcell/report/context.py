@@ -28,8 +28,10 @@ MICRO_P50_MS, MICRO_P99_MS = 0.1, 10.0
 
 
 def _is_micro(analysis: Analysis) -> bool:
-    found = [(one.latency_ms("p50_ms"), one.latency_ms("p99_ms")) for one in analysis.treatments]
-    times = [(p50, p99 or 0.0) for p50, p99 in found if p50 is not None]
+    latencies = [
+        (treatment.latency_ms("p50_ms"), treatment.latency_ms("p99_ms")) for treatment in analysis.treatments
+    ]
+    times = [(p50, p99 or 0.0) for p50, p99 in latencies if p50 is not None]
     return bool(times) and all(p50 < MICRO_P50_MS and p99 < MICRO_P99_MS for p50, p99 in times)
 
 
@@ -79,9 +81,9 @@ class ReportContext:
             *finders.find(self.stored, self.analysis),
         )
 
-    def advised(self, said: Iterable[Finding]) -> tuple[Finding, ...]:
+    def advised(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """The same with advice that can be followed: where there is no plan, none for one."""
-        return import_findings.advised(said, self.stored.run) if self.imported else tuple(said)
+        return import_findings.advised(findings, self.stored.run) if self.imported else tuple(findings)
 
     @cached_property
     def records(self) -> dict[str, TrialRecord]:
@@ -122,7 +124,9 @@ class ReportContext:
             return None
         if len(self.analysis.searches) == 1 and (level := self.analysis.searches[0].level) is not None:
             key = self.analysis.searches[0].key
-            return next(one for one in self.analysis.treatments if one.levels.get(key) == level)
+            return next(
+                candidate for candidate in self.analysis.treatments if candidate.levels.get(key) == level
+            )
         measured = [treatment for treatment in self.analysis.treatments if treatment.measured]
         return max(measured, key=lambda treatment: treatment.throughput.median or 0.0, default=None)
 

@@ -25,7 +25,7 @@ def name(figure: str, texts: Texts) -> str:
 
 def write(value: float, repeats: Iterable[float]) -> str:
     """A figure as people read it: what is counted (retransmits) whole, everything else by its first digits."""
-    counted = value == round(value) and all(each == round(each) for each in repeats)
+    counted = value == round(value) and all(repeat == round(repeat) for repeat in repeats)
     return numbers.whole(value) if counted else numbers.rate(value)
 
 

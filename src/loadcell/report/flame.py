@@ -15,22 +15,22 @@ def drawn(flame: Flame) -> dict[str, Any]:
     """`names` and `kinds` by number; `tree` is `[number, samples, [...]]`, calls in alphabetical order."""
     numbers: dict[tuple[str, str], int] = {}
 
-    def listed(node: Node, what: str) -> list[Any]:
-        number = numbers.setdefault((plain(node.name), what), len(numbers))
+    def listed(node: Node, kind: str) -> list[Any]:
+        number = numbers.setdefault((plain(node.name), kind), len(numbers))
         return [number, node.samples, []]
 
     root = listed(flame.root, "process")
     waiting = [(flame.root, root)]
     while waiting:
-        node, own = waiting.pop()
+        node, parent = waiting.pop()
         for name in sorted(node.below):
             below = node.below[name]
             made = listed(below, "process" if node is flame.root else kind(name))
-            own[2].append(made)
+            parent[2].append(made)
             waiting.append((below, made))
     return {
         "id": flame.id,
         "names": [name for name, _ in numbers],
-        "kinds": [KINDS.index(what) for _, what in numbers],
+        "kinds": [KINDS.index(kind_of_number) for _, kind_of_number in numbers],
         "tree": root,
     }

@@ -54,9 +54,9 @@ class Part:
 def parts(host: Host, texts: Texts) -> list[Part]:
     """Everything that is known of a machine, in the order people look for it."""
     taken = {*_PROCESSOR, *_MEMORY, *_KERNEL, *_WEAKNESSES, *_OWN_WAY}
-    rest = [key for key in host if key not in taken]
-    found = {
-        "host-page.machine": [*_plain(host, rest, texts), *_time(host, texts)],
+    others = [key for key in host if key not in taken]
+    sections = {
+        "host-page.machine": [*_plain(host, others, texts), *_time(host, texts)],
         "host-page.processor": [*_cpu(host, texts), *_plain(host, _PROCESSOR, texts), *_nodes(host, texts)],
         "host-page.memory": [*_plain(host, _MEMORY, texts), *_modules(host, texts)],
         "host-page.storage": [*_disks(host, texts), *_filesystems(host, texts)],
@@ -65,7 +65,7 @@ def parts(host: Host, texts: Texts) -> list[Part]:
         "host-page.weaknesses": list(_plain(host, _WEAKNESSES, texts)),
         "host-page.unavailable": list(unavailable(host, texts)),
     }
-    return [Part(texts(key), tuple(rows)) for key, rows in found.items() if rows]
+    return [Part(texts(key), tuple(rows)) for key, rows in sections.items() if rows]
 
 
 def _name(key: str, texts: Texts) -> str:
@@ -94,10 +94,10 @@ def _plain(host: Host, keys: Any, texts: Texts) -> Iterator[Row]:
         if value in _NOTHING:
             continue
         if key == "container" and isinstance(value, Mapping):
-            limits = [f"{name(part, texts)} {plain(part, each, texts)}" for part, each in value.items()]
+            limits = [f"{name(part, texts)} {plain(part, item, texts)}" for part, item in value.items()]
             yield _name(key, texts), texts("mark.list").join(limits)
         elif isinstance(value, Mapping):
-            yield from ((name(part, texts), plain(part, each, texts)) for part, each in value.items())
+            yield from ((name(part, texts), plain(part, item, texts)) for part, item in value.items())
         else:
             yield _name(key, texts), in_words(key, value, texts)
 
@@ -124,12 +124,12 @@ def _counts(cpu: Host, texts: Texts) -> str:
 
 def _nodes(host: Host, texts: Texts) -> Iterator[Row]:
     for node in host.get("numa") or ():
-        told = {
+        values = {
             **node,
             "distances": " ".join(map(str, node["distances"])),
             "memory_bytes": node["memory_bytes"] or 0,
         }
-        yield f"{name('node', texts)} {node['node']}", texts("host-page.node", **told)
+        yield f"{name('node', texts)} {node['node']}", texts("host-page.node", **values)
 
 
 def _modules(host: Host, texts: Texts) -> Iterator[Row]:
@@ -146,41 +146,43 @@ def _modules(host: Host, texts: Texts) -> Iterator[Row]:
 
 def _disks(host: Host, texts: Texts) -> Iterator[Row]:
     for disk in host.get("disks") or ():
-        rest = {
+        others = {
             key: value
             for key, value in disk.items()
             if key not in ("name", "size_bytes") and value not in _NOTHING
         }
         size = numbers.size(disk["size_bytes"])
-        yield disk["name"], texts("mark.list").join([size, *([plain("", rest, texts)] if rest else [])])
+        yield disk["name"], texts("mark.list").join([size, *([plain("", others, texts)] if others else [])])
 
 
 def _filesystems(host: Host, texts: Texts) -> Iterator[Row]:
-    for one in host.get("filesystems") or ():
-        source = one.get("source")  # left out for sharing, as the place is
+    for filesystem in host.get("filesystems") or ():
+        source = filesystem.get("source")  # left out for sharing, as the place is
         kind = (
-            str(one["type"])
+            str(filesystem["type"])
             if source is None
-            else texts("host-page.filesystem", type=one["type"], source=source)
+            else texts("host-page.filesystem", type=filesystem["type"], source=source)
         )
-        if one.get("answers") is False:
-            told = texts("host-page.filesystem.silent")
-        elif "size_bytes" in one:
-            told = texts(
-                "host-page.filesystem.free", size_bytes=one["size_bytes"], free_bytes=one["free_bytes"]
+        if filesystem.get("answers") is False:
+            text = texts("host-page.filesystem.silent")
+        elif "size_bytes" in filesystem:
+            text = texts(
+                "host-page.filesystem.free",
+                size_bytes=filesystem["size_bytes"],
+                free_bytes=filesystem["free_bytes"],
             )
         else:
-            told = texts("host-page.filesystem.unasked")
-        place = one.get("mount") or texts("host-page.filesystem.nameless")
-        options = one.get("options")
-        rest = [texts("host-page.filesystem.options", options=options)] if options else []
-        yield place, texts("mark.list").join((kind, told, *rest))
+            text = texts("host-page.filesystem.unasked")
+        mount = filesystem.get("mount") or texts("host-page.filesystem.nameless")
+        options = filesystem.get("options")
+        remarks = [texts("host-page.filesystem.options", options=options)] if options else []
+        yield mount, texts("mark.list").join((kind, text, *remarks))
 
 
 def _network(host: Host, texts: Texts) -> Iterator[Row]:
-    for one in host.get("network") or ():
-        rest = {key: value for key, value in one.items() if key != "name" and value not in _NOTHING}
-        yield one["name"], plain("", rest, texts)
+    for interface in host.get("network") or ():
+        others = {key: value for key, value in interface.items() if key != "name" and value not in _NOTHING}
+        yield interface["name"], plain("", others, texts)
 
 
 def _time(host: Host, texts: Texts) -> Iterator[Row]:

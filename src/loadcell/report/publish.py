@@ -107,9 +107,9 @@ def _place(run_dir: Path, name: str, out: Path | None) -> Path:
     return out
 
 
-def write(place: Path, text: str) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_text(place, text)
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
 
 
 def write_pictures(home: Path, report: Report, painter: Painter) -> None:

@@ -22,14 +22,14 @@ def sized(chart: Chart, width: int) -> dict[str, Any]:
     spec = copy.deepcopy(chart.spec)
     if "vconcat" in spec:
         if chart.chooser == "trial":
-            own = chart.series[chart.chosen[0]]
-            keep_drawn(spec, {source: len(columns.get("t", ())) for source, columns in own.items()})
+            columns_shown = chart.series[chart.chosen[0]]
+            keep_drawn(spec, {source: len(columns.get("t", ())) for source, columns in columns_shown.items()})
         for view in spec["vconcat"]:
             view["width"] = width - AXIS - LEGEND
     elif "facet" in spec:
         spec["columns"] = columns = max(1, min(chart.columns, width // LEAST))
-        beside = AXIS + (LEGEND if chart.legend else 0)
-        spec["spec"]["width"] = (width - beside + GAP) // columns - GAP
+        margin = AXIS + (LEGEND if chart.legend else 0)
+        spec["spec"]["width"] = (width - margin + GAP) // columns - GAP
     else:
         spec["width"] = width
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}

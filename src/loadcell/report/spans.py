@@ -31,28 +31,28 @@ class Piece:
 
 def pieces(parts: str | Iterable[Part]) -> list[Piece]:
     """A sentence taken apart; text alone is one without figures."""
-    each = [(parts, False)] if isinstance(parts, str) else list(parts)
-    whole = "".join(text for text, _ in each)
-    figure = [is_figure for text, is_figure in each for _ in text]
-    code, gone = [False] * len(whole), set[int]()
-    for start, end in _spans(each):
+    pairs = [(parts, False)] if isinstance(parts, str) else list(parts)
+    joined = "".join(text for text, _ in pairs)
+    figure = [is_figure for text, is_figure in pairs for _ in text]
+    code, gone = [False] * len(joined), set[int]()
+    for start, end in _spans(pairs):
         if not code[start]:
             gone |= {start, end - 1}
             code[start:end] = [True] * (end - start)
-    kept = (place for place in range(len(whole)) if place not in gone)
+    indices = (index for index in range(len(joined)) if index not in gone)
     return [
-        Piece("".join(whole[place] for place in places), *kind)
-        for kind, places in groupby(kept, key=lambda place: (figure[place], code[place]))
+        Piece("".join(joined[index] for index in places), *kind)
+        for kind, places in groupby(indices, key=lambda index: (figure[index], code[index]))
     ]
 
 
-def _spans(each: Iterable[Part]) -> Iterator[tuple[int, int]]:
+def _spans(parts_list: Iterable[Part]) -> Iterator[tuple[int, int]]:
     """Where code begins and ends, backticks included: the sentence's own first."""
-    each = list(each)
-    masked = "".join(text.replace("`", _OTHER) if figure else text for text, figure in each)
+    parts_list = list(parts_list)
+    masked = "".join(text.replace("`", _OTHER) if figure else text for text, figure in parts_list)
     yield from (match.span() for match in _CODE.finditer(masked))
     begun = 0
-    for text, figure in each:
+    for text, figure in parts_list:
         if figure:
             yield from ((begun + match.start(), begun + match.end()) for match in _CODE.finditer(text))
         begun += len(text)

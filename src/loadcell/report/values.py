@@ -41,9 +41,9 @@ TARGET_FACTS = (
 
 def fact(path: str, texts: Texts) -> str:
     """What a fact of a target is called, with what it is a part of: `data.image.path` is `Data: image: path`."""
-    whole, _, part = path.rpartition(".")
-    own = texts(f"fact.{path}") if path in TARGET_FACTS else name(part or path, texts)
-    return texts("mark.colon").join((fact(whole, texts), own)) if whole else own
+    parent, _, part = path.rpartition(".")
+    text = texts(f"fact.{path}") if path in TARGET_FACTS else name(part or path, texts)
+    return texts("mark.colon").join((fact(parent, texts), text)) if parent else text
 
 
 def name(key: str, texts: Texts) -> str:

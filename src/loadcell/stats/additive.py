@@ -46,8 +46,8 @@ class Additive:
         """Of one value: None where nothing is left to know it from, or where every repeat is the same number."""
         if self.freedom < 1:
             return None
-        found = float(np.sum(self.residuals**2)) / self.freedom
-        return found if found > LEAST_NOISE**2 else None
+        variance = float(np.sum(self.residuals**2)) / self.freedom
+        return variance if variance > LEAST_NOISE**2 else None
 
     @property
     def inflation(self) -> float:
@@ -94,13 +94,13 @@ def _islands(row: Whole, block: Whole, rows: int, blocks: int) -> int:
         of_row = after
 
 
-def draws(found: Additive, many: int, chance: np.random.Generator) -> Floats:
+def draws(additive: Additive, many: int, chance: np.random.Generator) -> Floats:
     """`many` times (first axis) by how much each row's effect may be off: means of residuals drawn with replacement.
 
     The residual bootstrap (Efron 1979; Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, 6.2.3).
     """
-    pool = found.residuals * found.inflation
-    return np.stack([pool[chance.integers(0, len(pool), (many, n))].mean(axis=1) for n in found.counts], 1)
+    pool = additive.residuals * additive.inflation
+    return np.stack([pool[chance.integers(0, len(pool), (many, n))].mean(axis=1) for n in additive.counts], 1)
 
 
 def numbered(names: list[int]) -> Whole:

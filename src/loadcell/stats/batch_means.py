@@ -38,8 +38,8 @@ class Within:
 def batch_means(values: Array, size: int) -> Array:
     """Means of whole batches of `size` neighbours; what is left over at the beginning is dropped."""
     count = values.size // size
-    means: Array = values[values.size - count * size :].reshape(count, size).mean(axis=1)
-    return means
+    batches: Array = values[values.size - count * size :].reshape(count, size).mean(axis=1)
+    return batches
 
 
 def neighbours_alike(residuals: Array) -> float:
@@ -66,18 +66,18 @@ def mean_of(values: Array) -> Within | None:
     if values.size < FEWEST:
         return None
     size = math.isqrt(values.size)
-    means = batch_means(values, size)
+    batches = batch_means(values, size)
     mean, variance = float(values.mean()), float(values.var(ddof=1))
     if variance <= (1e-12 * mean) ** 2:
         return Within(mean, 0.0, float(values.size), values.size)
     r = neighbours_alike(values - mean)
     between = float(
-        means.var(ddof=1)
+        batches.var(ddof=1)
     )  # none where values come round within each batch: a load of a constant rate
     effective = min(
         float(values.size),
         variance / (size * between / values.size) if between else float(values.size),
         values.size * (1 - r) / (1 + r) if r > 2 / math.sqrt(values.size) else float(values.size),
     )
-    quantile = float(stdtrit(max(1.0, min(means.size, effective) - 1), (1 + CONFIDENCE) / 2))
+    quantile = float(stdtrit(max(1.0, min(batches.size, effective) - 1), (1 + CONFIDENCE) / 2))
     return Within(mean, quantile * math.sqrt(variance / effective), effective, values.size)

@@ -144,9 +144,9 @@ def by_windows(
 
 def _divide(series: Array, level: float, least: int, judge: _Judge) -> list[ChangePoint]:
     """E-divisive: of all parts the most unlike split, for as long as it is not chance."""
-    found: dict[int, float] = {}
+    gains: dict[int, float] = {}
     while True:
-        parts = _parts(series, found)
+        parts = _parts(series, gains)
         splits = [(part, split) for part in parts if (split := best_split(part.values, least)) is not None]
         if not splits:
             break
@@ -154,8 +154,8 @@ def _divide(series: Array, level: float, least: int, judge: _Judge) -> list[Chan
         p = judge(parts, part, split)
         if p > level:
             break
-        found[part.begin + split.at] = p
-    return [replace(point, p=found[point.at]) for point in _described(found, series)]
+        gains[part.begin + split.at] = p
+    return [replace(point, p=gains[point.at]) for point in _described(gains, series)]
 
 
 def _array(values: Sequence[float]) -> Array:
@@ -173,7 +173,7 @@ def _sides(part: _Part, split: Split) -> tuple[Array, Array]:
 
 def _corrected(parts: Sequence[_Part], part: _Part, split: Split, *, least: int) -> float:
     """Student's p, times the places there were to choose from in all parts."""
-    places = sum(max(0, one.values.size - 2 * least + 1) for one in parts)
+    places = sum(max(0, segment.values.size - 2 * least + 1) for segment in parts)
     return min(1.0, student(*_sides(part, split)) * places)
 
 
@@ -187,7 +187,7 @@ def _shuffled(
     """
     del part
     enough = math.floor(level * (permutations + 1))
-    able = [one.values for one in parts if one.values.size >= 2 * least]
+    able = [segment.values for segment in parts if segment.values.size >= 2 * least]
     batch = max(1, _BATCH // max(values.size for values in able) ** 2)
     done = reached = 0
     while done < permutations and reached < enough:

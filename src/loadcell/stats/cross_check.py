@@ -68,8 +68,8 @@ def kalibera_jones(a: Array, b: Array, *, paired: bool) -> tuple[float, float, f
     if square <= 0:
         return None
     middle = mean_a * mean_b - t**2 * shared
-    rest = middle**2 - square * (mean_b**2 - t**2 * variance_b)
-    half = math.sqrt(max(rest, 0.0))
+    discriminant = middle**2 - square * (mean_b**2 - t**2 * variance_b)
+    half = math.sqrt(max(discriminant, 0.0))
     return mean_b / mean_a, (middle - half) / square, (middle + half) / square
 
 

@@ -127,8 +127,8 @@ def without(series: Array, dips: Dips) -> Array:
     filled = series.copy()
     inside = mask(dips, series.size, reach=dips.width // 2)
     places = np.arange(series.size)
-    beside = _smooth(_medians(series[~inside]), WIDTHS[1])
-    filled[inside] = np.interp(places[inside], places[~inside], beside)
+    baseline = _smooth(_medians(series[~inside]), WIDTHS[1])
+    filled[inside] = np.interp(places[inside], places[~inside], baseline)
     return filled
 
 
@@ -148,8 +148,10 @@ def _medians(series: Array) -> Array:
     """Running medians of 3: a single odd value is no dip."""
     padded = np.pad(series, 1, mode="edge")
     before, after = padded[:-2], padded[2:]
-    found: Array = np.maximum(np.minimum(before, after), np.minimum(np.maximum(before, after), padded[1:-1]))
-    return found
+    medians: Array = np.maximum(
+        np.minimum(before, after), np.minimum(np.maximum(before, after), padded[1:-1])
+    )
+    return medians
 
 
 def _smooth(medians: Array, width: int) -> Array:
@@ -157,8 +159,8 @@ def _smooth(medians: Array, width: int) -> Array:
     if width == WIDTHS[0]:
         return medians
     padded = np.pad(medians, width // 2, mode="edge")
-    means: Array = np.convolve(padded, np.full(width, 1 / width), mode="valid")
-    return means
+    averages: Array = np.convolve(padded, np.full(width, 1 / width), mode="valid")
+    return averages
 
 
 def _bridged(below: npt.NDArray[np.bool_], width: int) -> npt.NDArray[np.bool_]:
@@ -195,10 +197,10 @@ def _period(dips: tuple[Dip, ...]) -> float | None:
 
 def mask(dips: Dips, size: int, reach: int = 0) -> npt.NDArray[np.bool_]:
     """Where the dips are, each made wider by `reach` values on either side."""
-    found = np.zeros(size, dtype=np.bool_)
+    inside = np.zeros(size, dtype=np.bool_)
     for dip in dips.dips:
-        found[max(0, dip.begin - reach) : dip.end + reach] = True
-    return found
+        inside[max(0, dip.begin - reach) : dip.end + reach] = True
+    return inside
 
 
 @dataclass(frozen=True)
@@ -211,10 +213,10 @@ class Meeting:
 
 def meets(where: npt.NDArray[np.bool_], other: Array) -> Meeting | None:
     """Whether `other`, a series of the same steps, is higher where the dips are; None when it cannot be told."""
-    known = np.isfinite(other)
-    if known.sum() < other.size / 2 or not where.any() or where.all():
+    finite = np.isfinite(other)
+    if finite.sum() < other.size / 2 or not where.any() or where.all():
         return None
-    filled = np.where(known, other, float(other[known].mean()))
+    filled = np.where(finite, other, float(other[finite].mean()))
     inside, outside = float(filled[where].mean()), float(filled[~where].mean())
     if inside <= outside or inside <= 0:
         return None

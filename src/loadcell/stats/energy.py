@@ -77,5 +77,5 @@ def best_split(series: Array, least: int = 1) -> Split | None:
 
 def highest(series: Array, least: int = 1) -> Array:
     """The statistic of the best split of each of many series (one a row)."""
-    found: Array = statistics(series)[:, least : series.shape[-1] - least + 1].max(axis=(-2, -1))
-    return found
+    maxima: Array = statistics(series)[:, least : series.shape[-1] - least + 1].max(axis=(-2, -1))
+    return maxima

@@ -102,8 +102,8 @@ def rank_sum(a: Array, b: Array) -> tuple[Array, Array, Array]:
 
 def trimmed_t(differences: Array) -> Array:
     """Two-sided p of each row's trimmed mean being 0 (Tukey and McLaughlin 1963)."""
-    mean, variance, kept = _trimmed(differences)
-    return _p_of_t(mean, variance, np.full(len(differences), kept - 1.0))
+    mean, variance, remaining = _trimmed(differences)
+    return _p_of_t(mean, variance, np.full(len(differences), remaining - 1.0))
 
 
 def yuen(a: Array, b: Array) -> Array:
@@ -137,8 +137,8 @@ def _trimmed(values: Array) -> tuple[Array, Array, int]:
     inner = ordered[:, cut : n - cut]
     winsorised = np.clip(values, inner[:, :1], inner[:, -1:])
     squares = ((winsorised - winsorised.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    kept = n - 2 * cut
-    return inner.mean(axis=1), squares / (kept * (kept - 1)), kept
+    remaining = n - 2 * cut
+    return inner.mean(axis=1), squares / (remaining * (remaining - 1)), remaining
 
 
 def _p_of_t(difference: Array, variance: Array, freedom: Array) -> Array:

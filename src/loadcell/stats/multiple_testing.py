@@ -14,11 +14,11 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     Benjamini and Hochberg (1995). Valid for independent tests and for those that vary together, as throughput and the
     percentiles of one trial do (Benjamini and Yekutieli 2001). What has no p-value is not counted.
     """
-    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    ranked = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     least = 1.0
-    for rank in range(len(known), 0, -1):
-        p, place = known[rank - 1]
-        least = min(least, p * len(known) / rank)
-        adjusted[place] = least
+    for rank in range(len(ranked), 0, -1):
+        p, index = ranked[rank - 1]
+        least = min(least, p * len(ranked) / rank)
+        adjusted[index] = least
     return adjusted

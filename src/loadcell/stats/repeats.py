@@ -67,16 +67,16 @@ def coverage(n: int, j: int) -> float:
 def interval(values: Sequence[float], at_least: float = COVERAGE) -> Interval | None:
     """The narrowest interval `[x(j), x(n+1-j)]` for the median that covers `at_least`; None when none does."""
     n = len(values)
-    found = None
+    interval = None
     for j in range(1, n // 2 + 1):
         reached = coverage(n, j)
         if reached < at_least:
             break
-        found = (j, reached)
-    if found is None:
+        interval = (j, reached)
+    if interval is None:
         return None
     ordered = sorted(values)
-    j, reached = found
+    j, reached = interval
     return Interval(ordered[j - 1], ordered[n - j], reached)
 
 

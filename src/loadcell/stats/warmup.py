@@ -47,11 +47,11 @@ class Cut:
 def mser(series: Array) -> int:
     """How many batches MSER cuts off. The last few are never left alone: of two values that are alike, nothing is learnt."""
     n = series.size
-    left = n - np.arange(n)
+    remaining = n - np.arange(n)
     # sums over what is left after cutting d, from running sums from the end
     total = series[::-1].cumsum()[::-1]
     squares = (series**2)[::-1].cumsum()[::-1]
-    scatter = np.maximum(squares - total**2 / left, 0.0) / left.astype(np.float64) ** 2
+    scatter = np.maximum(squares - total**2 / remaining, 0.0) / remaining.astype(np.float64) ** 2
     return int(np.argmin(scatter[: n - BATCH + 1]))
 
 
@@ -75,11 +75,11 @@ def cut(series: Array) -> Cut | None:
 
 def _difference(series: Array, begins: int) -> float | None:
     """How far the beginning lies from the rest; None when it is chance, or does not matter."""
-    head, rest = series[:begins], series[begins:]
-    level = mean_of(rest)
+    head, tail = series[:begins], series[begins:]
+    level = mean_of(tail)
     if not head.size or level is None or level.mean == 0:
         return None
     difference = float(head.mean() / level.mean - 1)
     # the beginning is as unsure as its share of the independent values makes it
-    unsure = (level.error_share or 0.0) * math.sqrt(1 + rest.size / head.size)
+    unsure = (level.error_share or 0.0) * math.sqrt(1 + tail.size / head.size)
     return difference if abs(difference) > max(NOTABLE, SURE * unsure) else None

@@ -27,17 +27,17 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 def known(results: Path = DEFAULT_RESULTS) -> dict[str, Path]:
     """Every baseline with its run's directory. Raises StoreError when the file is not what it should be."""
-    place = results / FILE
+    file = results / FILE
     try:
-        document = json.loads(place.read_text(encoding="utf-8"))
+        document = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise StoreError(BASELINES_UNREADABLE(path=place, said=error.strerror)) from None
+        raise StoreError(BASELINES_UNREADABLE(path=file, said=error.strerror)) from None
     except ValueError:
         document = None
     if not isinstance(document, dict) or not all(isinstance(value, str) for value in document.values()):
-        raise StoreError(BASELINES_NOT_A_LIST(path=place))
+        raise StoreError(BASELINES_NOT_A_LIST(path=file))
     return {name: results / path for name, path in document.items()}
 
 
@@ -76,8 +76,8 @@ def _write(baselines: dict[str, Path], results: Path) -> None:
     home = results.resolve()
     document = {}
     for name, run in sorted(baselines.items()):
-        place = run.resolve()
-        document[name] = str(place.relative_to(home) if place.is_relative_to(home) else place)
+        path = run.resolve()
+        document[name] = str(path.relative_to(home) if path.is_relative_to(home) else path)
     try:
         results.mkdir(parents=True, exist_ok=True)
         write_text(results / FILE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")

@@ -49,12 +49,12 @@ def find_run(name: str, results: Path = DEFAULT_RESULTS) -> Path:
         raise StoreError(RUN_NO_SUCH_HERE(name=repr(name), results=results.absolute()))
     if name == LAST:
         return runs[-1]
-    found = [run for run in runs if _matches(run, name)]
-    if len(found) == 1:
-        return found[0]
-    shown = ", ".join(str(run) for run in (found or runs[-5:])[:5])
-    if found:
-        raise StoreError(RUN_AMBIGUOUS(name=repr(name), count=len(found), matches=shown))
+    matches = [run for run in runs if _matches(run, name)]
+    if len(matches) == 1:
+        return matches[0]
+    shown = ", ".join(str(run) for run in (matches or runs[-5:])[:5])
+    if matches:
+        raise StoreError(RUN_AMBIGUOUS(name=repr(name), count=len(matches), matches=shown))
     raise StoreError(RUN_NO_SUCH(name=repr(name), latest=shown))
 
 

@@ -205,16 +205,16 @@ class StoredRun:
             return b""
         expected = (trial.files or {}).get(path.name)
         if (expected is not None and len(content) != expected) or (content and not content.endswith(b"\n")):
-            whole = content.rfind(b"\n") + 1
-            found = DAMAGED_CUT(size=str(len(content)))
+            end = content.rfind(b"\n") + 1
+            message = DAMAGED_CUT(size=str(len(content)))
             if expected is not None:
-                found = DAMAGED_CUT_OFF(size=str(len(content)), whole=str(expected))
-            content = content[:whole]
-            self._note(path, found, LEFT_LINES(count=content.count(b"\n")))
+                message = DAMAGED_CUT_OFF(size=str(len(content)), whole=str(expected))
+            content = content[:end]
+            self._note(path, message, LEFT_LINES(count=content.count(b"\n")))
         return content
 
-    def _note(self, path: Path, found: Message, left: Message) -> None:
-        damage = Damage(str(path.relative_to(self.path)), found, left)
+    def _note(self, path: Path, finding: Message, remaining: Message) -> None:
+        damage = Damage(str(path.relative_to(self.path)), finding, remaining)
         if damage not in self.damage:
             self.damage.append(damage)
 

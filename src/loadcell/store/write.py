@@ -44,7 +44,7 @@ class RunWriter:
         self.path = path
         self.redact = redact
         self._lock = -1
-        self._made = [one for one in (path, *path.parents) if not one.exists()]
+        self._made = [ancestor for ancestor in (path, *path.parents) if not ancestor.exists()]
         try:
             (path / layout.TRIALS).mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -213,8 +213,8 @@ class TrialWriter:
                 file.close()
                 sizes[name] = (self.path / name).stat().st_size
             self._files.clear()
-            whole = {**redacted(document(record), self._run.redact), "files": sizes}
-            write_text(self.path / layout.TRIAL, json_text(whole))
+            record_document = {**redacted(document(record), self._run.redact), "files": sizes}
+            write_text(self.path / layout.TRIAL, json_text(record_document))
             self._run._publish(self.path, self.name)
         except OSError as error:
             raise cannot_write(self.path, error, self._run.path) from None

@@ -63,7 +63,9 @@ class BenchmarkSqlOptions(Options):
         try:
             TpccOptions(**read.options)
         except ValidationError as error:
-            wrong = (f"{one['loc'][0]} is {one['input']}: {one['msg']}" for one in error.errors())
+            wrong = (
+                f"{failure['loc'][0]} is {failure['input']}: {failure['msg']}" for failure in error.errors()
+            )
             raise ValueError(f"{Path(path).name}: {'; '.join(wrong)}") from None
         return path
 
@@ -78,8 +80,8 @@ class BenchmarkSqlOptions(Options):
 
     def tpcc(self) -> TpccOptions:
         """The same as options of workload `tpcc`."""
-        own = self.model_dump(include={"keying_time", "think_time", "protocol", "retry_sqlstates"})
-        return TpccOptions(**self._read.options, **own)
+        shared = self.model_dump(include={"keying_time", "think_time", "protocol", "retry_sqlstates"})
+        return TpccOptions(**self._read.options, **shared)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -137,10 +139,10 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
         return [
-            one
-            if one.path.startswith("load.")
-            else replace(one, path=one.path.replace(".tpcc.", f".{self.name}."))
-            for one in self._tpcc.misfits(load, target)
+            misfit
+            if misfit.path.startswith("load.")
+            else replace(misfit, path=misfit.path.replace(".tpcc.", f".{self.name}."))
+            for misfit in self._tpcc.misfits(load, target)
         ]
 
     def advice(self) -> list[Advice]:
@@ -175,9 +177,9 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
 
     def _load_remarks(self, load: Load) -> list[Advice]:
         read = self.options.read()
-        said = []
+        remarks = []
         if load.clients != read.terminals:
-            said.append(
+            remarks.append(
                 Advice(
                     "load.clients",
                     BENCHMARKSQL_OTHER_TERMINALS(clients=load.clients, terminals=read.terminals),
@@ -185,8 +187,8 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
             )
         if read.run_minutes and float(load.duration) != read.run_minutes * 60:
             message = BENCHMARKSQL_OTHER_DURATION(duration=load.duration.text, minutes=read.run_minutes)
-            said.append(Advice("load.duration", message))
-        return said
+            remarks.append(Advice("load.duration", message))
+        return remarks
 
     def _target_remarks(self, settings: Resolved) -> list[Advice]:
         """Whether the server that is measured is the one that `conn` names."""

@@ -13,13 +13,13 @@ from loadcell.plan.workload import Ask, Condition
 
 
 @dataclass(frozen=True)
-class Together:
+class CompositeWorkload:
     """What a trial asks of its workloads; each of `members` is a client group with its workload."""
 
     members: Sequence[tuple[Group, Any]]
 
     @classmethod
-    def of(cls, settings: Resolved, parts: Parts) -> Together:
+    def of(cls, settings: Resolved, parts: Parts) -> CompositeWorkload:
         """The workloads that these settings name: one, or that of each group."""
         return cls([(group, parts.workloads[group.workload_name](group.workload)) for group in settings.each])
 
@@ -45,21 +45,21 @@ class Together:
         """Figures that only some workloads have, of all groups together; of several those alone that add up."""
         every = self.figures_of_groups(result, seconds)
         metrics = declared()
-        found: dict[str, float] = {}
-        for own in every.values():
-            for name, value in own.items():
+        totals: dict[str, float] = {}
+        for of_group in every.values():
+            for name, value in of_group.items():
                 if len(every) == 1 or name not in metrics or metrics[name].additive:
-                    found[name] = found.get(name, 0.0) + value
-        return found
+                    totals[name] = totals.get(name, 0.0) + value
+        return totals
 
     def figures_of_groups(self, result: Mapping[str, Any], seconds: float) -> dict[str, dict[str, float]]:
         """The same by group, from the engine's result: what the workload makes of its counts, and what is said there."""
-        found = {}
+        by_group = {}
         for group, workload in self.members:
             its = account(result, group.name)
-            operations = {one["name"]: one for one in its.get("operations", [])}
-            found[group.name] = {**workload.figures(operations, seconds), **its.get("figures", {})}
-        return found
+            operations = {operation["name"]: operation for operation in its.get("operations", [])}
+            by_group[group.name] = {**workload.figures(operations, seconds), **its.get("figures", {})}
+        return by_group
 
     @property
     def lays_out(self) -> bool:
@@ -80,12 +80,12 @@ class Together:
 
     def calls(self, result: Mapping[str, Any]) -> dict[str, int]:
         """What the target was asked, in all, from the engine's result: by its own names, where it counts that."""
-        found: dict[str, int] = {}
+        calls: dict[str, int] = {}
         for group, workload in self.members:
             operations = (account(result, group.name).get("lifetime") or {}).get("operations") or {}
             for name, count in workload.calls(operations).items():
-                found[name] = found.get(name, 0) + count
-        return found
+                calls[name] = calls.get(name, 0) + count
+        return calls
 
     def notes(self) -> list[str]:
         """What a reader must know of any of them, once."""
@@ -97,7 +97,7 @@ class Together:
         A condition holds of tables that others write, too, only if they keep it as well: if it is one of theirs. Of
         whoever writes without telling of its data nothing is known, so nothing is asked.
         """
-        found: dict[str, list[Condition]] = {}
+        by_check: dict[str, list[Condition]] = {}
         for group, workload in self.members:
             name = workload.verified
             if name is None:
@@ -109,27 +109,29 @@ class Together:
             ]
             conditions = workload.verify(ask)
             for other in others:
-                kept = {one.says for one in other.verify(ask)} if other.verified == name else set()
-                conditions = [one for one in conditions if one.says in kept]
-            known = {one.says for one in found.setdefault(name, [])}
-            found[name] += [one for one in conditions if one.says not in known]
-        return found
+                stated = (
+                    {condition.says for condition in other.verify(ask)} if other.verified == name else set()
+                )
+                conditions = [condition for condition in conditions if condition.says in stated]
+            expressions = {condition.says for condition in by_check.setdefault(name, [])}
+            by_check[name] += [condition for condition in conditions if condition.says not in expressions]
+        return by_check
 
 
 def account(result: Mapping[str, Any], group: str) -> Mapping[str, Any]:
     """What the engine's result says of one group, or, without a name, of the only one."""
     if not group:
         return result
-    return next((one for one in result.get("groups", []) if one["name"] == group), {})
+    return next((account for account in result.get("groups", []) if account["name"] == group), {})
 
 
-def _merged(each: Any) -> dict[str, Any] | None:
+def _merged(sections: Any) -> dict[str, Any] | None:
     merged: dict[str, Any] = {}
-    for one in each:
-        merged.update(one or {})
+    for section in sections:
+        merged.update(section or {})
     return merged or None
 
 
-def _share(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+def _share(first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
     """Whether two workloads may have tables in common: who has no data of its own works on anybody's."""
-    return one is None or other is None or bool(one.keys() & other.keys())
+    return first is None or other is None or bool(first.keys() & other.keys())

@@ -107,8 +107,8 @@ class Parameter(Options):
     @model_validator(mode="after")
     def _one_source(self, info: ValidationInfo) -> Parameter:
         numbers = self.start is not None or self.to is not None
-        given = [numbers, self.values is not None, self.file is not None, self.letters is not None]
-        if sum(given) != 1:
+        sources = [numbers, self.values is not None, self.file is not None, self.letters is not None]
+        if sum(sources) != 1:
             raise ValueError("a parameter is one of: numbers (`from`, `to`), `values`, `file`, `letters`")
         if numbers and (self.to is None or (self.start or 0) > self.to):
             raise ValueError("numbers need a `to` that is not below `from`")
@@ -243,9 +243,9 @@ class HttpOptions(Options):
     @model_validator(mode="after")
     def _hangs_together(self) -> HttpOptions:
         if self.requests is not None:
-            beside = [key for key in ("method", "path", "body", "check") if key in self.model_fields_set]
-            if beside:
-                raise ValueError(f"`{beside[0]}` stands beside `requests`: give it to each of them")
+            misplaced = [key for key in ("method", "path", "body", "check") if key in self.model_fields_set]
+            if misplaced:
+                raise ValueError(f"`{misplaced[0]}` stands beside `requests`: give it to each of them")
             taken = [name for name in self.requests if name in (*STAGES, "transaction")]
             if taken:
                 raise ValueError(f"no request can be called `{taken[0]}`: that is a figure of its own")
@@ -255,9 +255,9 @@ class HttpOptions(Options):
     def kinds(self) -> dict[str, Request]:
         """Every kind of request; the only one has no name of its own."""
         if self.requests is None:
-            one = Request(method=self.method, path=self.path, headers=self.headers, check=self.check)
+            single = Request(method=self.method, path=self.path, headers=self.headers, check=self.check)
             # Its file has been read, from where the plan is.
-            return {"request": one.model_copy(update={"body": self.body})}
+            return {"request": single.model_copy(update={"body": self.body})}
         return {
             name: request.model_copy(update={"headers": {**self.headers, **request.headers}})
             for name, request in self.requests.items()
@@ -349,14 +349,14 @@ class Http(Workload[HttpOptions]):
     def advice(self) -> list[Advice]:
         options = self.options
         used = json.dumps(options.section()["requests"])
-        said = [
+        advice = [
             Advice(f"parameters.{name}", HTTP_UNUSED_PARAMETER(place=f"${{{name}}}"))
             for name in options.parameters
             if f"${{{name}}}" not in used
         ]
         never = [name for name, request in (options.requests or {}).items() if request.share == 0]
-        said += [Advice(f"requests.{name}.share", HTTP_NEVER_SENT()) for name in never]
-        return said
+        advice += [Advice(f"requests.{name}.share", HTTP_NEVER_SENT()) for name in never]
+        return advice
 
 
 PART = Http

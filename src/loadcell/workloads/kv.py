@@ -259,7 +259,7 @@ class KvOptions(Options):
             raise ValueError(
                 "there are both `mix` and `reads`: keep one, for `reads` is short for get and set"
             )
-        if not self.shares() and not any(one.share > 0 for one in self.commands.values()):
+        if not self.shares() and not any(command.share > 0 for command in self.commands.values()):
             raise ValueError("nothing is done: let a share of `mix` or `commands` be above 0")
         if taken := TAKEN & self.commands.keys():
             raise ValueError(f"a command cannot be called `{min(taken)}`: that name is taken")
@@ -315,7 +315,7 @@ class KvOptions(Options):
             "value_size": _plain(self.value_size),
             "scan_length": _plain(self.scan_length),
             "ttl_ns": self.ttl.section() if isinstance(self.ttl, LifetimeRange) else self.ttl and self.ttl.ns,
-            "commands": {name: one.model_dump() for name, one in self.commands.items()},
+            "commands": {name: command.model_dump() for name, command in self.commands.items()},
         }
 
 
@@ -358,28 +358,31 @@ class Kv(Workload[KvOptions]):
 
     @property
     def changes_data(self) -> bool:
-        commands = (one for one in self.options.commands.values() if one.share > 0)
+        commands = (command for command in self.options.commands.values() if command.share > 0)
         return any(verb in _WRITING for verb in self.options.shares()) or any(
-            one.kind == "write" for one in commands
+            command.kind == "write" for command in commands
         )
 
     def calls(self, operations: Mapping[str, int]) -> dict[str, int]:
-        own = {name: (one.command.split()[0].lower(),) for name, one in self.options.commands.items()}
-        found: dict[str, int] = {}
-        for name, commands in {**_COMMANDS, **own}.items():
+        names = {
+            name: (own_command.command.split()[0].lower(),)
+            for name, own_command in self.options.commands.items()
+        }
+        calls: dict[str, int] = {}
+        for name, commands in {**_COMMANDS, **names}.items():
             for command in commands:
                 if name in operations:
-                    found[command] = found.get(command, 0) + operations[name]
-        return found
+                    calls[command] = calls.get(command, 0) + operations[name]
+        return calls
 
     def engine(self) -> dict[str, Any]:
         return {"kv": self.options.section()}
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
-        options, found = self.options, []
+        options, misfits = self.options, []
 
         def without(name: str, message: Message) -> None:
-            found.append(Misfit(f"workload.kv.{name}", message))
+            misfits.append(Misfit(f"workload.kv.{name}", message))
 
         offers = target.offers if target is not None else frozenset[Capability]()
         if STORE in offers:
@@ -405,34 +408,34 @@ class Kv(Workload[KvOptions]):
                 without("batch", KV_NO_BATCH())
         if options.verify and load.clients is not None and options.keys < load.clients:
             without("keys", KV_TOO_FEW_KEYS(clients=load.clients, keys=options.keys))
-        return found
+        return misfits
 
     def advice(self) -> list[Advice]:
-        said = []
+        advice = []
         shares = self.options.shares()
         if "delete" in shares and not {"set", "mset", "insert"} & shares.keys():
-            said.append(Advice("mix", KV_ONLY_DELETES()))
+            advice.append(Advice("mix", KV_ONLY_DELETES()))
         if not self.options.load and "insert" not in shares and {"get", "mget"} & shares.keys():
-            said.append(Advice("load", KV_NO_KEYS()))
-        return said
+            advice.append(Advice("load", KV_NO_KEYS()))
+        return advice
 
     def remarks(self, settings: Resolved) -> list[Advice]:
-        said = []
+        remarks = []
         if getattr(settings.target, "server", None) == "external":
-            for name, one in self.options.commands.items():
-                if re.search(r"\S\$\{key\}", one.command):
+            for name, command in self.options.commands.items():
+                if re.search(r"\S\$\{key\}", command.command):
                     message = KV_FOREIGN_KEYS(place="${key}", good="${key}:list", bad="list:${key}")
-                    said.append(Advice(f"workload.kv.commands.{name}.command", message))
+                    remarks.append(Advice(f"workload.kv.commands.{name}.command", message))
         if not self.options.verify:
-            return said
+            return remarks
         for group in settings.groups:
             other = group.workload
             if other is self.options or not isinstance(other, KvOptions):
                 continue
             if other.key_prefix == self.options.key_prefix and Kv(other).changes_data:
                 message = KV_SHARED_PREFIX(group=group.name, prefix=other.key_prefix)
-                said.append(Advice("workloads", message))
-        return said
+                remarks.append(Advice("workloads", message))
+        return remarks
 
 
 PART = Kv

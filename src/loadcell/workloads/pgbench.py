@@ -202,12 +202,12 @@ def _checked(section: dict[str, Any]) -> dict[str, Any]:
     except ImportError as error:
         raise ValueError(f"the engine, which reads scripts, cannot be loaded: {error}") from None
     try:
-        found: dict[str, Any] = json.loads(_engine.check(json.dumps({"pgbench": section})))
+        analysis: dict[str, Any] = json.loads(_engine.check(json.dumps({"pgbench": section})))
     except _engine.EngineError as error:
         problem = json.loads(str(error))
         text = problem["finding"] + (f"\n{problem['advice']}" if problem["advice"] else "")
         raise ValueError(text.replace("\n", "\n    ")) from None
-    return found
+    return analysis
 
 
 class Pgbench(Workload[PgbenchOptions]):
@@ -241,22 +241,22 @@ class Pgbench(Workload[PgbenchOptions]):
             same.append(("accounts", "history"))
         if "simple-update" not in names:  # which leaves branches and tellers alone
             same.append(("tellers", "history"))
-        found = []
-        for one, other in same:
-            [(ours, theirs)] = ask(f"SELECT ({_SUMS[one]}), ({_SUMS[other]})")
+        conditions = []
+        for first, other in same:
+            [(ours, theirs)] = ask(f"SELECT ({_SUMS[first]}), ({_SUMS[other]})")
             wrong = ours != theirs
-            found.append(
-                Condition(f"sum({one}) = sum({other})", int(wrong), f"{ours} and {theirs}" if wrong else "")
+            conditions.append(
+                Condition(f"sum({first}) = sum({other})", int(wrong), f"{ours} and {theirs}" if wrong else "")
             )
-        return found
+        return conditions
 
     def advice(self) -> list[Advice]:
         options = self.options
-        said = []
+        advice = []
         tpcb = any(name == "tpcb-like" for name, _ in map(split, options.scripts))
         if tpcb and options.scale == 1:
-            said.append(Advice("scale", PGBENCH_SMALL_SCALE()))
-        return said
+            advice.append(Advice("scale", PGBENCH_SMALL_SCALE()))
+        return advice
 
 
 PART = Pgbench

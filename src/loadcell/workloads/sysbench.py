@@ -167,21 +167,21 @@ class Sysbench(Workload[SysbenchOptions]):
 
     def advice(self) -> list[Advice]:
         options = self.options
-        said = []
+        advice = []
         if options.script in _FIRST_TABLE_ONLY and options.tables > 1:
-            said.append(Advice("tables", SYSBENCH_ONE_TABLE(script=options.script)))
+            advice.append(Advice("tables", SYSBENCH_ONE_TABLE(script=options.script)))
         if options.script == "oltp_delete":
-            said.append(Advice("script", SYSBENCH_ONLY_DELETES()))
+            advice.append(Advice("script", SYSBENCH_ONLY_DELETES()))
         if options.script == "select_random_points" and not options.create_secondary:
-            said.append(Advice("create_secondary", SYSBENCH_NO_INDEX()))
+            advice.append(Advice("create_secondary", SYSBENCH_NO_INDEX()))
         if options.range_size > options.table_size:
-            said.append(
+            advice.append(
                 Advice(
                     "range_size",
                     SYSBENCH_RANGE_TOO_LARGE(range_size=options.range_size, table_size=options.table_size),
                 )
             )
-        return said
+        return advice
 
 
 PART = Sysbench

@@ -86,8 +86,8 @@ class TpccOptions(Options):
         }
         total = sum(weights.values())
         if total != 100:
-            said = " + ".join(f"{name} {weight}" for name, weight in weights.items())
-            raise ValueError(f"the weights must sum to 100, and these sum to {total}: {said}")
+            sum_text = " + ".join(f"{name} {weight}" for name, weight in weights.items())
+            raise ValueError(f"the weights must sum to 100, and these sum to {total}: {sum_text}")
         return self
 
 
@@ -137,12 +137,12 @@ class Tpcc(Workload[TpccOptions]):
         return tpcc_conditions.hold(ask)
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
-        found = unknown_protocol(self.name, self.options.protocol, target)
+        misfits = unknown_protocol(self.name, self.options.protocol, target)
         most = self.options.warehouses * TERMINALS_PER_WAREHOUSE
         if load.clients is None or load.clients <= most:
-            return found
+            return misfits
         return [
-            *found,
+            *misfits,
             Misfit(
                 "load.clients",
                 TPCC_TOO_MANY_TERMINALS(clients=load.clients, warehouses=self.options.warehouses, most=most),

@@ -63,12 +63,12 @@ _SQL: dict[str, tuple[str, str]] = {
 
 def hold(ask: Ask) -> list[Condition]:
     """Ask whether each condition holds; about half a second a gigabyte of data."""
-    found = []
+    conditions = []
     for says, (example, sql) in _SQL.items():
         rows = ask(sql)
         if rows:
             wrong, *first = rows[0]
-            found.append(Condition(says, int(wrong), example.format(*first)))
+            conditions.append(Condition(says, int(wrong), example.format(*first)))
         else:
-            found.append(Condition(says, 0))
-    return found
+            conditions.append(Condition(says, 0))
+    return conditions

@@ -80,9 +80,11 @@ class YcsbOptions(Given):  # type: ignore[misc, valid-type]
         if self.properties is not None:
             directory = Path((info.context or {}).get("directory") or Path())
             self._file = ycsb_properties.read(directory / Path(self.properties).expanduser())
-        own = {name: getattr(self, name) for name in Properties.model_fields if name in self.model_fields_set}
-        own = {name: value for name, value in own.items() if value is not None}
-        self._all = ycsb_properties.resolved(self.workload, self._file, own)
+        fields = {
+            name: getattr(self, name) for name in Properties.model_fields if name in self.model_fields_set
+        }
+        fields = {name: value for name, value in fields.items() if value is not None}
+        self._all = ycsb_properties.resolved(self.workload, self._file, fields)
         return self
 
     def file(self) -> File | None:
@@ -104,7 +106,11 @@ class YcsbOptions(Given):  # type: ignore[misc, valid-type]
         every = self._all.model_dump()
         proportions = self._all.proportions()
         exponential = every.pop("exponential")
-        for name in ("operationcount", "insertorder", *(f"{one}proportion" for one in proportions)):
+        for name in (
+            "operationcount",
+            "insertorder",
+            *(f"{proportion}proportion" for proportion in proportions),
+        ):
             del every[name]
         return {
             **every,
@@ -134,16 +140,16 @@ class Ycsb(Workload[YcsbOptions]):
         """Threads, target rate and time of the file, for where the plan leaves them open."""
         file = options.file()
         # The load phase is over when all records are there.
-        known: dict[str, Any] = {"requests": options.all().inserted} if options.phase == "load" else {}
+        settings: dict[str, Any] = {"requests": options.all().inserted} if options.phase == "load" else {}
         if file is None:
-            return known
+            return settings
         if file.threadcount:
-            known["clients"] = file.threadcount
+            settings["clients"] = file.threadcount
         if file.target:
-            known["rate"] = f"{file.target:g}/s"
+            settings["rate"] = f"{file.target:g}/s"
         if file.maxexecutiontime:
-            known["duration"] = f"{file.maxexecutiontime}s"
-        return known
+            settings["duration"] = f"{file.maxexecutiontime}s"
+        return settings
 
     def data(self) -> dict[str, Any]:
         section = self.options.section()
@@ -198,13 +204,13 @@ class Ycsb(Workload[YcsbOptions]):
     def remarks(self, settings: Resolved) -> list[Advice]:
         """Where the plan's load is another than the file's."""
         file = self.options.file()
-        said = []
+        remarks = []
         if file and file.threadcount and settings.load.clients != file.threadcount:
             message = YCSB_OTHER_CLIENTS(clients=settings.load.clients, threads=file.threadcount)
-            said.append(Advice("load.clients", message))
+            remarks.append(Advice("load.clients", message))
         if file and file.target and settings.load.rate != file.target:
-            said.append(Advice("load.rate", YCSB_OTHER_RATE(rate=f"{file.target:g}")))
-        return said
+            remarks.append(Advice("load.rate", YCSB_OTHER_RATE(rate=f"{file.target:g}")))
+        return remarks
 
 
 PART = Ycsb

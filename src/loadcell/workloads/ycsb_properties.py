@@ -222,34 +222,34 @@ def read(path: Path) -> File:
     return _understood({key: value.strip() for key, value in parse(text).items()}, path.name)
 
 
-def _understood(said: Mapping[str, str], name: str) -> File:
+def _understood(lines: Mapping[str, str], name: str) -> File:
     wrong = []
-    kind = said.get("workload")
+    kind = lines.get("workload")
     if kind and kind not in _CORE_CLASSES:
         wrong.append(
             f"`workload` is {kind}: of YCSB's workloads there is the core one only ({_CORE_CLASSES[0]})"
         )
-    if said.get("dataintegrity", "").lower() == "true":
+    if lines.get("dataintegrity", "").lower() == "true":
         wrong.append(
             "`dataintegrity` is true: use the workload kv with `verify: true`, which checks every value"
         )
-    if said.get("fieldlengthdistribution", "").lower() == "histogram":
+    if lines.get("fieldlengthdistribution", "").lower() == "histogram":
         wrong.append("`fieldlengthdistribution` is histogram: use constant, uniform or zipfian")
-    load: dict[str, Any] = {key: said[key] for key in OF_THE_LOAD if said.get(key)}
-    own: dict[str, Any] = {}
-    for key, value in said.items():
+    load: dict[str, Any] = {key: lines[key] for key in OF_THE_LOAD if lines.get(key)}
+    properties: dict[str, Any] = {}
+    for key, value in lines.items():
         if key in _DOTTED:
-            own.setdefault("exponential", {})[key.partition(".")[2]] = value
+            properties.setdefault("exponential", {})[key.partition(".")[2]] = value
         elif key in Properties.model_fields and value:
             # YCSB takes any order that is not `hashed` for ordered, and words in either case for its distributions.
-            own[key] = (
+            properties[key] = (
                 _order(value) if key == "insertorder" else value.lower() if "distribution" in key else value
             )
     try:
-        file = File(properties=own, unknown=tuple(key for key in said if not _known(key)), **load)
+        file = File(properties=properties, unknown=tuple(key for key in lines if not _known(key)), **load)
         if file.threadcount == 0:
             wrong.append("`threadcount` is 0")
-        Properties(**own)
+        Properties(**properties)
     except ValidationError as error:
         wrong += explained(error)
     if wrong:
@@ -267,18 +267,18 @@ def _known(key: str) -> bool:
 
 def explained(error: ValidationError) -> list[str]:
     """Each mistake in a line, with the property it is about."""
-    said = []
-    for one in error.errors():
-        where = ".".join(str(part) for part in one["loc"])
-        message = one["msg"].removeprefix("Value error, ")
-        said.append(f"`{where}` is {one['input']!r}: {message}" if where else message)
-    return said
+    parts = []
+    for problem in error.errors():
+        where = ".".join(str(part) for part in problem["loc"])
+        message = problem["msg"].removeprefix("Value error, ")
+        parts.append(f"`{where}` is {problem['input']!r}: {message}" if where else message)
+    return parts
 
 
-def resolved(letter: str | None, file: File | None, own: Mapping[str, Any]) -> Properties:
+def resolved(letter: str | None, file: File | None, options: Mapping[str, Any]) -> Properties:
     """All properties: the plan's own before the file's, the file's before the letter's, then YCSB's defaults. Raises ValueError."""
     try:
-        return Properties(**{**CORE.get(letter or "", {}), **(file.properties if file else {}), **own})
+        return Properties(**{**CORE.get(letter or "", {}), **(file.properties if file else {}), **options})
     except ValidationError as error:
         raise ValueError("; ".join(explained(error))) from None
 

@@ -21,7 +21,7 @@ def measured(described: TreatmentRecord, trials: Sequence[Trial]) -> str | None:
 
 def check(factor: str, levels: Mapping[str, Measured]) -> None:
     """Raises CannotCompareError, with the levels that can be compared, where any two of these measure unlike things."""
-    groups = grouping.groups(levels, lambda one, other: _alike(levels[one], levels[other]))
+    groups = grouping.groups(levels, lambda first_level, other: _alike(levels[first_level], levels[other]))
     if len(groups) < 2:
         return
     comparable = [",".join(group) for group in groups if len(group) > 1]
@@ -37,8 +37,8 @@ def check(factor: str, levels: Mapping[str, Measured]) -> None:
     )
 
 
-def _alike(one: Measured, other: Measured) -> bool:
-    return all(one[context] == other[context] for context in one.keys() & other.keys())
+def _alike(first: Measured, other: Measured) -> bool:
+    return all(first[context] == other[context] for context in first.keys() & other.keys())
 
 
 def _things(levels: Mapping[str, Measured], group: Sequence[str]) -> list[str]:

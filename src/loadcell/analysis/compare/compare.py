@@ -125,8 +125,8 @@ def _noise_of(noise: Noise, sides: Sides, row: Row) -> float | None:
         row.context
     }
     metric = row.metric.name
-    own = [noise[metric, treatment] for treatment in treatments if (metric, treatment) in noise]
-    return max(own or [size for (name, _), size in noise.items() if name == metric], default=None)
+    own_noise = [noise[metric, treatment] for treatment in treatments if (metric, treatment) in noise]
+    return max(own_noise or [size for (name, _), size in noise.items() if name == metric], default=None)
 
 
 def _scarce(sides: Sides, row: Row) -> bool:
@@ -156,8 +156,8 @@ def _row(sides: Sides, side: int, context: str, metric: Metric) -> Row:
     first, other = sides.sides[0], sides.sides[side]
     open_verdict = Verdict("ambiguous", "no-figure")
     if context == OVERALL:
-        found = _overall(sides, first, other, metric)
-        return Row(side, context, metric, (None, None), found, None, None, open_verdict)
+        overall = _overall(sides, first, other, metric)
+        return Row(side, context, metric, (None, None), overall, None, None, open_verdict)
     a, b = _figures(first, context, metric), _figures(other, context, metric)
     return Row(
         side,
@@ -218,37 +218,39 @@ def _overall(sides: Sides, first: Side, other: Side, metric: Metric) -> Effect |
 
     A block counts where it is whole, so that no context weighs more in one block than in another.
     """
-    each = [
+    overall = [
         (a, b)
         for context in sides.contexts
         if (a := _logs(_figures(first, context, metric))) and (b := _logs(_figures(other, context, metric)))
     ]
-    if not each:
+    if not overall:
         return None
     if sides.paired:
-        joined = [{block: b[block] - a[block] for block in a.keys() & b.keys()} for a, b in each]
+        joined = [{block: b[block] - a[block] for block in a.keys() & b.keys()} for a, b in overall]
         ratios = _mean_of_whole_blocks([one for one in joined if one])
         return effect.of_pairs(_array(ratios)) if ratios else None
     return _effect(
-        _mean_of_whole_blocks([a for a, _ in each]), _mean_of_whole_blocks([b for _, b in each]), paired=False
+        _mean_of_whole_blocks([a for a, _ in overall]),
+        _mean_of_whole_blocks([b for _, b in overall]),
+        paired=False,
     )
 
 
-def _mean_of_whole_blocks(each: Sequence[Figures]) -> dict[tuple[int, str], float]:
-    if not each:
+def _mean_of_whole_blocks(blocks: Sequence[Figures]) -> dict[tuple[int, str], float]:
+    if not blocks:
         return {}
-    whole = set.intersection(*(set(one) for one in each))
-    return {block: sum(one[block] for one in each) / len(each) for block in sorted(whole)}
+    common = set.intersection(*(set(one) for one in blocks))
+    return {block: sum(one[block] for one in blocks) / len(blocks) for block in sorted(common)}
 
 
-def _cross_checked(sides: Sides, rows: Sequence[Row], left: int) -> list[Row]:
+def _cross_checked(sides: Sides, rows: Sequence[Row], budget: int) -> list[Row]:
     """The rows with what other methods say of them, as far as there are intervals."""
     checked = []
     for row in rows:
-        if row.effect is None or row.effect.descriptive_only or row.context == OVERALL or left <= 0:
+        if row.effect is None or row.effect.descriptive_only or row.context == OVERALL or budget <= 0:
             checked.append(row)
             continue
-        left -= 1
+        budget -= 1
         a = _figures(sides.sides[0], row.context, row.metric)
         b = _figures(sides.sides[row.side], row.context, row.metric)
         if sides.paired:
@@ -265,31 +267,34 @@ def _ranking(sides: Sides, metric: Metric, least_effect: float, noise: Noise) ->
     """
     context = OVERALL if len(sides.contexts) > 1 else next(iter(sides.contexts))
 
-    def between(one: int, other: int) -> Effect | None:
-        pair = replace(sides, sides=(sides.sides[one], sides.sides[other]))
+    def between(first_index: int, other: int) -> Effect | None:
+        pair = replace(sides, sides=(sides.sides[first_index], sides.sides[other]))
         return _row(pair, 1, context, metric).effect
 
     count = len(sides.sides)
-    effects = {(one, other): between(one, other) for one, other in combinations(range(count), 2)}
-    adjusted = benjamini_hochberg([found.p if found else None for found in effects.values()])
+    effects = {
+        (first_index, other): between(first_index, other)
+        for first_index, other in combinations(range(count), 2)
+    }
+    adjusted = benjamini_hochberg([best.p if best else None for best in effects.values()])
     words = {
         pair: judge(
-            found,
+            best,
             p,
             higher_is_better=metric.higher_is_better,
             least_effect=least_effect,
             noise=max((size for (name, _), size in noise.items() if name == metric.name), default=None),
         ).word
-        for (pair, found), p in zip(effects.items(), adjusted, strict=True)
+        for (pair, best), p in zip(effects.items(), adjusted, strict=True)
     }
 
     def value(index: int) -> float | None:
         if index == 0:  # the unit of the others, and nothing where there are none
             return 1.0 if any(effects[0, other] for other in range(1, count)) else None
-        found = effects[0, index]
-        return None if found is None else found.ratio if metric.higher_is_better else 1 / found.ratio
+        best = effects[0, index]
+        return None if best is None else best.ratio if metric.higher_is_better else 1 / best.ratio
 
-    def told_apart(one: int, other: int) -> bool:
-        return words[min(one, other), max(one, other)] in {"faster", "slower"}
+    def told_apart(first_index: int, other: int) -> bool:
+        return words[min(first_index, other), max(first_index, other)] in {"faster", "slower"}
 
     return tuple(rank([value(index) for index in range(count)], told_apart))

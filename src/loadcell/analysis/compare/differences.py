@@ -54,18 +54,20 @@ def plans(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:
     if len(old) == len(new) == 1:
         (name,) = old
         new = {name: next(iter(new.values()))}
-    found: dict[tuple[str, str, str], list[str]] = {}
+    by_path: dict[tuple[str, str, str], list[str]] = {}
     values: dict[tuple[str, str, str], tuple[Any, Any]] = {}
     shared = [name for name in old if name in new]
     for name in shared:
-        pair = tuple({key: each[name][key] for key in each[name].keys() - _FREE} for each in (old, new))
+        pair = tuple(
+            {key: document[name][key] for key in document[name].keys() - _FREE} for document in (old, new)
+        )
         for path, was, now in between(pair[0], pair[1]):
             key = (path, repr(was), repr(now))
-            found.setdefault(key, []).append(name)
+            by_path.setdefault(key, []).append(name)
             values[key] = (was, now)
     differences = [
         Difference("plan", key[0], *values[key], () if len(names) == len(shared) else tuple(names))
-        for key, names in found.items()
+        for key, names in by_path.items()
     ]
     gone, come = _listed(old.keys() - new.keys()), _listed(new.keys() - old.keys())
     if gone or come:
@@ -98,19 +100,21 @@ def tools(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:
 
 def hosts(before: JsonObject, after: JsonObject) -> tuple[Difference, ...]:
     """Facts of the machines, matched by their role, as `environment.json` has them."""
-    old, new = ({str(host.get("role")): host for host in each.get("hosts") or ()} for each in (before, after))
+    old, new = (
+        {str(host.get("role")): host for host in document.get("hosts") or ()} for document in (before, after)
+    )
     single = len(old) == len(new) == 1
-    found = []
+    differences_found = []
     for role in [*old, *(name for name in new if name not in old)]:
         pair = (old.get(role, {}), next(iter(new.values())) if single else new.get(role, {}))
-        found += [
+        differences_found += [
             Difference("host", path, was, now)
             for path, was, now in between(*pair)
             if not any(path == name or path.startswith(f"{name}.") for name in _VOLATILE)
         ]
         if single:
             break
-    return tuple(found)
+    return tuple(differences_found)
 
 
 def targets(before: Sequence[TrialRecord], after: Sequence[TrialRecord]) -> tuple[Difference, ...]:
@@ -137,9 +141,9 @@ def _steady(records: Sequence[TrialRecord]) -> dict[str, Any]:
     values: dict[str, list[Any]] = {}
     for record in records:
         for path, value in _flat(record.target or {}):
-            known = values.setdefault(path, [])
-            if value not in known:
-                known.append(value)
+            values_of_path = values.setdefault(path, [])
+            if value not in values_of_path:
+                values_of_path.append(value)
     return {
         path: found[0]
         for path, found in values.items()
@@ -153,9 +157,9 @@ def _flat(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield from _flat(value, f"{prefix}{key}.")
         elif key == "settings" and isinstance(value, list):
             yield from (
-                (f"{prefix}{key}.{one['name']}", one.get("value"))
-                for one in value
-                if isinstance(one, Mapping) and "name" in one
+                (f"{prefix}{key}.{item['name']}", item.get("value"))
+                for item in value
+                if isinstance(item, Mapping) and "name" in item
             )
         elif not isinstance(value, list):
             yield f"{prefix}{key}", value

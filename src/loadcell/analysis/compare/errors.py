@@ -15,5 +15,5 @@ class CannotCompareError(Exception):
         self.differences = tuple(differences)
 
     def __str__(self) -> str:
-        lines = "".join(f"\n  {one}" for one in self.differences)
+        lines = "".join(f"\n  {difference}" for difference in self.differences)
         return f"{self.finding}{':' if lines else '.'}{lines}{chr(10) if lines else ' '}{self.advice}"

@@ -32,7 +32,7 @@ def differing(sides: Sides, differences: Sequence[Difference]) -> Iterator[Findi
     if sides.what != "runs":
         return
     for kind, severity in GRAVE.items():
-        paths = list(dict.fromkeys(one.path for one in differences if one.kind == kind))
+        paths = list(dict.fromkeys(difference.path for difference in differences if difference.kind == kind))
         if paths:
             params: dict[str, Argument] = {"count": len(paths), "paths": tuple(paths[:MOST_NAMED])}
             key = f"compare.differs.{kind}" + (".many" if len(paths) > MOST_NAMED else "")
@@ -81,7 +81,9 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
             continue
         if row.noise is not None:
             params["noise_share"] = row.noise
-        count = sum(1 for one in comparison.rows if one.effect is not None and one.effect.p is not None)
+        count = sum(
+            1 for ranked in comparison.rows if ranked.effect is not None and ranked.effect.p is not None
+        )
         key = f"compare.{row.verdict.word}"
         if row.verdict.word == "ambiguous":
             key = f"compare.ambiguous.{row.verdict.reason}"
@@ -92,8 +94,8 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
         )
     if comparison.ranking:
         top = comparison.ranking[0]
-        share = [one for one in comparison.ranking if set(one.groups) & set(top.groups)]
-        names = tuple(name(comparison.sides, comparison.sides.sides[one.index]) for one in share)
+        share = [ranked for ranked in comparison.ranking if set(ranked.groups) & set(top.groups)]
+        names = tuple(name(comparison.sides, comparison.sides.sides[ranked.index]) for ranked in share)
         params = {"best": names[0], "count": len(names), "names": names[1 : MOST_NAMED + 1]}
         params["metric"] = metric_name(comparison.metrics[0])
         key = "compare.ranked.alone" if len(names) == 1 else "compare.ranked.tied"
@@ -106,20 +108,20 @@ def others(comparison: Comparison) -> Iterator[Finding]:
     for side in range(1, len(comparison.sides.sides)):
         rows = [row for row in comparison.rows if row.side == side and row not in headline]
         for word, severity in (("slower", "problem"), ("faster", "good")):
-            found = [row for row in rows if row.verdict.word == word and row.context != OVERALL] or [
+            rows_of_word = [row for row in rows if row.verdict.word == word and row.context != OVERALL] or [
                 row for row in rows if row.verdict.word == word
             ]
-            if not found:
+            if not rows_of_word:
                 continue
-            found.sort(key=lambda row: -_size(row))
+            rows_of_word.sort(key=lambda row: -_size(row))
             params: dict[str, Argument] = {
                 "other": name(comparison.sides, comparison.sides.sides[side]),
-                "count": len(found),
+                "count": len(rows_of_word),
                 "of": len(rows),
-                "places": tuple(_place(comparison.sides, row) for row in found[:MOST_NAMED]),
+                "places": tuple(_place(comparison.sides, row) for row in rows_of_word[:MOST_NAMED]),
             }
-            key = f"compare.places.{word}" + (".many" if len(found) > MOST_NAMED else "")
-            evidence = tuple(row.context for row in found)
+            key = f"compare.places.{word}" + (".many" if len(rows_of_word) > MOST_NAMED else "")
+            evidence = tuple(row.context for row in rows_of_word)
             yield Finding("figures", Message(key, params).rated(severity), evidence)  # type: ignore[arg-type]
 
 
@@ -174,18 +176,22 @@ def noise(comparison: Comparison, noise_from: str | None) -> Iterator[Finding]:
         if different:
             yield Finding("noise", Message("compare.arms-differ", {"count": len(different)}).rated("problem"))
         floors = [_reach(row) for row in comparison.headline]
-        known = [floor for floor in floors if floor is not None]
-        if known:
+        measured_floors = [floor for floor in floors if floor is not None]
+        if measured_floors:
             params: dict[str, Argument] = {
-                "noise_share": max(known),
+                "noise_share": max(measured_floors),
                 "metric": metric_name(comparison.metrics[0]),
             }
             yield Finding("noise", Message("compare.arms", params).rated("info"))
         return
     floors = [row.noise for row in comparison.headline]
-    known = [floor for floor in floors if floor is not None]
-    if known and noise_from:
-        params = {"noise_share": max(known), "run": noise_from, "metric": metric_name(comparison.metrics[0])}
+    measured_floors = [floor for floor in floors if floor is not None]
+    if measured_floors and noise_from:
+        params = {
+            "noise_share": max(measured_floors),
+            "run": noise_from,
+            "metric": metric_name(comparison.metrics[0]),
+        }
         yield Finding("noise", Message("compare.noise", params).rated("info"))
     else:
         yield Finding("noise", Message("compare.noise.unknown").rated("info"))
@@ -264,10 +270,10 @@ def _place(sides: Sides, row: Row) -> Message:
 
 def _effect(effect: Effect) -> dict[str, Argument]:
     values = Message("compare.values.paired" if effect.paired else "compare.values.unpaired", {"n": effect.n})
-    found: dict[str, Argument] = {"change": effect.ratio - 1, "values": values}
+    arguments: dict[str, Argument] = {"change": effect.ratio - 1, "values": values}
     if effect.low is not None and effect.high is not None:
-        found |= {"low_change": effect.low - 1, "high_change": effect.high - 1}
-    return found
+        arguments |= {"low_change": effect.low - 1, "high_change": effect.high - 1}
+    return arguments
 
 
 def _size(row: Row) -> float:

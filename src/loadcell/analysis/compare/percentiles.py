@@ -36,14 +36,14 @@ class Histogram:
         """The least value that a share of all transactions does not exceed; None where too few lie beyond it."""
         below = np.cumsum(self.counts)
         total = self.total
-        found: list[float | None] = []
+        values: list[float | None] = []
         for quantile in wanted:
             if not total or not enough(total, quantile, LEAST_BEYOND_TO_COMPARE):
-                found.append(None)
+                values.append(None)
                 continue
             rank = max(1, math.ceil(quantile * total - 1e-9))
-            found.append(float(self.values_ms[int(np.searchsorted(below, rank))]))
-        return found
+            values.append(float(self.values_ms[int(np.searchsorted(below, rank))]))
+        return values
 
 
 #: A trial's place among those of its side and context: its block, and its arm.
@@ -71,20 +71,20 @@ def shifts(a: Mapping[Place, Histogram], b: Mapping[Place, Histogram], *, paired
     """Every percentile that all trials can tell, B against A."""
     if paired:
         both = a.keys() & b.keys()
-        a, b = ({place: each[place] for place in sorted(both)} for each in (a, b))
+        a, b = ({key: logs[key] for key in sorted(both)} for logs in (a, b))
     if not a or not b:
         return []
     of_a = [histogram.quantiles(QUANTILES) for histogram in a.values()]
     of_b = [histogram.quantiles(QUANTILES) for histogram in b.values()]
-    found = []
+    shifts_found = []
     for position, quantile in enumerate(QUANTILES):
         left, right = _logs(of_a, position), _logs(of_b, position)
         if left is None or right is None:
             continue
-        found.append(
+        shifts_found.append(
             Shift(quantile, effect.of_pairs(right - left) if paired else effect.of_samples(left, right))
         )
-    return found
+    return shifts_found
 
 
 def distribution(histograms: Sequence[Histogram]) -> list[Step]:
@@ -95,18 +95,18 @@ def distribution(histograms: Sequence[Histogram]) -> list[Step]:
         positive = histogram.values_ms > 0
         places = np.floor(np.log2(histogram.values_ms[positive]) * PER_DOUBLING).astype(np.int64)
         weights = histogram.counts[positive] / histogram.total / len(counted)
-        for place in np.unique(places):
-            shares[int(place)] = shares.get(int(place), 0.0) + float(weights[places == place].sum())
+        for number in np.unique(places):
+            shares[int(number)] = shares.get(int(number), 0.0) + float(weights[places == number].sum())
     if not shares:
         return []
     return [
-        Step(2 ** (place / PER_DOUBLING), 2 ** ((place + 1) / PER_DOUBLING), shares.get(place, 0.0))
-        for place in range(min(shares), max(shares) + 1)
+        Step(2 ** (number / PER_DOUBLING), 2 ** ((number + 1) / PER_DOUBLING), shares.get(number, 0.0))
+        for number in range(min(shares), max(shares) + 1)
     ]
 
 
 def _logs(quantiles: Sequence[Sequence[float | None]], position: int) -> Array | None:
-    values = [each[position] for each in quantiles]
+    values = [quantile[position] for quantile in quantiles]
     if any(value is None or value <= 0 for value in values):
         return None
     return np.log(np.array(values, dtype=np.float64))

@@ -29,7 +29,7 @@ def rank(values: list[float | None], told_apart: Callable[[int, int], bool]) -> 
     for first in range(len(order)):
         last = first
         while last + 1 < len(order) and not any(
-            told_apart(order[place], order[last + 1]) for place in range(first, last + 1)
+            told_apart(order[position], order[last + 1]) for position in range(first, last + 1)
         ):
             last += 1
         if not stretches or last > stretches[-1][1]:
@@ -39,14 +39,14 @@ def rank(values: list[float | None], told_apart: Callable[[int, int], bool]) -> 
             index,
             values[index] or 0.0,
             "".join(
-                letter(number) for number, (first, last) in enumerate(stretches) if first <= place <= last
+                letter(number) for number, (first, last) in enumerate(stretches) if first <= position <= last
             ),
         )
-        for place, index in enumerate(order)
+        for position, index in enumerate(order)
     ]
 
 
 def letter(number: int) -> str:
     """a ... z, then a1 ... z1, and so on."""
-    turn, place = divmod(number, 26)
-    return chr(ord("a") + place) + (str(turn) if turn else "")
+    turn, position = divmod(number, 26)
+    return chr(ord("a") + position) + (str(turn) if turn else "")

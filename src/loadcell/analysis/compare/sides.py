@@ -70,13 +70,13 @@ def levels(
     """
     described = run.treatments
     key = _factor_key(described, factor)
-    known = list(dict.fromkeys(one.levels[key] for one in described))
+    known_levels = list(dict.fromkeys(treatment.levels[key] for treatment in described))
     for level in wanted:
-        if level not in known:
+        if level not in known_levels:
             raise CannotCompareError(
-                f"factor {key} has no level {level!r}", advice=f"Its levels are: {', '.join(known)}."
+                f"factor {key} has no level {level!r}", advice=f"Its levels are: {', '.join(known_levels)}."
             )
-    chosen = list(dict.fromkeys(wanted)) or known
+    chosen = list(dict.fromkeys(wanted)) or known_levels
     if len(chosen) < 2:
         raise CannotCompareError(
             f"factor {key} has only the level {chosen[0]!r} to compare",
@@ -86,23 +86,23 @@ def levels(
     others = {
         other: short
         for other, short in short_keys(list(described[0].levels)).items()
-        if other != key and len({one.levels.get(other) for one in described}) > 1
+        if other != key and len({treatment.levels.get(other) for treatment in described}) > 1
     }
     contexts: dict[str, str] = {}
-    found: dict[str, dict[str, tuple[Trial, ...]]] = {level: {} for level in chosen}
+    by_level: dict[str, dict[str, tuple[Trial, ...]]] = {level: {} for level in chosen}
     measured: dict[str, dict[str, str]] = {level: {} for level in chosen}
-    for one in described:
-        level = one.levels[key]
-        if level in found:
-            context = ", ".join(f"{short} = {one.levels.get(other)}" for other, short in others.items())
+    for treatment in described:
+        level = treatment.levels[key]
+        if level in by_level:
+            context = ", ".join(f"{short} = {treatment.levels.get(other)}" for other, short in others.items())
             contexts.setdefault(context, context)
-            found[level][context] = trials.get(one.id, ())
-            if thing := comparable_levels.measured(one, found[level][context]):
+            by_level[level][context] = trials.get(treatment.id, ())
+            if thing := comparable_levels.measured(treatment, by_level[level][context]):
                 measured[level][context] = thing
     shared = {
         context: label
         for context, label in contexts.items()
-        if all(context in found[level] for level in chosen)
+        if all(context in by_level[level] for level in chosen)
     }
     if not shared:
         raise CannotCompareError(
@@ -110,7 +110,7 @@ def levels(
         )
     comparable_levels.check(key, measured)
     return Sides(
-        "levels", tuple(Side(level, found[level]) for level in chosen), shared, paired=True, factor=key
+        "levels", tuple(Side(level, by_level[level]) for level in chosen), shared, paired=True, factor=key
     )
 
 
@@ -122,13 +122,13 @@ def runs(several: Sequence[tuple[str, RunRecord, Sequence[TrialRecord]]], *, any
     sides = [Side(label, _by_treatment(of_run(run, records))) for label, run, records in several]
     labels = _labels(several[0][1])
     for _, run, _ in several[1:]:
-        own = _labels(run)
-        labels = {key: label for key, label in labels.items() if key in own}
+        labels_of_run = _labels(run)
+        labels = {key: label for key, label in labels.items() if key in labels_of_run}
     if not labels and anyway and all(len(_labels(run)) == 1 for _, run, _ in several):
         return Sides(
             "runs",
             tuple(
-                Side(side.label, {"": tuple(trial for each in side.trials.values() for trial in each)})
+                Side(side.label, {"": tuple(trial for trials in side.trials.values() for trial in trials)})
                 for side in sides
             ),
             {"": ""},
@@ -147,13 +147,13 @@ def runs(several: Sequence[tuple[str, RunRecord, Sequence[TrialRecord]]], *, any
 def factors(run: RunRecord) -> list[str]:
     """Keys of the factors that have two levels or more."""
     described = run.treatments
-    keys = dict.fromkeys(key for one in described for key in one.levels)
-    return [key for key in keys if len({one.levels.get(key) for one in described}) > 1]
+    keys = dict.fromkeys(key for treatment in described for key in treatment.levels)
+    return [key for key in keys if len({treatment.levels.get(key) for treatment in described}) > 1]
 
 
 def _factor_key(described: Sequence[TreatmentRecord], wanted: str | None) -> str:
-    keys: list[str] = list(dict.fromkeys(key for one in described for key in one.levels))
-    varied = [key for key in keys if len({one.levels.get(key) for one in described}) > 1]
+    keys: list[str] = list(dict.fromkeys(key for treatment in described for key in treatment.levels))
+    varied = [key for key in keys if len({treatment.levels.get(key) for treatment in described}) > 1]
     listed = f"Its factors are: {', '.join(keys)}." if keys else "It varied nothing."
     if wanted is None:
         if len(varied) == 1:
@@ -177,17 +177,17 @@ def _factor_key(described: Sequence[TreatmentRecord], wanted: str | None) -> str
 def _labels(run: RunRecord) -> dict[str, str]:
     """What the treatments of a run are called, by id."""
     described = run.treatments
-    keys = list(dict.fromkeys(key for one in described for key in one.levels))
+    keys = list(dict.fromkeys(key for treatment in described for key in treatment.levels))
     short = short_keys(keys)
     return {
-        one.id: ", ".join(f"{short[key]} = {level}" for key, level in one.levels.items())
-        or (one.id if len(described) > 1 else "")
-        for one in described
+        treatment.id: ", ".join(f"{short[key]} = {level}" for key, level in treatment.levels.items())
+        or (treatment.id if len(described) > 1 else "")
+        for treatment in described
     }
 
 
 def _by_treatment(trials: Iterable[Trial]) -> dict[str, tuple[Trial, ...]]:
-    found: dict[str, list[Trial]] = {}
+    by_treatment: dict[str, list[Trial]] = {}
     for trial in trials:
-        found.setdefault(trial.treatment, []).append(trial)
-    return {name: tuple(sorted(each, key=lambda trial: trial.block)) for name, each in found.items()}
+        by_treatment.setdefault(trial.treatment, []).append(trial)
+    return {name: tuple(sorted(each, key=lambda trial: trial.block)) for name, each in by_treatment.items()}

@@ -85,7 +85,7 @@ class History:
     @property
     def judged(self) -> tuple[Series, ...]:
         """The series that are long enough to be judged."""
-        return tuple(one for one in self.series if len(one.values) >= FEWEST_RUNS)
+        return tuple(series for series in self.series if len(series.values) >= FEWEST_RUNS)
 
     def changes_of(self, series: Series) -> tuple[Change, ...]:
         """One treatment's changes, in order of time."""
@@ -95,22 +95,22 @@ class History:
 def history(runs: Sequence[Run], metric: Metric, options: Options | None = None) -> History:
     """Find the changes in runs, which are in order of time."""
     how = options or Options()
-    found = series_of(runs)
+    series = series_of(runs)
     changes: dict[tuple[int, int], list[Change]] = {}
     latest = []
-    for one in found:
-        own = _changes(one, how)
-        for change in own:
+    for series_item in series:
+        changes_of_series = _changes(series_item, how)
+        for change in changes_of_series:
             changes.setdefault((change.last, change.first), []).append(change)
-        begins = one.places.index(own[-1].first) if own else 0
-        slip = _latest(one, begins)
+        begins = series_item.places.index(changes_of_series[-1].first) if changes_of_series else 0
+        slip = _latest(series_item, begins)
         if slip is not None and abs(slip.share) >= how.least_change:
             latest.append(slip)
     events = tuple(
-        Event(last, first, tuple(sorted(own, key=lambda change: -abs(change.share))), _between(runs[last], runs[first]))
-        for (last, first), own in sorted(changes.items())
+        Event(last, first, tuple(sorted(changes_of_series, key=lambda change: -abs(change.share))), _between(runs[last], runs[first]))
+        for (last, first), changes_of_series in sorted(changes.items())
     )  # fmt: skip
-    return History(tuple(runs), metric, how, found, events, tuple(latest))
+    return History(tuple(runs), metric, how, series, events, tuple(latest))
 
 
 def _changes(series: Series, how: Options) -> list[Change]:

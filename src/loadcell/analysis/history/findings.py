@@ -35,7 +35,7 @@ def _judged(history: History) -> Iterator[Finding]:
         key = "history.no-change" if len(judged) == 1 else "history.no-change.many"
         yield Finding("history", Message(key, {"count": len(runs), "treatments": len(judged)}).rated("good"))
     if history.latest:
-        most = max(history.latest, key=lambda one: abs(one.share))
+        most = max(history.latest, key=lambda change: abs(change.share))
         key = "history.latest-above" if most.share > 0 else "history.latest-below"
         params = {
             "run": runs[most.series.places[-1]].short, "treatment": most.series.label,
@@ -66,7 +66,7 @@ def _event(history: History, event: Event) -> Iterator[Finding]:
     if not event.differences:
         yield Finding("history", Message("history.nothing-differs").rated("info"))
         return
-    named = tuple(_said(one) for one in event.differences[:MOST_NAMED])
+    named = tuple(_said(difference) for difference in event.differences[:MOST_NAMED])
     more = len(event.differences) - len(named)
     phrase = Message("history.differs", {"differences": named})
     if more:
@@ -74,8 +74,9 @@ def _event(history: History, event: Event) -> Iterator[Finding]:
     yield Finding("history", phrase.rated("info"))
 
 
-def _said(one: Difference) -> Message:
+def _said(difference: Difference) -> Message:
     before, after = (
-        Message("history.not-set") if value is None else str(value) for value in (one.before, one.after)
+        Message("history.not-set") if value is None else str(value)
+        for value in (difference.before, difference.after)
     )
-    return Message("history.difference", {"path": one.path, "before": before, "after": after})
+    return Message("history.difference", {"path": difference.path, "before": before, "after": after})

@@ -79,9 +79,10 @@ def run_of(
     metric: Metric,
 ) -> Run:
     """A run from its documents."""
-    found = treatments(run, of_run(run, records))
+    treatments_of_run = treatments(run, of_run(run, records))
     summaries = {
-        one.id: summarise([metric.of(trial) for trial in one.trials if trial.counts]) for one in found
+        treatment.id: summarise([metric.of(trial) for trial in treatment.trials if trial.counts])
+        for treatment in treatments_of_run
     }
     return Run(
         name,
@@ -106,12 +107,12 @@ def series_of(runs: Sequence[Run]) -> tuple[Series, ...]:
     for run in reversed(runs):
         names.update(dict.fromkeys(run.values))
     labels = _labels(runs)
-    found = []
+    series = []
     for name in names:
-        places = tuple(place for place, run in enumerate(runs) if name in run.values)
-        values = tuple(runs[place].values[name] for place in places)
-        found.append(Series(name, labels.get(name, name), places, values))
-    return tuple(found)
+        places = tuple(position for position, run in enumerate(runs) if name in run.values)
+        values = tuple(runs[position].values[name] for position in places)
+        series.append(Series(name, labels.get(name, name), places, values))
+    return tuple(series)
 
 
 def _labels(runs: Sequence[Run]) -> dict[str, str]:

@@ -83,13 +83,13 @@ class Machines:
 
 def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFECT) -> Machines:
     """Hold the second against the first. The values are of two runs: nothing pairs them."""
-    known: tuple[Mapping[str, Score], ...] = tuple(
+    by_identity: tuple[Mapping[str, Score], ...] = tuple(
         {score.id: score for score in machine.scores} for machine in (first, second)
     )
     both = [
         (one, other)
-        for name, one in known[0].items()
-        if (other := known[1].get(name)) is not None and other.figure == one.figure
+        for name, one in by_identity[0].items()
+        if (other := by_identity[1].get(name)) is not None and other.figure == one.figure
     ]
     matched = {one.id for one, _ in both}
     both = [(one, other) for one, other in both if not _said_already(one, other, matched)]
@@ -106,8 +106,8 @@ def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFE
         for row, p in zip(found, adjusted, strict=True)
     ]
     alone = [
-        (place, score)
-        for place, machine in enumerate((first, second))
+        (index, score)
+        for index, machine in enumerate((first, second))
         for score in machine.distinct
         if score.id not in matched
     ]
@@ -120,34 +120,41 @@ def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFE
     )
 
 
-def _said_already(one: Score, other: Score, matched: Collection[str]) -> bool:
+def _said_already(score: Score, other: Score, matched: Collection[str]) -> bool:
     """Whether both machines made them by the settings of another pair, which is held against each other already."""
-    return one.same_as == other.same_as and one.same_as in matched
+    return score.same_as == other.same_as and score.same_as in matched
 
 
-def _row(one: Score, other: Score) -> Row:
-    found = effect.of_samples(np.log(np.array(one.values)), np.log(np.array(other.values)))
-    better = one.higher_is_better
-    times = times_of(found, better) if found.low is not None else _described(found, one, other)
-    return Row((one, other), times, found, None, Verdict("ambiguous", "few"))
+def _row(score: Score, other: Score) -> Row:
+    effect_found = effect.of_samples(np.log(np.array(score.values)), np.log(np.array(other.values)))
+    better = score.higher_is_better
+    times = (
+        times_of(effect_found, better)
+        if effect_found.low is not None
+        else _described(effect_found, score, other)
+    )
+    return Row((score, other), times, effect_found, None, Verdict("ambiguous", "few"))
 
 
-def times_of(found: Effect, higher_is_better: bool) -> Times:
+def times_of(effect_found: Effect, higher_is_better: bool) -> Times:
     """An effect B/A as how many times as fast B is."""
-    ends = [None if end is None else _turned(end, higher_is_better) for end in (found.low, found.high)]
+    ends = [
+        None if end is None else _turned(end, higher_is_better)
+        for end in (effect_found.low, effect_found.high)
+    ]
     low, high = ends if higher_is_better else reversed(ends)
-    return Times(_turned(found.ratio, higher_is_better), low, high, sure=found.low is not None)
+    return Times(_turned(effect_found.ratio, higher_is_better), low, high, sure=effect_found.low is not None)
 
 
-def _described(found: Effect, one: Score, other: Score) -> Times:
+def _described(effect_found: Effect, score: Score, other: Score) -> Times:
     """Too few for an interval: from the least that two repeats differ by to the most."""
-    better = one.higher_is_better
-    value = _turned(found.ratio, better)
-    if len(one.values) < 2 and len(other.values) < 2:
+    better = score.higher_is_better
+    value = _turned(effect_found.ratio, better)
+    if len(score.values) < 2 and len(other.values) < 2:
         return Times(value)
     ends: Sequence[float] = sorted(
         _turned(end, better)
-        for end in (min(other.values) / max(one.values), max(other.values) / min(one.values))
+        for end in (min(other.values) / max(score.values), max(other.values) / min(score.values))
     )
     return Times(value, ends[0], ends[1])
 

@@ -33,7 +33,7 @@ class Fact:
     def times(self) -> float | None:
         """The second as a multiple of the first, where both are numbers above 0 and differ."""
         first, second = self.values
-        numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in self.values)
+        numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in self.values)
         return second / first if self.differs and numbers and first > 0 and second > 0 else None
 
 
@@ -43,27 +43,27 @@ _LIMITS = ("quota_cpus", "quota_bytes")
 
 def _answers(key: str, ask: Callable[[Host], Any], first: Host, second: Host) -> tuple[Any, Any]:
     """Both values. Where one machine has a limit, another whose groups were looked at has none: that differs."""
-    one, other = ask(first), ask(second)
-    if key in _LIMITS and (one is None) != (other is None):
-        one, other = (
+    first_answer, other = ask(first), ask(second)
+    if key in _LIMITS and (first_answer is None) != (other is None):
+        first_answer, other = (
             ""
             if value is None and host.get("cpu") and "container" not in _map(host.get("unavailable"))
             else value
-            for value, host in ((one, first), (other, second))
+            for value, host in ((first_answer, first), (other, second))
         )
-    return one, other
+    return first_answer, other
 
 
 def facts(first: Host, second: Host) -> list[Fact]:
     """All that is known: what differs, then what only one says, then what is the same; each by importance."""
-    found = [Fact(key, _answers(key, ask, first, second)) for key, ask in FACTS.items()]
+    all_facts = [Fact(key, _answers(key, ask, first, second)) for key, ask in FACTS.items()]
     settings = [_map(host.get("settings")) for host in (first, second)]
-    found += [
+    all_facts += [
         Fact(key, (settings[0].get(key), settings[1].get(key)))
-        for key in dict.fromkeys(name for one in settings for name in one)
+        for key in dict.fromkeys(name for setting in settings for name in setting)
     ]
-    told = [fact for fact in found if fact.values != (None, None)]
-    return sorted(told, key=lambda fact: 0 if fact.differs else 1 if not fact.known else 2)
+    known_facts = [fact for fact in all_facts if fact.values != (None, None)]
+    return sorted(known_facts, key=lambda fact: 0 if fact.differs else 1 if not fact.known else 2)
 
 
 def clock_mhz(host: Host) -> float | None:
@@ -75,9 +75,11 @@ def clock_mhz(host: Host) -> float | None:
 
 def memory_mts(host: Host) -> float | None:
     """The transfer rate its memory modules are set to: that of the slowest."""
-    speeds = [_positive(one.get("configured_mts") or one.get("speed_mts")) for one in _list(host, "dimms")]
-    known = [speed for speed in speeds if speed is not None]
-    return min(known, default=None)
+    speeds = [
+        _positive(module.get("configured_mts") or module.get("speed_mts")) for module in _list(host, "dimms")
+    ]
+    positive = [speed for speed in speeds if speed is not None]
+    return min(positive, default=None)
 
 
 def _of_cpu(key: str) -> Callable[[Host], Any]:
@@ -99,17 +101,17 @@ def _cache(level: int) -> Callable[[Host], Any]:
 
 def cache_sizes(host: Host) -> dict[int, int]:
     """Level -> size in bytes of one cache that holds data."""
-    found: dict[int, int] = {}
-    for one in _list(host, "caches"):
-        level, size = one.get("level"), one.get("size_bytes")
-        if isinstance(level, int) and isinstance(size, int) and one.get("type") != "instruction":
-            found[level] = max(found.get(level, 0), size)
-    return dict(sorted(found.items()))
+    sizes: dict[int, int] = {}
+    for cache in _list(host, "caches"):
+        level, size = cache.get("level"), cache.get("size_bytes")
+        if isinstance(level, int) and isinstance(size, int) and cache.get("type") != "instruction":
+            sizes[level] = max(sizes.get(level, 0), size)
+    return dict(sorted(sizes.items()))
 
 
 def _modules(key: str) -> Callable[[Host], Any]:
     """What the memory modules say, each thing once."""
-    return lambda host: _listed(one.get(key) for one in _list(host, "dimms"))
+    return lambda host: _listed(module.get(key) for module in _list(host, "dimms"))
 
 
 def _module_count(host: Host) -> int | None:
@@ -117,12 +119,12 @@ def _module_count(host: Host) -> int | None:
 
 
 def _rated(host: Host) -> float | None:
-    speeds = [_positive(one.get("speed_mts")) for one in _list(host, "dimms")]
+    speeds = [_positive(module.get("speed_mts")) for module in _list(host, "dimms")]
     return min((speed for speed in speeds if speed is not None), default=None)
 
 
 def _disks(key: str) -> Callable[[Host], Any]:
-    return lambda host: _listed(one.get(key) for one in _list(host, "disks"))
+    return lambda host: _listed(disk.get(key) for disk in _list(host, "disks"))
 
 
 #: What disks that a hypervisor makes are called: virtio's, Xen's.
@@ -132,19 +134,21 @@ VIRTUAL = ("vd", "xvd")
 def _kinds_of_disk(host: Host) -> str | None:
     """As the disks say; a virtual one says what its driver was made to (virtio: rotating), whatever lies below it."""
     kinds = {True: "HDD", False: "SSD"}
-    own = [one for one in _list(host, "disks") if not str(one.get("name")).startswith(VIRTUAL)]
-    return _listed(kinds.get(one.get("rotational", "")) for one in own)
+    disks = [disk for disk in _list(host, "disks") if not str(disk.get("name")).startswith(VIRTUAL)]
+    return _listed(kinds.get(disk.get("rotational", "")) for disk in disks)
 
 
 def _filesystems(host: Host) -> str | None:
-    return _listed(one.get("type") for one in _list(host, "filesystems"))
+    return _listed(filesystem.get("type") for filesystem in _list(host, "filesystems"))
 
 
 def _acting(host: Host) -> str | None:
-    found = host.get("mitigations")
-    if found is None:
+    mitigations = host.get("mitigations")
+    if mitigations is None:
         return None
-    return ", ".join(sorted(name for name, text in _map(found).items() if str(text).startswith("Mitigation")))
+    return ", ".join(
+        sorted(name for name, text in _map(mitigations).items() if str(text).startswith("Mitigation"))
+    )
 
 
 def _interfaces(key: str) -> Callable[[Host], Any]:
@@ -156,8 +160,8 @@ def _limit(section: str, key: str) -> Callable[[Host], Any]:
 
 
 def _simd(host: Host) -> str | None:
-    found = host.get("simd")
-    return " ".join(map(str, found)) if isinstance(found, list) else None
+    simd = host.get("simd")
+    return " ".join(map(str, simd)) if isinstance(simd, list) else None
 
 
 def _map(value: Any) -> Mapping[str, Any]:
@@ -165,8 +169,8 @@ def _map(value: Any) -> Mapping[str, Any]:
 
 
 def _list(host: Host, key: str) -> Sequence[Mapping[str, Any]]:
-    found = host.get(key)
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+    value = host.get(key)
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
 def _positive(value: Any) -> float | None:

@@ -48,8 +48,8 @@ def of_machines(machines: Machines) -> Iterator[Finding]:
         yield _said("caution", "hosts.found.few", count=least, least=FEWEST_FOR_INTERVAL)
     for machine in machines.machines:
         yield from _restless(machine)
-    for place, machine in enumerate(machines.machines):
-        alone = [score_name(score) for at, score in machines.alone if at == place]
+    for index, machine in enumerate(machines.machines):
+        alone = [score_name(score) for at, score in machines.alone if at == index]
         if alone:
             yield _said("caution", "hosts.found.alone", label=machine.label, count=len(alone), names=listed(alone[:MOST_NAMED]))  # fmt: skip
 
@@ -61,7 +61,7 @@ def _may_be_alike(times: Times) -> bool:
 
 def _restless(machine: Machine) -> Iterator[Finding]:
     """How many of its figures scatter so much that their ratios say little."""
-    wide = [one for one in machine.distinct if (one.repeats.spread or 0) > WIDE]
+    wide = [score for score in machine.distinct if (score.repeats.spread or 0) > WIDE]
     if wide:
         params: dict[str, Argument] = {
             "label": machine.label,
@@ -71,34 +71,37 @@ def _restless(machine: Machine) -> Iterator[Finding]:
         yield _said("caution", "hosts.found.restless", {**params, "wide_share": WIDE})
 
 
-def of_hypothesis(found: Hypothesis, first: str, second: str) -> Iterator[Finding]:
+def of_hypothesis(hypothesis: Hypothesis, first: str, second: str) -> Iterator[Finding]:
     """What the workload's ratio follows, as a hypothesis; `first` and `second` are the machines' names."""
-    yield _said("info", *_workload(found.workload, first, second))
-    if not found.differs:
-        yield _said("info", "hosts.follows.same", workload=found.workload.name)
+    yield _said("info", *_workload(hypothesis.workload, first, second))
+    if not hypothesis.differs:
+        yield _said("info", "hosts.follows.same", workload=hypothesis.workload.name)
         return
-    near = found.of("near")
-    if not found.candidates:
+    near = hypothesis.of("near")
+    if not hypothesis.candidates:
         yield _said("caution", "hosts.follows.nothing-known")
         return
     if len(near) == 1:
-        yield _said("good", "hosts.follows.one", workload=found.workload.name, candidate=_near(near[0]))
+        yield _said("good", "hosts.follows.one", workload=hypothesis.workload.name, candidate=_near(near[0]))
     elif near:
-        listed = tuple(_near(one) for one in near[:MOST_NAMED])
+        listed = tuple(_near(candidate) for candidate in near[:MOST_NAMED])
         key = "hosts.follows.several" if len(near) <= MOST_NAMED else "hosts.follows.several.many"
-        yield _said("good", key, workload=found.workload.name, count=len(near), candidates=listed)
+        yield _said("good", key, workload=hypothesis.workload.name, count=len(near), candidates=listed)
     else:
-        nearest = found.nearest
+        nearest = hypothesis.nearest
         assert nearest is not None  # there are candidates
         yield _said(
-            "caution", "hosts.follows.none", workload=found.workload.name, nearest=_short(nearest),
+            "caution", "hosts.follows.none", workload=hypothesis.workload.name, nearest=_short(nearest),
             apart_share=nearest.apart,
         )  # fmt: skip
     for standing in REST:
-        rest = found.of(standing)
-        if rest:
-            listed = tuple(_part(one) if standing == "part" else _short(one) for one in rest[:MOST_NAMED])
-            more = len(rest) - MOST_NAMED
+        others = hypothesis.of(standing)
+        if others:
+            listed = tuple(
+                _part(candidate) if standing == "part" else _short(candidate)
+                for candidate in others[:MOST_NAMED]
+            )
+            more = len(others) - MOST_NAMED
             key = f"hosts.follows.{standing}"
             if more > 0:
                 yield _said("info", f"{key}.many", candidates=listed, count=more)
@@ -122,19 +125,29 @@ def _ends(times: Times) -> dict[str, Argument]:
     return {"low_times": times.low, "high_times": times.high}
 
 
-def _near(one: Candidate) -> Message:
-    ending = {None: "", True: ".overlap", False: ".apart"}[one.overlap]
-    params = {"name": candidate_name(one), "value_times": one.times.value, "apart_share": one.apart}
+def _near(candidate: Candidate) -> Message:
+    ending = {None: "", True: ".overlap", False: ".apart"}[candidate.overlap]
+    params = {
+        "name": candidate_name(candidate),
+        "value_times": candidate.times.value,
+        "apart_share": candidate.apart,
+    }
     return Message(f"hosts.candidate.near{ending}", params)
 
 
-def _part(one: Candidate) -> Message:
-    params = {"name": candidate_name(one), "value_times": one.times.value, "needed_share": one.share or 0.0}
+def _part(candidate: Candidate) -> Message:
+    params = {
+        "name": candidate_name(candidate),
+        "value_times": candidate.times.value,
+        "needed_share": candidate.share or 0.0,
+    }
     return Message("hosts.candidate.part", params)
 
 
-def _short(one: Candidate) -> Message:
-    return Message("hosts.candidate", {"name": candidate_name(one), "value_times": one.times.value})
+def _short(candidate: Candidate) -> Message:
+    return Message(
+        "hosts.candidate", {"name": candidate_name(candidate), "value_times": candidate.times.value}
+    )
 
 
 def _of(row: Row, which: str) -> dict[str, Argument]:
@@ -142,6 +155,6 @@ def _of(row: Row, which: str) -> dict[str, Argument]:
 
 
 def _said(
-    severity: Severity, key: str, given: Mapping[str, Argument] | None = None, **params: Argument
+    severity: Severity, key: str, arguments: Mapping[str, Argument] | None = None, **params: Argument
 ) -> Finding:
-    return Finding("hosts", Message(key, {**(given or {}), **params}).rated(severity))
+    return Finding("hosts", Message(key, {**(arguments or {}), **params}).rated(severity))

@@ -83,26 +83,28 @@ class Hypothesis:
 
     def of(self, standing: Standing) -> list[Candidate]:
         """Those that stand so."""
-        return [one for one in self.candidates if one.standing == standing]
+        return [candidate for candidate in self.candidates if candidate.standing == standing]
 
     @property
     def nearest(self) -> Candidate | None:
         """The candidate whose ratio is least apart from the workload's; None without any."""
-        return min(self.candidates, key=lambda one: one.apart, default=None)
+        return min(self.candidates, key=lambda candidate: candidate.apart, default=None)
 
 
-def workload(name: str, found: Effect, *, higher_is_better: bool) -> Workload:
+def workload(name: str, effect: Effect, *, higher_is_better: bool) -> Workload:
     """From a comparison of its runs on both machines."""
-    return Workload(name, times_of(found, higher_is_better), found.n)
+    return Workload(name, times_of(effect, higher_is_better), effect.n)
 
 
 def hypothesis(machines: Machines, work: Workload) -> Hypothesis:
     """Hold every difference between the machines against the workload's."""
-    found = [
+    candidates = [
         _candidate(resource, score, times, work.times) for resource, score, times in _differences(machines)
     ]
-    order = {standing: place for place, standing in enumerate(STANDINGS)}
-    return Hypothesis(work, tuple(sorted(found, key=lambda one: (order[one.standing], one.apart))))
+    order = {standing: index for index, standing in enumerate(STANDINGS)}
+    return Hypothesis(
+        work, tuple(sorted(candidates, key=lambda candidate: (order[candidate.standing], candidate.apart)))
+    )
 
 
 def _differences(machines: Machines) -> Iterator[tuple[Resource, Score | None, Times]]:
@@ -146,30 +148,30 @@ def resource_of(score: Score, largest_bytes: int) -> Resource:
 
 
 def _candidate(resource: Resource, score: Score | None, times: Times, work: Times) -> Candidate:
-    own, whole = math.log(times.value), math.log(work.value)
+    machine_log, workload_log = math.log(times.value), math.log(work.value)
     overlap = _overlap(times, work)
-    apart = math.expm1(abs(own - whole))
+    apart = math.expm1(abs(machine_log - workload_log))
     least = math.log1p(LEAST_EFFECT)
-    if abs(own - whole) <= NEAR and not (abs(own) <= least < abs(whole)):
+    if abs(machine_log - workload_log) <= NEAR and not (abs(machine_log) <= least < abs(workload_log)):
         return Candidate(resource, score, times, "near", apart, overlap)
-    if overlap and own * whole > 0:
+    if overlap and machine_log * workload_log > 0:
         return Candidate(resource, score, times, "near", apart, overlap)
-    if abs(own) <= least:
+    if abs(machine_log) <= least:
         return Candidate(resource, score, times, "alike", apart, overlap)
-    if own * whole <= 0:
+    if machine_log * workload_log <= 0:
         return Candidate(resource, score, times, "against", apart, overlap)
-    if abs(own) < abs(whole):
+    if abs(machine_log) < abs(workload_log):
         return Candidate(resource, score, times, "less", apart, overlap)
-    share = -math.expm1(-abs(whole)) / -math.expm1(-abs(own))
+    share = -math.expm1(-abs(workload_log)) / -math.expm1(-abs(machine_log))
     return Candidate(resource, score, times, "part", apart, overlap, share)
 
 
-def _overlap(one: Times, other: Times) -> bool | None:
+def _overlap(times: Times, other: Times) -> bool | None:
     """Whether two intervals share a value; what is no interval (too few repeats, the inventory) says nothing."""
-    if not (one.sure and other.sure):
+    if not (times.sure and other.sure):
         return None
-    assert one.low is not None
-    assert one.high is not None
+    assert times.low is not None
+    assert times.high is not None
     assert other.low is not None
     assert other.high is not None
-    return one.low <= other.high and other.low <= one.high
+    return times.low <= other.high and other.low <= times.high

@@ -48,8 +48,8 @@ class Roof:
 
 def roofs(host: Mapping[str, Any], scores: Sequence[Score]) -> list[Roof]:
     """Every layer of which both latency and bandwidth were measured, the quickest first."""
-    found = [*_of_memory(host, scores), *_of_disk(scores), *_of_network(scores)]
-    return sorted(found, key=lambda roof: -roof.most_per_s)
+    roofs_found = [*_of_memory(host, scores), *_of_disk(scores), *_of_network(scores)]
+    return sorted(roofs_found, key=lambda roof: -roof.most_per_s)
 
 
 def _of_memory(host: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[Roof]:
@@ -62,9 +62,9 @@ def _of_memory(host: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[Roo
 
 def _layer(name: Message, scores: Sequence[Score], above: float, most: float) -> Iterator[Roof]:
     """From what was measured on working sets larger than `above` bytes and not larger than `most`, by one thread."""
-    own = [one for one in scores if one.threads == 1 and above < _working_set(one) <= most]
-    access = [one for one in own if one.section == "latency"]
-    moved = [one.median for one in own if one.section == "memory"]
+    single = [score for score in scores if score.threads == 1 and above < _working_set(score) <= most]
+    access = [score for score in single if score.section == "latency"]
+    moved = [score.median for score in single if score.section == "memory"]
     if access and moved:
         slowest = max(access, key=_working_set)
         yield Roof(name, 1e9 / slowest.median, max(moved) * _MIB)
@@ -78,22 +78,26 @@ def _working_set(score: Score) -> float:
 
 
 def _of_disk(scores: Sequence[Score]) -> Iterator[Roof]:
-    known = {
-        (one.test, one.figure): one
-        for one in scores
-        if one.section == "disk" and one.threads == one.depth == 1
+    by_disk = {
+        (score.test, score.figure): score
+        for score in scores
+        if score.section == "disk" and score.threads == score.depth == 1
     }
-    small, large = known.get(("randread", "iops")), known.get(("read", "read_mib_per_s"))
+    small, large = by_disk.get(("randread", "iops")), by_disk.get(("read", "read_mib_per_s"))
     if small and large:
         yield Roof(Message("hosts.layer.disk-read"), small.median, large.median * _MIB)
-    synced = next((one for one in scores if one.figure == "sync_ms"), None)
-    large = known.get(("write", "write_mib_per_s"))
+    synced = next((score for score in scores if score.figure == "sync_ms"), None)
+    large = by_disk.get(("write", "write_mib_per_s"))
     if synced and large:
         yield Roof(Message("hosts.layer.disk-sync"), 1e3 / synced.median, large.median * _MIB)
 
 
 def _of_network(scores: Sequence[Score]) -> Iterator[Roof]:
-    known = {(one.test, one.figure): one for one in scores if one.section == "network" and one.threads == 1}
-    small, large = known.get(("rr", "transactions_per_s")), known.get(("stream", "mbit_per_s"))
+    by_network = {
+        (score.test, score.figure): score
+        for score in scores
+        if score.section == "network" and score.threads == 1
+    }
+    small, large = by_network.get(("rr", "transactions_per_s")), by_network.get(("stream", "mbit_per_s"))
     if small and large:
         yield Roof(Message("hosts.layer.network"), small.median, large.median * 1e6 / _BITS)

@@ -81,13 +81,13 @@ class Score:
 
     def document(self) -> dict[str, Any]:
         """As plain JSON: what `of_document` reads."""
-        found: dict[str, Any] = {
+        document: dict[str, Any] = {
             "id": self.id, "probe": self.section, "test": self.test, "figure": self.figure, "threads": self.threads,
             "size_bytes": self.size_bytes, "block_bytes": self.block_bytes, "fdatasync": self.fdatasync or None,
             "depth": self.depth if self.depth > 1 else None, "same_as": self.same_as or None, "values": list(self.values),
             "median": self.median, "higher_is_better": self.higher_is_better,
         }  # fmt: skip
-        return {key: value for key, value in found.items() if value is not None}
+        return {key: value for key, value in document.items() if value is not None}
 
 
 def probed(run: RunRecord) -> bool:
@@ -97,20 +97,22 @@ def probed(run: RunRecord) -> bool:
 
 def of_run(run: RunRecord, records: Sequence[TrialRecord]) -> tuple[Score, ...]:
     """The scores of a run, in the plan's order, from its run.json and its trials that ended well."""
-    found: list[Score] = []
+    scores: list[Score] = []
     made: dict[str, str] = {}
     for treatment in run.treatments:
-        own = [
+        own_trials = [
             record for record in records if record.treatment == treatment.id and record.status is Status.OK
         ]
         name = name_of(treatment)
         first = made.setdefault(json.dumps(treatment.settings, sort_keys=True), name)
-        for one in asked_for(treatment):
-            values = tuple(value for record in own if (value := _value(record, one.figure)) is not None)
+        for probe in asked_for(treatment):
+            values = tuple(
+                value for record in own_trials if (value := _value(record, probe.figure)) is not None
+            )
             if values:
-                same_as = "" if first == name else f"{first}/{one.figure}"
-                found.append(replace(one, values=values, same_as=same_as))
-    return tuple(found)
+                same_as = "" if first == name else f"{first}/{probe.figure}"
+                scores.append(replace(probe, values=values, same_as=same_as))
+    return tuple(scores)
 
 
 def asked_for(treatment: TreatmentRecord) -> Iterator[Score]:
@@ -137,7 +139,7 @@ def name_of(treatment: TreatmentRecord) -> str:
 
 def of_document(documents: Sequence[Any]) -> tuple[Score, ...]:
     """Scores from JSON (`loadcell host --baseline --json`, or written by hand). Raises ValueError, which says what is wrong."""
-    return tuple(_read(place, one) for place, one in enumerate(documents, 1))
+    return tuple(_read(index, document) for index, document in enumerate(documents, 1))
 
 
 def _probe(treatment: TreatmentRecord) -> tuple[str, Mapping[str, Any]] | None:
@@ -146,8 +148,8 @@ def _probe(treatment: TreatmentRecord) -> tuple[str, Mapping[str, Any]] | None:
     probe = workload.get(PROBE) if isinstance(workload, Mapping) else None
     if not isinstance(probe, Mapping):
         return None
-    given = [(name, probe[name]) for name in SECTIONS if isinstance(probe.get(name), Mapping)]
-    return given[0] if len(given) == 1 else None
+    sections = [(name, probe[name]) for name in SECTIONS if isinstance(probe.get(name), Mapping)]
+    return sections[0] if len(sections) == 1 else None
 
 
 def _figures(section: str, test: str, options: Mapping[str, Any]) -> Iterator[str]:
@@ -183,13 +185,13 @@ def _bytes(value: Any) -> int | None:
         return None
 
 
-def _read(place: int, one: Any) -> Score:
-    if not isinstance(one, Mapping):
-        raise ValueError(f"score {place} is no mapping")
-    name = one.get("id")
+def _read(index: int, item: Any) -> Score:
+    if not isinstance(item, Mapping):
+        raise ValueError(f"score {index} is no mapping")
+    name = item.get("id")
     if not isinstance(name, str) or not name:
-        raise ValueError(f"score {place} has no `id`")
-    figure, section, values = one.get("figure"), one.get("probe"), one.get("values")
+        raise ValueError(f"score {index} has no `id`")
+    figure, section, values = item.get("figure"), item.get("probe"), item.get("values")
     if figure not in FIGURES:
         raise ValueError(f"score {name}: there is no figure {figure!r}; there are {', '.join(FIGURES)}")
     if section not in SECTIONS:
@@ -200,17 +202,17 @@ def _read(place: int, one: Any) -> Score:
     )
     if not values or not good:
         raise ValueError(f"score {name}: `values` must be a list of numbers above 0")
-    threads = _whole(one.get("threads")) or 1
+    threads = _whole(item.get("threads")) or 1
     return Score(
         id=name,
         section=str(section),
-        test=str(one.get("test") or ""),
+        test=str(item.get("test") or ""),
         figure=str(figure),
         values=tuple(map(float, values)),
         threads=threads,
-        size_bytes=_whole(one.get("size_bytes")),
-        block_bytes=_whole(one.get("block_bytes")),
-        fdatasync=_whole(one.get(_SYNC)) or 0,
-        depth=_whole(one.get("depth")) or 1,
-        same_as=str(one.get("same_as") or ""),
+        size_bytes=_whole(item.get("size_bytes")),
+        block_bytes=_whole(item.get("block_bytes")),
+        fdatasync=_whole(item.get(_SYNC)) or 0,
+        depth=_whole(item.get("depth")) or 1,
+        same_as=str(item.get("same_as") or ""),
     )

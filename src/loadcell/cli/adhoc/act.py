@@ -76,7 +76,9 @@ def _results(ended: Ended, options: LineOptions) -> int:
     reports: list[Path] = []
     # Who presses Ctrl-C does not wait for pictures of half a trial.
     drawn = [
-        one for one in stored.trials if ended.state != "interrupted" or one.status is trial_record.Status.OK
+        finished
+        for finished in stored.trials
+        if ended.state != "interrupted" or finished.status is trial_record.Status.OK
     ]
     if options.write_report and any(trial.totals for trial in drawn):
         reports = report.write(ended.path, lang=options.lang)

@@ -16,25 +16,25 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 _PARTS = {"http": ("http", "http"), "redis": ("redis", "kv")}
 
 
-def words(*known: str) -> Complete:
+def words(*names: str) -> Complete:
     """Completes some words that are known, where others may be given as well."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-        return [CompletionItem(word) for word in known if word.lower().startswith(incomplete.lower())]
+        return [CompletionItem(word) for word in names if word.lower().startswith(incomplete.lower())]
 
     return complete
 
 
-def several(*known: str) -> Complete:
+def several(*names: str) -> Complete:
     """Completes the last of some words with commas between them, each once."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
         before, comma, last = incomplete.rpartition(",")
-        given = before.split(",")
+        parts = before.split(",")
         return [
             CompletionItem(f"{before}{comma}{word}")
-            for word in known
-            if word.startswith(last.lower()) and word not in given
+            for word in names
+            if word.startswith(last.lower()) and word not in parts
         ]
 
     return complete
@@ -43,5 +43,5 @@ def several(*known: str) -> Complete:
 def paths(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Completes `--set`: paths of settings, those of the command's own target and workload."""
     target, workload = _PARTS.get(ctx.info_name or "", (None, None))
-    known = plan_paths.settings(parts.installed(), target, workload)
-    return [CompletionItem(f"{path}=") for path in known if path.startswith(incomplete)]
+    paths = plan_paths.settings(parts.installed(), target, workload)
+    return [CompletionItem(f"{path}=") for path in paths if path.startswith(incomplete)]

@@ -20,22 +20,22 @@ class Hidden:
     value: str
 
 
-def hide(found: Sequence[Hidden]) -> dict[str, str]:
+def hide(secrets: Sequence[Hidden]) -> dict[str, str]:
     """The environment with these secrets in it, after a warning.
 
     Where they stand on this process's own command line it starts anew without them: what an environment holds only its user
     can read. (It is another's command line in tests, and where loadcell is a library.)
     """
-    env = {**os.environ, **{one.variable: one.value for one in found}}
-    if not found:
+    env = {**os.environ, **{secret.variable: secret.value for secret in secrets}}
+    if not secrets:
         return env
-    names = ", ".join(one.variable for one in found)
+    names = ", ".join(secret.variable for secret in secrets)
     click.echo(
         "Warning: a secret on a command line can be read by every user of this machine, and stays in the shell's history. "
         f"It was moved to the environment: next time set {names}, and write no secret here.",
         err=True,
     )
-    words = [cleaned(word, found) for word in sys.argv[1:]]
+    words = [cleaned(word, secrets) for word in sys.argv[1:]]
     if words != sys.argv[1:]:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -45,15 +45,15 @@ def hide(found: Sequence[Hidden]) -> dict[str, str]:
     return env
 
 
-def cleaned(word: str, found: Sequence[Hidden]) -> str:
+def cleaned(word: str, secrets: Sequence[Hidden]) -> str:
     """A word of the command line without them, be it `VALUE` or `--option=VALUE`."""
-    for one in found:
-        word = word.replace(one.given, one.clean)
+    for secret in secrets:
+        word = word.replace(secret.given, secret.clean)
     return word
 
 
-def typed(name: str, words: Sequence[str], found: Sequence[Hidden]) -> tuple[str, ...]:
+def typed(name: str, words: Sequence[str], secrets: Sequence[Hidden]) -> tuple[str, ...]:
     """The command line as it was typed, but for secrets; `words` where this is not the process's own."""
-    given = sys.argv[1:]
-    after = given[given.index(name) + 1 :] if name in given else words
-    return ("loadcell", name, *(cleaned(word, found) for word in after))
+    arguments = sys.argv[1:]
+    after = arguments[arguments.index(name) + 1 :] if name in arguments else words
+    return ("loadcell", name, *(cleaned(word, secrets) for word in after))

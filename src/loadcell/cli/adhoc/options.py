@@ -62,8 +62,8 @@ class Quantity(click.ParamType[str]):
 class Several(click.ParamType[tuple[Any, ...]]):
     """Values with commas between them, each once."""
 
-    def __init__(self, each: click.ParamType[Any], name: str) -> None:
-        self._each = each
+    def __init__(self, part: click.ParamType[Any], name: str) -> None:
+        self._each = part
         self.name = name
 
     def convert(
@@ -71,8 +71,8 @@ class Several(click.ParamType[tuple[Any, ...]]):
     ) -> tuple[Any, ...]:
         if isinstance(value, tuple):
             return value
-        found = [self._each.convert(part.strip(), param, ctx) for part in str(value).split(",")]
-        return tuple(dict.fromkeys(found))
+        parts = [self._each.convert(part.strip(), param, ctx) for part in str(value).split(",")]
+        return tuple(dict.fromkeys(parts))
 
 
 _COUNT = Whole(min=1)
@@ -140,9 +140,9 @@ def line_options(command: Callable[..., int]) -> Callable[..., int]:
     names = [field.name for field in fields(LineOptions)]
 
     @wraps(command)
-    def called(**given: Any) -> int:
-        options = LineOptions(**{name: given.pop(name) for name in names})
-        return command(options=options, **given)
+    def called(**values: Any) -> int:
+        options = LineOptions(**{name: values.pop(name) for name in names})
+        return command(options=options, **values)
 
     for option in reversed(_OPTIONS):
         called = option(called)

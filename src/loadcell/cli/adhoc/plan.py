@@ -60,8 +60,8 @@ def text(line: Line, options: LineOptions) -> str:
     document["repeats"] = options.repeats
     if options.seed is not None:
         document["seed"] = options.seed
-    for one in options.sets:
-        _put(document, one)
+    for text in options.sets:
+        _put(document, text)
     yaml = YAML()
     yaml.width = _WIDTH
     yaml.default_flow_style = False
@@ -70,16 +70,16 @@ def text(line: Line, options: LineOptions) -> str:
     return _head(line) + out.getvalue()
 
 
-def _put(document: dict[str, Any], given: str) -> None:
+def _put(document: dict[str, Any], text: str) -> None:
     """What a `--set PATH=VALUE` says; the plan's own reader finds what is wrong with it."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
-    path, equals, value = given.partition("=")
-    section, _, rest = path.strip().partition(".")
+    path, equals, value = text.partition("=")
+    section, _, tail = path.strip().partition(".")
     if not equals or not section:
-        raise click.UsageError(f"--set {given}: give PATH=VALUE, such as load.interval=100ms.")
-    keys = [section, rest] if section == "factors" and rest else path.strip().split(".")
+        raise click.UsageError(f"--set {text}: give PATH=VALUE, such as load.interval=100ms.")
+    keys = [section, tail] if section == "factors" and tail else path.strip().split(".")
     try:
         read = YAML(typ="safe", pure=True).load(value)
     except YAMLError:
@@ -92,34 +92,36 @@ def _put(document: dict[str, Any], given: str) -> None:
 
 def _head(line: Line) -> str:
     """What it stands for, in comments. Nothing of the command may end the comment."""
-    said = "".join(character if character.isprintable() else " " for character in shlex.join(line.command))
+    printable = "".join(
+        character if character.isprintable() else " " for character in shlex.join(line.command)
+    )
     return (
-        f"# {said}\n"
+        f"# {printable}\n"
         f"# as a plan (loadcell {__version__}): `loadcell run FILE` runs it, `loadcell check FILE` says what would run.\n"
     )
 
 
 def _load(options: LineOptions) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     if len(options.clients) == 1:
-        found["clients"] = options.clients[0]
+        document["clients"] = options.clients[0]
     if len(options.rate) == 1:
-        found["rate"] = options.rate[0]
+        document["rate"] = options.rate[0]
     for key in ("threads", "timeout"):
         if getattr(options, key) is not None:
-            found[key] = getattr(options, key)
-    found["warmup"] = options.warmup
+            document[key] = getattr(options, key)
+    document["warmup"] = options.warmup
     counted = options.requests is not None or options.requests_per_client is not None
     for key in ("requests", "requests_per_client"):
         if getattr(options, key) is not None:
-            found[key] = getattr(options, key)
+            document[key] = getattr(options, key)
     duration = options.duration or (LONGEST_COUNT.text if counted else DURATION)
-    found["duration"] = duration
+    document["duration"] = duration
     if not counted or options.duration is not None:
         interval = _interval(Duration.read(duration), counted=counted)
         if interval != _LONGEST_INTERVAL_S:
-            found["interval"] = Duration(interval).text
-    return found
+            document["interval"] = Duration(interval).text
+    return document
 
 
 def _interval(duration: Duration, *, counted: bool) -> float:

@@ -33,10 +33,10 @@ class Confirmed:
 
 def confirm(question: Question, seen: Sequence[Seen]) -> Confirmed:
     """Replays the confirming trials: what they are of follows from what was searched before."""
-    searched = [one for one in seen if one.stage in SEARCHING]
-    repeats = [one for one in seen if one.stage == "confirm"]
-    known = list(searched)
-    candidate = first(question, Table(question, known))
+    searched = [observation for observation in seen if observation.stage in SEARCHING]
+    repeats = [observation for observation in seen if observation.stage == "confirm"]
+    levels = list(searched)
+    candidate = first(question, Table(question, levels))
     done: dict[int, int] = {}
     block = 2
     for move in range(MOST_MOVES + 1):
@@ -47,10 +47,10 @@ def confirm(question: Question, seen: Sequence[Seen]) -> Confirmed:
             for level in _order(question, wanted, move, one_pass):
                 if not repeats:
                     return Confirmed(candidate, Probe(level, "confirm", "confirm", block))
-                known.append(repeats.pop(0))
+                levels.append(repeats.pop(0))
                 done[level] = done.get(level, 0) + 1
             block += bool(wanted)
-        better = moved(question, Table(question, known), candidate, move)
+        better = moved(question, Table(question, levels), candidate, move)
         if better == candidate:
             return Confirmed(candidate, None)
         if move == MOST_MOVES:
@@ -107,7 +107,7 @@ def overload(question: Question, seen: Sequence[Seen], candidate: int, block: in
     above = overload_level(question, seen, candidate)
     if above is None:
         return None
-    pairs = [one for one in seen if one.stage in ("overload", "after")]
+    pairs = [observation for observation in seen if observation.stage in ("overload", "after")]
     if len(pairs) % 2:
         return Probe(candidate, "after", "after", block)
     if len(pairs) // 2 < DESCENTS and (not pairs or not came_back(question, seen, candidate, pairs[-1])):
@@ -118,7 +118,11 @@ def overload(question: Question, seen: Sequence[Seen], candidate: int, block: in
 def overload_level(question: Question, seen: Sequence[Seen], candidate: int) -> int | None:
     """A level that was measured, clearly above the answer where there is one; not the next step, and never one nobody tried."""
     over = sorted(
-        {one.level for one in seen if one.stage in (*SEARCHING, "confirm") and one.level > candidate}
+        {
+            observation.level
+            for observation in seen
+            if observation.stage in (*SEARCHING, "confirm") and observation.level > candidate
+        }
     )
     far = [level for level in over if question.values[level] >= OVERLOAD * question.values[candidate]]
     return far[0] if far else over[-1] if over else None
@@ -126,10 +130,14 @@ def overload_level(question: Question, seen: Sequence[Seen], candidate: int) -> 
 
 def came_back(question: Question, seen: Sequence[Seen], candidate: int, after: Seen) -> bool:
     """Whether a trial after an overload gave what the level gave before: no less than its lowest trial, a tolerance allowed."""
-    before = [one for one in seen if one.level == candidate and one.stage in (*SEARCHING, "confirm")]
+    before = [
+        observation
+        for observation in seen
+        if observation.level == candidate and observation.stage in (*SEARCHING, "confirm")
+    ]
     if question.kind == "bound":
         return bool(after.met)
-    values = [one.value for one in before if one.value is not None]
+    values = [observation.value for observation in before if observation.value is not None]
     return (
         after.value is not None and bool(after.met) and after.value >= (1 - question.tolerance) * min(values)
     )

@@ -35,10 +35,10 @@ def through(points: Mapping[float, float]) -> Curve | None:
         return None
     scale = math.exp(sum(map(math.log, usable)) / len(usable))  # keeps the equations well conditioned
     rows = [((x * scale / n, x, x * n / scale), 1.0) for n, x in usable.items()]
-    found = _least_squares(rows)
-    if found is None:
+    coefficients = _least_squares(rows)
+    if coefficients is None:
         return None
-    a, b, c = found
+    a, b, c = coefficients
     if a <= 0:
         return None
     peak = math.inf if c <= 0 else scale * math.sqrt(a / c)
@@ -50,14 +50,14 @@ def _least_squares(rows: list[tuple[tuple[float, float, float], float]]) -> tupl
     """Three unknowns by the normal equations and Cramer's rule; None when the points do not tell them apart."""
     m = [[sum(row[i] * row[j] for row, _ in rows) for j in range(3)] for i in range(3)]
     y = [sum(row[i] * wanted for row, wanted in rows) for i in range(3)]
-    whole = _determinant(m)
-    if abs(whole) < 1e-12 * m[0][0] * m[1][1] * m[2][2]:
+    determinant = _determinant(m)
+    if abs(determinant) < 1e-12 * m[0][0] * m[1][1] * m[2][2]:
         return None
-    found = []
+    solution = []
     for k in range(3):
         replaced = [[y[i] if j == k else m[i][j] for j in range(3)] for i in range(3)]
-        found.append(_determinant(replaced) / whole)
-    return found[0], found[1], found[2]
+        solution.append(_determinant(replaced) / determinant)
+    return solution[0], solution[1], solution[2]
 
 
 def _determinant(m: list[list[float]]) -> float:

@@ -51,12 +51,12 @@ def decide(question: Question, seen: Sequence[Seen]) -> Probe | None:
     confirmed = confirm(question, seen)
     if confirmed.candidate is None or confirmed.probe is not None:
         return confirmed.probe
-    last_block = 2 + sum(one.stage == "confirm" for one in seen)
+    last_block = 2 + sum(observation.stage == "confirm" for observation in seen)
     return overload(question, seen, confirmed.candidate, last_block)
 
 
 def _searching(question: Question, seen: Sequence[Seen]) -> Probe | None:
-    searched = [one for one in seen if one.stage in SEARCHING]
+    searched = [observation for observation in seen if observation.stage in SEARCHING]
     if len(searched) >= question.trials:
         return None
     table = Table(question, searched)
@@ -89,36 +89,42 @@ def halving(question: Question) -> int:
 
 def answer(question: Question, seen: Sequence[Seen]) -> Answer:
     """What the finished trials say; of a search that has not ended, what it would say if it ended now."""
-    searched = [one for one in seen if one.stage in SEARCHING]
+    searched = [observation for observation in seen if observation.stage in SEARCHING]
     table = Table(question, seen)
-    lost = tuple(level for level, found in table.by_level.items() if all(one.lost for one in found))
+    lost = tuple(
+        level
+        for level, observations in table.by_level.items()
+        if all(observation.lost for observation in observations)
+    )
     confirmed = confirm(question, seen)
     level = confirmed.candidate
     if level is not None and table.value(level) is None:
         level = table.best() if question.kind == "maximum" else bound.ends(table)[0]
     if level is None or table.value(level) is None:
-        told = any(not one.lost for one in seen)
-        why: Literal["never-met", "nothing-measured"] = "never-met" if told else "nothing-measured"
+        measured = any(not observation.lost for observation in seen)
+        why: Literal["never-met", "nothing-measured"] = "never-met" if measured else "nothing-measured"
         return Answer(question.kind, None, why, lost=lost, searched=len(searched), spent=len(seen))
-    here = [one for one in table.by_level[level] if not one.lost]
-    after = [one for one in seen if one.stage == "after"]
-    recovered = any(came_back(question, seen, level, one) for one in after) if after else None
+    here = [observation for observation in table.by_level[level] if not observation.lost]
+    after = [observation for observation in seen if observation.stage == "after"]
+    recovered = any(came_back(question, seen, level, observation) for observation in after) if after else None
     if recovered:
-        here += [one for one in after if not one.lost]
+        here += [observation for observation in after if not observation.lost]
     descended = overload_level(question, seen, level) if after else None
-    missed = [one for one in table.levels if one > level and not table.met(one)]
+    missed = [
+        observation for observation in table.levels if observation > level and not table.met(observation)
+    ]
     return Answer(
         question.kind,
         level,
-        values=tuple(one.value for one in here if one.value is not None),
-        met=sum(bool(one.met) for one in here),
+        values=tuple(observation.value for observation in here if observation.value is not None),
+        met=sum(bool(observation.met) for observation in here),
         tried=len(here),
         plateau=maximum.plateau(question, table, level) if question.kind == "maximum" else None,
         missed=missed[0] if missed else None,
         edge=_edge(question, level),
         settled=confirmed.settled,
         overload=descended,
-        after=tuple(one.value for one in after),
+        after=tuple(observation.value for observation in after),
         recovered=recovered,
         lost=lost,
         searched=len(searched),
@@ -135,8 +141,8 @@ def _edge(question: Question, level: int) -> Literal["", "lowest", "highest"]:
 
 def standing(question: Question, seen: Sequence[Seen]) -> Standing:
     """Where the search stands, for whoever watches."""
-    searched = [one for one in seen if one.stage in SEARCHING]
-    table = Table(question, [one for one in seen if one.stage != "overload"])
+    searched = [observation for observation in seen if observation.stage in SEARCHING]
+    table = Table(question, [observation for observation in seen if observation.stage != "overload"])
     probe = decide(question, seen)
     best = table.best() if question.kind == "maximum" else bound.ends(table)[0]
     if probe is None or probe.stage not in SEARCHING:
@@ -174,6 +180,6 @@ def _left(question: Question, seen: Sequence[Seen], searched: Sequence[Seen], pr
         return 1 if probe.stage == "after" else 2
     candidate = confirm(question, seen).candidate
     levels = len(beside(question, candidate)) if candidate is not None else 0
-    repeated = sum(one.stage == "confirm" for one in seen)
-    rest = -repeated % (levels * question.repeats or 1)
-    return max(1, rest or levels * question.repeats) + 2
+    repeated = sum(observation.stage == "confirm" for observation in seen)
+    incomplete = -repeated % (levels * question.repeats or 1)
+    return max(1, incomplete or levels * question.repeats) + 2

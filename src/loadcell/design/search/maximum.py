@@ -78,12 +78,12 @@ def peak(question: Question, table: Table) -> int | None:
         question.values[level]: value for level in table.levels if (value := table.value(level)) is not None
     }
     near = {n: value for n, value in points.items() if value >= SHOULDER * max(points.values())}
-    found = curve.through(near if len(near) > curve.FEWEST_LEVELS else points)
-    if found is None or found.misfit > FITS_WITHIN * question.tolerance:
+    top = curve.through(near if len(near) > curve.FEWEST_LEVELS else points)
+    if top is None or top.misfit > FITS_WITHIN * question.tolerance:
         return None
-    if found.peak >= question.values[question.top]:
+    if top.peak >= question.values[question.top]:
         return question.top
-    return question.nearest(math.log(found.peak), 0, question.top)
+    return question.nearest(math.log(top.peak), 0, question.top)
 
 
 def candidate(question: Question, table: Table) -> int | None:
@@ -144,8 +144,8 @@ def _level_top(question: Question, table: Table) -> bool:
     if best is None or table.levels[-1] != question.top:
         return False
     level = 0
-    for one in reversed(table.levels):
-        if not _alike(question, table, one, best):
+    for candidate_level in reversed(table.levels):
+        if not _alike(question, table, candidate_level, best):
             break
         level += 1
     return level >= FEWEST_LEVEL and _apart(question, table.levels[-level], question.top)
@@ -170,10 +170,10 @@ def _section(question: Question, table: Table, best: int, *, fits: bool) -> Prob
     factor f apart, the law is higher by `(sqrt(f) + 1/sqrt(f)) / 2 - 1` at most, which is 2 % at f = 1.5.
     """
     where = table.levels.index(best)
-    beside = [table.levels[i] for i in (where - 1, where + 1) if 0 <= i < len(table.levels)]
+    neighbours = [table.levels[i] for i in (where - 1, where + 1) if 0 <= i < len(table.levels)]
     sides = [
         other
-        for other in beside
+        for other in neighbours
         if abs(other - best) > 1
         and (not fits or not _alike(question, table, other, best) or _apart(question, *sorted((best, other))))
     ]

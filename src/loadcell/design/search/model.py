@@ -48,12 +48,12 @@ class Question:
         """Where a level stands."""
         return self.places[level]
 
-    def nearest(self, place: float, low: int, high: int) -> int:
+    def nearest(self, target: float, low: int, high: int) -> int:
         """The level from `low` to `high` that stands nearest to a place."""
-        after = bisect_left(self.places, place, low, high)
+        after = bisect_left(self.places, target, low, high)
         return (
             after
-            if after == low or self.places[after] - place < place - self.places[after - 1]
+            if after == low or self.places[after] - target < target - self.places[after - 1]
             else after - 1
         )
 
@@ -148,11 +148,11 @@ class Table:
     by_level: Mapping[int, tuple[Seen, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        found: dict[int, list[Seen]] = {}
-        for one in self.seen:
-            if one.stage != "after":
-                found.setdefault(one.level, []).append(one)
-        object.__setattr__(self, "by_level", {level: tuple(found[level]) for level in sorted(found)})
+        by_level: dict[int, list[Seen]] = {}
+        for observation in self.seen:
+            if observation.stage != "after":
+                by_level.setdefault(observation.level, []).append(observation)
+        object.__setattr__(self, "by_level", {level: tuple(by_level[level]) for level in sorted(by_level)})
 
     @property
     def levels(self) -> tuple[int, ...]:
@@ -161,25 +161,34 @@ class Table:
 
     def values(self, level: int) -> list[float]:
         """What the trials of a level gave."""
-        return [one.value for one in self.by_level.get(level, ()) if one.value is not None]
+        return [
+            observation.value for observation in self.by_level.get(level, ()) if observation.value is not None
+        ]
 
     def value(self, level: int) -> float | None:
         """The median value of a level that meets the bounds; None of any other."""
-        found = sorted(self.values(level))
-        if not found or not self.met(level):
+        values = sorted(self.values(level))
+        if not values or not self.met(level):
             return None
-        middle = len(found) // 2
-        return found[middle] if len(found) % 2 else (found[middle - 1] + found[middle]) / 2
+        middle = len(values) // 2
+        return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
     def met(self, level: int) -> bool:
         """Whether more than half of a level's trials met the bounds; those that say nothing count only when all are such."""
-        told = [one.met for one in self.by_level.get(level, ()) if one.met is not None]
-        return 2 * sum(told) > len(told)
+        verdicts = [
+            observation.met for observation in self.by_level.get(level, ()) if observation.met is not None
+        ]
+        return 2 * sum(verdicts) > len(verdicts)
 
     def again(self) -> int | None:
         """The level whose only trial says nothing, if there is one: it gets a second chance."""
         return next(
-            (level for level, found in self.by_level.items() if len(found) == 1 and found[0].lost), None
+            (
+                level
+                for level, observations in self.by_level.items()
+                if len(observations) == 1 and observations[0].lost
+            ),
+            None,
         )
 
     def best(self) -> int | None:

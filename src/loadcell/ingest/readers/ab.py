@@ -32,24 +32,24 @@ _SAID = re.compile(
 
 def read(lines: Iterable[str]) -> Reading:
     """Each execution."""
-    found: list[Measured] = []
+    measured: list[Measured] = []
     unread, current = Unread(), None
     for line in lines:
         if line.startswith(_HEAD):
-            _close(current, found, unread)
+            _close(current, measured, unread)
             current = _Execution()
         elif current is None or not understood(current.take, line):
             unread.add(line)
-    _close(current, found, unread)
-    if not found and current is None:
+    _close(current, measured, unread)
+    if not measured and current is None:
         raise NotItsOutputError(OUTPUT_AB(head=_HEAD))
-    return unread.reading(found)
+    return unread.reading(measured)
 
 
-def _close(current: _Execution | None, found: list[Measured], unread: Unread) -> None:
+def _close(current: _Execution | None, parts: list[Measured], unread: Unread) -> None:
     measured = current.measured() if current is not None else None
     if measured is not None:
-        found.append(measured)
+        parts.append(measured)
     elif current is not None:
         unread.add("ab: ended without its figures")
 

@@ -38,9 +38,9 @@ def read_output(output: Output) -> Reading:
         raise NotItsOutputError(OUTPUT_BENCHMARKSQL(head=HEAD.decode()))
     from loadcell import _engine
 
-    found = json.loads(_engine.import_benchmarksql(list(output.files), output.on_event))
-    measured = tuple(_measured(run) for run in found["runs"] if run["count"] and run["ended_s"])
-    return Reading(measured, found["unread"], tuple(found["examples"]))
+    document = json.loads(_engine.import_benchmarksql(list(output.files), output.on_event))
+    measured = tuple(_measured(run) for run in document["runs"] if run["count"] and run["ended_s"])
+    return Reading(measured, document["unread"], tuple(document["examples"]))
 
 
 def _measured(run: Mapping[str, Any]) -> Measured:
@@ -48,9 +48,9 @@ def _measured(run: Mapping[str, Any]) -> Measured:
     seconds, count, failed = run["ended_s"], run["count"], run["failed"]
     figures = {"tpmC": run["types"][NEW_ORDER]["count"] * 60 / seconds, "tpmTotal": count * 60 / seconds}
     parts = {
-        name.lower(): Part(own["count"], own["failed"], own["response"])
-        for name, own in ((name, run["types"][name]) for name in _TYPES)
-        if own["count"] or own["failed"]
+        name.lower(): Part(stats["count"], stats["failed"], stats["response"])
+        for name, stats in ((name, run["types"][name]) for name in _TYPES)
+        if stats["count"] or stats["failed"]
     }
     back = run["rolled_back"]
     if back["count"]:

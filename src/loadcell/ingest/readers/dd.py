@@ -21,20 +21,20 @@ _RECORDS = re.compile(r"[^\d\n]{0,12}\d+\+\d+ ")
 
 def read(lines: Iterable[str]) -> Reading:
     """Each copy: MiB/s by its bytes and its seconds, not by the rounded rate."""
-    found, unread = [], Unread()
+    measured, unread = [], Unread()
     for line in lines:
         match = _COPIED.match(line)
         if match is not None:
             size, took_s = int(match["bytes"]), _seconds(match["s"])
             rate = size / took_s / 2**20 if took_s else None
-            found.append(
+            measured.append(
                 Measured("copy", "MiB", rate, duration_s=took_s, clients=1, settings={"bytes": size})
             )
         elif _RECORDS.match(line) is None:
             unread.add(line)
-    if not found:
+    if not measured:
         raise NotItsOutputError(OUTPUT_DD())
-    return unread.reading(found)
+    return unread.reading(measured)
 
 
 def _seconds(text: str) -> float:

@@ -24,19 +24,19 @@ def read(lines: Iterable[str]) -> Reading:
     parts, and executions, are turns of their own.
     """
     unread = Unread()
-    found: list[Measured] = []
+    measured: list[Measured] = []
     for document in documents(lines, "jobs", "`fio --output-format=json`", unread):
         try:
-            first = 1 + max((one.turn for one in found), default=-1)
+            first = 1 + max((previous.turn for previous in measured), default=-1)
             turns = _turns(document["jobs"])
-            found += [
+            measured += [
                 part
                 for job, turn in zip(document["jobs"], turns, strict=True)
                 for part in _parts(job, document, first + turn)
             ]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             unread.add(f"fio: a document lacks what fio writes ({type(error).__name__}: {error})")
-    return unread.reading(found)
+    return unread.reading(measured)
 
 
 def _turns(jobs: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -48,7 +48,7 @@ def _turns(jobs: Sequence[Mapping[str, Any]]) -> list[int]:
     groups = [int(job.get("groupid", 0)) for job in jobs]
     longest_ms: dict[int, float] = {}
     for job, group in zip(jobs, groups, strict=True):
-        took_ms = max(((job.get(one) or {}).get("runtime", 0) for one in _DIRECTIONS), default=0)
+        took_ms = max(((job.get(direction) or {}).get("runtime", 0) for direction in _DIRECTIONS), default=0)
         longest_ms[group] = max(longest_ms.get(group, 0), took_ms)
     elapsed_s = max((job.get("elapsed", 0) for job in jobs), default=0)
     if sum(longest_ms.values()) / 1e3 > elapsed_s > 0:
@@ -59,14 +59,14 @@ def _turns(jobs: Sequence[Mapping[str, Any]]) -> list[int]:
 
 def _parts(job: Mapping[str, Any], document: Mapping[str, Any], turn: int) -> list[Measured]:
     options = {**document.get("global options", {}), **job.get("job options", {})}
-    kept = ("rw", "bs", "size", "iodepth", "ioengine", "direct", "fdatasync", "fsync", "sync", "numjobs")
+    names = ("rw", "bs", "size", "iodepth", "ioengine", "direct", "fdatasync", "fsync", "sync", "numjobs")
     settings = {
         "version": document.get("fio version", ""),
-        **{key: options[key] for key in kept if key in options},
+        **{key: options[key] for key in names if key in options},
     }
     errors = {f"errno {job['error']}": int(job.get("total_err", 1) or 1)} if job.get("error") else {}
     jobs = int(options.get("numjobs", 1)) if document.get("global options", {}).get("group_reporting") else 1
-    found = []
+    parts = []
     for direction in _DIRECTIONS:
         part = job.get(direction) or {}
         if not part.get("total_ios"):
@@ -75,7 +75,7 @@ def _parts(job: Mapping[str, Any], document: Mapping[str, Any], turn: int) -> li
         sync = (job.get("sync") or {}).get("lat_ns") or {}
         if direction == "write" and sync.get("N"):
             figures |= {f"sync_{key}": value for key, value in _times(sync).items()}
-        found.append(
+        parts.append(
             Measured(
                 f"{job.get('jobname', 'job')} {direction}",
                 "operation",
@@ -92,7 +92,7 @@ def _parts(job: Mapping[str, Any], document: Mapping[str, Any], turn: int) -> li
                 turn=turn,
             )
         )
-    return found
+    return parts
 
 
 def _began_s(document: Mapping[str, Any], part: Mapping[str, Any]) -> float | None:
@@ -104,17 +104,22 @@ def _began_s(document: Mapping[str, Any], part: Mapping[str, Any]) -> float | No
 
 def _response(part: Mapping[str, Any]) -> dict[str, float]:
     """Whole times, with the percentiles of the completion, which are all that fio has of them."""
-    whole = part.get("lat_ns") or part.get("clat_ns") or {}
-    found = _times(whole)
-    own = (part.get("lat_ns") or {}).get("percentile") or (part.get("clat_ns") or {}).get("percentile") or {}
-    return {**found, **{key: own[rank] / 1e6 for rank, key in _RANKS.items() if rank in own}}
+    latency = part.get("lat_ns") or part.get("clat_ns") or {}
+    response = _times(latency)
+    percentiles = (
+        (part.get("lat_ns") or {}).get("percentile") or (part.get("clat_ns") or {}).get("percentile") or {}
+    )
+    return {
+        **response,
+        **{key: percentiles[rank] / 1e6 for rank, key in _RANKS.items() if rank in percentiles},
+    }
 
 
 def _times(latency: Mapping[str, Any]) -> dict[str, float]:
     names = {"min": "min_ms", "max": "max_ms", "mean": "mean_ms", "stddev": "stdev_ms"}
-    found = {key: latency[name] / 1e6 for name, key in names.items() if name in latency}
-    own = latency.get("percentile") or {}
-    return {**found, **{key: own[rank] / 1e6 for rank, key in _RANKS.items() if rank in own}}
+    times = {key: latency[name] / 1e6 for name, key in names.items() if name in latency}
+    percentiles = latency.get("percentile") or {}
+    return {**times, **{key: percentiles[rank] / 1e6 for rank, key in _RANKS.items() if rank in percentiles}}
 
 
 READER = Reader(

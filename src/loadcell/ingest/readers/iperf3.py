@@ -18,20 +18,20 @@ NAME = "iperf3"
 def read(lines: Iterable[str]) -> Reading:
     """What arrived, in 10^6 bit/s (as iperf3 has it) and MiB/s; intervals as they were sent. Several documents are several executions."""
     unread = Unread()
-    found: list[Measured] = []
+    measured: list[Measured] = []
     trouble: Message = NO_OUTPUT
     for document in documents(lines, "start", "`iperf3 -J`", unread):
         try:
-            found.append(_measured(document))
+            measured.append(_measured(document))
         except NotItsOutputError as error:
             trouble = error.message
             unread.add(trouble.text)
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
             trouble = OUTPUT_IPERF3(said=f"{type(error).__name__}: {error}")
             unread.add(trouble.text)
-    if not found:
+    if not measured:
         raise NotItsOutputError(trouble)
-    return unread.reading(found)
+    return unread.reading(measured)
 
 
 def _measured(document: Mapping[str, Any]) -> Measured:
@@ -48,10 +48,12 @@ def _measured(document: Mapping[str, Any]) -> Measured:
         figures["client_cpu_percent"] = end["cpu_utilization_percent"]["host_total"]
     intervals = [
         Interval(
-            one["sum"]["start"], one["sum"]["seconds"], one["sum"]["bytes"] / 2**20 / one["sum"]["seconds"]
+            interval["sum"]["start"],
+            interval["sum"]["seconds"],
+            interval["sum"]["bytes"] / 2**20 / interval["sum"]["seconds"],
         )
-        for one in document.get("intervals", [])
-        if one["sum"]["seconds"] > 0
+        for interval in document.get("intervals", [])
+        if interval["sum"]["seconds"] > 0
     ]
     return Measured(
         str(test.get("protocol", "TCP")).lower(), "MiB", received["bytes"] / 2**20 / received["seconds"],

@@ -72,15 +72,15 @@ def _values(names: list[str], words: list[str]) -> dict[str, float] | None:
     """By name; `-` and NaN are left out. None where the line is none of figures."""
     if not names or len(words) < len(names):
         return None
-    found = {}
+    values = {}
     for name, word in zip(names, words, strict=False):
         if word in ("-", "NaN", "\ufffd", "?"):
             continue
         try:
-            found[name] = float(word.replace(",", "."))  # jstat groups nothing: a comma is a decimal one
+            values[name] = float(word.replace(",", "."))  # jstat groups nothing: a comma is a decimal one
         except ValueError:
             return None
-    return found if "YGC" in found else None
+    return values if "YGC" in values else None
 
 
 def _put(samples: Samples, at_s: float, values: dict[str, float], before: dict[str, float]) -> None:

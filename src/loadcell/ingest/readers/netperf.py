@@ -39,30 +39,30 @@ _LATENCIES = {
 
 def read(lines: Iterable[str]) -> Reading:
     """Each test: transactions a second of requests, of streams MiB a second that arrived (and 10^6 bit/s as a figure)."""
-    found: list[Measured] = []
+    measured: list[Measured] = []
     unread = Unread()
     current: _Test | None = None
     for line in lines:
         head = _HEAD.match(line)
         if head is not None:
-            _close(current, found, unread)
+            _close(current, measured, unread)
             current = _Test(_named(head["test"]))
         elif current is None or not understood(current.take, line):
             unread.add(line)
-    _close(current, found, unread)
-    if not found and current is None:
+    _close(current, measured, unread)
+    if not measured and current is None:
         raise NotItsOutputError(OUTPUT_NETPERF())
-    return unread.reading(found)
+    return unread.reading(measured)
 
 
-def _close(current: _Test | None, found: list[Measured], unread: Unread) -> None:
+def _close(current: _Test | None, parts: list[Measured], unread: Unread) -> None:
     if current is None:
         return
     measured = current.measured()
     if measured is None:
         unread.add(f"netperf {current.name}: ended without its figures")
     else:
-        found.append(measured)
+        parts.append(measured)
 
 
 def _named(words: str) -> str:

@@ -101,9 +101,9 @@ class _File:
                 self.samples.put(at, "swap_used_bytes", used)
             self._beside(at, section, values)
 
-    def _beside(self, at: float, what: str, values: dict[str, float]) -> None:
+    def _beside(self, at: float, kind: str, values: dict[str, float]) -> None:
         for name, value in values.items():
-            self.samples.beside(at, what, name, value)
+            self.samples.beside(at, kind, name, value)
 
     def _disks(self, section: str, at: float, values: dict[str, float]) -> None:
         column = {"DISKREAD": "disk_read_bytes_per_s", "DISKWRITE": "disk_write_bytes_per_s"}.get(section)

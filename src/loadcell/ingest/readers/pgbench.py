@@ -37,7 +37,7 @@ _SUMMARY = "transaction type"
 
 def read(lines: Iterable[str]) -> Reading:
     """Each execution of the text."""
-    found: list[Measured] = []
+    measured: list[Measured] = []
     unread = Unread()
     current: _Execution | None = None
     for line in lines:
@@ -45,26 +45,26 @@ def read(lines: Iterable[str]) -> Reading:
         fresh = current is None or current.tps is not None
         if _HEAD.match(line) is not None or (fresh and (_PROGRESS.match(line) or _TYPE.match(line))):
             if current is None or current.begun:
-                _close(current, found, unread)
+                _close(current, measured, unread)
                 current = _Execution()
             head = _HEAD.match(line)
             if head is not None:
                 current.settings["version"] = head["version"]
         if current is None or not understood(current.take, line):
             unread.add(line)
-    _close(current, found, unread)
-    if not found and (current is None or not current.begun):
+    _close(current, measured, unread)
+    if not measured and (current is None or not current.begun):
         raise NotItsOutputError(OUTPUT_PGBENCH(summary=_SUMMARY))
-    return unread.reading(found)
+    return unread.reading(measured)
 
 
-def _close(current: _Execution | None, found: list[Measured], unread: Unread) -> None:
+def _close(current: _Execution | None, measured: list[Measured], unread: Unread) -> None:
     if current is None or not current.begun:
         return
     if current.tps is None:
         unread.add("pgbench: ended without its figures")
     else:
-        found.append(current.measured())
+        measured.append(current.measured())
 
 
 class _Execution:

@@ -36,16 +36,16 @@ def _transactions(output: Output) -> Reading:
     """Read by the engine: they are counted and forgotten, and those that failed or were skipped by the words in place of their times."""
     from loadcell import _engine
 
-    found = json.loads(_engine.import_pgbench_log(list(output.files), output.on_event))
-    count, words = found["count"], found["words"]
+    document = json.loads(_engine.import_pgbench_log(list(output.files), output.on_event))
+    count, words = document["count"], document["words"]
     if not count:
         raise NotItsOutputError(OUTPUT_PGBENCH_LOG_NONE_ENDED())
-    length_s = found["length_s"]
+    length_s = document["length_s"]
     measured = Measured(
         "pgbench -l", "transaction", count / length_s if length_s else None, count, sum(words.values()), length_s,
-        found["clients"], found["response"], {}, {}, words, Intervals.of_seconds(found["intervals"]), began_s=found["began_s"],
+        document["clients"], document["response"], {}, {}, words, Intervals.of_seconds(document["intervals"]), began_s=document["began_s"],
     )  # fmt: skip
-    return Reading((measured,), found["unread"], tuple(found["examples"]))
+    return Reading((measured,), document["unread"], tuple(document["examples"]))
 
 
 def _aggregated(text: Iterable[str]) -> Reading:
@@ -59,12 +59,12 @@ def _aggregated(text: Iterable[str]) -> Reading:
         if len(fields) < 6 or not all(field.isdecimal() for field in fields[:6]):
             unread.add(line)
             continue
-        start, done, own, own_squares, low, high = map(int, fields[:6])
+        start, done, time_us, own_squares, low, high = map(int, fields[:6])
         began_s = began_s or start
-        rows = [*rows[-1:], [start, done, own]]
+        rows = [*rows[-1:], [start, done, time_us]]
         if len(rows) == 2 and rows[1][0] > rows[0][0]:
             intervals.append(_interval(rows[0], began_s, rows[1][0]))
-        count, total, squares, most = count + done, total + own, squares + own_squares, max(most, high)
+        count, total, squares, most = count + done, total + time_us, squares + own_squares, max(most, high)
         least = low if least is None else min(least, low)
         width_s = rows[1][0] - rows[0][0] if len(rows) == 2 else 1
         ended_s = start + width_s

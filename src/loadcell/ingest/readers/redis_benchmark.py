@@ -29,28 +29,30 @@ _COLUMNS = {"avg_latency_ms": "mean_ms", "min_latency_ms": "min_ms", "p50_latenc
 def read(lines: Iterable[str]) -> Reading:
     """Each test of the output, in either form."""
     unread = Unread()
-    given = iter(lines)
-    found = _text(given, unread)
-    return unread.reading(found if isinstance(found, list) else _csv(chain([found], given), unread))
+    iterator = iter(lines)
+    measured = _text(iterator, unread)
+    return unread.reading(
+        measured if isinstance(measured, list) else _csv(chain([measured], iterator), unread)
+    )
 
 
 def _csv(rows: Iterable[str], unread: Unread) -> list[Measured]:
     """The rows after the head."""
-    found = []
+    measured = []
     for row in csv.DictReader(rows):
         if row.get("test") == "test":
             continue  # the head of the next execution
         try:
             response = {key: number(row[column]) for column, key in _COLUMNS.items() if row.get(column)}
-            found.append(Measured(row["test"], "request", number(row["rps"]), response=response))
+            measured.append(Measured(row["test"], "request", number(row["rps"]), response=response))
         except (ValueError, TypeError, AttributeError):
             unread.add(",".join(str(value) for value in row.values()))
-    return found
+    return measured
 
 
 def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
     """The head of the CSV instead, when that came."""
-    found: list[Measured] = []
+    measured: list[Measured] = []
     figures = False
     title: str | None = None
     values: dict[str, float] = {}
@@ -75,12 +77,12 @@ def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
             except ValueError:
                 unread.add(line)
                 continue
-            found.append(_measured(title, values, response))
+            measured.append(_measured(title, values, response))
         elif _SAID.match(line) is None:
             unread.add(line)
-    if not found:
+    if not measured:
         raise NotItsOutputError(OUTPUT_REDIS_BENCHMARK())
-    return found
+    return measured
 
 
 def _measured(title: str, values: dict[str, float], response: dict[str, float]) -> Measured:

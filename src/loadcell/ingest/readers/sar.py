@@ -37,12 +37,12 @@ def read(lines: Iterable[str]) -> Reading:
 
     Times without a zone are taken as this machine's zone; a text without a date counts from its first time.
     """
-    given = iter(lines)
+    iterator = iter(lines)
     first = ""
-    for first in given:
+    for first in iterator:
         if first.strip():
             break
-    again = chain([first], given)
+    again = chain([first], iterator)
     unread = Unread()
     if first.lstrip("\ufeff \t").startswith("{"):
         samples = _json(again, unread)
@@ -100,8 +100,8 @@ class _Text:
             return True
         if len(words) != len(self.names):
             return False
-        values, what, kind = _row(self.names, words)
-        self._activities().take(self._instant(clock), kind, what, values)
+        values, instance, kind = _row(self.names, words)
+        self._activities().take(self._instant(clock), kind, instance, values)
         return True
 
     def _activities(self) -> Activities:
@@ -140,13 +140,13 @@ def _is_number(word: str) -> bool:
 def _row(names: tuple[str, ...], words: list[str]) -> tuple[dict[str, float], str, str]:
     """Values by name, what they are of, and the column that says so. Raises ValueError."""
     kind = next((name for name in names if name in _OBJECTS), "")
-    what = words[names.index(kind)] if kind else ""
+    instance = words[names.index(kind)] if kind else ""
     values = {
         name: float(word.replace(",", "."))  # sar groups nothing: a comma is a decimal one
         for name, word in zip(names, words, strict=True)
         if name != kind and word != "-"
     }
-    return values, what, kind
+    return values, instance, kind
 
 
 def _date(text: str) -> date | None:
@@ -182,8 +182,8 @@ def _sadf(lines: Iterable[str], unread: Unread) -> Samples:
             unread.add(line)
         else:
             try:
-                values, what, kind = _row(names, fields[3:])
-                activities.take(_timestamp(fields[2]), kind, what, values)
+                values, instance, kind = _row(names, fields[3:])
+                activities.take(_timestamp(fields[2]), kind, instance, values)
             except (ValueError, TooManyError):
                 unread.add(line)
     if not len(samples):
@@ -204,11 +204,11 @@ def _json(lines: Iterable[str], unread: Unread) -> Samples:
     samples = _samples(absolute=True)
     activities = Activities(samples)
     for document in documents(lines, "sysstat", "`sadf -j`", unread):
-        for found in _statistics(document):
+        for statistic in _statistics(document):
             try:
-                at_s = _json_time(found["timestamp"])
-                for kind, what, values in _activities_of(found):
-                    activities.take(at_s, kind, what, values)
+                at_s = _json_time(statistic["timestamp"])
+                for kind, instance, values in _activities_of(statistic):
+                    activities.take(at_s, kind, instance, values)
             except (KeyError, ValueError, TypeError, AttributeError, TooManyError) as error:
                 unread.add(f"sadf: statistics without what sadf writes ({type(error).__name__}: {error})")
     if not len(samples):
@@ -219,9 +219,9 @@ def _json(lines: Iterable[str], unread: Unread) -> Samples:
 def _statistics(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     hosts = (document.get("sysstat") or {}).get("hosts") if isinstance(document.get("sysstat"), dict) else ()
     for host in hosts or ():
-        for found in (host or {}).get("statistics") or ():
-            if isinstance(found, dict) and "timestamp" in found:
-                yield found
+        for statistics in (host or {}).get("statistics") or ():
+            if isinstance(statistics, dict) and "timestamp" in statistics:
+                yield statistics
 
 
 def _json_time(stamp: Mapping[str, Any]) -> float:
@@ -248,20 +248,20 @@ def _activities_of(node: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
         if key in ("timestamp", "restarts", "comments"):
             continue
         if isinstance(inner, list):
-            for one in inner:
-                if isinstance(one, dict):
-                    named = next((name for name in one if isinstance(one[name], str)), None)
+            for activity in inner:
+                if isinstance(activity, dict):
+                    named = next((name for name in activity if isinstance(activity[name], str)), None)
                     kind = _NAMED_BY.get(named or "", key)
-                    yield kind, str(one.get(named, "")) if named else "", _values(one, _KEYS.get)
+                    yield kind, str(activity.get(named, "")) if named else "", _values(activity, _KEYS.get)
         elif isinstance(inner, dict):
-            own = _values(inner, _KEYS.get)
+            values = _values(inner, _KEYS.get)
             if key in _PRESSURE and "some_avg" in inner:
-                own = {_PRESSURE[key]: float(inner["some_avg"])}
+                values = {_PRESSURE[key]: float(inner["some_avg"])}
             for below in inner.values():  # io-reads and io-writes belong to io
                 if isinstance(below, dict) and key == "io":
-                    own |= _values(below, lambda name: {"bread": "bread/s", "bwrtn": "bwrtn/s"}.get(name))
-            if own:
-                yield "", "", own
+                    values |= _values(below, lambda name: {"bread": "bread/s", "bwrtn": "bwrtn/s"}.get(name))
+            if values:
+                yield "", "", values
             if key != "io":
                 yield from _activities_of(inner)
 

@@ -22,7 +22,7 @@ _SAID = re.compile(r"stress-ng: (info|metrc):")
 
 def read(lines: Iterable[str]) -> Reading:
     """A part for each stressor, by real time."""
-    found: list[Measured] = []
+    measured: list[Measured] = []
     hogs: dict[str, int] = {}
     unread = Unread()
     for line in lines:
@@ -37,12 +37,14 @@ def read(lines: Iterable[str]) -> Reading:
             name = match["name"]
             made, took_s = int(match["ops"]), float(match["real"])
             rate = float(match["rate"])
-            found.append(Measured(name, "operation", rate, made, None, took_s, hogs.get(name), {}, figures))
+            measured.append(
+                Measured(name, "operation", rate, made, None, took_s, hogs.get(name), {}, figures)
+            )
         elif _SAID.match(line) is None:
             unread.add(line)
-    if not found:
+    if not measured:
         raise NotItsOutputError(OUTPUT_STRESS_NG())
-    return unread.reading(found)
+    return unread.reading(measured)
 
 
 READER = Reader(

@@ -72,7 +72,7 @@ def read_output(output: Output) -> Reading:
 
 def _read(parts: Iterable[Iterable[str] | Table]) -> Reading:
     """Each execution; one that ended before its figures is not measured, and its lines are among the unread."""
-    found: list[Measured] = []
+    measured: list[Measured] = []
     unread = Unread()
     room = Room()
     current: _Execution | None = None
@@ -84,17 +84,17 @@ def _read(parts: Iterable[Iterable[str] | Table]) -> Reading:
         for line in part:
             head = _HEAD.match(line)
             if head is not None or ((current is None or current.ended) and _BEGIN.match(line)):
-                _close(current, found, unread, room)
+                _close(current, measured, unread, room)
                 current = _Execution(head["version"] if head is not None else "")
             if head is None and (current is None or not understood(current.take, line)):
                 unread.add(line)
-    _close(current, found, unread, room)
-    if not found and current is None:
+    _close(current, measured, unread, room)
+    if not measured and current is None:
         raise NotItsOutputError(OUTPUT_SYSBENCH())
-    return unread.reading(found)
+    return unread.reading(measured)
 
 
-def _close(current: _Execution | None, found: list[Measured], unread: Unread, room: Room) -> None:
+def _close(current: _Execution | None, parts: list[Measured], unread: Unread, room: Room) -> None:
     if current is None:
         return
     measured = current.measured()
@@ -102,7 +102,7 @@ def _close(current: _Execution | None, found: list[Measured], unread: Unread, ro
         unread.add(f"sysbench {current.version}: ended without its figures")
     else:
         room.add(current.intervals)
-        found.append(measured)
+        parts.append(measured)
 
 
 class _Execution:
@@ -195,11 +195,11 @@ class _Execution:
         match = _FILE_INTERVAL.match(line) or _MEMORY_INTERVAL.match(line)
         if match is None or self.block_mib is None:
             return False
-        found = match.groupdict()
-        moved_mib = sum(float(found[name]) for name in ("reads", "writes", "moved") if name in found)
-        rate = moved_mib / self.block_mib + float(found.get("syncs", 0))
-        response = {f"p{found['rank']}_ms": float(found["late"])} if "rank" in found else {}
-        at = number(found["at"])
+        groups = match.groupdict()
+        moved_mib = sum(float(groups[name]) for name in ("reads", "writes", "moved") if name in groups)
+        rate = moved_mib / self.block_mib + float(groups.get("syncs", 0))
+        response = {f"p{groups['rank']}_ms": float(groups["late"])} if "rank" in groups else {}
+        at = number(groups["at"])
         self.intervals.append(Interval(self.ended_s, at - self.ended_s, rate, None, response))
         self.ended_s = at
         return True
@@ -207,7 +207,7 @@ class _Execution:
     def take_many(self, table: Table) -> bool:
         """Intervals at once; False where they have to be looked at one by one."""
         shapes = (shape.match(table.first) for shape in _INTERVALS)
-        match = next((found for found in shapes if found is not None), None)
+        match = next((candidate for candidate in shapes if candidate is not None), None)
         columns = table.columns(match) if match is not None else None
         if columns is None or ("tps" not in columns and self.block_mib is None):
             return False

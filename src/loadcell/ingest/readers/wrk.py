@@ -33,22 +33,22 @@ _SAID = re.compile(
 
 def read(lines: Iterable[str]) -> Reading:
     """Each execution."""
-    found: list[Measured] = []
+    measured: list[Measured] = []
     unread, current = Unread(), None
     for line in lines:
         head = _HEAD.match(line)
         if head is not None:
-            _close(current, found, unread)
+            _close(current, measured, unread)
             current = _Execution(head["url"])
         elif current is None or not understood(current.take, line):
             unread.add(line)
-    _close(current, found, unread)
-    if not found and current is None:
+    _close(current, measured, unread)
+    if not measured and current is None:
         raise NotItsOutputError(OUTPUT_WRK())
-    return unread.reading(found)
+    return unread.reading(measured)
 
 
-def _close(current: _Execution | None, found: list[Measured], unread: Unread) -> None:
+def _close(current: _Execution | None, measured: list[Measured], unread: Unread) -> None:
     if current is None:
         return
     if current.count is None or not current.duration_s:
@@ -58,7 +58,7 @@ def _close(current: _Execution | None, found: list[Measured], unread: Unread) ->
     well = max(0, current.count - current.errors.get("status", 0))
     rate, errors = well / current.duration_s, current.errors
     about = {"url": current.url}
-    found.append(
+    measured.append(
         Measured(
             "wrk",
             "request",

@@ -271,9 +271,9 @@ def figures(
 ) -> list[dict[str, Any]]:
     """The rows of one treatment (standing at `where`) and one figure, given over `repeats` and for one trial."""
     rows = [
-        {**where, "role": "repeat" if trial.counts else "invalid", "repeat": trial.repeat, "value": found}
+        {**where, "role": "repeat" if trial.counts else "invalid", "repeat": trial.repeat, "value": number}
         for trial in treatment.trials
-        if (found := value(trial)) is not None
+        if (number := value(trial)) is not None
     ]
     ends = best.reach(repeats)
     if ends is not None:
@@ -307,13 +307,13 @@ def captions(form: Form, context: ReportContext) -> list[str]:
     """What there is to know to read such a picture."""
     texts = context.texts
     if all(len(treatment.throughput.values) < 2 for treatment in context.analysis.treatments):
-        found = [texts("caption.once")]
+        captions = [texts("caption.once")]
     elif form.numeric:
-        found = [texts("caption.interval") if context.has_intervals else texts("caption.range")]
+        captions = [texts("caption.interval") if context.has_intervals else texts("caption.range")]
     else:
-        found = [texts("caption.bars.interval") if context.has_intervals else texts("caption.bars.range")]
+        captions = [texts("caption.bars.interval") if context.has_intervals else texts("caption.bars.range")]
     if form.invalid:
-        found.append(texts("caption.invalid"))
+        captions.append(texts("caption.invalid"))
     if form.indexed:
-        found.append(texts("caption.index"))
-    return found
+        captions.append(texts("caption.index"))
+    return captions

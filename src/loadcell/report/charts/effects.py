@@ -44,7 +44,7 @@ def draw(context: ReportContext) -> Chart | None:
         alt.Tooltip("high:Q", title=texts("axis.high"), format=",.3~r"),
     ]
     base = alt.Chart(style.data("levels"))
-    one = alt.Chart(style.data("one")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x=x)
+    rule = alt.Chart(style.data("one")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x=x)
     bar = base.transform_filter("isValid(datum.low)").mark_rule(
         strokeWidth=7, opacity=0.28, strokeCap="round"
     ).encode(y=y, x=alt.X("low:Q", scale=scale, axis=axis, title=title), x2="high:Q", color=colour, tooltip=tips)  # fmt: skip
@@ -53,7 +53,7 @@ def draw(context: ReportContext) -> Chart | None:
     return Chart(
         "chart-effects",
         texts("chart.effects"),
-        style.document(style.layered(one, *bars, dot, height=style.ROW * len(order))),
+        style.document(style.layered(rule, *bars, dot, height=style.ROW * len(order))),
         {"levels": rows, "one": [{"value": 1.0}]},
         [texts("caption.effects.interval" if effects.repeated else "caption.effects.once")],
         legend=False,

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from loadcell.analysis.effects import Together
+from loadcell.analysis.effects import Interaction
 from loadcell.analysis.layout import MOST_SERIES, axis
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
@@ -27,11 +27,11 @@ def draw(context: ReportContext) -> Chart | None:
     across_name, lines_name = (
         effects.names[key] for key in ((drawn.at, drawn.of) if turned else (drawn.of, drawn.at))
     )
-    found = axis("across", across_name, across, [None] * len(across))
+    chart = axis("across", across_name, across, [None] * len(across))
     rows: list[dict[str, Any]] = []
     for (of_level, at_level), ratio in drawn.cells.items():
-        place, name = (at_level, of_level) if turned else (of_level, at_level)
-        row: dict[str, Any] = {"x": place, "line": name, "value": ratio.value}
+        level, name = (at_level, of_level) if turned else (of_level, at_level)
+        row: dict[str, Any] = {"x": level, "line": name, "value": ratio.value}
         rows.append(row if ratio.low is None else {**row, "low": ratio.low, "high": ratio.high})
     values = [row[end] for row in rows for end in ("value", "low", "high") if end in row]
     low, high = min(*values, 0.98), max(*values, 1.02)
@@ -40,7 +40,7 @@ def draw(context: ReportContext) -> Chart | None:
     y_axis = alt.Axis(values=ticks, format=",.2~f", grid=True, labelOverlap="greedy")
     y = alt.Y("value:Q", title=texts("axis.against-mean"), scale=scale, axis=y_axis)
     x = alt.X(
-        "x:N", title=across_name, sort=list(found.levels), scale=alt.Scale(padding=0.5),
+        "x:N", title=across_name, sort=list(chart.levels), scale=alt.Scale(padding=0.5),
         axis=alt.Axis(labelAngle=0, grid=False, labelOverlap="greedy"),
     )  # fmt: skip
     legend = alt.Legend(title=lines_name, symbolOpacity=1)
@@ -72,5 +72,5 @@ def draw(context: ReportContext) -> Chart | None:
     )
 
 
-def _fewest(pair: Together) -> int:
+def _fewest(pair: Interaction) -> int:
     return min(len({cell[n] for cell in pair.cells}) for n in (0, 1))

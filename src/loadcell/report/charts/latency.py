@@ -24,19 +24,19 @@ def draw(context: ReportContext) -> Chart | None:
     shown = next((names for names in (SHOWN, ELSE) if _told(treatments, names)), None)
     if shown is None:
         return None
-    said = {name: texts.or_none(f"series.{name}") or name for name in shown}
+    labels = {name: texts.or_none(f"series.{name}") or name for name in shown}
     rows = []
     for treatment in treatments:
         where = compare.place(form, layout, treatment)
         for name in shown:
-            own = {**where, "percentile": said[name]} if form.groups else {**where, "group": said[name]}
+            cell = {**where, "percentile": labels[name]} if form.groups else {**where, "group": labels[name]}
             key = f"{name}_ms"
-            rows += compare.figures(own, treatment, treatment.latency[key], partial(_latency, key))
+            rows += compare.figures(cell, treatment, treatment.latency[key], partial(_latency, key))
     form = compare.drawn(form, rows)
     for row in rows:
         row |= {name: texts.in_unit(row[name]) for name in ("value", "low", "high") if name in row}
-    known = {row["percentile" if form.groups else "group"] for row in rows}
-    names = [name for name in said.values() if name in known]  # a tool tells but one or two of them
+    present = {row["percentile" if form.groups else "group"] for row in rows}
+    names = [name for name in labels.values() if name in present]  # a tool tells but one or two of them
     choose = bool(form.groups) and len(names) > 1
     figure = compare.Figure(texts("axis.latency"), compare.ticks(rows))
     shape = compare.curves if form.numeric else compare.rows

@@ -30,18 +30,18 @@ def draw(context: ReportContext) -> Chart | None:
     points: list[dict[str, Any]] = []
     drawn: list[Treatment] = []
     for treatment in context.analysis.treatments:
-        own = _points(treatment, texts)
-        if not own:
+        own_points = _points(treatment, texts)
+        if not own_points:
             continue
         drawn.append(treatment)
-        points += own
+        points += own_points
         repeats = sum(trial.counts and bool(trial.response) for trial in treatment.trials)
-        for tail in sorted({point["tail"] for point in own}):
-            found = [point for point in own if point["tail"] == tail]
-            if len(found) < repeats:
+        for tail in sorted({point["tail"] for point in own_points}):
+            of_tail = [point for point in own_points if point["tail"] == tail]
+            if len(of_tail) < repeats:
                 continue  # only the quickest repeats had enough to know it: a line would fall there
-            value = median(point["value"] for point in found)
-            lines.append({**found[0], "value": value})
+            value = median(point["value"] for point in of_tail)
+            lines.append({**of_tail[0], "value": value})
     if len({point["tail"] for point in points}) < FEWEST:
         return None
     x = alt.X(

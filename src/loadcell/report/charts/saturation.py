@@ -238,7 +238,7 @@ def _strip(
     )
     dot = marks.mark_point(size=46, filled=True, opacity=1, **plain).encode(x=x, tooltip=tips, **at)
     row = MARK + MORE * max(0, len(names) - 1)
-    layers = [*([bar] if any("low" in found for found in rows) else []), dot]
+    layers = [*([bar] if any("low" in point for point in rows) else []), dot]
     return style.layered(*layers, height=row * len(order), title=texts("chart.saturation.marks"))
 
 

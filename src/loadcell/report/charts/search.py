@@ -20,10 +20,10 @@ _STAGES = ("bracket", "refine", "confirm", "overload", "after")
 def draw(context: ReportContext) -> Chart | None:
     """One picture a search, side by side; None in other designs."""
     searches, texts = context.analysis.searches, context.texts
-    rows = [_row(one, step, context) for one in searches for step in one.steps]
+    rows = [_row(search, step, context) for search in searches for step in search.steps]
     if not rows:
         return None
-    geometric = all(one.question.values[0] > 0 for one in searches)
+    geometric = all(search.question.values[0] > 0 for search in searches)
     stages = [texts(f"stage.{stage}") for stage in _STAGES if any(row["key"] == stage for row in rows)]
     x = alt.X("trial:Q", title=texts("axis.trial"), axis=alt.Axis(grid=False, format="d", tickMinStep=1), scale=alt.Scale(padding=14, nice=False, zero=False))  # fmt: skip
     ticks = (
@@ -61,7 +61,12 @@ def draw(context: ReportContext) -> Chart | None:
     layers = [reach, dots, *([crosses] if any(not row["met"] for row in rows) else [])]
     view: dict[str, Any]
     if len(searches) > 1:
-        facet = {"field": "facet", "type": "nominal", "title": None, "sort": [one.among for one in searches]}
+        facet = {
+            "field": "facet",
+            "type": "nominal",
+            "title": None,
+            "sort": [search.among for search in searches],
+        }
         bare = style.layered(*layers, height=style.CHART // 2)
         view = {"data": {"name": _STEPS}, "facet": facet, "columns": 4, "spec": bare}
     else:
@@ -77,9 +82,9 @@ def draw(context: ReportContext) -> Chart | None:
     )
 
 
-def _row(one: Searched, step: Step, context: ReportContext) -> dict[str, Any]:
-    values = one.question.values
-    high = one.question.top if step.after.high is None else step.after.high
+def _row(searched: Searched, step: Step, context: ReportContext) -> dict[str, Any]:
+    values = searched.question.values
+    high = searched.question.top if step.after.high is None else step.after.high
     return {
         "trial": step.trial.number,
         "level": values[step.level],
@@ -90,5 +95,5 @@ def _row(one: Searched, step: Step, context: ReportContext) -> dict[str, Any]:
         "met": bool(step.met),
         "low": values[step.after.low],
         "high": values[high],
-        "facet": one.among,
+        "facet": searched.among,
     }

@@ -70,16 +70,21 @@ def draw(context: ReportContext) -> Chart | None:
         enveloped = {line.column for panel in panels for line in panel.lines if line.envelope}
         thin = thinning.thin(frames[source], of_source, at_most, enveloped)
         reaching |= {name for name in enveloped if thin.has(name + thinning.LOWEST)}
-        for trial, own in _by_trial(_in_units(thin, panels, source)).items():
-            series.setdefault(trial, {})[source] = own
-    for one in context.server.checkpoints:
-        if one.trial in series:
-            own = series[one.trial].setdefault(CHECKPOINTS, {"t": [], "to": [], "reason": []})
-            own["t"].append(round(one.begin_s, 1))
-            own["to"].append(None if one.end_s is None else round(one.end_s, 1))
-            own["reason"].append(context.texts(f"checkpoint.{one.reason}"))
+        for trial, columns_of_trial in _by_trial(_in_units(thin, panels, source)).items():
+            series.setdefault(trial, {})[source] = columns_of_trial
+    for checkpoint in context.server.checkpoints:
+        if checkpoint.trial in series:
+            columns_of_trial = series[checkpoint.trial].setdefault(
+                CHECKPOINTS, {"t": [], "to": [], "reason": []}
+            )
+            columns_of_trial["t"].append(round(checkpoint.begin_s, 1))
+            columns_of_trial["to"].append(None if checkpoint.end_s is None else round(checkpoint.end_s, 1))
+            columns_of_trial["reason"].append(context.texts(f"checkpoint.{checkpoint.reason}"))
     size = thinning.bucket_size(longest, at_most)
-    lines = {name: sum(len(of["t"]) > 1 for of in own.values()) for name, own in series.items()}
+    lines = {
+        name: sum(len(of["t"]) > 1 for of in columns_of_trial.values())
+        for name, columns_of_trial in series.items()
+    }
     trials_shown = [trial for trial in context.analysis.trials if trial.name in series]
     shown = _sensible(trials_shown, context, lines)
     texts = context.texts
@@ -87,7 +92,9 @@ def draw(context: ReportContext) -> Chart | None:
     if len(frames) < sampled:
         caption.append(texts("caption.series.short"))
     if any(
-        len(own.get(source, {}).get("t", ())) < FEWEST_ROWS for own in series.values() for source in columns
+        len(columns_of_trial.get(source, {}).get("t", ())) < FEWEST_ROWS
+        for columns_of_trial in series.values()
+        for source in columns
     ):
         caption.append(texts("caption.series.left-out"))
     if _percentiles(intervals) < _percentiles(recorded):
@@ -290,11 +297,13 @@ def _sensible(trials: list[Trial], context: ReportContext, lines: Mapping[str, i
     """The best treatment's trial that lies nearest to its median; else the first. Before others those with the most `lines`: of
     how many sources there are some; where the best has none at all, another's."""
     best = context.best
-    own = [trial for trial in trials if best is not None and trial.treatment == best.id and trial.counts]
-    own = own if any(lines[trial.name] for trial in own) else []
-    most = max(lines[trial.name] for trial in own or trials)
-    fullest = [trial for trial in own or trials if lines[trial.name] == most]
-    if not own or best is None:
+    best_trials = [
+        trial for trial in trials if best is not None and trial.treatment == best.id and trial.counts
+    ]
+    best_trials = best_trials if any(lines[trial.name] for trial in best_trials) else []
+    most = max(lines[trial.name] for trial in best_trials or trials)
+    fullest = [trial for trial in best_trials or trials if lines[trial.name] == most]
+    if not best_trials or best is None:
         return fullest[0]
     middle = best.throughput.median or 0.0
     return min(fullest, key=lambda trial: abs((trial.throughput_per_s or 0.0) - middle))

@@ -48,10 +48,10 @@ def alone(frame: Frame) -> bool:
 def point(base: alt.Chart, **where: Any) -> alt.Chart:
     """The mark of a value that is alone in its trial."""
     counted = base.transform_joinaggregate(rows="count()", groupby=["name"])
-    found: alt.Chart = (
+    points: alt.Chart = (
         counted.transform_filter("datum.rows === 1").mark_point(filled=True, size=30).encode(**where)
     )
-    return found
+    return points
 
 
 def digits(frame: Frame) -> int:

@@ -17,7 +17,9 @@ FAR_APART = 10
 def draw(context: ReportContext) -> Chart | None:
     """None when nothing was measured, or nothing at all was done."""
     treatments, layout, texts = context.analysis.treatments, context.analysis.layout, context.texts
-    if context.best is None or not any(trial.throughput_per_s for one in treatments for trial in one.trials):
+    if context.best is None or not any(
+        trial.throughput_per_s for measured in treatments for trial in measured.trials
+    ):
         return None
     form = compare.form(layout, treatments, texts)
     rows = compare.placed(

@@ -21,12 +21,12 @@ def draw(context: ReportContext) -> Chart | None:
         return None
     kinds = {"response": texts("series.response"), "service": texts("series.service")}
     rows = []
-    for one in all_kept(treatments):
-        where = compare.place(form, layout, one.treatment)
-        figures = {"response": one.treatment.latency["p99_ms"], "service": one.service["p99_ms"]}
+    for loop in all_kept(treatments):
+        where = compare.place(form, layout, loop.treatment)
+        figures = {"response": loop.treatment.latency["p99_ms"], "service": loop.service["p99_ms"]}
         for kind, name in kinds.items():
-            own = {**where, "group": name}
-            rows += compare.figures(own, one.treatment, figures[kind], partial(_p99, kind))
+            cell = {**where, "group": name}
+            rows += compare.figures(cell, loop.treatment, figures[kind], partial(_p99, kind))
     form = compare.drawn(form, rows)
     if not any(row["value"] > 0 for row in rows):
         return None

@@ -32,32 +32,32 @@ def colours(names: Sequence[str]) -> list[str]:
 def draw(context: ReportContext) -> Chart | None:
     """None where no sessions were looked at."""
     waited, names, texts = context.server.waited, context.server.kinds, context.texts
-    if not any(one.active for one in waited):
+    if not any(wait.active for wait in waited):
         return None
     many = len(waited) > compare.MOST_ROWS
-    rest = texts("series.rest")
+    others = texts("series.rest")
     rows: list[dict[str, Any]] = []
-    for one in waited:
-        parts = {name: one.waits.get(name, 0.0) for name in names}
-        parts[rest] = max(0.0, one.active - sum(parts.values()))
+    for wait in waited:
+        parts = {name: wait.waits.get(name, 0.0) for name in names}
+        parts[others] = max(0.0, wait.active - sum(parts.values()))
         rows += [
             {
-                "x": one.treatment.index if many else one.treatment.brief,
-                "treatment": one.treatment.label,
+                "x": wait.treatment.index if many else wait.treatment.brief,
+                "treatment": wait.treatment.label,
                 "name": name,
                 "rank": rank,
                 "value": value,
-                "share": value / one.active,
+                "share": value / wait.active,
             }
             for rank, (name, value) in enumerate(parts.items())
             if value > 0
         ]
-    shown = [name for name in (*names, rest) if any(row["name"] == name for row in rows)]
+    shown = [name for name in (*names, others) if any(row["name"] == name for row in rows)]
     colour = alt.Color(
         "name:N",
         scale=alt.Scale(
             domain=shown,
-            range=[REST if name == rest else colours(names)[names.index(name)] for name in shown],
+            range=[REST if name == others else colours(names)[names.index(name)] for name in shown],
         ),
         legend=alt.Legend(title=None, orient="top", columns=4, symbolType="square", symbolStrokeWidth=0),
     )
@@ -79,7 +79,7 @@ def draw(context: ReportContext) -> Chart | None:
         height = style.CHART
     else:
         title = texts("mark.list").join(shared_factors(context.analysis.treatments))
-        names_of_rows = [one.treatment.brief for one in waited]
+        names_of_rows = [wait.treatment.brief for wait in waited]
         y = alt.Y("x:N", title=title or None, sort=names_of_rows, axis=compare.row_axis())
         layer = base.encode(y=y, x=alt.X("value:Q", **size), color=colour, order=order, tooltip=tips)
         height = style.ROW * len(waited)

@@ -152,10 +152,10 @@ def _badges(gathered: Gathered, words: Words) -> list[tuple[str, Tone]]:
 def differences(gathered: Gathered, words: Words) -> Section | None:
     """What differs besides what was to be compared; None within one run."""
     texts = words.texts
-    found = list(findings.differing(gathered.comparison.sides, gathered.all_differences))
-    if not found:
+    listed = list(findings.differing(gathered.comparison.sides, gathered.all_differences))
+    if not listed:
         return None
-    blocks: list[Block] = [Sentences(found)]
+    blocks: list[Block] = [Sentences(listed)]
     several = len(gathered.differences) > 1
     columns = [
         Column(texts("compare.column.kind"), keep=True),
@@ -166,14 +166,14 @@ def differences(gathered: Gathered, words: Words) -> Section | None:
     ]
     rows = [
         [
-            Cell(texts(f"compare.of.{one.kind}")),
+            Cell(texts(f"compare.of.{difference.kind}")),
             *([Cell(label)] if several else []),
-            Cell(one.path),
-            Cell(texts("compare.not-set") if one.before is None else str(one.before)),
-            Cell(texts("compare.not-set") if one.after is None else str(one.after)),
+            Cell(difference.path),
+            Cell(texts("compare.not-set") if difference.before is None else str(difference.before)),
+            Cell(texts("compare.not-set") if difference.after is None else str(difference.after)),
         ]
-        for label, each in gathered.differences.items()
-        for one in each
+        for label, changes in gathered.differences.items()
+        for difference in changes
     ]
     if rows:
         title = texts("compare.table.differences")
@@ -224,11 +224,11 @@ def ranking(words: Words) -> Section | None:
     ]
     of_side = {row.side: row for row in comparison.headline}
     rows = []
-    for place, ranked in enumerate(comparison.ranking, 1):
+    for rank, ranked in enumerate(comparison.ranking, 1):
         row = of_side.get(ranked.index)
         rows.append(
             [
-                Cell(str(place), sort=place),
+                Cell(str(rank), sort=rank),
                 Cell(words.side(ranked.index), sort=ranked.index),
                 Cell(texts("compare.first") if row is None else words.change(row.effect), sort=ranked.value),
                 Cell(words.interval(row.effect) if row is not None else texts("mark.none")),
@@ -359,10 +359,10 @@ def _runs(gathered: Gathered, words: Words) -> Table:
         Column(texts("compare.column.trials"), figure=True),
         Column(texts("compare.column.place"), code=True),
     ]
-    whole = gathered.comparison.sides.what != "runs"
+    runs = gathered.comparison.sides.what != "runs"
     rows = [
         [
-            Cell(run.short_id if whole else words.side(position)),
+            Cell(run.short_id if runs else words.side(position)),
             Cell(str(run.run.plan_name or "")),
             Cell(str(run.run.started_utc or "")[:16].replace("T", " ")),
             Cell(
@@ -392,21 +392,21 @@ def _checks(words: Words) -> Table | None:
     for row in words.comparison.rows:
         if row.checked is None:
             continue
-        means = row.checked.means
+        mean_values = row.checked.means
         rows.append(
             [
                 Cell(words.row(row)),
                 Cell(f"{words.change(row.effect)}  ({words.interval(row.effect)})"),
                 Cell(_triple(row.checked.medians)),
-                Cell(texts("mark.none") if means is None else _triple(means)),
+                Cell(texts("mark.none") if mean_values is None else _triple(mean_values)),
                 Cell(f"{row.checked.delta:+.2f}", sort=row.checked.delta),
             ]
         )
     return Table("table-checks", texts("compare.table.checks"), columns, rows, only=True) if rows else None
 
 
-def _triple(found: tuple[float, float, float]) -> str:
-    middle, low, high = (numbers.change(value - 1) for value in found)
+def _triple(triple: tuple[float, float, float]) -> str:
+    middle, low, high = (numbers.change(value - 1) for value in triple)
     return f"{middle}  ({low} … {high})"
 
 

@@ -47,15 +47,15 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
     shown = [row for row in comparison.rows if row in drawable[:MOST_ROWS]]
     names = [words.row(row) for row in shown]
     points = [{**_point(row, words), "row": name} for row, name in zip(shown, names, strict=True)]
-    known = [texts(f"compare.verdict.{word}") for word in VERDICT_COLOURS]
-    used = [word for word in known if any(point["verdict"] == word for point in points)]
+    labels = [texts(f"compare.verdict.{word}") for word in VERDICT_COLOURS]
+    used = [word for word in labels if any(point["verdict"] == word for point in points)]
     colours = alt.Scale(
         domain=used,
-        range=[colour for colour, word in zip(VERDICT_COLOURS.values(), known, strict=True) if word in used],
+        range=[colour for colour, word in zip(VERDICT_COLOURS.values(), labels, strict=True) if word in used],
     )
     shapes = alt.Scale(
         domain=used,
-        range=[shape for shape, word in zip(VERDICT_SHAPES.values(), known, strict=True) if word in used],
+        range=[shape for shape, word in zip(VERDICT_SHAPES.values(), labels, strict=True) if word in used],
     )
     legend = alt.Legend(title=None, symbolOpacity=1)
     y = alt.Y("row:N", title=None, sort=names, axis=alt.Axis(grid=True, labelOverlap=False, labelLimit=320))
@@ -130,15 +130,15 @@ def latencies(gathered: Gathered, words: Words) -> list[Chart]:
     for context in contexts:
         facet = words.context(context)
         for side in sides:
-            own = read[side, context]
+            histograms = read[side, context]
             name = words.side(side)
             shares += [
                 {"facet": facet, "side": name, "ms": at, "share": share * 100}
-                for at, share in _outline(distribution(list(own.values())))
+                for at, share in _outline(distribution(list(histograms.values())))
             ]
             if side == 0:
                 continue
-            for shift in shifts(read[0, context], own, paired=gathered.comparison.sides.paired):
+            for shift in shifts(read[0, context], histograms, paired=gathered.comparison.sides.paired):
                 low, high = shift.effect.low, shift.effect.high
                 changed.append(
                     {
@@ -186,8 +186,8 @@ def _outline(steps: Sequence[Step]) -> list[tuple[float, float]]:
     if not steps:
         return []
     least = _LEAST_SHARE * max(step.share for step in steps)
-    kept = [place for place, step in enumerate(steps) if step.share >= least]
-    return [(math.sqrt(step.low_ms * step.high_ms), step.share) for step in steps[kept[0] : kept[-1] + 1]]
+    shown = [index for index, step in enumerate(steps) if step.share >= least]
+    return [(math.sqrt(step.low_ms * step.high_ms), step.share) for step in steps[shown[0] : shown[-1] + 1]]
 
 
 def _shifts(rows: list[dict[str, Any]], words: Words, captions: list[str], across: int) -> Chart:

@@ -63,7 +63,7 @@ class Gathered:
     @property
     def all_differences(self) -> list[Difference]:
         """Those of all runs together."""
-        return [one for each in self.differences.values() for one in each]
+        return [difference for differences in self.differences.values() for difference in differences]
 
     def histograms(self, side: int, context: str, at_most: int) -> dict[Place, Histogram]:
         """Latencies of a side's trials that ended well, by block; trials whose log cannot be read are left out."""
@@ -72,16 +72,18 @@ class Gathered:
         from loadcell.store.layout import LATENCY
 
         run = self.runs[side] if self.comparison.sides.what == "runs" else self.runs[0]
-        found: dict[Place, Histogram] = {}
-        trials = [one for one in self.comparison.sides.sides[side].trials.get(context, ()) if one.counts]
+        histograms: dict[Place, Histogram] = {}
+        trials = [
+            counted for counted in self.comparison.sides.sides[side].trials.get(context, ()) if counted.counts
+        ]
         for trial in trials[:at_most]:
             try:
                 histogram = Histogram(*read(run.directory(trial.name) / LATENCY, "transaction/response"))
             except (OSError, ValueError):
                 continue
             if histogram.total:
-                found[trial.block, trial.arm or ""] = histogram
-        return found
+                histograms[trial.block, trial.arm or ""] = histogram
+        return histograms
 
 
 def gather(wanted: Wanted) -> Gathered:
@@ -93,20 +95,20 @@ def gather(wanted: Wanted) -> Gathered:
             chosen = sides.arms(stored[0].run, stored[0].trials)
         else:
             chosen = sides.levels(stored[0].run, stored[0].trials, wanted.factor, wanted.levels)
-        found: dict[str, tuple[Difference, ...]] = {}
+        by_label: dict[str, tuple[Difference, ...]] = {}
     else:
         if wanted.factor is not None or wanted.levels:
             raise CannotCompareError(
                 "levels are compared within one run",
                 advice="Name one run with --factor or --levels, or several runs without.",
             )
-        found = _held_against_the_first(stored, labels, wanted.anyway)
+        by_label = _held_against_the_first(stored, labels, wanted.anyway)
         several = [(label, run.run, run.trials) for label, run in zip(labels, stored, strict=True)]
         chosen = sides.runs(several, anyway=wanted.anyway)
     metrics = named(wanted.metrics, _trials(chosen)) or _usual(chosen)
     noise, source = _noise(chosen, stored, metrics, wanted)
     comparison = comparing.compare(chosen, metrics, least_effect=wanted.least_effect, noise=noise)
-    return Gathered(stored, comparison, found, source)
+    return Gathered(stored, comparison, by_label, source)
 
 
 def _usual(chosen: Sides) -> tuple[Metric, ...]:
@@ -146,33 +148,33 @@ def _held_against_the_first(
 ) -> dict[str, tuple[Difference, ...]]:
     """What differs, by run; raises CannotCompareError where it is the plan and nobody said that this is meant."""
     first = stored[0]
-    found: dict[str, tuple[Difference, ...]] = {}
+    by_label: dict[str, tuple[Difference, ...]] = {}
     for label, run in zip(labels[1:], stored[1:], strict=True):
         of_plan = differences.plans(first.run, run.run)
         if of_plan and not anyway:
-            shown = [str(one) for one in of_plan[:20]]
+            shown = [str(difference) for difference in of_plan[:20]]
             more = [f"and {len(of_plan) - 20} more"] if len(of_plan) > 20 else []
             raise CannotCompareError(
                 f"{labels[0]} and {label} are runs of different plans",
                 advice="Say --anyway to compare them all the same; what differs then stands before the figures.",
                 differences=[*shown, *more],
             )
-        found[label] = (
+        by_label[label] = (
             *of_plan,
             *differences.hosts(first.environment, run.environment),
             *_of_targets(first, run, of_plan),
             *differences.tools(first.run, run.run),
             *differences.designs(first.run, run.run),
         )
-    return found
+    return by_label
 
 
 def _of_targets(first: StoredRun, other: StoredRun, of_plan: Sequence[Difference]) -> Iterator[Difference]:
     """Differences of the targets that the plans do not say already."""
-    said = {one.path.rsplit(".", 1)[-1] for one in of_plan}
-    for one in differences.targets(first.trials, other.trials):
-        if one.path.rsplit(".", 1)[-1] not in said:
-            yield one
+    names = {target.path.rsplit(".", 1)[-1] for target in of_plan}
+    for target in differences.targets(first.trials, other.trials):
+        if target.path.rsplit(".", 1)[-1] not in names:
+            yield target
 
 
 def _noise(
@@ -183,15 +185,15 @@ def _noise(
         return {}, None
     if wanted.noise is not None:
         run = read_run(wanted.noise)
-        other = [one for one in differences.plans(stored[0].run, run.run) if one.path != "treatments"]
+        other = [plan for plan in differences.plans(stored[0].run, run.run) if plan.path != "treatments"]
         if other and not wanted.anyway:
             raise CannotCompareError(
                 f"the A/A run {run.id} is of a different plan",
                 advice="Name one of the same plan, or say --anyway.",
-                differences=[str(one) for one in other[:20]],
+                differences=[str(plan) for plan in other[:20]],
             )
         return _floor(run, metrics), run.id
-    for run in [one for one in stored if one.run.aa] or _beside(stored):
+    for run in [plan for plan in stored if plan.run.aa] or _beside(stored):
         floor = _floor(run, metrics)
         if floor:
             return floor, run.id
@@ -199,26 +201,28 @@ def _noise(
 
 
 def _floor(run: StoredRun, metrics: tuple[Metric, ...]) -> dict[tuple[str, str], float]:
-    found = comparing.compare(sides.arms(run.run, run.trials), metrics, cross_checks=0)
-    return comparing.noise_floor(found)
+    arms = comparing.compare(sides.arms(run.run, run.trials), metrics, cross_checks=0)
+    return comparing.noise_floor(arms)
 
 
 def _beside(stored: Sequence[StoredRun]) -> Iterator[StoredRun]:
     """A/A runs of the same plan on the same machine, beside these runs, newest first."""
-    own = {run.path.resolve() for run in stored}
+    paths = {run.path.resolve() for run in stored}
     home = stored[0].path.resolve().parent
     neighbours = sorted(
         (path.parent for path in home.glob(f"*/{RUN}")), key=lambda path: path.name, reverse=True
     )
     for path in neighbours[:_MOST_NEIGHBOURS]:
-        if path in own or not _has_arms(path / RUN):
+        if path in paths or not _has_arms(path / RUN):
             continue
         try:
             run = read_run(path)
         except StoreError:
             continue
-        same_plan = all(one.path == "treatments" for one in differences.plans(stored[0].run, run.run))
-        moved = {one.path for one in differences.hosts(stored[0].environment, run.environment)}
+        same_plan = all(
+            difference.path == "treatments" for difference in differences.plans(stored[0].run, run.run)
+        )
+        moved = {difference.path for difference in differences.hosts(stored[0].environment, run.environment)}
         if same_plan and not any(path.startswith(("hostname", "cpu", "memory_bytes")) for path in moved):
             yield run
 

@@ -41,15 +41,15 @@ LEAST_HEIGHT = 0.2
 
 def write(gathered: Gathered, lang: str, out: Path) -> Path:
     """Write the page to `out`, a directory or an .html file; returns where it is. Raises StoreError."""
-    place = out / "history.html" if out.is_dir() or not out.suffix else out
-    if place.suffix not in {".html", ".htm"}:
+    path = out / "history.html" if out.is_dir() or not out.suffix else out
+    if path.suffix not in {".html", ".htm"}:
         raise StoreError(OUT_NOT_HTML(path=out))
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_text(place, html.render(build(gathered, lang)))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, html.render(build(gathered, lang)))
     except OSError as error:
-        raise cannot_write(place, error, place.parent) from None
-    return place
+        raise cannot_write(path, error, path.parent) from None
+    return path
 
 
 def build(gathered: Gathered, lang: str) -> Report:
@@ -147,7 +147,7 @@ def spark(values: Sequence[float], width: int = CURVE) -> str:
     if height == 0:
         return BARS[len(BARS) // 2] * len(joined)
     places = [(value - middle) / height + 0.5 for value in joined]
-    return "".join(BARS[min(len(BARS) - 1, int(place * len(BARS)))] for place in places)
+    return "".join(BARS[min(len(BARS) - 1, int(position * len(BARS)))] for position in places)
 
 
 def _summary(gathered: Gathered, texts: Texts) -> Section:
@@ -208,12 +208,12 @@ def _event(event: Event, gathered: Gathered, texts: Texts, number: int) -> Secti
     if event.differences:
         differing = [
             [
-                Cell(one.path),
-                Cell(texts("history.not-set") if one.before is None else str(one.before)),
-                Cell(texts("history.not-set") if one.after is None else str(one.after)),
-                Cell(texts("mark.list").join(one.treatments[:3]) or none),
+                Cell(difference.path),
+                Cell(texts("history.not-set") if difference.before is None else str(difference.before)),
+                Cell(texts("history.not-set") if difference.after is None else str(difference.after)),
+                Cell(texts("mark.list").join(difference.treatments[:3]) or none),
             ]
-            for one in event.differences
+            for difference in event.differences
         ]
         heads = [
             Column(texts("column.setting"), code=True),
@@ -239,14 +239,14 @@ def _runs(gathered: Gathered, texts: Texts) -> Section:
         Column("loadcell", code=True),
     ]
     rows = []
-    for place, run in reversed(list(enumerate(history.runs))):
-        known = texts.or_none(f"state.{run.state}") or texts("state.unknown")
+    for index, run in reversed(list(enumerate(history.runs))):
+        state = texts.or_none(f"state.{run.state}") or texts("state.unknown")
         repeats = sum(run.repeats.values())
         rows.append(
             [
-                Cell(run.name, sort=place),
-                Cell(run.started_utc[:16].replace("T", " "), sort=place),
-                Cell(known, tone="" if run.state == "finished" else "caution"),
+                Cell(run.name, sort=index),
+                Cell(run.started_utc[:16].replace("T", " "), sort=index),
+                Cell(state, tone="" if run.state == "finished" else "caution"),
                 Cell(numbers.whole(len(run.values)), sort=len(run.values)),
                 Cell(numbers.whole(repeats), sort=repeats),
                 Cell(str(run.run.loadcell_version or texts("mark.none"))),
@@ -270,7 +270,7 @@ def document(gathered: Gathered) -> Mapping[str, object]:
             }
             for run in history.runs
         ],
-        "treatments": [{"id": one.treatment, "label": one.label, "runs": len(one.values)} for one in history.series],
+        "treatments": [{"id": series.treatment, "label": series.label, "runs": len(series.values)} for series in history.series],
         "changes": [
             {
                 "last_before": history.runs[event.last].name, "first_after": history.runs[event.first].name,
@@ -286,7 +286,7 @@ def document(gathered: Gathered) -> Mapping[str, object]:
             for event in history.events
         ],
         "latest": [
-            {"treatment": one.series.treatment, "change": one.share, "p": one.p} for one in history.latest
+            {"treatment": series.series.treatment, "change": series.share, "p": series.p} for series in history.latest
         ],
         "findings": list(findings.find(history)),
         "left_out": gathered.left_out,

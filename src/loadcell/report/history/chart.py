@@ -25,12 +25,12 @@ MOST_DATES = 8
 
 def draw(history: History, texts: Texts) -> Chart | None:
     """None when no run has a figure."""
-    ordered = sorted(history.series, key=lambda one: not history.changes_of(one))
-    shown = [one for one in ordered if one.values][:MOST_PICTURES]
+    ordered = sorted(history.series, key=lambda series: not history.changes_of(series))
+    shown = [series for series in ordered if series.values][:MOST_PICTURES]
     if not shown:
         return None
     many = len(shown) > 1
-    rows = [row for one in shown for row in _rows(one, history)]
+    rows = [row for series in shown for row in _rows(series, history)]
     captions = [texts("history.caption"), texts("history.caption.axis")]
     if len(shown) < len(history.series):
         captions.append(texts("history.caption.some", count=len(shown), of=len(history.series)))
@@ -38,7 +38,7 @@ def draw(history: History, texts: Texts) -> Chart | None:
     return Chart(
         "chart-history",
         texts("history.chart", metric=metric),
-        _spec(history, texts, [one.label for one in shown]),
+        _spec(history, texts, [series.label for series in shown]),
         {SOURCE: rows},
         captions,
         columns=2 if many else 1,
@@ -48,39 +48,41 @@ def draw(history: History, texts: Texts) -> Chart | None:
 
 def _rows(series: Series, history: History) -> list[dict[str, Any]]:
     changes = history.changes_of(series)
-    found: list[dict[str, Any]] = []
-    for place, value in zip(series.places, series.values, strict=True):
-        run = history.runs[place]
-        found.append(
+    rows: list[dict[str, Any]] = []
+    for position, value in zip(series.places, series.values, strict=True):
+        run = history.runs[position]
+        rows.append(
             {
-                "role": "run", "treatment": series.label, "x": place, "value": value, "run": run.short,
+                "role": "run", "treatment": series.label, "x": position, "value": value, "run": run.short,
                 "date": run.started_utc[:16].replace("T", " "), "repeats": run.repeats.get(series.treatment, 0),
             }
         )  # fmt: skip
     firsts = [series.places[0], *(change.first for change in changes)]
     lasts = [*(change.last for change in changes), series.places[-1]]
     for first, last in zip(firsts, lasts, strict=True):
-        level = [v for place, v in zip(series.places, series.values, strict=True) if first <= place <= last]
+        level = [
+            v for position, v in zip(series.places, series.values, strict=True) if first <= position <= last
+        ]
         mean = sum(level) / len(level)
-        found.append(
+        rows.append(
             {"role": "level", "treatment": series.label, "x": first - 0.4, "x2": last + 0.4, "value": mean}
         )
     for change in changes:
         at = (change.last + change.first) / 2
         better = (change.share > 0) == history.metric.higher_is_better
         sign = "+" if change.share > 0 else "−"
-        found.append(
+        rows.append(
             {
                 "role": "better" if better else "worse", "treatment": series.label, "x": at,
                 "text": f"{sign}{abs(change.share) * 100:.3g}%",
             }
         )  # fmt: skip
     middle = (min(series.values) + max(series.values)) / 2
-    found += [
+    rows += [
         {"role": "span", "treatment": series.label, "x": series.places[0], "value": middle * (1 + by)}
         for by in (-LEAST_SPAN / 2, LEAST_SPAN / 2)
     ]
-    return found
+    return rows
 
 
 def _spec(history: History, texts: Texts, labels: list[str]) -> dict[str, Any]:

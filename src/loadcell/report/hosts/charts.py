@@ -28,17 +28,17 @@ _BYTES = (8, 64, 512, *(4 * 2**step for step in (10, 13, 16, 19, 22, 25)))
 def staircase(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) -> Chart | None:
     """Time of one access by how much memory the accesses are spread over; None with too few sizes."""
     steps = sorted(
-        (one for one in scores if one.section == "latency" and one.size_bytes and one.threads == 1),
-        key=lambda one: one.size_bytes or 0,
+        (step for step in scores if step.section == "latency" and step.size_bytes and step.threads == 1),
+        key=lambda step: step.size_bytes or 0,
     )
     if len(steps) < FEWEST_SIZES:
         return None
     rows = [
         {
-            "size": one.size_bytes, "name": numbers.size(one.size_bytes or 0), "ns": one.median,
-            "low": one.repeats.low, "high": one.repeats.high,
+            "size": step.size_bytes, "name": numbers.size(step.size_bytes or 0), "ns": step.median,
+            "low": step.repeats.low, "high": step.repeats.high,
         }
-        for one in steps
+        for step in steps
     ]  # fmt: skip
     first, last = steps[0].size_bytes or 1, steps[-1].size_bytes or 1
     caches = [
@@ -46,9 +46,9 @@ def staircase(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) ->
         for level, size in cache_sizes(host).items()
         if first <= size <= last
     ]
-    values = [value for one in steps for value in one.values]
+    values = [value for step in steps for value in step.values]
     x = _axis_of_bytes(
-        "size:Q", texts("hosts.axis.size"), [one.size_bytes or 1 for one in steps], (first, last)
+        "size:Q", texts("hosts.axis.size"), [step.size_bytes or 1 for step in steps], (first, last)
     )
     scale = alt.Scale(type="log", nice=False, padding=12)
     axis = alt.Axis(values=style.log_ticks(values), format=",.3~r", labelOverlap="greedy")
@@ -68,11 +68,11 @@ def staircase(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) ->
     line = base.mark_line(color=SERIES[0]).encode(x=x, y=y)
     bar = base.mark_rule(color=SERIES[0], strokeWidth=6, opacity=0.3).encode(x=x, y=low, y2="high:Q")
     point = base.mark_point(color=SERIES[0], size=50, filled=True, opacity=1).encode(x=x, y=y, tooltip=tips)
-    known = [rule, label] if caches else []
+    layers = [rule, label] if caches else []
     return Chart(
         "chart-staircase",
         texts("hosts.chart.staircase"),
-        style.document(style.layered(*known, line, bar, point, height=style.CHART)),
+        style.document(style.layered(*layers, line, bar, point, height=style.CHART)),
         {"steps": rows, **({"caches": caches} if caches else {})},
         [texts("hosts.caption.staircase" if caches else "hosts.caption.staircase.bare")],
         legend=False,
@@ -81,19 +81,19 @@ def staircase(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) ->
 
 def ceilings(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) -> Chart | None:
     """How many accesses of a size each layer can serve in a second at most; None where no layer is known."""
-    found = roofs(host, scores)
-    if not found:
+    ceilings = roofs(host, scores)
+    if not ceilings:
         return None
-    names = [texts.message(roof.name) for roof in found]
+    names = [texts.message(roof.name) for roof in ceilings]
     rows: list[dict[str, Any]] = [
         {"layer": name, "bytes": size, "of": numbers.size(size), "rate": rate}
-        for roof, name in zip(found, names, strict=True)
+        for roof, name in zip(ceilings, names, strict=True)
         for size, rate in roof.points(_BYTES)
     ]
     knees = [
         {"layer": name, "bytes": roof.knee_bytes, "of": numbers.size(roof.knee_bytes), "rate": roof.most_per_s,
          "bandwidth": roof.bytes_per_s / 2**20}
-        for roof, name in zip(found, names, strict=True)
+        for roof, name in zip(ceilings, names, strict=True)
     ]  # fmt: skip
     x = _axis_of_bytes("bytes:Q", texts("hosts.axis.bytes"), _BYTES, (_BYTES[0], _BYTES[-1]))
     ticks = style.log_ticks([row["rate"] for row in rows])
@@ -136,9 +136,9 @@ def _axis_of_bytes(field: str, title: str, values: Sequence[float], ends: tuple[
     )  # fmt: skip
 
 
-def forest(found: Compared, texts: Texts) -> Chart:
+def forest(compared: Compared, texts: Texts) -> Chart:
     """Every ratio on one logarithmic axis, its interval or spread, and where each workload's own lies."""
-    rows = found.machines.rows
+    rows = compared.machines.rows
     names = _apart([words.row(row, texts) for row in rows], [row.score.id for row in rows])
     points: list[dict[str, Any]] = [
         {
@@ -147,19 +147,19 @@ def forest(found: Compared, texts: Texts) -> Chart:
         }
         for row, name in zip(rows, names, strict=True)
     ]  # fmt: skip
-    ran = [each.hypothesis.workload for each in found.workloads]
-    works: list[dict[str, Any]] = [{"times": each.times.value, "name": each.name} for each in ran]
+    ran = [workload.hypothesis.workload for workload in compared.workloads]
+    works: list[dict[str, Any]] = [{"times": workload.times.value, "name": workload.name} for workload in ran]
     used = [word for word in VERDICT_COLOURS if any(row.verdict.word == word for row in rows)]
     spoken = [texts(f"compare.verdict.{word}") for word in used]
     ends = [value for point in points for value in (point["times"], point["low"], point["high"]) if value]
-    ends += [one["times"] for one in works]
+    ends += [rule["times"] for rule in works]
     low, high = min(*ends, 0.9), max(*ends, 1.1)
     scale = alt.Scale(type="log", nice=False, padding=10, domain=[low, high])
     axis = alt.Axis(
         values=sorted({1.0, *style.log_ticks([low, high])}), labelExpr="'×' + format(datum.value, ',.3~r')",
         labelOverlap="greedy", titleAnchor="end",
     )  # fmt: skip
-    first, second = (machine.label for machine in found.machines.machines)
+    first, second = (machine.label for machine in compared.machines.machines)
     title = texts("hosts.axis.times", first=first, second=second)
     x = alt.X("times:Q", title=title, scale=scale, axis=axis)
     y = alt.Y("row:N", title=None, sort=names, axis=alt.Axis(grid=True, labelOverlap=False, labelLimit=320))
@@ -179,7 +179,7 @@ def forest(found: Compared, texts: Texts) -> Chart:
         alt.Tooltip("why:N", title=texts("compare.column.why")),
     ]
     base = alt.Chart(style.data("points"))
-    one = alt.Chart(style.data("one")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x=x)
+    rule = alt.Chart(style.data("one")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x=x)
     line = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
         x=alt.X("low:Q", title=title, scale=scale, axis=axis), x2="high:Q", y=y, color=colour, tooltip=tips
     )  # fmt: skip
@@ -192,8 +192,10 @@ def forest(found: Compared, texts: Texts) -> Chart:
     lines = [line] if any(point["low"] is not None for point in points) else []
     captions = [texts("hosts.caption.forest", first=first, second=second)]
     if works:
-        captions.append(texts("hosts.caption.forest.workload", workloads=[str(one["name"]) for one in works]))
-    layers = [one, *([marks] if works else []), *lines, point]
+        captions.append(
+            texts("hosts.caption.forest.workload", workloads=[str(rule["name"]) for rule in works])
+        )
+    layers = [rule, *([marks] if works else []), *lines, point]
     data: dict[str, list[dict[str, Any]]] = {
         "points": points,
         "one": [{"times": 1.0}],
@@ -206,6 +208,6 @@ def forest(found: Compared, texts: Texts) -> Chart:
 def _apart(names: Sequence[str], ids: Sequence[str]) -> list[str]:
     """Names as they are, or with the score's own: on a machine of one processor one thread is all there are."""
     return [
-        name if names.count(name) == 1 else f"{name} ({own.partition('/')[0]})"
-        for name, own in zip(names, ids, strict=True)
+        name if names.count(name) == 1 else f"{name} ({identifier.partition('/')[0]})"
+        for name, identifier in zip(names, ids, strict=True)
     ]

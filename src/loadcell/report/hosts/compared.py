@@ -49,26 +49,26 @@ class Compared:
     def findings(self) -> Iterator[Finding]:
         """Everything that is said of the machines, then of each workload."""
         yield from findings.of_machines(self.machines)
-        for one in self.workloads:
-            yield from self.of(one)
+        for followed in self.workloads:
+            yield from self.of(followed)
 
-    def of(self, one: Followed) -> Iterator[Finding]:
+    def of(self, followed: Followed) -> Iterator[Finding]:
         """What is said of one workload: what besides the machines was another, then what it follows."""
-        gathered, first, second = one.gathered, *(machine.label for machine in self.machines.machines)
+        gathered, first, second = followed.gathered, *(machine.label for machine in self.machines.machines)
         for source, run in zip(self.sources, gathered.runs, strict=True):
             hosts = run.environment.get("hosts") or [{}]
-            known, own = source.machine.host.get("hostname"), hosts[0].get("hostname")
-            if known and own and known != own:
+            named, hostname = source.machine.host.get("hostname"), hosts[0].get("hostname")
+            if named and hostname and named != hostname:
                 params = {
-                    "workload": one.hypothesis.workload.name,
-                    "host": own,
+                    "workload": followed.hypothesis.workload.name,
+                    "host": hostname,
                     "label": source.machine.label,
                 }
                 yield Finding("hosts", Message("hosts.follows.elsewhere", params).rated("problem"))
-        others = [each for each in gathered.all_differences if each.kind in _BESIDES]
+        others = [difference for difference in gathered.all_differences if difference.kind in _BESIDES]
         if others:
             yield from differing(gathered.comparison.sides, others)
-        yield from findings.of_hypothesis(one.hypothesis, first, second)
+        yield from findings.of_hypothesis(followed.hypothesis, first, second)
 
 
 def compared(
@@ -82,20 +82,21 @@ def compared(
     """Read two machines and the runs of what ran on both. Raises StoreError and CannotCompareError."""
     sources = pair(first, second)
     machines = compare(sources[0].machine, sources[1].machine, least_effect=least_effect)
-    found = []
-    for one, other in ran:
+    workloads = []
+    for one_name, other in ran:
         runs: list[tuple[Path, str | None]] = [
-            (find_run(name), source.machine.label) for name, source in zip((one, other), sources, strict=True)
+            (find_run(name), source.machine.label)
+            for name, source in zip((one_name, other), sources, strict=True)
         ]
         gathered = gather(Wanted(runs, least_effect=least_effect, anyway=anyway))
-        found.append(Followed(gathered, _follows(machines, gathered, one, other)))
-    return Compared(sources, machines, tuple(found))
+        workloads.append(Followed(gathered, _follows(machines, gathered, one_name, other)))
+    return Compared(sources, machines, tuple(workloads))
 
 
-def _follows(machines: Machines, gathered: Gathered, one: str, other: str) -> Hypothesis:
+def _follows(machines: Machines, gathered: Gathered, first: str, other: str) -> Hypothesis:
     row = next(iter(gathered.comparison.headline), None)
     if row is None or row.effect is None:
-        raise StoreError(HOSTS_NOTHING_IN_COMMON(first=one, second=other))
+        raise StoreError(HOSTS_NOTHING_IN_COMMON(first=first, second=other))
     run = gathered.runs[0].run
     name = run.title or run.plan_name or gathered.runs[0].id
     return hypothesis(machines, workload(name, row.effect, higher_is_better=row.metric.higher_is_better))

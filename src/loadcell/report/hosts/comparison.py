@@ -39,22 +39,24 @@ MOST_FACTS, MOST_ROWS = 14, 24
 _STANDING_TONES: dict[str, Tone] = {"near": "good", "part": "info"}
 
 
-def build(found: Compared, lang: str, command: Sequence[str] = (), *, pictures: bool = True) -> Report:
+def build(compared: Compared, lang: str, command: Sequence[str] = (), *, pictures: bool = True) -> Report:
     """The report in one language; without `pictures` for a pull request."""
     texts = Texts(lang)
-    first, second = (machine.label for machine in found.machines.machines)
+    first, second = (machine.label for machine in compared.machines.machines)
     sections = [
-        Section("summary", texts("section.summary"), [Sentences(list(saying.of_machines(found.machines)))]),
-        *_workloads(found, texts),
-        _inventories(found, texts),
-        _baselines(found, texts, pictures=pictures),
-        _method(found, texts, command),
+        Section(
+            "summary", texts("section.summary"), [Sentences(list(saying.of_machines(compared.machines)))]
+        ),
+        *_workloads(compared, texts),
+        _inventories(compared, texts),
+        _baselines(compared, texts, pictures=pictures),
+        _method(compared, texts, command),
     ]
     return Report(
         language=lang,
         title=texts("hosts.compare.title", first=first, second=second),
         question=texts("hosts.compare.question"),
-        run_id=texts("mark.list").join(str(shown(source.path)) for source in found.sources),
+        run_id=texts("mark.list").join(str(shown(source.path)) for source in compared.sources),
         badges=[(first, ""), (second, "")],
         sections=[section for section in sections if section is not None],
         version=__version__,
@@ -62,22 +64,22 @@ def build(found: Compared, lang: str, command: Sequence[str] = (), *, pictures: 
     )
 
 
-def brief(found: Compared, lang: str, page: str | None = None) -> Report:
+def brief(compared: Compared, lang: str, page: str | None = None) -> Report:
     """What a terminal shows: sentences, differing facts, ratios; `page` is the command that writes the page."""
-    texts, machines = Texts(lang), found.machines
+    texts, machines = Texts(lang), compared.machines
     first, second = (machine.label for machine in machines.machines)
     facts: list[Block] = []
     if machines.differing:
-        facts.append(_facts(found, machines.differing[:MOST_FACTS], "brief", texts))
+        facts.append(_facts(compared, machines.differing[:MOST_FACTS], "brief", texts))
         facts += _hidden(len(machines.differing) - MOST_FACTS, texts)
     rows: list[Block] = []
     if machines.rows:
-        rows = [ratios(found, texts, MOST_ROWS), *_hidden(len(machines.rows) - MOST_ROWS, texts)]
+        rows = [ratios(compared, texts, MOST_ROWS), *_hidden(len(machines.rows) - MOST_ROWS, texts)]
     sections = [
         Section("summary", "", [Sentences(list(saying.of_machines(machines)))]),
         *(
-            Section("follows", texts("hosts.section.follows", workload=each.hypothesis.workload.name), [Sentences(list(found.of(each)))])
-            for each in found.workloads
+            Section("follows", texts("hosts.section.follows", workload=workload.hypothesis.workload.name), [Sentences(list(compared.of(workload)))])
+            for workload in compared.workloads
         ),
         Section("inventory", "", facts),
         Section("baselines", "", rows),
@@ -86,16 +88,16 @@ def brief(found: Compared, lang: str, page: str | None = None) -> Report:
     return Report(lang, texts("hosts.compare.title", first=first, second=second), "", "", (), sections)
 
 
-def pages(found: Compared, lang: str, command: Sequence[str] = ()) -> ComparisonPages:
+def pages(compared: Compared, lang: str, command: Sequence[str] = ()) -> ComparisonPages:
     """The comparison in every form; `command` is what made it."""
     return ComparisonPages(
         "hosts",
-        lambda pictures: build(found, lang, command, pictures=pictures),
-        lambda page: brief(found, lang, page),
-        lambda: document(found),
+        lambda pictures: build(compared, lang, command, pictures=pictures),
+        lambda page: brief(compared, lang, page),
+        lambda: document(compared),
         Texts(lang),
-        frozenset(row.verdict.word for row in found.machines.rows),
-        found.incomplete,
+        frozenset(row.verdict.word for row in compared.machines.rows),
+        compared.incomplete,
     )
 
 
@@ -103,18 +105,18 @@ def _hidden(count: int, texts: Texts) -> list[Paragraph]:
     return [Paragraph(texts("compare.terminal.hidden", count=count), quiet=True)] if count > 0 else []
 
 
-def _workloads(found: Compared, texts: Texts) -> Iterator[Section]:
+def _workloads(compared: Compared, texts: Texts) -> Iterator[Section]:
     """What each workload follows: sentences, and every candidate."""
-    for place, each in enumerate(found.workloads, 1):
-        one = each.hypothesis
-        blocks: list[Block] = [Sentences(list(found.of(each)))]
-        if one.differs and one.candidates:
-            blocks.append(candidates(one, texts, place))
-        title = texts("hosts.section.follows", workload=one.workload.name)
-        yield Section(f"follows-{place}", title, blocks)
+    for index, workload in enumerate(compared.workloads, 1):
+        hypothesis = workload.hypothesis
+        blocks: list[Block] = [Sentences(list(compared.of(workload)))]
+        if hypothesis.differs and hypothesis.candidates:
+            blocks.append(candidates(hypothesis, texts, index))
+        title = texts("hosts.section.follows", workload=hypothesis.workload.name)
+        yield Section(f"follows-{index}", title, blocks)
 
 
-def candidates(one: Hypothesis, texts: Texts, place: int = 1) -> Table:
+def candidates(hypothesis: Hypothesis, texts: Texts, index: int = 1) -> Table:
     """Every difference between the machines against the workload's: the likeliest first."""
     columns = [
         Column(texts("hosts.column.candidate"), keep=True),
@@ -126,27 +128,35 @@ def candidates(one: Hypothesis, texts: Texts, place: int = 1) -> Table:
     ]
     rows = [
         [
-            Cell(texts.value("name", candidate_name(each))),
-            Cell(words.times(each.times.value), sort=math.log(each.times.value)),
-            Cell(words.ends(each.times, texts)),
-            Cell(numbers.share(each.apart), sort=each.apart),
-            Cell(texts("mark.none" if each.overlap is None else "mark.yes" if each.overlap else "mark.no")),
-            Cell(_standing(each, texts), tone=_STANDING_TONES.get(each.standing, "")),
+            Cell(texts.value("name", candidate_name(candidate))),
+            Cell(words.times(candidate.times.value), sort=math.log(candidate.times.value)),
+            Cell(words.ends(candidate.times, texts)),
+            Cell(numbers.share(candidate.apart), sort=candidate.apart),
+            Cell(
+                texts(
+                    "mark.none"
+                    if candidate.overlap is None
+                    else "mark.yes"
+                    if candidate.overlap
+                    else "mark.no"
+                )
+            ),
+            Cell(_standing(candidate, texts), tone=_STANDING_TONES.get(candidate.standing, "")),
         ]
-        for each in one.candidates
+        for candidate in hypothesis.candidates
     ]
     note = texts("hosts.table.candidates.note")
-    return Table(f"table-candidates-{place}", texts("hosts.table.candidates"), columns, rows, note)
+    return Table(f"table-candidates-{index}", texts("hosts.table.candidates"), columns, rows, note)
 
 
-def _standing(one: Candidate, texts: Texts) -> str:
-    if one.share is not None:
-        return texts("hosts.standing.part", needed_share=one.share)
-    return texts(f"hosts.standing.{one.standing}")
+def _standing(candidate: Candidate, texts: Texts) -> str:
+    if candidate.share is not None:
+        return texts("hosts.standing.part", needed_share=candidate.share)
+    return texts(f"hosts.standing.{candidate.standing}")
 
 
-def _inventories(found: Compared, texts: Texts) -> Section:
-    facts = found.machines.facts
+def _inventories(compared: Compared, texts: Texts) -> Section:
+    facts = compared.machines.facts
     open_, same = (
         [fact for fact in facts if fact.differs],
         [fact for fact in facts if fact.known and not fact.differs],
@@ -154,18 +164,18 @@ def _inventories(found: Compared, texts: Texts) -> Section:
     alone = [fact for fact in facts if not fact.known]
     blocks: list[Block] = []
     if open_:
-        blocks.append(_facts(found, open_, "differ", texts))
+        blocks.append(_facts(compared, open_, "differ", texts))
     else:
         blocks.append(Paragraph(texts("hosts.facts.none")))
-    for kind, rest in (("alone", alone), ("same", same)):
-        if rest:
-            table = _facts(found, rest, kind, texts)
-            blocks.append(Details(texts(f"hosts.facts.{kind}", count=len(rest)), [table]))
+    for kind, remaining_facts in (("alone", alone), ("same", same)):
+        if remaining_facts:
+            table = _facts(compared, remaining_facts, kind, texts)
+            blocks.append(Details(texts(f"hosts.facts.{kind}", count=len(remaining_facts)), [table]))
     return Section("inventory", texts("hosts.section.inventories"), blocks)
 
 
-def _facts(found: Compared, facts: Sequence[Fact], kind: str, texts: Texts) -> Table:
-    first, second = (machine.label for machine in found.machines.machines)
+def _facts(compared: Compared, facts: Sequence[Fact], kind: str, texts: Texts) -> Table:
+    first, second = (machine.label for machine in compared.machines.machines)
     brief, differing = kind == "brief", kind in ("brief", "differ")
     columns = [
         Column(texts("hosts.column.fact"), keep=True),
@@ -182,22 +192,22 @@ def _facts(found: Compared, facts: Sequence[Fact], kind: str, texts: Texts) -> T
     return Table(f"table-facts-{kind}", title, columns, rows, only=kind != "differ")
 
 
-def _baselines(found: Compared, texts: Texts, *, pictures: bool) -> Section | None:
-    if not found.machines.rows and not found.machines.alone:
+def _baselines(compared: Compared, texts: Texts, *, pictures: bool) -> Section | None:
+    if not compared.machines.rows and not compared.machines.alone:
         return None
     blocks: list[Block] = []
-    if found.machines.rows:
+    if compared.machines.rows:
         if pictures:
-            blocks.append(charts.forest(found, texts))
-        blocks.append(ratios(found, texts))
-    if found.machines.alone:
-        blocks.append(Details(texts("hosts.table.alone"), [_alone(found, texts)]))
+            blocks.append(charts.forest(compared, texts))
+        blocks.append(ratios(compared, texts))
+    if compared.machines.alone:
+        blocks.append(Details(texts("hosts.table.alone"), [_alone(compared, texts)]))
     return Section("baselines", texts("hosts.section.baselines"), blocks)
 
 
-def ratios(found: Compared, texts: Texts, most: int | None = None) -> Table:
+def ratios(compared: Compared, texts: Texts, most: int | None = None) -> Table:
     """Every baseline of both machines, the greatest difference first; for a terminal the first `most`."""
-    first, second = (machine.label for machine in found.machines.machines)
+    first, second = (machine.label for machine in compared.machines.machines)
     columns = [
         Column(texts("hosts.column.score"), keep=most is None, many=most is not None),
         Column(first, figure=True),
@@ -212,7 +222,7 @@ def ratios(found: Compared, texts: Texts, most: int | None = None) -> Table:
     rows = [
         [
             Cell(words.row(row, texts)),
-            *(Cell(words.figure(one.median), sort=one.median) for one in row.scores),
+            *(Cell(words.figure(score.median), sort=score.median) for score in row.scores),
             Cell(words.unit(row.score, texts)),
             Cell(words.times(row.times.value), sort=abs(math.log(row.times.value))),
             Cell(words.ends(row.times, texts)),
@@ -220,21 +230,21 @@ def ratios(found: Compared, texts: Texts, most: int | None = None) -> Table:
             Cell(texts(f"compare.verdict.{row.verdict.word}"), tone=TONES[row.verdict.word]),
             Cell(texts(f"compare.reason.{row.verdict.reason}")),
         ]
-        for row in found.machines.rows[:most]
+        for row in compared.machines.rows[:most]
     ]
     if most is not None:
         return Table("table-ratios", "", columns, rows)
-    sure = all(row.times.sure for row in found.machines.rows)
+    sure = all(row.times.sure for row in compared.machines.rows)
     note = texts("hosts.table.ratios.note" if sure else "hosts.table.ratios.few", first=first, second=second)
     return Table("table-ratios", texts("hosts.table.ratios"), columns, rows, note)
 
 
 def _repeats(row: Row) -> str:
-    first, second = (len(one.values) for one in row.scores)
+    first, second = (len(score.values) for score in row.scores)
     return str(first) if first == second else f"{first}, {second}"
 
 
-def _alone(found: Compared, texts: Texts) -> Table:
+def _alone(compared: Compared, texts: Texts) -> Table:
     columns = [
         Column(texts("hosts.column.machine")),
         Column(texts("hosts.column.score"), keep=True),
@@ -243,23 +253,23 @@ def _alone(found: Compared, texts: Texts) -> Table:
     ]
     rows = [
         [
-            Cell(found.machines.machines[place].label),
+            Cell(compared.machines.machines[index].label),
             Cell(words.name(score, texts)),
             Cell(words.figure(score.median), sort=score.median),
             Cell(words.unit(score, texts)),
         ]
-        for place, score in found.machines.alone
+        for index, score in compared.machines.alone
     ]
     return Table("table-alone", texts("hosts.table.alone"), columns, rows, only=True)
 
 
-def _method(found: Compared, texts: Texts, command: Sequence[str]) -> Section:
+def _method(compared: Compared, texts: Texts, command: Sequence[str]) -> Section:
     entries = [
         (texts("hosts.method.ratio"), texts("hosts.method.ratio.value")),
         (texts("compare.method.interval"), texts("compare.method.interval.unpaired")),
         (texts("compare.method.correction"), texts("compare.method.correction.value")),
-        (texts("compare.method.least"), numbers.share(found.machines.least_effect)),
-        *((source.machine.label, str(shown(source.path))) for source in found.sources),
+        (texts("compare.method.least"), numbers.share(compared.machines.least_effect)),
+        *((source.machine.label, str(shown(source.path))) for source in compared.sources),
     ]
     blocks: list[Block] = [Definitions(entries)]
     if command:
@@ -267,17 +277,17 @@ def _method(found: Compared, texts: Texts, command: Sequence[str]) -> Section:
     return Section("method", texts("compare.section.method"), blocks)
 
 
-def document(found: Compared) -> Mapping[str, object]:
+def document(compared: Compared) -> Mapping[str, object]:
     """Two machines for scripts: facts, ratios, and what workloads follow."""
     return {
         "what": "hosts",
         "machines": [
-            {"label": source.machine.label, "path": source.path} for source in found.sources
+            {"label": source.machine.label, "path": source.path} for source in compared.sources
         ],
-        "least_effect": found.machines.least_effect,
+        "least_effect": compared.machines.least_effect,
         "facts": [
             {"key": fact.key, "values": fact.values, "differs": fact.differs, "ratio": fact.times}
-            for fact in found.machines.facts
+            for fact in compared.machines.facts
         ],
         "rows": [
             {
@@ -286,14 +296,14 @@ def document(found: Compared) -> Mapping[str, object]:
                 **_times(row.times), "p": row.effect.p, "adjusted_p": row.adjusted_p,
                 "verdict": row.verdict.word, "reason": row.verdict.reason,
             }
-            for row in found.machines.rows
+            for row in compared.machines.rows
         ],
         "alone": [
-            {"machine": found.machines.machines[place].label, "id": score.id}
-            for place, score in found.machines.alone
+            {"machine": compared.machines.machines[index].label, "id": score.id}
+            for index, score in compared.machines.alone
         ],
-        "workloads": [_hypothesis(one.hypothesis) for one in found.workloads],
-        "findings": list(found.findings()),
+        "workloads": [_hypothesis(workload.hypothesis) for workload in compared.workloads],
+        "findings": list(compared.findings()),
     }  # fmt: skip
 
 
@@ -307,20 +317,23 @@ def _times(times: Times) -> Mapping[str, object]:
     }
 
 
-def _hypothesis(found: Hypothesis) -> Mapping[str, object]:
+def _hypothesis(hypothesis: Hypothesis) -> Mapping[str, object]:
     return {
-        "workload": found.workload.name,
-        **_times(found.workload.times),
-        "differs": found.differs,
-        "hypothesis": [one.score.id if one.score else one.resource for one in found.of("near")]
-        if found.differs
+        "workload": hypothesis.workload.name,
+        **_times(hypothesis.workload.times),
+        "differs": hypothesis.differs,
+        "hypothesis": [
+            candidate.score.id if candidate.score else candidate.resource
+            for candidate in hypothesis.of("near")
+        ]
+        if hypothesis.differs
         else [],
-        "candidates": [_candidate(one) for one in found.candidates],
+        "candidates": [_candidate(candidate) for candidate in hypothesis.candidates],
     }
 
 
-def _candidate(one: Candidate) -> Mapping[str, object]:
+def _candidate(candidate: Candidate) -> Mapping[str, object]:
     return {
-        "resource": one.resource, "id": one.score.id if one.score else None, **_times(one.times),
-        "standing": one.standing, "apart": one.apart, "overlap": one.overlap, "share": one.share,
+        "resource": candidate.resource, "id": candidate.score.id if candidate.score else None, **_times(candidate.times),
+        "standing": candidate.standing, "apart": candidate.apart, "overlap": candidate.overlap, "share": candidate.share,
     }  # fmt: skip

@@ -56,12 +56,12 @@ MOST_STEPS = 6
 def write(source: Source, lang: str, command: Sequence[str] = ()) -> Path:
     """Write the page into the run's directory. Raises StoreError when it cannot be written."""
     assert source.run is not None  # only a run has a directory
-    place = source.run.path / PAGE
+    path = source.run.path / PAGE
     try:
-        write_text(place, html.render(build(source, lang, command)))
+        write_text(path, html.render(build(source, lang, command)))
     except OSError as error:
-        raise cannot_write(place, error, source.run.path) from None
-    return place
+        raise cannot_write(path, error, source.run.path) from None
+    return path
 
 
 def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
@@ -92,10 +92,10 @@ def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
 def brief(source: Source, lang: str, files: Sequence[str] = ()) -> Report:
     """What a terminal shows: the machine in a few lines, its scores, what hurts; `files` are the pages written."""
     texts, scores = Texts(lang), source.machine.distinct
-    said = findings(source, texts)
-    blocks: list[Block] = [Sentences(said[:MOST_FINDINGS])]
-    if len(said) > MOST_FINDINGS:
-        more = texts("hosts.terminal.more", count=len(said) - MOST_FINDINGS)
+    sentences = findings(source, texts)
+    blocks: list[Block] = [Sentences(sentences[:MOST_FINDINGS])]
+    if len(sentences) > MOST_FINDINGS:
+        more = texts("hosts.terminal.more", count=len(sentences) - MOST_FINDINGS)
         blocks.append(Paragraph(more, quiet=True))
     following: list[Block] = [Code("", file) for file in files]
     if source.run is not None and scores:
@@ -104,7 +104,7 @@ def brief(source: Source, lang: str, files: Sequence[str] = ()) -> Report:
     sections = [
         Section("machine", "", [Definitions(list(head(source.machine.host, texts)))]),
         Section("scores", "", [replace(table(_steps(scores), texts), note="")] if scores else []),
-        Section("summary", "", blocks if said else []),
+        Section("summary", "", blocks if sentences else []),
         Section("next", "", following),
     ]
     return Report(lang, source.machine.label, "", "", (), sections)
@@ -123,24 +123,24 @@ def _summary(source: Source, texts: Texts) -> Iterator[Block]:
     tiles = list(_tiles(source.machine.distinct, texts))
     if tiles:
         yield Tiles(tiles)
-    said = findings(source, texts)
+    sentences = findings(source, texts)
     nothing = Finding("host", Message("host-found.none").rated("good"))
-    yield Sentences(said or [nothing])
+    yield Sentences(sentences or [nothing])
 
 
 def headline(scores: Sequence[Score]) -> list[Score]:
     """The few that a machine is known by: processors, memory, disk, network."""
-    latency = [one for one in scores if one.section == "latency"]
-    moved = _largest([one for one in scores if one.section == "memory" and one.test != "sysbench"])
-    alone = [one for one in moved if one.threads == 1]
-    disk = [one for one in scores if one.section == "disk"]
+    latency = [score for score in scores if score.section == "latency"]
+    moved = _largest([score for score in scores if score.section == "memory" and score.test != "sysbench"])
+    alone = [score for score in moved if score.threads == 1]
+    disk = [score for score in scores if score.section == "disk"]
     wanted = [
-        *[one for one in scores if one.section == "cpu"],
-        *([max(alone, key=lambda one: one.median)] if alone else []),
-        *([max(latency, key=lambda one: one.size_bytes or 0)] if latency else []),
-        *[one for one in disk if one.test == "randread" and one.threads == one.depth == 1],
-        *[one for one in disk if one.figure == "sync_ms"],
-        *[one for one in scores if one.section == "network"],
+        *[score for score in scores if score.section == "cpu"],
+        *([max(alone, key=lambda score: score.median)] if alone else []),
+        *([max(latency, key=lambda score: score.size_bytes or 0)] if latency else []),
+        *[score for score in disk if score.test == "randread" and score.threads == score.depth == 1],
+        *[score for score in disk if score.figure == "sync_ms"],
+        *[score for score in scores if score.section == "network"],
         *moved,
     ]
     return list(dict.fromkeys(wanted))[:MOST_TILES]
@@ -148,13 +148,13 @@ def headline(scores: Sequence[Score]) -> list[Score]:
 
 def _largest(moved: Sequence[Score]) -> list[Score]:
     """Those that work on the most memory: less of it fits into caches."""
-    most = max((one.size_bytes or 0 for one in moved), default=0)
-    return [one for one in moved if (one.size_bytes or 0) == most]
+    most = max((score.size_bytes or 0 for score in moved), default=0)
+    return [score for score in moved if (score.size_bytes or 0) == most]
 
 
 def _tiles(scores: Sequence[Score], texts: Texts) -> Iterator[Tile]:
-    for one in headline(scores):
-        yield Tile(words.name(one, texts), words.figure(one.median), words.unit(one, texts), words.spread(one, texts) if len(one.values) > 1 else "")  # fmt: skip
+    for score in headline(scores):
+        yield Tile(words.name(score, texts), words.figure(score.median), words.unit(score, texts), words.spread(score, texts) if len(score.values) > 1 else "")  # fmt: skip
 
 
 def _pictures(machine: Machine, texts: Texts) -> Iterator[Section]:
@@ -181,20 +181,20 @@ def table(scores: Sequence[Score], texts: Texts) -> Table:
     none = texts("mark.none")
     rows = [
         [
-            Cell(texts(f"hosts.part.{one.section}"), sort=scoring.SECTIONS.index(one.section)),
-            Cell(words.name(one, texts)),
-            Cell(words.figure(one.median), sort=one.median),
-            Cell(words.unit(one, texts)),
-            Cell(words.spread(one, texts)),
+            Cell(texts(f"hosts.part.{score.section}"), sort=scoring.SECTIONS.index(score.section)),
+            Cell(words.name(score, texts)),
+            Cell(words.figure(score.median), sort=score.median),
+            Cell(words.unit(score, texts)),
+            Cell(words.spread(score, texts)),
             Cell(
-                none if one.repeats.spread is None else numbers.share(one.repeats.spread), sort=one.repeats.spread,
-                tone="caution" if (one.repeats.spread or 0) > WIDE else "",
+                none if score.repeats.spread is None else numbers.share(score.repeats.spread), sort=score.repeats.spread,
+                tone="caution" if (score.repeats.spread or 0) > WIDE else "",
             ),
-            Cell(str(len(one.values)), sort=len(one.values)),
+            Cell(str(len(score.values)), sort=len(score.values)),
         ]
-        for one in scores
+        for score in scores
     ]  # fmt: skip
-    few = bool(scores) and min(len(one.values) for one in scores) < FEWEST_FOR_INTERVAL
+    few = bool(scores) and min(len(score.values) for score in scores) < FEWEST_FOR_INTERVAL
     note = texts("hosts.table.scores.few" if few else "hosts.table.scores.note")
     return Table("table-scores", texts("hosts.section.scores"), columns, rows, note, only=True)
 

@@ -64,20 +64,25 @@ def of_run(stored: StoredRun) -> Source:
 
 def pair(first: str, second: str) -> tuple[Source, Source]:
     """Two machines under names that tell them apart. Raises StoreError."""
-    one, other = source(first), source(second)
-    if one.path.resolve() == other.path.resolve():
+    first_source, other = source(first), source(second)
+    if first_source.path.resolve() == other.path.resolve():
         raise StoreError(HOSTS_SAME(first=first, second=second))
-    if one.machine.label == other.machine.label:
-        one, other = (
-            replace(each, machine=replace(each.machine, label=f"{each.machine.label} ({_name(each)})"))
-            for each in (one, other)
+    if first_source.machine.label == other.machine.label:
+        first_source, other = (
+            replace(
+                each_source,
+                machine=replace(
+                    each_source.machine, label=f"{each_source.machine.label} ({_name(each_source)})"
+                ),
+            )
+            for each_source in (first_source, other)
         )
-    return one, other
+    return first_source, other
 
 
-def _name(each: Source) -> str:
+def _name(source: Source) -> str:
     """What the place it was read from is called: one machine can be looked at twice."""
-    return each.run.short_id if each.run is not None else each.path.stem
+    return source.run.short_id if source.run is not None else source.path.stem
 
 
 def _of_file(path: Path) -> Source:
@@ -90,12 +95,14 @@ def _of_file(path: Path) -> Source:
     host = _host(document) if isinstance(document, Mapping) else {}
     if not host:
         raise StoreError(HOSTS_NO_MACHINE(path=path))
-    told = document.get("scores") or []
+    documents = document.get("scores") or []
     try:
-        found = scores.of_document(told) if isinstance(told, list) else scores.of_document([told])
+        scores_read = (
+            scores.of_document(documents) if isinstance(documents, list) else scores.of_document([documents])
+        )
     except ValueError as error:
         raise StoreError(HOSTS_BAD_SCORES(path=path, said=error)) from None
-    return Source(Machine(str(host.get("hostname") or path.stem), host, found), path)
+    return Source(Machine(str(host.get("hostname") or path.stem), host, scores_read), path)
 
 
 def _host(document: Mapping[str, Any]) -> Mapping[str, Any]:

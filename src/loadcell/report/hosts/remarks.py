@@ -41,16 +41,16 @@ def _of_run(source: Source, texts: Texts) -> Iterator[Finding]:
     scored = {score.id.partition("/")[0] for score in machine.scores}
     ended = {trial.treatment for trial in stored.trials if trial.status is Status.OK}
     without = [
-        score_name(next(scores.asked_for(one)))
-        for one in stored.run.treatments
-        if one.id in ended and scores.name_of(one) not in scored
+        score_name(next(scores.asked_for(treatment)))
+        for treatment in stored.run.treatments
+        if treatment.id in ended and scores.name_of(treatment) not in scored
     ]
     if without:
         named = without[:MOST_NAMED]
         key = "hosts.found.no-figure" if len(named) == len(without) else "hosts.found.no-figure.many"
         yield _said("problem", key, count=len(without), names=listed(named))
     wide = sorted(
-        (one for one in machine.distinct if (one.repeats.spread or 0) > WIDE), key=lambda one: -(one.repeats.spread or 0)
+        (treatment for treatment in machine.distinct if (treatment.repeats.spread or 0) > WIDE), key=lambda treatment: -(treatment.repeats.spread or 0)
     )  # fmt: skip
     if wide:
         most = wide[0].repeats.spread or 0
@@ -63,15 +63,17 @@ def _of_run(source: Source, texts: Texts) -> Iterator[Finding]:
 def _why(stored: StoredRun, texts: Texts) -> Iterator[Finding]:
     """Each reason once, with the probes that it kept from a figure, and what to do about it."""
     named = {treatment.id: scores.name_of(treatment) for treatment in stored.run.treatments}
-    kept: dict[tuple[str, str], dict[str, None]] = {}
+    reasons: dict[tuple[str, str], dict[str, None]] = {}
     for trial in trials.of_run(stored.run, stored.trials):
         reason = texts.recorded(trial.why)
         if trial.status not in ("ok", "not-run") and reason:
-            kept.setdefault((reason, texts.recorded(trial.remedy)), {})[named.get(trial.treatment, "")] = None
-    for (reason, advice), probes in list(kept.items())[:MOST_REASONS]:
+            reasons.setdefault((reason, texts.recorded(trial.remedy)), {})[named.get(trial.treatment, "")] = (
+                None
+            )
+    for (reason, advice), probes in list(reasons.items())[:MOST_REASONS]:
         names = (*list(probes)[:MOST_NAMED], *(("...",) if len(probes) > MOST_NAMED else ()))
-        said = {"names": names, "reason": reason.rstrip(".。")}
-        yield _said("problem", "hosts.found.why", **said, advice=advice[:1].upper() + advice[1:]) if advice else _said("problem", "hosts.found.why.bare", **said)  # fmt: skip
+        arguments = {"names": names, "reason": reason.rstrip(".。")}
+        yield _said("problem", "hosts.found.why", **arguments, advice=advice[:1].upper() + advice[1:]) if advice else _said("problem", "hosts.found.why.bare", **arguments)  # fmt: skip
 
 
 def _said(severity: Severity, key: str, **params: Argument) -> Finding:

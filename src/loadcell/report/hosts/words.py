@@ -25,9 +25,9 @@ def name(score: Score, texts: Texts) -> str:
     return texts.value("name", score_name(score))
 
 
-def row(found: Row, texts: Texts) -> str:
+def row(row_found: Row, texts: Texts) -> str:
     """The same of a score that two machines have."""
-    return texts.value("name", row_name(found))
+    return texts.value("name", row_name(row_found))
 
 
 def unit(score: Score, texts: Texts) -> str:
@@ -53,11 +53,11 @@ def times(value: float) -> str:
     return f"×{numbers.significant(value)}"
 
 
-def ends(found: Times, texts: Texts) -> str:
+def ends(span: Times, texts: Texts) -> str:
     """`×1.31 … ×1.44`; nothing where one value stands against one."""
-    if found.low is None or found.high is None:
+    if span.low is None or span.high is None:
         return texts("mark.none")
-    return f"{times(found.low)} … {times(found.high)}"
+    return f"{times(span.low)} … {times(span.high)}"
 
 
 def fact_name(fact: Fact, texts: Texts) -> str:

@@ -107,10 +107,10 @@ def counted(text: str) -> str:
 
 def headed(title: str) -> Markup:
     """A column's heading: the unit in brackets at its end is not broken into lines."""
-    found = _UNIT.search(title)
-    if found is None:
+    match = _UNIT.search(title)
+    if match is None:
         return escape(title)
-    return Markup('{}<span class="unit">{}</span>').format(title[: found.start()], found[0])
+    return Markup('{}<span class="unit">{}</span>').format(title[: match.start()], match[0])
 
 
 def _policy(scripts: Any) -> str:
@@ -129,7 +129,7 @@ def _policy(scripts: Any) -> str:
 def _data(report: Report, texts: Texts) -> dict[str, Any]:
     return {
         "charts": [_chart(chart) for chart in report.charts()],
-        "flames": [flame.drawn(one) for one in report.flames()],
+        "flames": [flame.drawn(graph) for graph in report.flames()],
         "config": CONFIG,
         "mostTreatments": MOST_SHOWN,
         "sizes": {

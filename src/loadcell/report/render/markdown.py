@@ -144,7 +144,7 @@ def _folded(block: Details, texts: Texts) -> str:
     rows = sum(len(inner.rows) for inner in block.blocks if isinstance(inner, Table))
     if rows > MOST_FOLDED_ROWS:
         return ""
-    inner = "\n\n".join(_block(each, texts) for each in block.blocks)
+    inner = "\n\n".join(_block(item, texts) for item in block.blocks)
     return f"<details><summary>{_html(block.title)}</summary>\n\n{inner}\n\n</details>"
 
 
@@ -191,7 +191,7 @@ def drawing(chart: Chart) -> dict[str, Any]:
 
 def lettered(picture: str) -> str:
     """A picture that was painted, in typefaces that a reader has."""
-    return _MEASURED.sub(lambda found: found[1] + escape(SHOWN), picture)
+    return _MEASURED.sub(lambda match: match[1] + escape(SHOWN), picture)
 
 
 def _still(spec: dict[str, Any]) -> dict[str, Any]:

@@ -100,8 +100,8 @@ def _apart(before: Block, block: Block) -> bool:
     """Whether a blank line separates two blocks: not blocks of one kind, nor a note from what it is about."""
     if isinstance(block, Paragraph) and block.quiet:
         return isinstance(before, Sentences)
-    together = (Sentences, Code, Paragraph)
-    return not (type(before) is type(block) and isinstance(block, together))
+    apart = (Sentences, Code, Paragraph)
+    return not (type(before) is type(block) and isinstance(block, apart))
 
 
 def _print_block(block: Block, texts: Texts, out: Console) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadcell.analysis import effects_findings, recommend_findings
-from loadcell.analysis.effects import Main, Together
+from loadcell.analysis.effects import Interaction, MainEffect
 from loadcell.model import numbers
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Section, Sentences, Table
@@ -13,10 +13,10 @@ from loadcell.report.context import ReportContext
 def section(context: ReportContext) -> Section | None:
     """None with fewer than two factors."""
     effects = context.analysis.effects
-    said = [*effects_findings.summary(effects), *effects_findings.choices(effects)]
-    if not said:
+    findings = [*effects_findings.summary(effects), *effects_findings.choices(effects)]
+    if not findings:
         return None
-    blocks: list[Block] = [Sentences(context.advised(said)), *charts.drawn_in("effects", context)]
+    blocks: list[Block] = [Sentences(context.advised(findings)), *charts.drawn_in("effects", context)]
     if effects.mains:
         blocks.append(variation(context))
     return Section("effects", context.texts("section.effects"), blocks)
@@ -30,7 +30,7 @@ def variation(context: ReportContext) -> Table:
         Column(texts("column.explained"), figure=True),
         Column(texts("column.told-apart")),
     ]
-    terms: list[Main | Together] = [*effects.mains, *effects.together]
+    terms: list[MainEffect | Interaction] = [*effects.mains, *effects.together]
     rows = [
         [Cell(_name(term, context)), _share(term.share), Cell(_told(term.real, context))]
         for term in sorted(terms, key=lambda term: -term.share)
@@ -47,9 +47,9 @@ def _share(share: float) -> Cell:
     return Cell(numbers.share(share), sort=share, bar=share)
 
 
-def _name(term: Main | Together, context: ReportContext) -> str:
+def _name(term: MainEffect | Interaction, context: ReportContext) -> str:
     names = context.analysis.effects.names
-    return names[term.key] if isinstance(term, Main) else f"{names[term.of]} × {names[term.at]}"
+    return names[term.key] if isinstance(term, MainEffect) else f"{names[term.of]} × {names[term.at]}"
 
 
 def _told(real: bool | None, context: ReportContext) -> str:
@@ -60,12 +60,12 @@ def _told(real: bool | None, context: ReportContext) -> str:
 
 def recommendation(context: ReportContext) -> Section | None:
     """None where there was no choice."""
-    found = context.analysis.recommendation
-    if found is None:
+    chosen = context.analysis.recommendation
+    if chosen is None:
         return None
-    said = [
-        recommend_findings.choice(found),
-        *recommend_findings.buys(found),
-        *recommend_findings.risks(found),
+    findings = [
+        recommend_findings.choice(chosen),
+        *recommend_findings.buys(chosen),
+        *recommend_findings.risks(chosen),
     ]
-    return Section("recommendation", context.texts("section.recommendation"), [Sentences(said)])
+    return Section("recommendation", context.texts("section.recommendation"), [Sentences(findings)])

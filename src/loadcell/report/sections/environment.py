@@ -33,9 +33,11 @@ def section(context: ReportContext) -> Section | None:
     for number, host in enumerate(context.stored.environment.get("hosts") or (), 1):
         blocks += _host(host, number, _measured(context), texts)
     described = [record.target for record in context.stored.trials if record.target is not None]
-    found = facts({key: value for key, value in one.items() if key != "settings"} for one in described)
-    if found:
-        entries = [(fact(key, texts), said(key, values, texts)) for key, values in found.items()]
+    target_facts = facts(
+        {key: value for key, value in target.items() if key != "settings"} for target in described
+    )
+    if target_facts:
+        entries = [(fact(key, texts), said(key, values, texts)) for key, values in target_facts.items()]
         blocks.append(Definitions(entries, texts("env.target")))
     settings = _settings(described, texts)
     if settings is not None:
@@ -54,10 +56,10 @@ def _measured(context: ReportContext) -> bool:
 
 def _host(host: Mapping[str, Any], number: int, measured: bool, texts: Texts) -> list[Block]:
     role = "machine" if measured else str(host.get("role", ""))
-    known = {
+    groups = {
         "client": "host.client", "target": "host.target", "client+target": "host.client-target", "machine": "host.machine",
     }  # fmt: skip
-    title = texts(known[role]) if role in known else role
+    title = texts(groups[role]) if role in groups else role
     entries: list[tuple[str, str]] = []
     more: list[tuple[str, str]] = []
     for key, value in host.items():
@@ -67,9 +69,9 @@ def _host(host: Mapping[str, Any], number: int, measured: bool, texts: Texts) ->
         if key == "unavailable":
             more += unavailable(host, texts)
         elif isinstance(value, Mapping) and key != "cpu":
-            more += [(called(each, texts), plain(each, told, texts)) for each, told in value.items()]
+            more += [(called(part, texts), plain(part, item, texts)) for part, item in value.items()]
         elif key in _MANY:
-            more += [(f"{name} {number}", plain("", one, texts)) for number, one in enumerate(value, 1)]
+            more += [(f"{name} {number}", plain("", member, texts)) for number, member in enumerate(value, 1)]
         elif key == "kernel_command_line":
             more.append((name, value))
         else:
@@ -105,19 +107,19 @@ def _disk(disk: Any, texts: Texts) -> str:
         return str(disk)
     first = ("name", "model", "size_bytes")
     head = " ".join(plain(key, disk[key], texts) for key in first if disk.get(key) not in _NOTHING)
-    rest = {key: value for key, value in disk.items() if key not in first and value not in _NOTHING}
-    return f"{head} ({plain('', rest, texts)})" if rest else head
+    others = {key: value for key, value in disk.items() if key not in first and value not in _NOTHING}
+    return f"{head} ({plain('', others, texts)})" if others else head
 
 
 def facts(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Every path of the documents with the values it takes in them."""
-    found: dict[str, list[Any]] = {}
+    facts: dict[str, list[Any]] = {}
     for document in documents:
         for key, value in _flat("", document):
-            values = found.setdefault(key, [])
+            values = facts.setdefault(key, [])
             if value not in values and value not in _NOTHING:
                 values.append(value)
-    return {key: values for key, values in found.items() if values}
+    return {key: values for key, values in facts.items() if values}
 
 
 def _flat(prefix: str, document: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
@@ -134,12 +136,12 @@ def said(key: str, values: list[Any], texts: Texts) -> str:
         isinstance(value, int | float) and not isinstance(value, bool) for value in values
     ):
         return _range(values, lambda end: plain(key, end, texts))
-    told = [plain(key, value, texts) for value in values]
-    if len(told) == 1:
-        return told[0]
-    if len(told) > MOST_VALUES:
-        told = [*told[:MOST_VALUES], texts("table.more", count=len(told) - MOST_VALUES)]
-    return texts("env.varies", values=tuple(told))
+    lines = [plain(key, value, texts) for value in values]
+    if len(lines) == 1:
+        return lines[0]
+    if len(lines) > MOST_VALUES:
+        lines = [*lines[:MOST_VALUES], texts("table.more", count=len(lines) - MOST_VALUES)]
+    return texts("env.varies", values=tuple(lines))
 
 
 def _range(values: Sequence[float], write: Callable[[float], str]) -> str:
@@ -153,9 +155,9 @@ def _settings(described: Iterable[Mapping[str, Any]], texts: Texts) -> Block | N
     sources: dict[str, str] = {}
     for target in described:
         for name, value, source in _each_setting(target.get("settings")):
-            known = values.setdefault(name, [])
-            if value not in known:
-                known.append(value)
+            values_of_name = values.setdefault(name, [])
+            if value not in values_of_name:
+                values_of_name.append(value)
             sources[name] = source
     if not values:
         return None
@@ -166,8 +168,8 @@ def _settings(described: Iterable[Mapping[str, Any]], texts: Texts) -> Block | N
         *([Column(texts("column.source"))] if sourced else []),
     ]
     rows = [
-        [Cell(name), Cell(said("", found, texts)), *([Cell(sources[name])] if sourced else [])]
-        for name, found in sorted(values.items())
+        [Cell(name), Cell(said("", distinct, texts)), *([Cell(sources[name])] if sourced else [])]
+        for name, distinct in sorted(values.items())
     ]
     title = texts("table.settings")
     if len(rows) <= MOST_OPEN:
@@ -180,9 +182,9 @@ def _each_setting(settings: Any) -> Iterable[tuple[str, Any, str]]:
     if isinstance(settings, Mapping):
         yield from ((str(name), value, "") for name, value in settings.items())
     elif isinstance(settings, list):
-        for one in settings:
-            if isinstance(one, Mapping) and "name" in one:
-                yield str(one["name"]), one.get("value"), str(one.get("source") or "")
+        for setting in settings:
+            if isinstance(setting, Mapping) and "name" in setting:
+                yield str(setting["name"]), setting.get("value"), str(setting.get("source") or "")
 
 
 def _data_set(context: ReportContext) -> list[tuple[str, str]]:
@@ -190,19 +192,19 @@ def _data_set(context: ReportContext) -> list[tuple[str, str]]:
     sets = [record.data_set for record in context.stored.trials if record.data_set]
     if not sets:
         return []
-    sizes = [found["size_bytes"] for found in sets if found.get("size_bytes")]
-    times = [found["duration_s"] for found in sets if found.get("duration_s") is not None]
-    ways = Counter(str(found.get("how")) for found in sets)
+    sizes = [entry["size_bytes"] for entry in sets if entry.get("size_bytes")]
+    times = [entry["duration_s"] for entry in sets if entry.get("duration_s") is not None]
+    ways = Counter(str(entry.get("how")) for entry in sets)
     entries = []
     if sizes:
         entries.append((texts("env.data-set.size_bytes"), _range(sizes, size)))
-    told = [
+    data_set = [
         texts(f"data-set.{how}", count=count)
         if how in WAYS
         else texts("data-set.other", how=how, count=count)
         for how, count in ways.items()
     ]
-    entries.append((texts("env.data-set.how"), texts("mark.list").join(told)))
+    entries.append((texts("env.data-set.how"), texts("mark.list").join(data_set)))
     if times:
         entries.append((texts("env.data-set.duration_s"), seconds(median(times))))
     return entries

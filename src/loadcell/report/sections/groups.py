@@ -17,10 +17,12 @@ _TIMES = ("p50_ms", "p95_ms", "p99_ms", "max_ms")
 def table(context: ReportContext) -> Table | None:
     """A row for each group of each treatment; None where the plan has one workload."""
     texts = context.texts
-    found = [(treatment, group) for treatment in context.analysis.treatments for group in over(treatment)]
-    if not found:
+    groups_of_treatments = [
+        (treatment, group) for treatment in context.analysis.treatments for group in over(treatment)
+    ]
+    if not groups_of_treatments:
         return None
-    opened = any(group.offered.median is not None for _, group in found)
+    opened = any(group.offered.median is not None for _, group in groups_of_treatments)
     workloads = {
         name: group.workload
         for record in context.stored.trials
@@ -39,7 +41,7 @@ def table(context: ReportContext) -> Table | None:
         *([Column(texts("column.backlog"), figure=True)] if opened else []),
         Column(texts("column.errors"), figure=True),
     ]
-    rows = [_row(treatment, group, workloads, opened, context) for treatment, group in found]
+    rows = [_row(treatment, group, workloads, opened, context) for treatment, group in groups_of_treatments]
     return Table("table-groups", texts("table.groups"), *known(columns, rows), texts("table.groups.note"))
 
 

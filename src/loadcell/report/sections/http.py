@@ -22,18 +22,18 @@ LEAST_MS = 0.001
 
 def section(context: ReportContext) -> Section | None:
     """Three tables, a row (of times: four) for each treatment; None where nothing was HTTP."""
-    found = [
-        (treatment, each)
+    measured = [
+        (treatment, records)
         for treatment in context.analysis.treatments
-        if (each := _records(treatment, context))
+        if (records := _records(treatment, context))
     ]
-    if not found:
+    if not measured:
         return None
     texts = context.texts
     tables = (
-        _requests(found, context),
-        _times(found, context),
-        _percentages([treatment for treatment, _ in found], context),
+        _requests(measured, context),
+        _times(measured, context),
+        _percentages([treatment for treatment, _ in measured], context),
     )
     blocks: list[Block] = [table for table in tables if table is not None]
     return Section("http", texts("section.http"), blocks)
@@ -62,29 +62,33 @@ def _figure(value: float | None, write: numbers.Write, context: ReportContext) -
     return Cell(context.texts("mark.none")) if value is None else Cell(write(value), sort=value)
 
 
-def _requests(found: list[tuple[Treatment, list[Ab]]], context: ReportContext) -> Table:
+def _requests(measured: list[tuple[Treatment, list[Ab]]], context: ReportContext) -> Table:
     texts = context.texts
-    figures = [(treatment, ab.middle(each)) for treatment, each in found]
-    closed = any(one.time_per_request_ms is not None for _, one in figures)
-    succeeded = any(one.times["total"].mean_ms is not None for _, one in figures)
+    figures = [(treatment, ab.middle(records)) for treatment, records in measured]
+    closed = any(middle.time_per_request_ms is not None for _, middle in figures)
+    succeeded = any(middle.times["total"].mean_ms is not None for _, middle in figures)
     names = (
         "http.complete", "http.failed", "http.of-failed", "http.non-2xx", "http.requests-per-s",
         *(("http.time-per-request",) if closed else ()), *(("http.mean",) if succeeded else ()), "http.transfer",
     )  # fmt: skip
     rows = []
-    for treatment, one in figures:
-        kinds = (one.connect, one.receive, one.length, one.exceptions)
+    for treatment, middle in figures:
+        kinds = (middle.connect, middle.receive, middle.length, middle.exceptions)
         rows.append(
             [
                 *_first(treatment, context),
-                _figure(one.complete, _count, context),
-                _figure(one.failed, _count, context),
-                Cell(" / ".join(map(_count, kinds)), sort=one.failed),
-                _figure(one.non_2xx, _count, context),
-                _figure(one.requests_per_s, numbers.rate, context),
-                *([_figure(one.time_per_request_ms, numbers.significant, context)] if closed else []),
-                *([_figure(one.times["total"].mean_ms, numbers.significant, context)] if succeeded else []),
-                _figure(one.received_bytes_per_s, numbers.size, context),
+                _figure(middle.complete, _count, context),
+                _figure(middle.failed, _count, context),
+                Cell(" / ".join(map(_count, kinds)), sort=middle.failed),
+                _figure(middle.non_2xx, _count, context),
+                _figure(middle.requests_per_s, numbers.rate, context),
+                *([_figure(middle.time_per_request_ms, numbers.significant, context)] if closed else []),
+                *(
+                    [_figure(middle.times["total"].mean_ms, numbers.significant, context)]
+                    if succeeded
+                    else []
+                ),
+                _figure(middle.received_bytes_per_s, numbers.size, context),
             ]
         )
     columns = [*_head(context), *(Column(texts(name), figure=True) for name in names)]
@@ -95,19 +99,19 @@ def _count(value: float) -> str:
     return numbers.whole(round(value))
 
 
-def _times(found: list[tuple[Treatment, list[Ab]]], context: ReportContext) -> Table | None:
+def _times(measured: list[tuple[Treatment, list[Ab]]], context: ReportContext) -> Table | None:
     texts = context.texts
     rows = []
-    for treatment, each in found:
-        one = ab.middle(each)
+    for treatment, records in measured:
+        middle = ab.middle(records)
         for row in ROWS:
-            if one.times[row] == Times():
+            if middle.times[row] == Times():
                 continue  # where nothing succeeded, but answers came
             rows.append(
                 [
                     *_first(treatment, context),
                     Cell(texts(f"http.row.{row}")),
-                    *_cells(one.times[row], context),
+                    *_cells(middle.times[row], context),
                 ]
             )
     if not rows:
@@ -136,11 +140,11 @@ def _percentages(treatments: list[Treatment], context: ReportContext) -> Table |
     texts = context.texts
     rows = []
     for treatment in treatments:
-        found = ab.middle_served(
+        times = ab.middle_served(
             [_served(trial.name, context) for trial in treatment.trials if trial.counts][:MOST_READ]
         )
-        if found:
-            cells = [_figure(found[percent], numbers.significant, context) for percent in ab.SERVED]
+        if times:
+            cells = [_figure(times[percent], numbers.significant, context) for percent in ab.SERVED]
             rows.append([*_first(treatment, context), *cells])
     if not rows:
         return None

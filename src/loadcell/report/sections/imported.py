@@ -19,12 +19,12 @@ def section(context: ReportContext) -> Section | None:
     if not read:
         return None
     blocks: list[Block] = [table(read, context)]
-    told = [
+    lines = [
         (key.partition(".")[2] or key, said(key, values, context.texts))
         for key, values in facts(_settings(treatment) for treatment in context.stored.run.treatments).items()
     ]
-    if told:
-        blocks.append(Definitions(told, context.texts("sources.settings")))
+    if lines:
+        blocks.append(Definitions(lines, context.texts("sources.settings")))
     return Section("sources", context.texts("section.sources"), blocks)
 
 

@@ -12,9 +12,9 @@ KINDS = ("definite", "indirect", "possible")
 
 def section(context: ReportContext) -> Section | None:
     """None where no target was run under valgrind."""
-    if (found := summary(context)) is None:
+    if (block := summary(context)) is None:
         return None
-    blocks: list[Block] = [Paragraph(context.texts("memory.meaning")), found]
+    blocks: list[Block] = [Paragraph(context.texts("memory.meaning")), block]
     blocks += [
         losses(name, memory, number, context)
         for number, (name, memory) in enumerate(_examined(context), 1)

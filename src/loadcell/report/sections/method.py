@@ -21,8 +21,8 @@ def section(context: ReportContext) -> Section:
     texts = context.texts
     blocks: list[Block] = [Definitions(_entries(context))]
     if context.analysis.trials:
-        found = order(context)
-        blocks.append(Details(found.title, [found]))
+        table = order(context)
+        blocks.append(Details(table.title, [table]))
     plan = context.stored.plan_text()
     if plan:
         blocks.append(Code(texts("table.plan"), plan, "yaml"))
@@ -48,8 +48,8 @@ def _entries(context: ReportContext) -> list[tuple[str, str]]:
             entries.append((texts(name), _second(instant)))
     executions = len(run.executions)
     if executions > 1:
-        said = texts("method.executions.value", count=executions, resumed=executions - 1)
-        entries.append((texts("method.executions"), said))
+        text = texts("method.executions.value", count=executions, resumed=executions - 1)
+        entries.append((texts("method.executions"), text))
     versions = {key: str(getattr(run, name) or "?") for key, name in _VERSIONS}
     entries.append((texts("method.versions"), texts("method.versions.value", **versions)))
     notes = _notes(context)
@@ -85,7 +85,7 @@ def _of_imported(context: ReportContext) -> list[tuple[str, str]]:
     entries = [(texts("method.imported"), _second(run.started_utc))]
     began = sorted(record.started_utc for record in context.stored.trials if record.started_utc)
     if began:
-        ends = dict.fromkeys(_second(one) for one in (began[0], began[-1]))
+        ends = dict.fromkeys(_second(second) for second in (began[0], began[-1]))
         entries.append((texts("method.imported.of"), " – ".join(ends)))
     versions = {key: str(getattr(run, name) or "?") for key, name in _VERSIONS if key != "engine"}
     entries.append((texts("method.versions"), texts("method.versions.imported", **versions)))
@@ -128,20 +128,20 @@ _AFFINITY = {
 def _affinity(context: ReportContext) -> list[tuple[str, str]]:
     """Where target and client ran, and where the target's memory came from: in the plan's words, and what that was here."""
     texts = context.texts
-    said: dict[str, dict[str, None]] = {}
+    placements: dict[str, dict[str, None]] = {}
     for record in context.stored.trials:
         placed = record.affinity or {}
         for key, asked in (placed.get("asked") or {}).items():
             in_client = key == "client" or placed.get("target_in_client")
             side = placed.get("client" if in_client else "target") or {}
-            what = side.get("memory" if key == "memory" else "cpus")
-            if what:
-                value = texts(_AFFINITY[key][1], asked=str(asked), what=str(what))
-                said.setdefault(key, {})[value] = None
+            processors = side.get("memory" if key == "memory" else "cpus")
+            if processors:
+                value = texts(_AFFINITY[key][1], asked=str(asked), what=str(processors))
+                placements.setdefault(key, {})[value] = None
     return [
-        (texts(title), texts("mark.list").join(said[key]))
+        (texts(title), texts("mark.list").join(placements[key]))
         for key, (title, _) in _AFFINITY.items()
-        if key in said
+        if key in placements
     ]
 
 
@@ -215,9 +215,9 @@ def _own_cost(context: ReportContext) -> list[tuple[str, str]]:
             busy.append(record.client.busy_max)
     entries = []
     if cost:
-        said = [texts("method.monitors.value", name=name, cpu_s=spent) for name, spent in cost.items()]
-        said += [texts("method.monitors.asked", name=name, cpu_s=spent) for name, spent in asked.items()]
-        entries.append((texts("method.monitors"), texts("mark.list").join(said)))
+        costs = [texts("method.monitors.value", name=name, cpu_s=spent) for name, spent in cost.items()]
+        costs += [texts("method.monitors.asked", name=name, cpu_s=spent) for name, spent in asked.items()]
+        entries.append((texts("method.monitors"), texts("mark.list").join(costs)))
     if busy:
         entries.append((texts("method.client"), texts("method.client.value", busy_share=max(busy))))
     return entries

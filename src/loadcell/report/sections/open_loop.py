@@ -44,31 +44,31 @@ def table(context: ReportContext, loops: tuple[Kept, ...]) -> Table:
         Column(texts("column.arrivals")),
         *(Column(texts(key), figure=True) for key in _FIGURES),
     ]
-    rows = [_row(one, context, factors) for one in loops]
+    rows = [_row(loop, context, factors) for loop in loops]
     return Table("table-open-loop", texts("table.open-loop"), columns, rows, only=True)
 
 
-def _row(one: Kept, context: ReportContext, factors: list[tuple[str, str, bool]]) -> list[Cell]:
-    texts, treatment = context.texts, one.treatment
-    arrivals = {"constant": "arrivals.constant", "poisson": "arrivals.poisson"}.get(one.arrivals)
+def _row(loop: Kept, context: ReportContext, factors: list[tuple[str, str, bool]]) -> list[Cell]:
+    texts, treatment = context.texts, loop.treatment
+    arrivals = {"constant": "arrivals.constant", "poisson": "arrivals.poisson"}.get(loop.arrivals)
     return [
         Cell(str(treatment.index), sort=treatment.index),
         *treatment_cells(treatment, factors),
-        Cell(texts(arrivals) if arrivals else one.arrivals),
-        _figure(one.offered, context, numbers.rate),
-        _figure(one.achieved, context, numbers.rate),
+        Cell(texts(arrivals) if arrivals else loop.arrivals),
+        _figure(loop.offered, context, numbers.rate),
+        _figure(loop.achieved, context, numbers.rate),
         Cell(texts("mark.none"))
-        if one.share is None
-        else Cell(numbers.share(one.share), sort=one.share, tone="" if one.kept_up else "caution"),
+        if loop.share is None
+        else Cell(numbers.share(loop.share), sort=loop.share, tone="" if loop.kept_up else "caution"),
         _figure(treatment.latency["p99_ms"], context, numbers.significant),
-        _figure(one.service["p99_ms"], context, numbers.significant),
-        _figure(one.pacing["p50_ms"], context, _microseconds),
-        _figure(one.pacing["p99_ms"], context, _microseconds),
-        _figure(one.backlog, context, numbers.whole),
+        _figure(loop.service["p99_ms"], context, numbers.significant),
+        _figure(loop.pacing["p50_ms"], context, _microseconds),
+        _figure(loop.pacing["p99_ms"], context, _microseconds),
+        _figure(loop.backlog, context, numbers.whole),
         Cell(
-            texts("mark.of", part=one.overloaded, whole=len(treatment.trials)),
-            sort=one.overloaded,
-            tone="problem" if one.overloaded else "",
+            texts("mark.of", part=loop.overloaded, whole=len(treatment.trials)),
+            sort=loop.overloaded,
+            tone="problem" if loop.overloaded else "",
         ),
     ]
 

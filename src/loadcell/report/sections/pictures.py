@@ -34,7 +34,9 @@ def curves(context: ReportContext) -> Section | None:
 def percentiles(context: ReportContext) -> Section | None:
     """The tail of the response time; None when none was recorded."""
     measured = [treatment for treatment in context.analysis.treatments if treatment.measured]
-    if all(one.latency_ms(key) is None for one in measured for key in LATENCIES):
+    if all(
+        measured_treatment.latency_ms(key) is None for measured_treatment in measured for key in LATENCIES
+    ):
         return None
     drawn: list[Block] = [*charts.drawn_in("percentiles", context)]
     figures = table(context)

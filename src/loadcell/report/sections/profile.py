@@ -26,17 +26,17 @@ _SHARE_SHOWN = 0.1
 
 def profiles(context: ReportContext) -> list[Profile]:
     """Every profile of the run, also those that could not be taken."""
-    found = []
+    profiles = []
     scored = {treatment.id: treatment.throughput.median for treatment in context.analysis.treatments}
     for record in context.stored.unscored:
         if record.role == "profile":
-            found.append(_profile(record, scored, context))
-    return found
+            profiles.append(_profile(record, scored, context))
+    return profiles
 
 
 def _profile(record: TrialRecord, scored: Mapping[str, float | None], context: ReportContext) -> Profile:
-    place = context.stored.directory(record.name) / FOLDED
-    text = place.read_text(encoding="utf-8", errors="replace") if place.is_file() else ""
+    path = context.stored.directory(record.name) / FOLDED
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     return Profile(
         trial=record.name,
         treatment=context.labels.get(record.treatment, record.treatment),
@@ -53,11 +53,11 @@ def _profile(record: TrialRecord, scored: Mapping[str, float | None], context: R
 
 def section(context: ReportContext) -> Section | None:
     """None where nothing was profiled."""
-    found = profiles(context)
-    if not found:
+    drawn = profiles(context)
+    if not drawn:
         return None
     blocks: list[Block] = [Paragraph(context.texts("profile.meaning"))]
-    for number, profile in enumerate(found, 1):
+    for number, profile in enumerate(drawn, 1):
         blocks.append(Sentences(findings(profile)))
         if profile.stacks:
             blocks += [
@@ -81,7 +81,7 @@ def findings(profile: Profile) -> list[Finding]:
     if not samples:
         return [said("caution", "nothing", treatment=treatment)]
     half = flames.uncertainty(_SHARE_SHOWN, samples) * 100
-    found = [
+    sentences = [
         said(
             "info", "taken",
             treatment=treatment, samples=samples, event=profile.account.event,
@@ -90,20 +90,24 @@ def findings(profile: Profile) -> list[Finding]:
         )
     ]  # fmt: skip
     if profile.cost is not None:
-        found.append(
+        sentences.append(
             said(
                 "info", "cost", throughput_per_s=profile.throughput_per_s, scored_per_s=profile.scored_per_s,
                 change=profile.cost,
             )
         )  # fmt: skip
     if profile.account.in_client:
-        found.append(said("info", "in-client"))
+        sentences.append(said("info", "in-client"))
     if samples < FEW_SAMPLES:
-        found.append(said("caution", "few", treatment=treatment, samples=samples))
-    own = sum(one.own for one in flames.functions(profile.stacks) if one.kind == "unresolved")
-    if own / samples >= MUCH_UNRESOLVED:
-        found.append(said("caution", "unresolved", treatment=treatment, unresolved_share=own / samples))
-    return found
+        sentences.append(said("caution", "few", treatment=treatment, samples=samples))
+    unresolved = sum(
+        function.own for function in flames.functions(profile.stacks) if function.kind == "unresolved"
+    )
+    if unresolved / samples >= MUCH_UNRESOLVED:
+        sentences.append(
+            said("caution", "unresolved", treatment=treatment, unresolved_share=unresolved / samples)
+        )
+    return sentences
 
 
 def flame(profile: Profile, number: int, context: ReportContext) -> Flame:
@@ -121,16 +125,16 @@ def flame(profile: Profile, number: int, context: ReportContext) -> Flame:
 def functions(profile: Profile, number: int, context: ReportContext) -> Table:
     """The functions on which most samples fell, and all others together."""
     texts, samples = context.texts, profile.samples
-    found, others = flames.ranked(profile.stacks, MOST_FUNCTIONS)
+    listed, others = flames.ranked(profile.stacks, MOST_FUNCTIONS)
     rows = [
         [
-            Cell(one.name),
-            Cell(texts(f"kind.{one.kind}")),
-            _share(one.own, samples),
-            Cell(numbers.share(one.total / samples), sort=one.total),
-            Cell(numbers.whole(one.own), sort=one.own),
+            Cell(function.name),
+            Cell(texts(f"kind.{function.kind}")),
+            _share(function.own, samples),
+            Cell(numbers.share(function.total / samples), sort=function.total),
+            Cell(numbers.whole(function.own), sort=function.own),
         ]
-        for one in found
+        for function in listed
     ]
     if others is not None:
         rows.append(
@@ -156,8 +160,8 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
         rows,
         texts(
             "table.functions.note",
-            shown=len(found),
-            count=len(found) + (others.count if others is not None else 0),
+            shown=len(listed),
+            count=len(listed) + (others.count if others is not None else 0),
             samples=samples,
             least=flames.LEAST_TOLD,
         ),

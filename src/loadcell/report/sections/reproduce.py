@@ -26,35 +26,35 @@ def commands(path: Path, context: ReportContext) -> dict[str, str]:
         return _of_imported(path, context)
     here = quoted(shown(path))
     again = f"loadcell run {quoted(shown(path) / 'plan.yaml')}"
-    given = list(run.command)
-    again += "".join(f" {shlex.quote(word)}" for word in _settings(given))
+    command = list(run.command)
+    again += "".join(f" {shlex.quote(word)}" for word in _settings(command))
     if run.seed is not None and "seed=" not in again:
         again += f" --set seed={run.seed}"
-    found = {"table.command": again}
-    if given:
-        found["table.command.as-was"] = shlex.join(given)
+    commands = {"table.command": again}
+    if command:
+        commands["table.command.as-was"] = shlex.join(command)
     if any(trial.status == "not-run" for trial in context.analysis.trials):
-        found["table.command.resume"] = resume(shown(path))
-    found["table.command.report"] = f"loadcell report {here}"
-    return found
+        commands["table.command.resume"] = resume(shown(path))
+    commands["table.command.report"] = f"loadcell report {here}"
+    return commands
 
 
 def _of_imported(path: Path, context: ReportContext) -> dict[str, str]:
     """There is no plan that could be run: only its files can be read again."""
-    given = context.stored.run.command
-    found = {"table.command.as-was": shlex.join(given)} if given else {}
-    return {**found, "table.command.report": f"loadcell report {quoted(shown(path))}"}
+    command = context.stored.run.command
+    commands = {"table.command.as-was": shlex.join(command)} if command else {}
+    return {**commands, "table.command.report": f"loadcell report {quoted(shown(path))}"}
 
 
 def _settings(command: list[str]) -> list[str]:
     """The `--set`, `--only` and `--aa` of the command that made the run: the plan file alone is not all of it."""
-    kept: list[str] = []
+    words: list[str] = []
     for position, word in enumerate(command):
         if word in {"--set", "--only"} and position + 1 < len(command):
-            kept += [word, command[position + 1]]
+            words += [word, command[position + 1]]
         elif word == "--aa" or word.startswith(("--set=", "--only=")):
-            kept.append(word)
-    return kept
+            words.append(word)
+    return words
 
 
 def shown(path: Path) -> Path:

@@ -32,15 +32,15 @@ def section(context: ReportContext) -> Section | None:
     if context.analysis.treatments:
         blocks.append(table(context))
     blocks += [
-        found
-        for found in (
+        part
+        for part in (
             of_its_own(context),
             groups.table(context),
             types.table(context),
             expectations(context),
             errors(context),
         )
-        if found is not None
+        if part is not None
     ]
     return Section("results", context.texts("section.results"), blocks) if blocks else None
 
@@ -50,7 +50,7 @@ def table(context: ReportContext) -> Table:
     texts = context.texts
     queries = any(map(_has_queries, context.analysis.treatments))
     factors = factor_columns(context)
-    beside = _beside(context)
+    adjacent = _beside(context)
     measured = any(item.measured for item in context.analysis.treatments)
     columns = [
         Column(texts("column.number"), figure=True),
@@ -59,7 +59,7 @@ def table(context: ReportContext) -> Table:
         Column(texts("column.throughput"), figure=True, spare=True),
         *([Column(texts("column.interval"), figure=True)] if measured else []),
         Column(texts("column.repeats"), figure=True, many=True, spare=True),
-        *(Column(figures.name(name, texts), figure=True) for name in beside),
+        *(Column(figures.name(name, texts), figure=True) for name in adjacent),
         *([Column(texts(_QUERIES.get(texts.unit, "column.queries")), figure=True)] if queries else []),
         *(Column(texts(_SHOWN[key]), figure=True, spare=True) for key in _times(context)),
         Column(texts("column.errors"), figure=True),
@@ -107,14 +107,14 @@ def own_figures(context: ReportContext) -> list[str]:
 
 def _beside(context: ReportContext) -> list[str]:
     """Those that stand beside throughput; none where there are too many."""
-    own = own_figures(context)
-    return own if len(own) <= MOST_OWN else []
+    names = own_figures(context)
+    return names if len(names) <= MOST_OWN else []
 
 
 def of_its_own(context: ReportContext) -> Table | None:
     """A row a treatment and figure, where there are too many of them to stand beside throughput."""
-    own, texts = own_figures(context), context.texts
-    if len(own) <= MOST_OWN:
+    names, texts = own_figures(context), context.texts
+    if len(names) <= MOST_OWN:
         return None
     factors = factor_columns(context)
     columns = [
@@ -130,12 +130,14 @@ def of_its_own(context: ReportContext) -> Table | None:
             Cell(str(treatment.index), sort=treatment.index),
             *treatment_cells(treatment, factors),
             Cell(figures.name(name, texts)),
-            Cell(figures.write(found.median, found.values), sort=found.median),
-            _repeats([figures.write(value, found.values) for value in found.values], found.median, context),
+            Cell(figures.write(metric.median, metric.values), sort=metric.median),
+            _repeats(
+                [figures.write(value, metric.values) for value in metric.values], metric.median, context
+            ),
         ]
         for treatment in context.analysis.treatments
-        for name in own
-        if (found := treatment.figures.get(name)) is not None and found.median is not None
+        for name in names
+        if (metric := treatment.figures.get(name)) is not None and metric.median is not None
     ]
     note = texts("table.own-figures.note")
     return Table("table-own-figures", texts("table.own-figures"), *known(columns, rows), note)
@@ -147,10 +149,10 @@ def _repeats(values: list[str], middle: float | None, context: ReportContext) ->
 
 
 def _own(treatment: Treatment, name: str, none: str) -> Cell:
-    found = treatment.figures.get(name)
-    if found is None or found.median is None:
+    value = treatment.figures.get(name)
+    if value is None or value.median is None:
         return Cell(none)
-    return Cell(figures.write(found.median, found.values), sort=found.median)
+    return Cell(figures.write(value.median, value.values), sort=value.median)
 
 
 def _row(
@@ -194,12 +196,12 @@ def _status(treatment: Treatment, context: ReportContext) -> Cell:
 
 def interval(treatment: Treatment, context: ReportContext) -> str:
     """The interval, or why there is none."""
-    found = treatment.throughput.interval
+    interval = treatment.throughput.interval
     if treatment.throughput.median is None:
         return context.texts("mark.none")
-    if found is None:
+    if interval is None:
         return context.texts("table.descriptive")
-    return f"{numbers.rate(found.low)} – {numbers.rate(found.high)}"
+    return f"{numbers.rate(interval.low)} – {numbers.rate(interval.high)}"
 
 
 def expectations(context: ReportContext) -> Table | None:
@@ -211,12 +213,12 @@ def expectations(context: ReportContext) -> Table | None:
             verdicts.setdefault(judged.expression, {}).setdefault(judged.verdict, []).append(trial.name)
     if not verdicts:
         return None
-    all_met = all([*found] == ["met"] for found in verdicts.values())
+    all_met = all([*verdict_counts] == ["met"] for verdict_counts in verdicts.values())
     rows = []
-    for expression, found in verdicts.items():
-        verdict = next(kind for kind in ("missed", "unknown", "met") if kind in found)
+    for expression, verdict_counts in verdicts.items():
+        verdict = next(kind for kind in ("missed", "unknown", "met") if kind in verdict_counts)
         tone = {"missed": "problem", "unknown": "caution", "met": "good"}[verdict]
-        where = found.get(verdict, []) if verdict != "met" else []
+        where = verdict_counts.get(verdict, []) if verdict != "met" else []
         rows.append(
             [
                 Cell(expression),
@@ -262,7 +264,9 @@ def errors(context: ReportContext) -> Table | None:
                 where[error.code].append(trial.name)
     if not counts:
         return None
-    messages = {code: said[1] for code, said in first.items() if not adds_nothing(code, *said)}
+    messages = {
+        code: explanation[1] for code, explanation in first.items() if not adds_nothing(code, *explanation)
+    }
     none = texts("mark.none")
     rows = [
         [

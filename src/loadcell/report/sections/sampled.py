@@ -37,28 +37,28 @@ def section(context: ReportContext) -> Section | None:
     blocks: list[Block] = []
     for monitor, figures, writes in (("host", sampled.HOST, HOST), ("jvm", sampled.JVM, JVM)):
         if monitor in imported:
-            found = sampled.by_trial(context.stored.samples(monitor), figures)
-            if found:
-                blocks.append(table(monitor, found, writes, context))
+            values = sampled.by_trial(context.stored.samples(monitor), figures)
+            if values:
+                blocks.append(table(monitor, values, writes, context))
     return Section("sampled", context.texts("section.sampled"), blocks) if blocks else None
 
 
 def table(
     monitor: str,
-    found: Mapping[str, Mapping[str, float]],
+    values: Mapping[str, Mapping[str, float]],
     writes: Mapping[str, numbers.Write],
     context: ReportContext,
 ) -> Table:
     """Columns that no trial has a figure for are left out."""
     texts = context.texts
-    shown = [name for name in writes if any(name in figures for figures in found.values())]
+    shown = [name for name in writes if any(name in figures for figures in values.values())]
     columns = [
         Column(texts("column.trial"), code=True),
         *(Column(texts(f"column.sampled.{name}"), figure=True) for name in shown),
     ]
     rows = [
         [Cell(trial), *(_cell(figures.get(name), writes[name], context) for name in shown)]
-        for trial, figures in found.items()
+        for trial, figures in values.items()
     ]
     return Table(
         f"table-sampled-{monitor}",

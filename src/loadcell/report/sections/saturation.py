@@ -18,13 +18,13 @@ def section(context: ReportContext) -> Section | None:
     lines = context.analysis.saturation
     if not lines:
         return None
-    said = [
-        found
+    sentences = [
+        finding
         for line in lines
-        for found in (saturation_findings.statement(line), *saturation_findings.details(line))
+        for finding in (saturation_findings.statement(line), *saturation_findings.details(line))
     ]
-    said += saturation_findings.reasons(lines)
-    blocks: list[Block] = [Sentences(context.advised(said)), *charts.drawn_in("saturation", context)]
+    sentences += saturation_findings.reasons(lines)
+    blocks: list[Block] = [Sentences(context.advised(sentences)), *charts.drawn_in("saturation", context)]
     judged = [line for line in lines if isinstance(line, Saturation)]
     if judged:
         blocks.append(marks(judged, context))
@@ -103,8 +103,8 @@ def _millionths(value: float) -> str:
     return numbers.significant(value * 1e6)
 
 
-def _estimate(found: Estimate | None, write: Callable[[float], str], context: ReportContext) -> Cell:
-    if found is None or found.low is None:
+def _estimate(estimate: Estimate | None, write: Callable[[float], str], context: ReportContext) -> Cell:
+    if estimate is None or estimate.low is None:
         return Cell(context.texts("table.not-identified"), tone="info")
-    high = "∞" if found.high is None else write(found.high)
-    return Cell(f"{write(found.value)} ({write(found.low)} – {high})", sort=found.value)
+    high = "∞" if estimate.high is None else write(estimate.high)
+    return Cell(f"{write(estimate.value)} ({write(estimate.low)} – {high})", sort=estimate.value)

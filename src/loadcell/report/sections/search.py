@@ -23,7 +23,10 @@ def section(context: ReportContext) -> Section | None:
 def table(context: ReportContext) -> Table:
     """A row a trial, in the order they were run."""
     texts, searches = context.texts, context.analysis.searches
-    several, bounded = any(one.among for one in searches), any(one.bounds for one in searches)
+    several, bounded = (
+        any(searched.among for searched in searches),
+        any(searched.bounds for searched in searches),
+    )
     columns = [
         Column(texts("column.number"), figure=True),
         *([Column(texts("column.treatment"))] if several else []),
@@ -35,29 +38,30 @@ def table(context: ReportContext) -> Table:
         Column(texts("column.outcome")),
     ]  # fmt: skip
     steps = sorted(
-        ((step, one) for one in searches for step in one.steps), key=lambda pair: pair[0].trial.number
+        ((step, searched) for searched in searches for step in searched.steps),
+        key=lambda pair: pair[0].trial.number,
     )
     rows = [
         [
             Cell(str(step.trial.number), sort=step.trial.number),
-            *([Cell(one.among)] if several else []),
-            Cell(step.label, sort=one.question.values[step.level]),
+            *([Cell(searched.among)] if several else []),
+            Cell(step.label, sort=searched.question.values[step.level]),
             Cell(texts(f"stage.{step.stage}")),
             Cell(texts(f"why.{step.why}")),
             Cell(texts("mark.none"))
             if step.value is None
             else Cell(numbers.rate(step.value), sort=step.value),
             *([Cell(texts("mark.list").join(_bound(bound) for bound in step.bounds) or texts("mark.none"))] if bounded else []),
-            _outcome(step, one, context),
+            _outcome(step, searched, context),
         ]
-        for step, one in steps
+        for step, searched in steps
     ]  # fmt: skip
     return Table("table-search", texts("table.search"), columns, rows)
 
 
-def _own(one: Searched) -> bool:
+def _own(searched: Searched) -> bool:
     """Whether something else than throughput is looked for."""
-    return one.question.kind == "maximum" and one.objective != "max throughput"
+    return searched.question.kind == "maximum" and searched.objective != "max throughput"
 
 
 def _bound(bound: ExpectationResult) -> str:
@@ -67,10 +71,10 @@ def _bound(bound: ExpectationResult) -> str:
     return f"{metric} {value}{' ms' if metric.partition('.')[0] in ('latency', 'service', 'pacing') else ''}"
 
 
-def _outcome(step: Step, one: Searched, context: ReportContext) -> Cell:
+def _outcome(step: Step, searched: Searched, context: ReportContext) -> Cell:
     if step.met is None:
         return Cell(context.texts("search.lost"), tone="problem")
-    if step.met and one.question.kind == "maximum" and not one.bounds:
+    if step.met and searched.question.kind == "maximum" and not searched.bounds:
         return Cell(context.texts("search.measured"), tone="good")
     if step.met:
         return Cell(context.texts("search.met"), tone="good")

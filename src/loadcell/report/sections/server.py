@@ -19,9 +19,9 @@ def section(context: ReportContext) -> Section | None:
     """None where no monitor looked into the server."""
     blocks: list[Block] = [*charts.drawn_in("server", context)]
     blocks += [
-        found
-        for found in (waits(context), counters(context), statements(context), redis(context))
-        if found is not None
+        table
+        for table in (waits(context), counters(context), statements(context), redis(context))
+        if table is not None
     ]
     for note, recorded in context.server.notes.items():
         blocks.append(Paragraph(context.texts.or_none(f"server-note.{note}") or recorded, quiet=True))
@@ -44,25 +44,25 @@ def waits(context: ReportContext) -> Table | None:
     ]
     rows = [
         [
-            Cell(str(one.treatment.index), sort=one.treatment.index),
-            *treatment_cells(one.treatment, factors),
-            Cell(numbers.significant(one.active), sort=one.active),
-            Cell(numbers.share(one.share(RUNNING)), sort=one.share(RUNNING)),
-            Cell(numbers.significant(one.idle_in_transaction), sort=one.idle_in_transaction),
-            Cell(_named(one, context)),
-            Cell(numbers.whole(one.looks), sort=one.looks),
+            Cell(str(wait.treatment.index), sort=wait.treatment.index),
+            *treatment_cells(wait.treatment, factors),
+            Cell(numbers.significant(wait.active), sort=wait.active),
+            Cell(numbers.share(wait.share(RUNNING)), sort=wait.share(RUNNING)),
+            Cell(numbers.significant(wait.idle_in_transaction), sort=wait.idle_in_transaction),
+            Cell(_named(wait, context)),
+            Cell(numbers.whole(wait.looks), sort=wait.looks),
         ]
-        for one in context.server.waited
+        for wait in context.server.waited
     ]
     return Table("table-waits", texts("table.waits"), columns, rows, texts("table.waits.note"))
 
 
-def _named(one: Waited, context: ReportContext) -> str:
+def _named(wait: Waited, context: ReportContext) -> str:
     """The waits that took most, with their shares."""
-    waited = [name for name in one.waits if name != RUNNING][:MOST_NAMED]
+    waited = [name for name in wait.waits if name != RUNNING][:MOST_NAMED]
     # A name and its share stay on one line.
-    said = [f"{name} {numbers.share(one.share(name))}".replace(" ", "\u00a0") for name in waited]
-    return context.texts("mark.list").join(said) or context.texts("mark.none")
+    shares = [f"{name} {numbers.share(wait.share(name))}".replace(" ", "\u00a0") for name in waited]
+    return context.texts("mark.list").join(shares) or context.texts("mark.none")
 
 
 def counters(context: ReportContext) -> Table | None:
@@ -77,18 +77,22 @@ def counters(context: ReportContext) -> Table | None:
     columns = [*_head(context, factors), *(Column(texts(name), figure=True) for name in names)]
     rows = [
         [
-            Cell(str(one.treatment.index), sort=one.treatment.index),
-            *treatment_cells(one.treatment, factors),
-            _figure(one.commits_per_s, numbers.rate, context),
-            _figure(one.hit_share, numbers.share, context),
-            _figure(one.blocks_read_per_s, numbers.rate, context),
-            _figure(one.wal_bytes_per_s, numbers.size, context),
-            _figure(one.wal_bytes_per_commit, numbers.size, context),
-            _figure(one.temp_bytes_per_s, numbers.size, context),
-            Cell(numbers.whole(one.deadlocks), sort=one.deadlocks, tone="caution" if one.deadlocks else ""),
-            Cell(numbers.whole(one.checkpoints), sort=one.checkpoints),
+            Cell(str(counters.treatment.index), sort=counters.treatment.index),
+            *treatment_cells(counters.treatment, factors),
+            _figure(counters.commits_per_s, numbers.rate, context),
+            _figure(counters.hit_share, numbers.share, context),
+            _figure(counters.blocks_read_per_s, numbers.rate, context),
+            _figure(counters.wal_bytes_per_s, numbers.size, context),
+            _figure(counters.wal_bytes_per_commit, numbers.size, context),
+            _figure(counters.temp_bytes_per_s, numbers.size, context),
+            Cell(
+                numbers.whole(counters.deadlocks),
+                sort=counters.deadlocks,
+                tone="caution" if counters.deadlocks else "",
+            ),
+            Cell(numbers.whole(counters.checkpoints), sort=counters.checkpoints),
         ]
-        for one in context.server.served
+        for counters in context.server.served
     ]
     return Table("table-server", texts("table.server"), columns, rows, texts("table.server.note"))
 
@@ -108,22 +112,24 @@ def statements(context: ReportContext) -> Table | None:
     ]
     rows = [
         [
-            Cell(one.query),
-            Cell(numbers.share(one.share), sort=one.share, bar=one.share),
-            Cell(numbers.whole(round(one.calls)), sort=one.calls),
-            Cell(texts.time(one.total_ms / one.calls), sort=one.total_ms / one.calls),
-            Cell(numbers.significant(one.rows / one.calls), sort=one.rows / one.calls),
-            _figure(one.hit_share, numbers.share, context),
+            Cell(statement.query),
+            Cell(numbers.share(statement.share), sort=statement.share, bar=statement.share),
+            Cell(numbers.whole(round(statement.calls)), sort=statement.calls),
+            Cell(texts.time(statement.total_ms / statement.calls), sort=statement.total_ms / statement.calls),
+            Cell(
+                numbers.significant(statement.rows / statement.calls), sort=statement.rows / statement.calls
+            ),
+            _figure(statement.hit_share, numbers.share, context),
         ]
-        for one in context.server.statements
+        for statement in context.server.statements
     ]
     return Table("table-statements", texts("table.statements"), columns, rows, texts("table.statements.note"))
 
 
 def _product(context: ReportContext) -> str:
     """Which server it was, as it said itself: Redis, or what speaks as it does."""
-    said = (record.target for record in context.stored.trials)
-    names = (one.get("product") for one in said if isinstance(one, Mapping))
+    targets = (record.target for record in context.stored.trials)
+    names = (target.get("product") for target in targets if isinstance(target, Mapping))
     return next((str(name) for name in names if name), "Redis")
 
 
@@ -139,23 +145,23 @@ def redis(context: ReportContext) -> Table | None:
     columns = [*_head(context, factors), *(Column(texts(name), figure=True) for name in names)]
     rows = [
         [
-            Cell(str(one.treatment.index), sort=one.treatment.index),
-            *treatment_cells(one.treatment, factors),
-            _figure(one.commands_per_s, numbers.rate, context),
-            _figure(one.hit_share, numbers.share, context),
-            _figure(one.cpu, numbers.significant, context),
-            _figure(one.used_memory_bytes, numbers.size, context),
-            _figure(one.fragmentation, numbers.significant, context),
+            Cell(str(server.treatment.index), sort=server.treatment.index),
+            *treatment_cells(server.treatment, factors),
+            _figure(server.commands_per_s, numbers.rate, context),
+            _figure(server.hit_share, numbers.share, context),
+            _figure(server.cpu, numbers.significant, context),
+            _figure(server.used_memory_bytes, numbers.size, context),
+            _figure(server.fragmentation, numbers.significant, context),
             Cell(
-                numbers.whole(one.evicted_keys),
-                sort=one.evicted_keys,
-                tone="caution" if one.evicted_keys else "",
+                numbers.whole(server.evicted_keys),
+                sort=server.evicted_keys,
+                tone="caution" if server.evicted_keys else "",
             ),
-            Cell(numbers.whole(one.expired_keys), sort=one.expired_keys),
-            _figure(one.clients, lambda value: numbers.whole(round(value)), context),
-            _figure(one.saving_share, numbers.share, context),
+            Cell(numbers.whole(server.expired_keys), sort=server.expired_keys),
+            _figure(server.clients, lambda value: numbers.whole(round(value)), context),
+            _figure(server.saving_share, numbers.share, context),
         ]
-        for one in context.redis
+        for server in context.redis
     ]
     note = texts("table.redis.note")
     if len(rows) < sum(treatment.measured for treatment in context.analysis.treatments):

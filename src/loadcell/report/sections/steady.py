@@ -10,7 +10,9 @@ from loadcell.report.context import ReportContext
 
 def table(context: ReportContext) -> Table | None:
     """A row a trial that is long enough to be judged; None without any."""
-    judged = [one for one in context.steadiness if one.steadiness.state != "too-short"]
+    judged = [
+        judged_trial for judged_trial in context.steadiness if judged_trial.steadiness.state != "too-short"
+    ]
     if not judged:
         return None
     texts = context.texts
@@ -23,27 +25,27 @@ def table(context: ReportContext) -> Table | None:
         Column(texts("column.trend"), figure=True),
         Column(texts("column.dips")),
     ]
-    rows = [_row(one, context) for one in judged]
+    rows = [_row(judged_trial, context) for judged_trial in judged]
     return Table("table-steady", texts("table.steady"), columns, rows, texts("table.steady.note"))
 
 
-def _row(one: Judged, context: ReportContext) -> list[Cell]:
-    texts, found = context.texts, one.steadiness
+def _row(judged: Judged, context: ReportContext) -> list[Cell]:
+    texts, steadiness = context.texts, judged.steadiness
     none = texts("mark.none")
-    tone = {True: "good", False: "caution", None: ""}[found.steady]
-    left_s = one.seconds(found.settled_after)
-    within, trend = found.within, found.trend
+    tone = {True: "good", False: "caution", None: ""}[steadiness.steady]
+    left_s = judged.seconds(steadiness.settled_after)
+    within, trend = steadiness.within, steadiness.trend
     error = within.error_share if within else None
     return [
-        Cell(one.trial.name, sort=one.trial.number),
-        Cell(texts(f"steady.{found.state}"), tone=tone),  # type: ignore[arg-type]
+        Cell(judged.trial.name, sort=judged.trial.number),
+        Cell(texts(f"steady.{steadiness.state}"), tone=tone),  # type: ignore[arg-type]
         Cell(numbers.seconds(left_s) if left_s else none, sort=left_s),
         Cell(none)
         if within is None or error is None
         else Cell(f"{numbers.rate(within.mean)} ± {numbers.share(error)}", sort=within.mean),
         Cell(none) if within is None else Cell(numbers.whole(within.effective), sort=within.effective),
         Cell(none) if trend is None else Cell(_signed(trend.change), sort=trend.change),
-        Cell(_dips(one, context) or none),
+        Cell(_dips(judged, context) or none),
     ]
 
 
@@ -51,11 +53,11 @@ def _signed(share: float) -> str:
     return ("+" if share > 0 else "") + numbers.share(share)
 
 
-def _dips(one: Judged, context: ReportContext) -> str:
-    dips = one.steadiness.dips
+def _dips(judged: Judged, context: ReportContext) -> str:
+    dips = judged.steadiness.dips
     if dips is None:
         return ""
-    params = {"count": len(dips.dips), "depth_share": dips.depth, "length_s": one.seconds(dips.length)}
+    params = {"count": len(dips.dips), "depth_share": dips.depth, "length_s": judged.seconds(dips.length)}
     if dips.period is None:
         return context.texts("dips.some", **params)
-    return context.texts("dips.periodic", **params, period_s=round(one.seconds(dips.period), 1))
+    return context.texts("dips.periodic", **params, period_s=round(judged.seconds(dips.period), 1))

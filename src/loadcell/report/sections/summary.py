@@ -28,10 +28,10 @@ def section(context: ReportContext, others: Sequence[Section]) -> Section:
     blocks: list[Block] = []
     if any(treatment.measured for treatment in context.analysis.treatments):
         blocks.append(Tiles(tiles(context)))
-    said = findings(context)
-    blocks.append(evidence.linked(said, others))
+    sentences = findings(context)
+    blocks.append(evidence.linked(sentences, others))
     every = everything(context)
-    if len(every) > len(said):
+    if len(every) > len(sentences):
         home = context.texts("section.findings")
         blocks.append(Paragraph(context.texts("summary.more", count=len(every), section=home), quiet=True))
     return Section("summary", context.texts("section.summary"), blocks)
@@ -49,8 +49,8 @@ def findings(context: ReportContext) -> Sequence[Finding]:
 
 def everything(context: ReportContext) -> Sequence[Finding]:
     """What was done, then everything the analysis found."""
-    said = [*what_was_done(context), *context.findings]
-    return context.advised(said)
+    findings = [*what_was_done(context), *context.findings]
+    return context.advised(findings)
 
 
 def what_was_done(context: ReportContext) -> list[Finding]:
@@ -64,7 +64,7 @@ def what_was_done(context: ReportContext) -> list[Finding]:
     if keys:
         short = short_keys(keys)
         params |= {"count": len(treatments), "factors": tuple(short[key] for key in keys)}
-    said = [Finding("done", Message(_done(bool(keys), params["repeats"]), params).rated("info"))]
+    findings = [Finding("done", Message(_done(bool(keys), params["repeats"]), params).rated("info"))]
     search = run.search
     if search is not None:
         ends: dict[str, Argument] = {
@@ -72,15 +72,15 @@ def what_was_done(context: ReportContext) -> list[Finding]:
             "high": search.levels[-1],
             "levels": len(search.levels),
         }
-        whole = {**ends, "factor": search.factor, "objective": objective(search), "trials": len(trials)}
-        said = [Finding("done", Message("done.search", whole).rated("info"))]
+        arguments = {**ends, "factor": search.factor, "objective": objective(search), "trials": len(trials)}
+        findings = [Finding("done", Message("done.search", arguments).rated("info"))]
     lengths = phrase_of_count(context) or phrase_of_lengths(context)
     if lengths is not None:
-        said.append(Finding("done", lengths.rated("info")))
+        findings.append(Finding("done", lengths.rated("info")))
     elapsed_s = _elapsed_s(run)
     if elapsed_s is not None:
-        said.append(Finding("done", Message("done.took", {"elapsed_s": elapsed_s}).rated("info")))
-    return said
+        findings.append(Finding("done", Message("done.took", {"elapsed_s": elapsed_s}).rated("info")))
+    return findings
 
 
 def _done(varied: bool, repeats: Argument) -> str:
@@ -90,12 +90,12 @@ def _done(varied: bool, repeats: Argument) -> str:
 
 def _what_was_read(context: ReportContext) -> list[Finding]:
     """Of a run that was made of other tools' outputs: nothing of it was planned."""
-    said = [Finding("done", import_findings.done(context.stored.run).rated("info"))]
+    findings = [Finding("done", import_findings.done(context.stored.run).rated("info"))]
     lengths = phrase_of_lengths(context)
     if lengths is not None:
         lasted = Message("done.imported.lasted", {"duration_s": lengths.arguments["duration_s"]})
-        said.append(Finding("done", lasted.rated("info")))
-    return said
+        findings.append(Finding("done", lasted.rated("info")))
+    return findings
 
 
 def objective(search: SearchRecord) -> str:
@@ -110,17 +110,17 @@ COUNTS = {"requests": "done.count", "requests_per_client": "done.count.per-clien
 def loads(context: ReportContext) -> list[JsonObject]:
     """The settings of the treatments' loads; none where groups of clients have loads of their own."""
     settings = [treatment.settings for treatment in context.stored.run.treatments]
-    if any("workloads" in each for each in settings):
+    if any("workloads" in setting for setting in settings):
         return []
-    return [each.get("load") or {} for each in settings]
+    return [setting.get("load") or {} for setting in settings]
 
 
 def phrase_of_count(context: ReportContext) -> Message | None:
     """With how many requests trials ended; None where time ended them, or the number differs between them."""
-    for key, said in COUNTS.items():
+    for key, codes in COUNTS.items():
         counts = {load.get(key) for load in loads(context)}
         if len(counts) == 1 and (count := counts.pop()) is not None:
-            return Message(said, {"count": count})
+            return Message(codes, {"count": count})
     return None
 
 
@@ -160,7 +160,7 @@ def _best(context: ReportContext) -> list[Tile]:
     if best is None:
         return []
     several = sum(treatment.measured for treatment in context.analysis.treatments) > 1
-    found = [
+    parts = [
         Tile(
             texts("tile.highest" if several else "tile.throughput"),
             numbers.rate(best.throughput.median or 0.0),
@@ -168,25 +168,25 @@ def _best(context: ReportContext) -> list[Tile]:
             best.label if several else "",
         )
     ]
-    told = next((key for key in _TIMES if best.latency_ms(key) is not None), None)
-    if told is not None and not fell_behind(best):
-        found.append(Tile(texts(_TIMES[told]), texts.duration(best.latency_ms(told) or 0.0)))
-    return found
+    shown_key = next((key for key in _TIMES if best.latency_ms(key) is not None), None)
+    if shown_key is not None and not fell_behind(best):
+        parts.append(Tile(texts(_TIMES[shown_key]), texts.duration(best.latency_ms(shown_key) or 0.0)))
+    return parts
 
 
 def tiles(context: ReportContext) -> list[Tile]:
     """The figures a manager looks for first."""
     texts = context.texts
-    found = _best(context)
+    items = _best(context)
     spreads = [
         item.throughput.spread for item in context.analysis.treatments if item.throughput.spread is not None
     ]
     if spreads:
         note = "" if context.has_intervals else texts("table.descriptive")
-        found.append(Tile(texts("tile.spread"), numbers.share(median(spreads)), note=note))
+        items.append(Tile(texts("tile.spread"), numbers.share(median(spreads)), note=note))
     trials = context.analysis.trials
     well = sum(trial.status == "ok" for trial in trials)
-    found.append(
+    items.append(
         Tile(
             texts("tile.trials"),
             texts("mark.of", part=well, whole=len(trials)),
@@ -195,5 +195,5 @@ def tiles(context: ReportContext) -> list[Tile]:
     )
     failed = sum(trial.failed for trial in trials)
     if failed or texts.unit != DATA:  # what moves data has no pieces of it that fail
-        found.append(Tile(texts("tile.failed"), numbers.whole(failed), tone="problem" if failed else ""))
-    return found
+        items.append(Tile(texts("tile.failed"), numbers.whole(failed), tone="problem" if failed else ""))
+    return items

@@ -102,23 +102,23 @@ def title(name: str, context: ReportContext) -> str:
 
 def _noticed(context: ReportContext) -> dict[str, dict[str, Mapping[str, Any]]]:
     """Check -> trial -> evidence."""
-    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    noticed: dict[str, dict[str, Mapping[str, Any]]] = {}
     for trial in context.analysis.trials:
         for doubt in validity.doubts(trial):
-            found.setdefault(doubt.name, {})[trial.name] = doubt.detail
-    return found
+            noticed.setdefault(doubt.name, {})[trial.name] = doubt.detail
+    return noticed
 
 
 def evidence(detail: Mapping[str, Any], context: ReportContext) -> str:
     """A check's detail in one line."""
     texts = context.texts
     shares = _SHARES | ({"limit"} if _SHARES & detail.keys() else set())
-    said = [
+    sentences = [
         f"{_called(key, texts)}{texts('mark.colon')}{_value(key, value, shares, texts)}"
         for key, value in detail.items()
         if value is not None
     ]
-    return texts("mark.list").join(said) or texts("mark.none")
+    return texts("mark.list").join(sentences) or texts("mark.none")
 
 
 def _called(key: str, texts: Texts) -> str:
@@ -128,8 +128,10 @@ def _called(key: str, texts: Texts) -> str:
 
 def _value(key: str, value: Any, shares: Set[str], texts: Texts) -> str:
     if isinstance(value, Mapping):
-        each = (f"{_called(part, texts)} {_value(part, one, shares, texts)}" for part, one in value.items())
-        return texts("mark.list").join(each)
+        parts = (
+            f"{_called(part, texts)} {_value(part, item, shares, texts)}" for part, item in value.items()
+        )
+        return texts("mark.list").join(parts)
     if isinstance(value, int | float) and not isinstance(value, bool):
         if key in shares:
             return numbers.share(value)

@@ -19,19 +19,19 @@ def table(context: ReportContext) -> Table | None:
     texts, treatments = context.texts, context.analysis.treatments
     # What never came is not worth a row; a type that never came is.
     seen = dict.fromkeys(
-        found.name for treatment in treatments for found in treatment.outcomes if found.succeeded
+        stats.name for treatment in treatments for stats in treatment.outcomes if stats.succeeded
     )
-    each = [
-        (treatment, found)
+    tables = [
+        (treatment, stats)
         for treatment in treatments
-        for found in (*treatment.types, *(one for one in treatment.outcomes if one.name in seen))
+        for stats in (*treatment.types, *(outcome for outcome in treatment.outcomes if outcome.name in seen))
     ]
-    if not each:
+    if not tables:
         return None
     factors = factor_columns(context)
-    failed = any(found.failed for _, found in each)  # that nothing did is in the table above
-    rows = [_row(treatment, found, factors, failed, context) for treatment, found in each]
-    types = dict.fromkeys(found.name for treatment in treatments for found in treatment.types)
+    failed = any(stats.failed for _, stats in tables)  # that nothing did is in the table above
+    rows = [_row(treatment, stats, factors, failed, context) for treatment, stats in tables]
+    types = dict.fromkeys(stats.name for treatment in treatments for stats in treatment.types)
     notes = [
         texts("table.types.note"),
         *filter(None, (texts.or_none(f"type.{name}") for name in types)),
@@ -55,7 +55,7 @@ def table(context: ReportContext) -> Table | None:
 
 def _row(
     treatment: Treatment,
-    found: OfType,
+    type_stats: OfType,
     factors: Sequence[tuple[str, str, bool]],
     failed: bool,
     context: ReportContext,
@@ -65,14 +65,16 @@ def _row(
     def figure(value: float | None, write: numbers.Write) -> Cell:
         return none if value is None else Cell(write(value), sort=value)
 
-    errors = Cell(numbers.whole(found.failed), sort=found.failed, tone="problem" if found.failed else "")
+    errors = Cell(
+        numbers.whole(type_stats.failed), sort=type_stats.failed, tone="problem" if type_stats.failed else ""
+    )
     return [
         Cell(str(treatment.index), sort=treatment.index),
         *treatment_cells(treatment, factors),
-        Cell(found.name),
-        figure(found.succeeded, numbers.whole),
-        figure(found.share, numbers.share),
-        figure(found.throughput.median, numbers.rate),
-        *(figure(found.response[key].median, context.texts.time) for key in FIGURES),
+        Cell(type_stats.name),
+        figure(type_stats.succeeded, numbers.whole),
+        figure(type_stats.share, numbers.share),
+        figure(type_stats.throughput.median, numbers.rate),
+        *(figure(type_stats.response[key].median, context.texts.time) for key in FIGURES),
         *([errors] if failed else []),
     ]

@@ -268,12 +268,12 @@ class Command(Target[CommandOptions]):
     def _found(self, program: str, directory: Path, path: str) -> str:
         if "/" in program:
             path = str((directory / program).absolute())
-            found = path if os.access(path, os.X_OK) else None
+            path_found = path if os.access(path, os.X_OK) else None
         else:
-            found = shutil.which(program, path=f"{path}:/usr/sbin:/sbin")
-        if found is None:
+            path_found = shutil.which(program, path=f"{path}:/usr/sbin:/sbin")
+        if path_found is None:
             raise TargetError(COMMAND_NO_PROGRAM(program=repr(program)))
-        return found
+        return path_found
 
     @property
     def _account(self) -> Path:
@@ -345,8 +345,8 @@ class Command(Target[CommandOptions]):
             if status and status < 0
             else ENDED_STATUS(status=str(status))
         )
-        said = words[-1] if words else NO_OUTPUT
-        return TargetError(COMMAND_ENDED(program=self._program, how=how, said=said))
+        reason = words[-1] if words else NO_OUTPUT
+        return TargetError(COMMAND_ENDED(program=self._program, how=how, said=reason))
 
     def down(self) -> None:
         process, self._process = self._process, None

@@ -99,12 +99,12 @@ def prepare(spec: str, say: Callable[[str], None]) -> str:
                     )
                 )
                 say(json.dumps({"type": "progress", "done_rows": last, "total_rows": rows}))
-            found = database.execute("SELECT count(*), count(DISTINCT name) FROM readings").fetchone()
+            row = database.execute("SELECT count(*), count(DISTINCT name) FROM readings").fetchone()
             database.execute("CHECKPOINT")
         except duckdb.Error as error:
             raise _of_duckdb(error, DOING_LOAD_THE_DATA()) from error
-    if found != (rows, distinct):
-        raise _trouble(DUCKDB_CORRUPT, rows=rows, names=distinct, found=str(found))
+    if row != (rows, distinct):
+        raise _trouble(DUCKDB_CORRUPT, rows=rows, names=distinct, found=str(row))
     return json.dumps({"rows": rows, "duration_s": 0.0})
 
 
@@ -143,37 +143,37 @@ class Client:
 
     def _select_distinct(self) -> None:
         with self._recording.timed("select_distinct"):
-            found = self._connection.execute(_DISTINCT).fetchall()
-            _expect(len(found), self._work["distinct"], "SELECT DISTINCT")
+            rows = self._connection.execute(_DISTINCT).fetchall()
+            _expect(len(rows), self._work["distinct"], "SELECT DISTINCT")
 
     def _update(self, row: int, value: float) -> None:
         """One row; one that another client has just updated is tried again, as an application would."""
         with self._recording.timed("update"):
-            for left in range(self._retries, -1, -1):
+            for retries_left in range(self._retries, -1, -1):
                 try:
-                    found = self._connection.execute(_UPDATE, [value, row]).fetchone()
+                    updated = self._connection.execute(_UPDATE, [value, row]).fetchone()
                     break
                 except duckdb.TransactionException:
                     with suppress(duckdb.Error):
                         self._connection.rollback()
-                    if not left:
+                    if not retries_left:
                         raise
                     self._recording.retried("update")
-            _expect(found[0] if found else 0, 1, "UPDATE")
+            _expect(updated[0] if updated else 0, 1, "UPDATE")
 
     def _page(self, number: int) -> None:
         with self._recording.timed("page"):
             size = self._work["page_size"]
-            found = self._connection.execute(_PAGE, [size, number * size]).fetchall()
-            _expect(len(found), size, "a page")
-            values = [row[3] for row in found]
+            rows = self._connection.execute(_PAGE, [size, number * size]).fetchall()
+            _expect(len(rows), size, "a page")
+            values = [row[3] for row in rows]
             if values != sorted(values, reverse=True):
                 raise WrongRowsError("a page is not in the order that was asked for")
 
 
-def _expect(found: int, wanted: int, what: str) -> None:
-    if found != wanted:
-        raise WrongRowsError(f"{what} had {found:,} rows, not {wanted:,}")
+def _expect(count: int, wanted: int, subject: str) -> None:
+    if count != wanted:
+        raise WrongRowsError(f"{subject} had {count:,} rows, not {wanted:,}")
 
 
 def _open(target: dict[str, Any]) -> duckdb.DuckDBPyConnection:
@@ -188,8 +188,8 @@ def _open(target: dict[str, Any]) -> duckdb.DuckDBPyConnection:
 
 def _of_duckdb(error: duckdb.Error, doing: Message) -> _engine.EngineError:
     memory = isinstance(error, duckdb.OutOfMemoryException)
-    said = str(error).splitlines()[0]
-    return _trouble(DUCKDB_NO_MEMORY if memory else DUCKDB_FAILED, doing=doing, said=said)
+    text = str(error).splitlines()[0]
+    return _trouble(DUCKDB_NO_MEMORY if memory else DUCKDB_FAILED, doing=doing, said=text)
 
 
 def _trouble(code: MessageCode, **arguments: object) -> _engine.EngineError:

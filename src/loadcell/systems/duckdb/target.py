@@ -92,11 +92,11 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
                 "current_setting('checkpoint_threshold')"
             ).fetchone()
         assert asked is not None
-        found, threads, limit, checkpoint = asked
+        settings, threads, limit, checkpoint = asked
         return {
             "server": "embedded",
             "product": "DuckDB",
-            "version": str(found).removeprefix("v"),
+            "version": str(settings).removeprefix("v"),
             "settings": {"threads": threads, "memory_limit": limit, "checkpoint_threshold": checkpoint},
             "size_bytes": file_system.used_bytes(self.files.data),
             "data": file_system.file_system(self.files.data),

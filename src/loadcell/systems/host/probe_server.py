@@ -32,8 +32,8 @@ def serve(address: str, say: Callable[[dict[str, Any]], None]) -> None:
     try:
         served = json.loads(_engine.serve(whole(address), lambda event: say(json.loads(event))))
     except _engine.EngineError as error:
-        said = json.loads(error.args[0])
-        raise ServeError(f"{said['finding']}: {said['advice']}") from error
+        problem = json.loads(error.args[0])
+        raise ServeError(f"{problem['finding']}: {problem['advice']}") from error
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -43,11 +43,11 @@ def serve(address: str, say: Callable[[dict[str, Any]], None]) -> None:
 def whole(address: str) -> str:
     """`HOST:PORT` of an address whose port, or host, may be left out: `10.0.0.5`, `:8000`, `::1`. Raises ServeError."""
     try:
-        found = ipaddress.ip_address(address.strip("[]"))
+        ip = ipaddress.ip_address(address.strip("[]"))
     except ValueError:
         pass
     else:
-        return f"[{found}]:{PORT}" if found.version == 6 else f"{found}:{PORT}"
+        return f"[{ip}]:{PORT}" if ip.version == 6 else f"{ip}:{PORT}"
     host, colon, port = address.rpartition(":")
     if not colon:
         host, port = address, str(PORT)

@@ -60,8 +60,8 @@ class HostOptions(Options):
     def _is_an_address(cls, peer: str | None) -> str | None:
         if peer is None:
             return None
-        found = _PEER.match(peer)
-        if found is None or not 1 <= int(found["port"]) <= 65535:
+        match = _PEER.match(peer)
+        if match is None or not 1 <= int(match["port"]) <= 65535:
             raise ValueError(f"{peer!r} is no HOST:PORT, such as db.example:7733 or [::1]:7733")
         return peer
 
@@ -78,11 +78,11 @@ class HostOptions(Options):
     @property
     def memory(self) -> str | None:
         """What holds that directory's files in memory; None where a disk does, or where nothing answers in time."""
-        place = self.place
-        if place is None:
+        path = self.place
+        if path is None:
             return None
-        found = ask({"memory": lambda: file_system.file_system(place).get("memory")}).found
-        return found.get("memory")
+        answer = ask({"memory": lambda: file_system.file_system(path).get("memory")}).found
+        return answer.get("memory")
 
 
 class Host(Target[HostOptions]):
@@ -111,11 +111,11 @@ class Host(Target[HostOptions]):
             raise TargetError(_missing(parent))
         _sweep(parent)
         try:
-            own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-            (own / _MARKER).write_text(json.dumps(asdict(Owner.of(self.context.work))) + "\n")
+            directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+            (directory / _MARKER).write_text(json.dumps(asdict(Owner.of(self.context.work))) + "\n")
         except OSError as error:
             raise TargetError(HOST_NOT_WRITABLE(path=parent, said=error.strerror)) from error
-        self._own = own
+        self._own = directory
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
         raise TargetError(HOST_NO_DATA(), during="prepare")
@@ -162,12 +162,12 @@ def _missing(directory: Path) -> Message:
 
 def _sweep(parent: Path) -> None:
     """Remove what runs left here that were killed."""
-    for left in parent.glob(f"{_PREFIX}*"):
+    for leftover in parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError, ValueError, TypeError):
-            mark = left / _MARKER
+            mark = leftover / _MARKER
             owner = Owner(**json.loads(mark.read_text()))
             if mark.stat().st_uid == os.geteuid() and owner.surely_dead():
-                shutil.rmtree(left, ignore_errors=True)
+                shutil.rmtree(leftover, ignore_errors=True)
 
 
 PART = Host

@@ -100,10 +100,10 @@ class Address:
         except TimeoutError as error:
             raise TargetError(SERVICE_TIMEOUT(where=self, limit_s=limit_s)) from error
         except OSError as error:
-            said = error.strerror or error
+            text = error.strerror or error
             if sockets.no_port_left(error):
-                raise TargetError(sockets.no_port(self, str(said))) from error
-            raise TargetError(SERVICE_REFUSED(where=self, said=said)) from error
+                raise TargetError(sockets.no_port(self, str(text))) from error
+            raise TargetError(SERVICE_REFUSED(where=self, said=text)) from error
 
     def answers(self, limit_s: float) -> bool:
         """Whether somebody takes a connection, as far as can be told: with no port left it cannot."""
@@ -142,13 +142,16 @@ def listeners(address: Address) -> list[int]:
     if not address.here:
         return []
     try:
-        found = psutil.net_connections(kind="tcp")
+        connections = psutil.net_connections(kind="tcp")
     except (psutil.Error, OSError):
         return []
     pids = {
-        one.pid
-        for one in found
-        if one.status == psutil.CONN_LISTEN and one.laddr and one.laddr.port == address.port and one.pid
+        connection.pid
+        for connection in connections
+        if connection.status == psutil.CONN_LISTEN
+        and connection.laddr
+        and connection.laddr.port == address.port
+        and connection.pid
     }
     return sorted(pid for pid in pids if _parent(pid) not in pids)
 

@@ -40,35 +40,35 @@ class Binaries:
 def find(named: str | None = None) -> Binaries:
     """The MariaDB of this machine, or the one named. Raises TargetError."""
     if named is not None:
-        place = Path(named).expanduser().absolute()
-        found = _in([place, place / "bin", place / "sbin"])
-        if found is None:
-            raise TargetError(MYSQL_NO_PROGRAMS(path=place, install=_INSTALL[0]))
-        return found
+        path = Path(named).expanduser().absolute()
+        candidates = _in([path, path / "bin", path / "sbin"])
+        if candidates is None:
+            raise TargetError(MYSQL_NO_PROGRAMS(path=path, install=_INSTALL[0]))
+        return candidates
     on_path = shutil.which(_SERVER)
     places = [Path(on_path).parent] if on_path else []
-    found = _in([*places, *map(Path, _PLACES)])
-    if found is None:
+    candidates = _in([*places, *map(Path, _PLACES)])
+    if candidates is None:
         raise TargetError(MYSQL_MISSING(places=_PLACES))
-    return found
+    return candidates
 
 
 def _in(places: Iterable[Path]) -> Binaries | None:
-    for place in places:
-        server = place / _SERVER
+    for path in places:
+        server = path / _SERVER
         if not os.access(server, os.X_OK):
             continue
-        install = _beside(server.resolve().parent) or _beside(place)
-        said = re.search(r"Ver (\d+\.\d+\.\d+)\S*", _says([str(server), "--no-defaults", "--version"]))
-        if install is None or said is None:
+        install = _beside(server.resolve().parent) or _beside(path)
+        match = re.search(r"Ver (\d+\.\d+\.\d+)\S*", _says([str(server), "--no-defaults", "--version"]))
+        if install is None or match is None:
             continue
-        version = said[1]
+        version = match[1]
         if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
             raise TargetError(
                 SERVER_TOO_OLD(
                     product="MariaDB",
                     version=version,
-                    place=place,
+                    place=path,
                     oldest=f"{OLDEST[0]}.{OLDEST[1]}",
                 )
             )
@@ -76,9 +76,9 @@ def _in(places: Iterable[Path]) -> Binaries | None:
     return None
 
 
-def _beside(place: Path) -> Path | None:
+def _beside(path: Path) -> Path | None:
     """The program that makes data directories, in the same installation."""
-    for directory in (place, place.parent / "bin", place.parent / "scripts"):
+    for directory in (path, path.parent / "bin", path.parent / "scripts"):
         for name in _INSTALL:
             if os.access(directory / name, os.X_OK):
                 return directory / name

@@ -182,12 +182,12 @@ def external(
         raise wrong
     if parts.query or parts.fragment:
         raise TargetError(MYSQL_URL_PARAMETERS())
-    given = password if password is not None else (unquote(parts.password) if parts.password else None)
+    secret = password if password is not None else (unquote(parts.password) if parts.password else None)
     address = Address(
         host=parts.hostname,
         port=port,
         user=unquote(parts.username),
-        password=given,
+        password=secret,
         sslmode=sslmode or "prefer",
         sslrootcert=sslrootcert,
     )
@@ -238,28 +238,28 @@ def _number(error: BaseException) -> int | None:
 
 def not_connected(error: BaseException, where: str, user: str, during: str = "up") -> TargetError:
     """What a failed connection means."""
-    said = str(error.args[-1]) if error.args else str(error)
+    text = str(error.args[-1]) if error.args else str(error)
     number = _number(error)
-    place: dict[str, Any] = {"where": where, "user": USER_NAMED(name=user), "said": said}
+    arguments: dict[str, Any] = {"where": where, "user": USER_NAMED(name=user), "said": text}
     if number in REFUSALS:
-        return TargetError(REFUSALS[number].pick(variable="${env:NAME}", **place), during=during)
-    if "CERTIFICATE" in said or "SSL" in said or "certificate" in said:
-        return TargetError(MYSQL_TLS(where=where, said=said), during=during)
-    code = next((code for sign, code in SIGNS.items() if sign in said), CONNECTION_FAILED)
-    return TargetError(code.pick(**place), during=during)
+        return TargetError(REFUSALS[number].pick(variable="${env:NAME}", **arguments), during=during)
+    if "CERTIFICATE" in text or "SSL" in text or "certificate" in text:
+        return TargetError(MYSQL_TLS(where=where, said=text), during=during)
+    code = next((code for sign, code in SIGNS.items() if sign in text), CONNECTION_FAILED)
+    return TargetError(code.pick(**arguments), during=during)
 
 
 def not_done(error: BaseException, doing: Message, during: str = "prepare") -> TargetError:
     """What it means that the server refused an administrative statement."""
-    said = str(error.args[-1]) if error.args else str(error)
+    text = str(error.args[-1]) if error.args else str(error)
     number = _number(error)
     match number:
         case 1021 | 1114:
             return no_room("mysql", WHERE_SERVER_DATA(), during)
         case 1044 | 1142 | 1227 | 1370:
-            return TargetError(MYSQL_NOT_ALLOWED(doing=doing, said=said), during=during)
+            return TargetError(MYSQL_NOT_ALLOWED(doing=doing, said=text), during=during)
         case 1290 | 1836:
-            return TargetError(SERVER_READ_ONLY(doing=doing, said=said), during=during)
+            return TargetError(SERVER_READ_ONLY(doing=doing, said=text), during=during)
         case None | 1053 | 1927:
-            return TargetError(SERVER_WENT_AWAY(doing=doing, said=said), during=during)
-    return TargetError(SERVER_REFUSED_WITH_CODE(doing=doing, said=said, code=str(number)), during=during)
+            return TargetError(SERVER_WENT_AWAY(doing=doing, said=text), during=during)
+    return TargetError(SERVER_REFUSED_WITH_CODE(doing=doing, said=text, code=str(number)), during=during)

@@ -100,16 +100,16 @@ class Databases:
             return mark.now("loading")  # some are gone
 
     def _mark(self, connection: Connection, name: str) -> Mark | None:
-        found = rows(
+        result = rows(
             connection, "SELECT schema_name FROM information_schema.schemata WHERE schema_name = %s", [name]
         )
-        if not found:
+        if not result:
             return None
         tables = _tables(connection, name, with_mark=True)
         mark = None
         if MARK in tables:
-            found = rows(connection, f"SELECT mark FROM `{name}`.{MARK}")  # noqa: S608
-            mark = parse(found[0][0]) if found else None
+            result = rows(connection, f"SELECT mark FROM `{name}`.{MARK}")  # noqa: S608
+            mark = parse(result[0][0]) if result else None
         if mark is not None:
             return mark
         if self.server is not None:
@@ -223,10 +223,10 @@ class Databases:
 
 def _tables(connection: Connection, name: str, *, with_mark: bool = False) -> set[str]:
     """Tables, views and sequences of a database; without loadcell's mark unless asked for."""
-    found = rows(
+    result = rows(
         connection, "SELECT table_name FROM information_schema.tables WHERE table_schema = %s", [name]
     )
-    tables = {row[0] for row in found}
+    tables = {row[0] for row in result}
     return tables if with_mark else tables - {MARK}
 
 
@@ -236,12 +236,12 @@ def _like(text: str) -> str:
 
 
 def _size(connection: Connection, name: str) -> int:
-    found = rows(
+    result = rows(
         connection,
         "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables WHERE table_schema = %s",
         [name],
     )
-    return int(found[0][0])
+    return int(result[0][0])
 
 
 def flush(connection: Connection) -> float | None:
@@ -265,5 +265,5 @@ def flush(connection: Connection) -> float | None:
 
 
 def _dirty(connection: Connection) -> int:
-    found = rows(connection, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")
-    return int(found[0][1]) if found else 0
+    result = rows(connection, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")
+    return int(result[0][1]) if result else 0

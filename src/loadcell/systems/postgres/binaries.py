@@ -73,24 +73,24 @@ def embedded(version: int | None = None) -> Binaries:
     """The newest embedded PostgreSQL, or the one of the major version asked for."""
     spec = find_spec(_WHEEL)
     package = Path(spec.origin).parent if spec and spec.origin else None
-    found = _programs(sorted(package.glob("pginstall*/bin"))) if package else []
-    if not found:
+    programs = _programs(sorted(package.glob("pginstall*/bin"))) if package else []
+    if not programs:
         raise TargetError(POSTGRES_NO_WHEEL())
-    return _chosen(found, version, WHERE_EMBEDDED())
+    return _chosen(programs, version, WHERE_EMBEDDED())
 
 
 def local(named: str | None = None, version: int | None = None) -> Binaries:
     """The newest PostgreSQL of this machine, or the one named, or of the major version asked for."""
     if named is not None:
-        place = Path(named).expanduser().absolute()
-        found = _programs([place, place / "bin"])
-        if not found:
-            raise TargetError(POSTGRES_NO_PROGRAMS(path=place))
-        return _chosen(found, version, WHERE_DIRECTORY(path=place))
-    found = _programs(_likely())
-    if not found:
+        path = Path(named).expanduser().absolute()
+        programs = _programs([path, path / "bin"])
+        if not programs:
+            raise TargetError(POSTGRES_NO_PROGRAMS(path=path))
+        return _chosen(programs, version, WHERE_DIRECTORY(path=path))
+    programs = _programs(_likely())
+    if not programs:
         raise TargetError(POSTGRES_MISSING(places=_PLACES))
-    return _chosen(found, version, WHERE_MACHINE())
+    return _chosen(programs, version, WHERE_MACHINE())
 
 
 def _likely() -> list[Path]:
@@ -99,9 +99,9 @@ def _likely() -> list[Path]:
         at = shutil.which(program)
         if at:
             places += [Path(at).parent, Path(at).resolve().parent]
-    said = _says(["pg_config", "--bindir"])
-    if said:
-        places.append(Path(said))
+    output = _says(["pg_config", "--bindir"])
+    if output:
+        places.append(Path(output))
     for pattern in _PLACES:
         places += sorted(Path("/").glob(pattern.lstrip("/")))
     return places
@@ -116,28 +116,29 @@ def _says(command: list[str]) -> str | None:
 
 
 def _programs(places: Iterable[Path]) -> list[Binaries]:
-    found: dict[Path, Binaries] = {}
-    for place in places:
+    candidates: dict[Path, Binaries] = {}
+    for directory in places:
         # A directory of links (/usr/local/bin) stands for the installation they lead to.
         at = next(
-            (real for real in ((place / "postgres").resolve().parent,) if (real / "initdb").exists()), place
+            (real for real in ((directory / "postgres").resolve().parent,) if (real / "initdb").exists()),
+            directory,
         )
-        if at in found or not all(os.access(at / name, os.X_OK) for name in ("postgres", "initdb")):
+        if at in candidates or not all(os.access(at / name, os.X_OK) for name in ("postgres", "initdb")):
             continue
-        said = re.search(r"\(PostgreSQL\) (\d[\w.]*)", _says([str(at / "postgres"), "--version"]) or "")
-        if said:
-            found[at] = Binaries(at, said[1])
-    return list(found.values())
+        match = re.search(r"\(PostgreSQL\) (\d[\w.]*)", _says([str(at / "postgres"), "--version"]) or "")
+        if match:
+            candidates[at] = Binaries(at, match[1])
+    return list(candidates.values())
 
 
-def _chosen(found: list[Binaries], version: int | None, where: Message) -> Binaries:
+def _chosen(candidates: list[Binaries], version: int | None, where: Message) -> Binaries:
     if version is not None:
-        fitting = [one for one in found if one.major == version]
+        fitting = [binaries for binaries in candidates if binaries.major == version]
         if not fitting:
-            there = sorted({one.version for one in found})
+            there = sorted({binaries.version for binaries in candidates})
             raise TargetError(POSTGRES_NO_VERSION(version=version, where=where, there=there))
-        found = fitting
-    best = max(found, key=lambda one: [int(part) for part in re.findall(r"\d+", one.version)])
+        candidates = fitting
+    best = max(candidates, key=lambda binaries: [int(part) for part in re.findall(r"\d+", binaries.version)])
     if best.major < OLDEST:
         raise TargetError(
             SERVER_TOO_OLD(
@@ -170,13 +171,13 @@ def _runs(binaries: Binaries, account: Account) -> bool:
 
 def _cache() -> Path:
     """A directory of root's that all can read and nobody else can write."""
-    for place in (Path("/var/cache/loadcell"), Path("/var/tmp/loadcell-cache")):  # noqa: S108
+    for directory in (Path("/var/cache/loadcell"), Path("/var/tmp/loadcell-cache")):  # noqa: S108
         try:
-            place.mkdir(mode=0o755, parents=True, exist_ok=True)
-            state = place.lstat()
-            if state.st_uid == os.geteuid() and not state.st_mode & 0o022 and not place.is_symlink():
-                place.chmod(0o755)
-                return place
+            directory.mkdir(mode=0o755, parents=True, exist_ok=True)
+            state = directory.lstat()
+            if state.st_uid == os.geteuid() and not state.st_mode & 0o022 and not directory.is_symlink():
+                directory.chmod(0o755)
+                return directory
         except OSError:
             continue
     raise TargetError(POSTGRES_NO_CACHE())

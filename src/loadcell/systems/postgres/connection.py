@@ -169,8 +169,8 @@ def external(
     for name in ("sslcert", "sslkey"):
         if name in words:
             raise TargetError(POSTGRES_CLIENT_CERTIFICATE(name=name))
-    given = {"password": password, "dbname": database, "sslmode": sslmode, "sslrootcert": sslrootcert}
-    words.update({name: value for name, value in given.items() if value is not None})
+    arguments = {"password": password, "dbname": database, "sslmode": sslmode, "sslrootcert": sslrootcert}
+    words.update({name: value for name, value in arguments.items() if value is not None})
     words.setdefault("connect_timeout", CONNECT_LIMIT_S)
     words["application_name"] = APPLICATION
     where = f"{words.get('host') or 'the default host'}:{words.get('port') or 5432}"
@@ -217,26 +217,26 @@ REFUSALS = {
 }
 
 
-def not_connected(said: str, where: str, user: str | None, during: str = "up") -> TargetError:
+def not_connected(text: str, where: str, user: str | None, during: str = "up") -> TargetError:
     """What a failed connection means. `said` is libpq's message, which holds the server's."""
-    heart = re.findall(r"(?:FATAL|ERROR): +(.*)", said) or re.findall(r"(?:failed: |error: )(.+)", said)
-    quoted = (heart[0] if heart else said.strip().splitlines()[0]).strip()
+    heart = re.findall(r"(?:FATAL|ERROR): +(.*)", text) or re.findall(r"(?:failed: |error: )(.+)", text)
+    quoted = (heart[0] if heart else text.strip().splitlines()[0]).strip()
     who = USER_NAMED(name=user) if user else USER_THIS()
-    code = next((code for sign, code in REFUSALS.items() if re.search(sign, said)), CONNECTION_FAILED)
+    code = next((code for sign, code in REFUSALS.items() if re.search(sign, text)), CONNECTION_FAILED)
     why = code.pick(where=where, user=who, said=quoted, variable="${env:NAME}")
     return TargetError(why, during=during)
 
 
 def not_done(error: psycopg.Error, doing: Message, during: str = "prepare") -> TargetError:
     """What it means that the server refused an administrative statement."""
-    said = (error.diag.message_primary or str(error).strip()).splitlines()[0]
+    text = (error.diag.message_primary or str(error).strip()).splitlines()[0]
     match error.sqlstate:
         case "53100":
             return no_room("postgres", WHERE_SERVER_DATA(), during)
         case "42501":
-            return TargetError(POSTGRES_NOT_ALLOWED(doing=doing, said=said), during=during)
+            return TargetError(POSTGRES_NOT_ALLOWED(doing=doing, said=text), during=during)
         case "25006":
-            return TargetError(SERVER_READ_ONLY(doing=doing, said=said), during=during)
+            return TargetError(SERVER_READ_ONLY(doing=doing, said=text), during=during)
         case None | "57P01" | "57P02" | "57P03":
-            return TargetError(SERVER_WENT_AWAY(doing=doing, said=said), during=during)
-    return TargetError(SERVER_REFUSED_WITH_CODE(doing=doing, said=said, code=error.sqlstate), during=during)
+            return TargetError(SERVER_WENT_AWAY(doing=doing, said=text), during=during)
+    return TargetError(SERVER_REFUSED_WITH_CODE(doing=doing, said=text, code=error.sqlstate), during=during)

@@ -45,11 +45,11 @@ def read(connection: Connection[Any], database: str, role: str) -> dict[str, int
     cursor = connection.execute(_DATABASE, [database])
     names = [column.name for column in cursor.description or ()]
     row = cursor.fetchone() or ()
-    found = {name: int(value) for name, value in zip(names, row, strict=False) if value is not None}
-    found["wal_bytes"] = _number(connection, _WAL)
+    counters = {name: int(value) for name, value in zip(names, row, strict=False) if value is not None}
+    counters["wal_bytes"] = _number(connection, _WAL)
     new = connection.info.server_version >= 170000
-    found["checkpoints"] = _number(connection, _CHECKPOINTS if new else _CHECKPOINTS_BEFORE_17)
-    return found
+    counters["checkpoints"] = _number(connection, _CHECKPOINTS if new else _CHECKPOINTS_BEFORE_17)
+    return counters
 
 
 def _number(connection: Connection[Any], query: str, values: list[Any] | None = None) -> int:

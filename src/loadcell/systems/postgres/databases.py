@@ -170,14 +170,14 @@ class Databases:
                 time.sleep(_PAUSE_S)
 
     def _in_use(self, connection: Connection[Any], name: str) -> TargetError:
-        found = connection.execute(
+        sessions = connection.execute(
             "SELECT pid, application_name, coalesce(host(client_addr), 'localhost') FROM pg_stat_activity "
             "WHERE datname = %s LIMIT 1",
             [name],
         ).fetchone()
-        if found is None:
+        if sessions is None:
             return TargetError(POSTGRES_DATABASE_IN_USE(name=name), during="prepare")
-        pid, program, host = found
+        pid, program, host = sessions
         why = POSTGRES_DATABASE_IN_USE_BY(name=name, program=program or "?", host=host, pid=str(pid))
         return TargetError(why, during="prepare")
 

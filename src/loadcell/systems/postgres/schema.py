@@ -134,7 +134,7 @@ class Schema:
         if (
             mark.state == "loading"
         ):  # what a load that was given up made is not on any list, but it is this role's
-            foreign = [name for name, kind, own in rows if not own or kind not in "rS"]
+            foreign = [name for name, kind, owner in rows if not owner or kind not in "rS"]
         else:
             foreign = [name for name, _, _ in rows if name not in mark.tables]
         if foreign:

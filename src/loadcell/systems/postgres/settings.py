@@ -100,17 +100,17 @@ def read_back(connection: Connection[Any], planned: Mapping[str, Setting]) -> li
     for name, setting, unit, source, pending, shown in rows:
         if name in _NEVER_RECORDED or name in RESERVED:
             continue
-        given = planned.get(name.lower())
-        secret = is_secret(given)
+        value = planned.get(name.lower())
+        secret = is_secret(value)
         record.append(
             {
                 "name": name,
-                "value": given if secret else shown,
-                "setting": given if secret else setting,
+                "value": value if secret else shown,
+                "setting": value if secret else setting,
                 "unit": unit,
                 "source": source,
                 "pending_restart": pending,
-                "given": given,
+                "given": value,
             }
         )
     return record

@@ -55,12 +55,12 @@ def _connections(options: RedisOptions, load: dict[str, Any]) -> Iterator[Advice
 
 
 def _persistence(options: RedisOptions) -> Iterator[Advice]:
-    given = options.settings
-    if "save" not in given:
+    settings = options.settings
+    if "save" not in settings:
         yield Advice(_PATH + "save", REDIS_SNAPSHOTS())
-    if given.get("appendonly") in ("yes", True) and given.get("appendfsync") == "no":
+    if settings.get("appendonly") in ("yes", True) and settings.get("appendfsync") == "no":
         yield Advice(_PATH + "appendfsync", REDIS_NO_FSYNC())
-    persistent = given.get("appendonly") in ("yes", True) or str(given.get("save", "on")).strip() != ""
+    persistent = settings.get("appendonly") in ("yes", True) or str(settings.get("save", "on")).strip() != ""
     try:
         always = "[always]" in _HUGE_PAGES.read_text()
     except OSError:

@@ -49,7 +49,7 @@ def _candidates() -> Iterator[Path]:
         on_path = shutil.which(name)
         if on_path:
             yield Path(on_path)
-        yield from (Path(place) / name for place in _PLACES)
+        yield from (Path(directory) / name for directory in _PLACES)
 
 
 def _known(server: Path) -> Binary:
@@ -57,19 +57,19 @@ def _known(server: Path) -> Binary:
         done = subprocess.run(
             [str(server), "--version"], capture_output=True, text=True, timeout=20, check=False, cwd="/"
         )
-        said = done.stdout
+        output = done.stdout
     except (OSError, subprocess.SubprocessError):
-        said = ""
-    found = product.from_program(said)
-    if found is None or found.version is None:
+        output = ""
+    product_found = product.from_program(output)
+    if product_found is None or product_found.version is None:
         raise TargetError(REDIS_NO_VERSION(program=server))
-    if tuple(int(part) for part in found.version.split(".")[:2]) < OLDEST:
+    if tuple(int(part) for part in product_found.version.split(".")[:2]) < OLDEST:
         raise TargetError(
             SERVER_TOO_OLD(
-                product=found.name,
-                version=found.version,
+                product=product_found.name,
+                version=product_found.version,
                 place=server,
                 oldest=f"{OLDEST[0]}.{OLDEST[1]}",
             )
         )
-    return Binary(server, found.name, found.version)
+    return Binary(server, product_found.name, product_found.version)

@@ -82,10 +82,10 @@ class Keys:
             for prefix in mark.tables:
                 _remove(client, prefix)
             client.ask("DEL", MARK)
-            left = key_count(client)
-            if left:
+            remaining = key_count(client)
+            if remaining:
                 self.log(
-                    f"{left} keys are left in database {self.address.database}: not of the prefixes loaded"
+                    f"{remaining} keys are left in database {self.address.database}: not of the prefixes loaded"
                 )
 
     def _mark(self, client: Client) -> tuple[Mark | None, int]:
@@ -94,11 +94,11 @@ class Keys:
         if kind == "none":
             return None, 0
         words = client.ask("HGETALL", MARK) if kind == "hash" else []
-        found = dict(zip(words[::2], words[1::2], strict=False))
-        mark = parse(found.get("mark"))
+        fields = dict(zip(words[::2], words[1::2], strict=False))
+        mark = parse(fields.get("mark"))
         if mark is None and not self.managed:
             raise TargetError(REDIS_FOREIGN_MARK(where=self.address.where), during="prepare")
-        size = found.get("keys", "")
+        size = fields.get("keys", "")
         return mark, int(size) if size.isdigit() else 0
 
     def _set_mark(self, client: Client, mark: Mark, size: int = 0) -> None:
@@ -136,11 +136,11 @@ class Keys:
 
 def _prefixes(data: Mapping[str, Any]) -> tuple[str, ...]:
     """Prefixes of the keys of a data set."""
-    each = (
+    prefixes_of_size = (
         _YCSB_PREFIXES if name == "ycsb" else (section.get("key_prefix", ""),)
         for name, section in data.items()
     )
-    return tuple(dict.fromkeys(prefix for prefixes in each for prefix in prefixes))
+    return tuple(dict.fromkeys(prefix for prefixes in prefixes_of_size for prefix in prefixes))
 
 
 def key_count(client: Client) -> int:

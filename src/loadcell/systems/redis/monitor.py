@@ -102,13 +102,13 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
         return self.sample(elapsed_s) if self._connection is not None else []
 
     def events(self) -> list[Row]:
-        found, self._events = self._events, []
-        return found
+        events, self._events = self._events, []
+        return events
 
     def account(self) -> Row:
         """What the monitor cost the server, and why it saw nothing for a while."""
-        found: Row = {"connects": self._connects, "questions": self._questions}
-        return {**found, **({"notes": [{"note": "lost", "text": self._note}]} if self._note else {})}
+        account: Row = {"connects": self._connects, "questions": self._questions}
+        return {**account, **({"notes": [{"note": "lost", "text": self._note}]} if self._note else {})}
 
     def close(self) -> None:
         if self._connection is not None:
@@ -169,7 +169,7 @@ def _number(info: Mapping[str, str], name: str) -> float | None:
 
 def _keys(info: Mapping[str, str]) -> int:
     """Keys of all databases: `db0:keys=5,expires=0,...`."""
-    counts = (said.partition(",")[0].removeprefix("keys=") for name, said in info.items() if name[:2] == "db")
+    counts = (text.partition(",")[0].removeprefix("keys=") for name, text in info.items() if name[:2] == "db")
     return sum(int(count) for count in counts if count.isdigit())
 
 

@@ -39,22 +39,22 @@ class Product:
 
 def from_info(info: Mapping[str, str]) -> Product:
     """The server that gave these figures (INFO of `SECTIONS`)."""
-    said = info.get("redis_version")
+    redis_version = info.get("redis_version")
     for field, name in _OWN_VERSION.items():
         if field in info:
-            return Product(name, _plain(info[field]), said)
+            return Product(name, _plain(info[field]), redis_version)
     if "mvcc_depth" in info or PurePosixPath(info.get("executable", "")).name == "keydb-server":
-        return Product("KeyDB", said)
+        return Product("KeyDB", redis_version)
     called = info.get("server_name", "redis")
     # The version of one that gives none of its own is unknown, not that of a Redis.
     name = _CALLED.get(called.lower(), called)
-    return Product(name, said) if name == "Redis" else Product(name, None, said)
+    return Product(name, redis_version) if name == "Redis" else Product(name, None, redis_version)
 
 
-def from_program(said: str) -> Product | None:
+def from_program(output: str) -> Product | None:
     """The server whose program said this about its version; None where it did not as a Redis does."""
-    found = _PROGRAM.search(said)
-    return Product(_CALLED.get(found[1].lower(), found[1]), found[2]) if found else None
+    match = _PROGRAM.search(output)
+    return Product(_CALLED.get(match[1].lower(), match[1]), match[2]) if match else None
 
 
 def _plain(version: str) -> str:

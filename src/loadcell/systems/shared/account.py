@@ -84,8 +84,10 @@ class Account:
 
 def environment() -> dict[str, str]:
     """What a server sees of loadcell's environment: no PG* variables, no secrets, messages in English."""
-    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
-    return {"PATH": "/usr/bin:/bin", **kept, "LC_ALL": "C", "TZ": "UTC"}
+    variables = {
+        name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ
+    }
+    return {"PATH": "/usr/bin:/bin", **variables, "LC_ALL": "C", "TZ": "UTC"}
 
 
 def current() -> str:
@@ -106,11 +108,11 @@ def choose(run_as: str | None, *, product: str, kind: str, pin: Pin = ANYWHERE) 
         return Account(me, os.geteuid(), os.getegid(), tuple(os.getgroups()), other=False, pin=pin)
     for name in [run_as] if run_as else [kind, "nobody"]:
         try:
-            found = pwd.getpwnam(name)
+            account = pwd.getpwnam(name)
         except KeyError:
             continue
-        if found.pw_uid == 0:
+        if account.pw_uid == 0:
             raise TargetError(ACCOUNT_ROOT(product=product, option=option))
-        groups = tuple(os.getgrouplist(found.pw_name, found.pw_gid))
-        return Account(found.pw_name, found.pw_uid, found.pw_gid, groups, other=True, pin=pin)
+        groups = tuple(os.getgrouplist(account.pw_name, account.pw_gid))
+        return Account(account.pw_name, account.pw_uid, account.pw_gid, groups, other=True, pin=pin)
     raise TargetError(ACCOUNT_NO_USER(user=run_as or kind, product=product, option=option))

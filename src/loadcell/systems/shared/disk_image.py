@@ -199,36 +199,36 @@ def _no_file(error: OSError, file: Path, size: Size, kind: str) -> TargetError:
     return TargetError(IMAGE_NOT_MADE(size=size.text, path=where, said=error.strerror, kind=kind))
 
 
-def _not_mounted(said: str, options: Image, kind: str) -> TargetError:
+def _not_mounted(output: str, options: Image, kind: str) -> TargetError:
     """What `mount` said (util-linux, busybox), turned into what to do."""
-    if any(word in said for word in ("loop device", "/dev/loop", "can't setup loop")):
-        return TargetError(IMAGE_NO_LOOP(said=said))
-    if any(word in said for word in ("permission denied", "must be superuser", "not permitted")):
-        return TargetError(IMAGE_NO_MOUNT(said=said))
-    if "unknown filesystem type" in said:
-        return TargetError(IMAGE_UNKNOWN_FS(fs=options.fs, said=said, kind=kind))
-    return TargetError(IMAGE_NOT_MOUNTED(said=said, kind=kind))
+    if any(word in output for word in ("loop device", "/dev/loop", "can't setup loop")):
+        return TargetError(IMAGE_NO_LOOP(said=output))
+    if any(word in output for word in ("permission denied", "must be superuser", "not permitted")):
+        return TargetError(IMAGE_NO_MOUNT(said=output))
+    if "unknown filesystem type" in output:
+        return TargetError(IMAGE_UNKNOWN_FS(fs=options.fs, said=output, kind=kind))
+    return TargetError(IMAGE_NOT_MOUNTED(said=output, kind=kind))
 
 
 def undo_below(work: Path) -> bool:
     """Unmount and remove every image whose record lies in `work` or one level below; whether nothing is left mounted."""
-    places = [place for pattern in (_PLACES, f"*/{_PLACES}") for place in work.glob(pattern)]
-    kept = [place for place in places if not place.is_symlink() and not undo(place)]
-    return not kept
+    places = [directory for pattern in (_PLACES, f"*/{_PLACES}") for directory in work.glob(pattern)]
+    remaining = [directory for directory in places if not directory.is_symlink() and not undo(directory)]
+    return not remaining
 
 
-def undo(place: Path) -> bool:
+def undo(path: Path) -> bool:
     """Unmount and remove one image; whether it is gone. Does nothing to what is no image of loadcell's."""
     try:
-        record = json.loads((place / _RECORD).read_text())
+        record = json.loads((path / _RECORD).read_text())
         file = Path(record["file"])
     except (OSError, ValueError, KeyError, TypeError):
         # Killed before there was a record: at most two empty directories.
-        for left in (place / "mount", place):
+        for leftover in (path / "mount", path):
             with contextlib.suppress(OSError):
-                left.rmdir()
-        return not (place / "mount").is_mount()
-    mount = place / "mount"
+                leftover.rmdir()
+        return not (path / "mount").is_mount()
+    mount = path / "mount"
     deadline = time.monotonic() + _BUSY_LIMIT_S
     while mount.is_mount():
         late = time.monotonic() > deadline
@@ -241,18 +241,18 @@ def undo(place: Path) -> bool:
         _run("losetup", "--detach", device)
     with contextlib.suppress(FileNotFoundError):
         file.unlink()
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(path, ignore_errors=True)
     return True
 
 
 def _devices_of(file: Path) -> list[str]:
     """Loop devices on a file, from the kernel's own account."""
-    found = []
+    devices = []
     for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
         with contextlib.suppress(OSError):
             if backing.read_text().rstrip("\n").removesuffix(" (deleted)") == str(file):
-                found.append(f"/dev/{backing.parts[-3]}")
-    return found
+                devices.append(f"/dev/{backing.parts[-3]}")
+    return devices
 
 
 def _path() -> str:

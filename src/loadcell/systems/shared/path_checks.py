@@ -26,8 +26,8 @@ def there(key: str, path: Path, missing: Message) -> Iterator[Misfit]:
 def of_data(data: Any, kind: str) -> Iterator[Misfit]:
     """The same of a target's `data`: a directory that loadcell makes where it is missing, or an image's, which must be there."""
     if (image := getattr(data, "image", None)) is not None:
-        place = Path(image).expanduser()
-        yield from there("data.image", place, IMAGE_NO_DIRECTORY(path=place, kind=kind))
+        image_path = Path(image).expanduser()
+        yield from there("data.image", image_path, IMAGE_NO_DIRECTORY(path=image_path, kind=kind))
     elif isinstance(data, str) and data:
         path = Path(data).expanduser().absolute()
         wrong = ask({"wrong": lambda: _unmakeable(path, kind)}).found.get("wrong")
@@ -37,7 +37,7 @@ def of_data(data: Any, kind: str) -> Iterator[Misfit]:
 
 def _unmakeable(path: Path, kind: str) -> Message | None:
     """Why the directory neither is there nor can be made."""
-    above = next(one for one in (path, *path.parents) if os.path.exists(one))  # noqa: PTH110  (Path's raises where it may not look)
+    above = next(ancestor for ancestor in (path, *path.parents) if os.path.exists(ancestor))  # noqa: PTH110  (Path's raises where it may not look)
     if not above.is_dir():
         return HOME_NO_DIRECTORY(path=above, option=f"`target.{kind}.data`")
     if above != path and not os.access(above, os.W_OK | os.X_OK, effective_ids=True):

@@ -67,14 +67,14 @@ class MemoryOptions(Section):
 
     @model_validator(mode="after")
     def _hangs_together(self) -> MemoryOptions:
-        given = self.model_fields_set
+        named = self.model_fields_set
         if self.test != "sysbench":
-            strange = [name for name in _OF_SYSBENCH if name in given]
+            strange = [name for name in _OF_SYSBENCH if name in named]
             if strange:
                 raise ValueError(
                     f"`{strange[0]}` belongs to the test `sysbench`, and the test is `{self.test}`"
                 )
-        elif "size" in given:
+        elif "size" in named:
             raise ValueError("`size` is of the arrays of mbw and STREAM: sysbench's test has a `block`")
         for name in ("size", "block"):
             size: Size = getattr(self, name)

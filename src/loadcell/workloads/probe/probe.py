@@ -99,7 +99,7 @@ class Probe(Workload[ProbeOptions]):
 
     def advice(self) -> list[Advice]:
         kind = self.options.kind
-        return [Advice(f"{kind}.{one.path}", one.message) for one in self.options.section.advice()]
+        return [Advice(f"{kind}.{advice.path}", advice.message) for advice in self.options.section.advice()]
 
     def remarks(self, settings: Resolved) -> list[Advice]:
         memory = getattr(settings.target, "memory", None) if self.lays_out else None
@@ -108,9 +108,9 @@ class Probe(Workload[ProbeOptions]):
         return [Advice("target.host.directory", PROBE_IN_MEMORY(memory=memory))]
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
-        kind, found = self.options.kind, []
+        kind, misfits = self.options.kind, []
         if load.rate is not None:
-            found.append(Misfit("load.rate", PROBE_NO_RATE()))
-        for one in self.options.section.misfits(load):
-            found.append(Misfit(f"workload.probe.{kind}.{one.path}", one.message))
-        return found
+            misfits.append(Misfit("load.rate", PROBE_NO_RATE()))
+        for misfit in self.options.section.misfits(load):
+            misfits.append(Misfit(f"workload.probe.{kind}.{misfit.path}", misfit.message))
+        return misfits

@@ -31,7 +31,7 @@ def check_places(texts: Iterable[str]) -> None:
             near = nearest(name, PLACES)
             raise CommandError(
                 f"nothing is called ${{{name}}}",
-                allowed=listed(f"${{{one}}}" for one in PLACES),
+                allowed=listed(f"${{{placeholder}}}" for placeholder in PLACES),
                 nearest=f"${{{near}}}" if near else None,
             )
 
@@ -90,21 +90,21 @@ Commands = Annotated[
 ]
 
 
-def placed(tool: Tool, given: list[str], plan: Path) -> list[str]:
+def placed(tool: Tool, arguments: list[str], plan: Path) -> list[str]:
     """The arguments with the files among them found from the plan's directory. Raises CommandError for one that is not there."""
-    found = list(given)
-    for index, before, name in registry.files(tool, given):
+    words = list(arguments)
+    for index, before, name in registry.files(tool, arguments):
         if "${" in name or name == "-":
             continue
         file, at, weight = name.partition("@") if tool.name == "pgbench" else (name, "", "")
         path = (plan / Path(file).expanduser()).absolute()
         if not path.is_file():
-            what = "job file" if tool.name == "fio" else "file"
+            kind = "job file" if tool.name == "fio" else "file"
             raise CommandError(
-                f"there is no {what} {path}", allowed="a file that is there, from the plan's directory on"
+                f"there is no {kind} {path}", allowed="a file that is there, from the plan's directory on"
             )
-        found[index] = f"{before}{path}{at}{weight}"
-    return found
+        words[index] = f"{before}{path}{at}{weight}"
+    return words
 
 
 def program(words: list[str], plan: Path) -> list[str]:

@@ -40,8 +40,8 @@ class Figure(Options):
 
     @model_validator(mode="after")
     def _one_place(self) -> Figure:
-        given = [way for way in (self.pattern, self.json_path, self.csv) if way is not None]
-        if len(given) != 1:
+        ways = [way for way in (self.pattern, self.json_path, self.csv) if way is not None]
+        if len(ways) != 1:
             raise ValueError("one of `pattern`, `json` and `csv` says where a figure stands")
         if self.pattern is not None:
             try:

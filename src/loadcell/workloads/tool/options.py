@@ -110,16 +110,16 @@ class ToolOptions(Options):
 
     @field_validator("sysbench", "fio", "pgbench", "ab", "wrk", "command", "prepare", "before", "after")
     @classmethod
-    def _files_are_there(cls, given: Any, info: ValidationInfo) -> Any:
+    def _files_are_there(cls, value: Any, info: ValidationInfo) -> Any:
         plan, name = _directory(info), str(info.field_name)
-        if given is None:
-            return given
+        if value is None:
+            return value
         if name in TOOLS:
-            commands.placed(TOOLS[name], registry.split(given), plan)
+            commands.placed(TOOLS[name], registry.split(value), plan)
         else:
-            for one in [given] if name == COMMAND else given:
-                commands.program(registry.split(one), plan)
-        return given
+            for text in [value] if name == COMMAND else value:
+                commands.program(registry.split(text), plan)
+        return value
 
     @field_validator("output")
     @classmethod
@@ -164,8 +164,8 @@ class ToolOptions(Options):
         self._plan = _directory(info)
         named = [name for name in (*TOOLS, COMMAND) if self._of(name) is not None]
         if len(named) != 1:
-            found = f"names {len(named)} tools: {listed(named)}" if named else "names no tool"
-            raise CommandError(found, allowed=f"one of {listed((*TOOLS, COMMAND))}")
+            finding = f"names {len(named)} tools: {listed(named)}" if named else "names no tool"
+            raise CommandError(finding, allowed=f"one of {listed((*TOOLS, COMMAND))}")
         if self.name is None:
             if self.program is not None:
                 raise ValueError("`program` is for the tools that are known: a command names its own")
@@ -183,8 +183,8 @@ class ToolOptions(Options):
         return {key: value for key, value in handler(self).items() if value not in (None, (), [], {})}
 
     def _of(self, name: str) -> str | tuple[str, ...] | None:
-        found: str | tuple[str, ...] | None = getattr(self, name.replace("-", "_"))
-        return found
+        words: str | tuple[str, ...] | None = getattr(self, name.replace("-", "_"))
+        return words
 
     @property
     def name(self) -> str | None:
@@ -204,7 +204,7 @@ class ToolOptions(Options):
 
     def others(self, which: str) -> list[list[str]]:
         """The commands under `prepare`, `before` or `after`; programs named by a path are the plan's."""
-        return [commands.program(registry.split(one), self._plan) for one in getattr(self, which)]
+        return [commands.program(registry.split(command), self._plan) for command in getattr(self, which)]
 
     def section(self) -> dict[str, Any]:
         """What the worker is told."""

@@ -82,7 +82,7 @@ class Tool(Workload[ToolOptions]):
         return [*self._of_target(target), *self._of_load(load, target)]
 
     def _setting(self, target: TargetKind | None, *, counted: bool = False) -> Setting:
-        protocols = sorted(one.name for one in _PROTOCOLS & target.offers) if target else []
+        protocols = sorted(protocol.name for protocol in _PROTOCOLS & target.offers) if target else []
         return Setting(protocols[0] if protocols else "host", counted=counted)
 
     @property
@@ -115,38 +115,42 @@ class Tool(Workload[ToolOptions]):
     def _of_load(self, load: Load, target: TargetKind | None) -> Iterator[Misfit]:
         words = self.options.words(self._setting(target, counted=load.requests is not None))
         named = placeholders.named(words)
-        what = self.options.name or "the command"
+        program = self.options.name or "the command"
         if load.rate is not None:
-            yield Misfit("load.rate", TOOL_OWN_LOAD(tool=what))
+            yield Misfit("load.rate", TOOL_OWN_LOAD(tool=program))
         if load.requests_per_client is not None:
             yield Misfit("load.requests_per_client", TOOL_NO_REQUESTS_PER_CLIENT())
         if load.requests is not None and "requests" not in named:
-            yield Misfit("load.requests", TOOL_NO_REQUESTS(tool=what, place="${requests}"))
+            yield Misfit("load.requests", TOOL_NO_REQUESTS(tool=program, place="${requests}"))
         if (load.clients or 1) != 1 and "clients" not in named:
-            yield Misfit("load.clients", TOOL_NO_CLIENTS(clients=load.clients, tool=what, place="${clients}"))
+            yield Misfit(
+                "load.clients", TOOL_NO_CLIENTS(clients=load.clients, tool=program, place="${clients}")
+            )
         tool = TOOLS.get(self.options.name or "")
         if tool is not None and tool.whole_seconds and "duration_s" in named:
             for key, time in (("duration", load.duration), ("warmup", load.warmup)):
                 if not float(time).is_integer():
-                    yield Misfit(f"load.{key}", TOOL_WHOLE_SECONDS(time=time.text, tool=what))
+                    yield Misfit(f"load.{key}", TOOL_WHOLE_SECONDS(time=time.text, tool=program))
 
     def advice(self) -> list[Advice]:
         options = self.options
         tool = TOOLS.get(options.name or "")
-        said = []
+        advice = []
         if tool is not None:
             if (lack := _missing([options.program or tool.name], options.home, tool)) is not None:
-                said.append(Advice(tool.name, lack))
+                advice.append(Advice(tool.name, lack))
         elif (lack := _missing(options.words(Setting()), options.home)) is not None:
-            said.append(Advice(COMMAND, lack))
+            advice.append(Advice(COMMAND, lack))
         for which in ("prepare", "before", "after"):
-            found = [
-                one for words in options.others(which) if (one := _missing(words, options.home)) is not None
+            remarks = [
+                missing
+                for words in options.others(which)
+                if (missing := _missing(words, options.home)) is not None
             ]
-            said += [Advice(which, found[0])] if found else []
+            advice += [Advice(which, remarks[0])] if remarks else []
         if options.name is None and "duration_s" not in placeholders.named(options.words(Setting())):
-            said.append(Advice(COMMAND, TOOL_NO_DURATION(place="${duration_s}")))
-        return said
+            advice.append(Advice(COMMAND, TOOL_NO_DURATION(place="${duration_s}")))
+        return advice
 
 
 def _missing(words: list[str], plan: Path, tool: KnownTool | None = None) -> Message | None:

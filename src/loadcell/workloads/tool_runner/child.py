@@ -113,9 +113,9 @@ class Children:
 
     def _sweep(self) -> None:
         """End whoever left its group: it has become our child."""
-        while left := [pid for pid in procfs.children(procfs.ROOT, os.getpid()) if pid != self._guardian]:
+        while pids := [pid for pid in procfs.children(procfs.ROOT, os.getpid()) if pid != self._guardian]:
             try:
-                for pid in left:
+                for pid in pids:
                     os.kill(pid, signal.SIGKILL)
                     os.waitpid(pid, 0)
             except PermissionError:  # of another user, which only root may end
@@ -141,8 +141,8 @@ def _guardian(directory: Path) -> tuple[int, int]:
         os.closerange(0, read)  # also our side of every pipe: whoever waits for their end shall see it
         os.closerange(read + 1, 1 << 16)
         group = b""
-        while told := os.read(read, 4096):
-            group = told.split()[-1]
+        while message := os.read(read, 4096):
+            group = message.split()[-1]
         with contextlib.suppress(ProcessLookupError, ValueError):
             if int(group):
                 os.killpg(int(group), signal.SIGKILL)

@@ -31,21 +31,21 @@ class Intervals:
 
     def line(self, line: str) -> None:
         """One line of the output, just printed."""
-        if self._follow is None or (found := self._follow(line)) is None:
+        if self._follow is None or (interval := self._follow(line)) is None:
             return
         if self._shift_ns is None:  # the tool counts from when it had started up
-            end_ns = round((found.start_s + found.duration_s) * 1e9)
+            end_ns = round((interval.start_s + interval.duration_s) * 1e9)
             self._shift_ns = max(0, time.monotonic_ns() - self._mono_ns - end_ns)
-        self._tell(found)
+        self._tell(interval)
 
     def rest(self, parts: Sequence[Measured]) -> None:
         """What the reader found, where nothing was told live."""
         if not self._count:
-            for one in parts[0].intervals:
-                self._tell(one)
+            for interval in parts[0].intervals:
+                self._tell(interval)
 
-    def _tell(self, one: Interval) -> None:
+    def _tell(self, interval: Interval) -> None:
         self._count += 1
         shift_ns = self._shift_ns or 0
-        event = result.interval(one, self._mono_ns + shift_ns, self._utc_ns + shift_ns, "measure")
+        event = result.interval(interval, self._mono_ns + shift_ns, self._utc_ns + shift_ns, "measure")
         self._say(json.dumps(event))

@@ -40,56 +40,56 @@ def seconds(nanoseconds: int) -> str:
 
 def of_load(load: Mapping[str, Any], seed: int) -> dict[str, str]:
     """How hard, and how long."""
-    found = {
+    values = {
         "clients": str(load["clients"]),
         "threads": str(load["threads"]),
         "duration_s": seconds(load["duration_ns"]),
         "seed": str(seed % 2**31),
     }
     if load.get("requests") is not None:
-        found["requests"] = str(load["requests"])
-    return found
+        values["requests"] = str(load["requests"])
+    return values
 
 
 def of_target(endpoint: Mapping[str, Any]) -> dict[str, str]:
     """Where it is; never a secret."""
     protocol = endpoint["protocol"]
-    found: dict[str, str] = {
+    fields: dict[str, str] = {
         name: str(endpoint[name])
         for name in ("host", "port", "socket", "user", "database")
         if endpoint.get(name) not in (None, "") and name in OF_PROTOCOL.get(protocol, ())
     }
-    if protocol == "postgres" and "socket" in found:  # libpq is given its directory as a host
-        found["host"] = str(PurePath(found["socket"]).parent)
-    if "host" in found and "port" in found:
-        found["url"] = _url(protocol, endpoint, found)
-    return found
+    if protocol == "postgres" and "socket" in fields:  # libpq is given its directory as a host
+        fields["host"] = str(PurePath(fields["socket"]).parent)
+    if "host" in fields and "port" in fields:
+        fields["url"] = _url(protocol, endpoint, fields)
+    return fields
 
 
-def _url(protocol: str, endpoint: Mapping[str, Any], found: Mapping[str, str]) -> str:
-    host = f"[{found['host']}]" if ":" in found["host"] else found["host"]
+def _url(protocol: str, endpoint: Mapping[str, Any], values: Mapping[str, str]) -> str:
+    host = f"[{values['host']}]" if ":" in values["host"] else values["host"]
     if protocol == "http":
         scheme = "http" if endpoint.get("sslmode") == "disable" else "https"
-        return f"{scheme}://{host}:{found['port']}"
-    if "socket" in found:
+        return f"{scheme}://{host}:{values['port']}"
+    if "socket" in values:
         host = ""
-    user = f"{found['user']}@" if "user" in found else ""
-    where = f"{host}:{found['port']}" if host else ""
-    return f"{_SCHEMES[protocol]}://{user}{where}/{found.get('database', '')}"
+    user = f"{values['user']}@" if "user" in values else ""
+    where = f"{host}:{values['port']}" if host else ""
+    return f"{_SCHEMES[protocol]}://{user}{where}/{values.get('database', '')}"
 
 
 def environment(endpoint: Mapping[str, Any], places: Mapping[str, str]) -> dict[str, str]:
     """What clients of the target find in their environment, its password included: never to be written anywhere."""
     protocol = endpoint["protocol"]
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     if protocol == "postgres":
         names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "database": "PGDATABASE"}
-        found = {variable: places[name] for name, variable in names.items() if name in places}
-        own = {"PGSSLMODE": endpoint.get("sslmode"), "PGSSLROOTCERT": endpoint.get("sslrootcert"), "PGOPTIONS": endpoint.get("options")}  # fmt: skip
-        found |= {name: str(value) for name, value in own.items() if value}
+        variables = {variable: places[name] for name, variable in names.items() if name in places}
+        postgres_variables = {"PGSSLMODE": endpoint.get("sslmode"), "PGSSLROOTCERT": endpoint.get("sslrootcert"), "PGOPTIONS": endpoint.get("options")}  # fmt: skip
+        variables |= {name: str(value) for name, value in postgres_variables.items() if value}
     if protocol == "mysql":
         names = {"host": "MYSQL_HOST", "port": "MYSQL_TCP_PORT", "socket": "MYSQL_UNIX_PORT"}
-        found = {variable: places[name] for name, variable in names.items() if name in places}
+        variables = {variable: places[name] for name, variable in names.items() if name in places}
     if endpoint.get("password") and protocol in SECRETS:
-        found[SECRETS[protocol]] = str(endpoint["password"])
-    return found
+        variables[SECRETS[protocol]] = str(endpoint["password"])
+    return variables

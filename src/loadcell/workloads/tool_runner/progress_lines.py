@@ -24,8 +24,8 @@ _PGBENCH = re.compile(
 
 def follow(tool: str) -> Follow | None:
     """For one execution of a tool; None for one that says nothing while it runs."""
-    known = _TOOLS.get(tool)
-    return None if known is None else _Follower(*known)
+    reader = _TOOLS.get(tool)
+    return None if reader is None else _Follower(*reader)
 
 
 class _Follower:

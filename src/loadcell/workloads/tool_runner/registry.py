@@ -36,7 +36,7 @@ class Setting:
 Fill = Callable[[Sequence[str], Setting], list[str]]
 
 
-def _nothing(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+def _nothing(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
     return []
 
 
@@ -66,50 +66,50 @@ class Tool:
     #: how its parts are to each other: at once (their sum is the throughput) or one after the other
     parts_at_once: bool = False
 
-    def words(self, given: Sequence[str], setting: Setting, *, program: str | None = None) -> list[str]:
+    def words(self, arguments: Sequence[str], setting: Setting, *, program: str | None = None) -> list[str]:
         """The whole command line of a load, with places still in it."""
-        filled = [*self.connect(given, setting), *self.load(given, setting)]
-        return [program or self.name, *filled, *given, *self.after(given, setting)]
+        filled = [*self.connect(arguments, setting), *self.load(arguments, setting)]
+        return [program or self.name, *filled, *arguments, *self.after(arguments, setting)]
 
 
-def files(tool: Tool, given: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+def files(tool: Tool, arguments: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     """The files among the arguments: which one, what stands before the name in it, and the name."""
-    if has(given, "--name") and tool.name == "fio":  # the job is on the command line
+    if has(arguments, "--name") and tool.name == "fio":  # the job is on the command line
         return
     taken = False
-    for index, word in enumerate(given):
+    for index, word in enumerate(arguments):
         name, equals, value = word.partition("=")
         if taken or (equals and name in tool.file_options):
             yield (index, "", word) if taken else (index, f"{name}=", value)
             taken = False
         elif word in tool.file_options:
             taken = True
-        elif not word.startswith("-") and tool.is_file(word) and not _is_value(given, index):
+        elif not word.startswith("-") and tool.is_file(word) and not _is_value(arguments, index):
             yield index, "", word
 
 
-def _is_value(given: Sequence[str], index: int) -> bool:
+def _is_value(arguments: Sequence[str], index: int) -> bool:
     """Whether an argument may be the value of the option before it."""
-    return index > 0 and given[index - 1].startswith("--") and "=" not in given[index - 1]
+    return index > 0 and arguments[index - 1].startswith("--") and "=" not in arguments[index - 1]
 
 
-def has(given: Sequence[str], *spellings: str) -> bool:
+def has(arguments: Sequence[str], *spellings: str) -> bool:
     """Whether an option is given: `--time 5`, `--time=5`, `-t 5`, `-t5`."""
     return any(
-        word == one
+        word == spelling
         or (
-            word.startswith(f"{one}=")
-            if one.startswith("--")
-            else word.startswith(one) and not word.startswith("--")
+            word.startswith(f"{spelling}=")
+            if spelling.startswith("--")
+            else word.startswith(spelling) and not word.startswith("--")
         )
-        for word in given
-        for one in spellings
+        for word in arguments
+        for spelling in spellings
     )
 
 
-def _missing(given: Sequence[str], *options: tuple[tuple[str, ...], tuple[str, ...]]) -> list[str]:
+def _missing(arguments: Sequence[str], *options: tuple[tuple[str, ...], tuple[str, ...]]) -> list[str]:
     """The arguments of those options that are given in none of their spellings."""
-    return [word for spellings, words in options if not has(given, *spellings) for word in words]
+    return [word for spellings, words in options if not has(arguments, *spellings) for word in words]
 
 
 #: sysbench's tests that speak to no database.
@@ -120,12 +120,12 @@ _WITHOUT_DATABASE = ("cpu", "memory", "fileio", "threads", "mutex")
 _WITHOUT_INTERVALS = ("memory", "fileio")
 
 
-def _sysbench(given: Sequence[str], setting: Setting) -> list[str]:
+def _sysbench(arguments: Sequence[str], setting: Setting) -> list[str]:
     counted = [(("--events",), ("--events=${requests}",))] if setting.counted else []
-    alike = not any(word in _WITHOUT_INTERVALS for word in given)
+    alike = not any(word in _WITHOUT_INTERVALS for word in arguments)
     intervals = [(("--report-interval",), ("--report-interval=1",))] if alike else []
     return _missing(
-        given,
+        arguments,
         (("--threads",), ("--threads=${clients}",)),
         (("--time",), ("--time=${duration_s}",)),
         *counted,
@@ -133,8 +133,8 @@ def _sysbench(given: Sequence[str], setting: Setting) -> list[str]:
     )
 
 
-def _sysbench_database(given: Sequence[str], setting: Setting) -> list[str]:
-    if any(word in _WITHOUT_DATABASE for word in given):
+def _sysbench_database(arguments: Sequence[str], setting: Setting) -> list[str]:
+    if any(word in _WITHOUT_DATABASE for word in arguments):
         return []
     driver = {"postgres": "pgsql", "mysql": "mysql"}.get(setting.protocol)
     if driver is None:
@@ -142,19 +142,19 @@ def _sysbench_database(given: Sequence[str], setting: Setting) -> list[str]:
     at = ("socket",) if setting.socket and driver == "mysql" else ("host", "port")
     options = [((f"--{driver}-{name}",), (f"--{driver}-{name}=${{{name}}}",)) for name in (*at, "user")]
     return _missing(
-        given,
+        arguments,
         (("--db-driver",), (f"--db-driver={driver}",)),
         *options,
         ((f"--{driver}-db",), (f"--{driver}-db=${{database}}",)),
     )
 
 
-def _fio(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
-    form = _missing(given, (("--output-format",), ("--output-format=json",)))
-    if not has(given, "--name"):  # job files say all the rest themselves
+def _fio(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+    form = _missing(arguments, (("--output-format",), ("--output-format=json",)))
+    if not has(arguments, "--name"):  # job files say all the rest themselves
         return form
     return form + _missing(
-        given,
+        arguments,
         (("--directory", "--filename"), ("--directory=${directory}",)),
         (("--numjobs",), ("--numjobs=${clients}",)),
         (("--group_reporting",), ("--group_reporting",)),
@@ -162,9 +162,9 @@ def _fio(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
     )
 
 
-def _pgbench(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+def _pgbench(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
     return _missing(
-        given,
+        arguments,
         (("-c", "--client"), ("-c", "${clients}")),
         (("-j", "--jobs"), ("-j", "${threads}")),
         (("-T", "--time", "-t", "--transactions"), ("-T", "${duration_s}")),
@@ -176,17 +176,17 @@ def _pgbench(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG0
 _AB_MOST = "10000000"
 
 
-def _ab(given: Sequence[str], setting: Setting) -> list[str]:
+def _ab(arguments: Sequence[str], setting: Setting) -> list[str]:
     ends = (
         ("-t", "-n"),
         ("-n", "${requests}") if setting.counted else ("-t", "${duration_s}", "-n", _AB_MOST),
     )
-    return _missing(given, (("-c",), ("-c", "${clients}")), ends)
+    return _missing(arguments, (("-c",), ("-c", "${clients}")), ends)
 
 
-def _wrk(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+def _wrk(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
     return _missing(
-        given,
+        arguments,
         (("-c", "--connections"), ("-c", "${clients}")),
         (("-t", "--threads"), ("-t", "${threads}")),
         (("-d", "--duration"), ("-d", "${duration_s}s")),
@@ -194,54 +194,54 @@ def _wrk(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
     )
 
 
-def _url(given: Sequence[str], setting: Setting) -> list[str]:
+def _url(arguments: Sequence[str], setting: Setting) -> list[str]:
     """The target's, where no other is given."""
-    if setting.protocol != "http" or any("://" in word or word.startswith("${url}") for word in given):
+    if setting.protocol != "http" or any("://" in word or word.startswith("${url}") for word in arguments):
         return []
     return ["${url}/"]
 
 
-def _redis(given: Sequence[str], setting: Setting) -> list[str]:
+def _redis(arguments: Sequence[str], setting: Setting) -> list[str]:
     counted = [(("-n",), ("-n", "${requests}"))] if setting.counted else []
-    return _missing(given, (("-c",), ("-c", "${clients}")), *counted)
+    return _missing(arguments, (("-c",), ("-c", "${clients}")), *counted)
 
 
-def _redis_server(given: Sequence[str], setting: Setting) -> list[str]:
-    if setting.protocol not in ("resp", "http") or has(given, "-h", "-s", "-u"):
+def _redis_server(arguments: Sequence[str], setting: Setting) -> list[str]:
+    if setting.protocol not in ("resp", "http") or has(arguments, "-h", "-s", "-u"):
         return []
     where = ["-s", "${socket}"] if setting.socket else ["-h", "${host}", "-p", "${port}"]
     number = [(("--dbnum",), ("--dbnum", "${database}"))] if setting.protocol == "resp" else []
-    return where + _missing(given, *number)
+    return where + _missing(arguments, *number)
 
 
-def _iperf3(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+def _iperf3(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
     return _missing(
-        given,
+        arguments,
         (("-J", "--json"), ("-J",)),
         (("-P", "--parallel"), ("-P", "${clients}")),
         (("-t", "--time", "-n", "--bytes", "-k", "--blockcount"), ("-t", "${duration_s}")),
     )
 
 
-def _iperf3_server(given: Sequence[str], setting: Setting) -> list[str]:
-    if "port" not in OF_PROTOCOL.get(setting.protocol, ()) or has(given, "-c", "--client"):
+def _iperf3_server(arguments: Sequence[str], setting: Setting) -> list[str]:
+    if "port" not in OF_PROTOCOL.get(setting.protocol, ()) or has(arguments, "-c", "--client"):
         return []
-    return ["-c", "${host}", *_missing(given, (("-p", "--port"), ("-p", "${port}")))]
+    return ["-c", "${host}", *_missing(arguments, (("-p", "--port"), ("-p", "${port}")))]
 
 
-def _netperf(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
-    return _missing(given, (("-l",), ("-l", "${duration_s}")))
+def _netperf(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+    return _missing(arguments, (("-l",), ("-l", "${duration_s}")))
 
 
-def _netperf_server(given: Sequence[str], setting: Setting) -> list[str]:
-    if "port" not in OF_PROTOCOL.get(setting.protocol, ()) or has(given, "-H"):
+def _netperf_server(arguments: Sequence[str], setting: Setting) -> list[str]:
+    if "port" not in OF_PROTOCOL.get(setting.protocol, ()) or has(arguments, "-H"):
         return []
-    return ["-H", "${host}", *_missing(given, (("-p",), ("-p", "${port}")))]
+    return ["-H", "${host}", *_missing(arguments, (("-p",), ("-p", "${port}")))]
 
 
-def _stress(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+def _stress(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
     return _missing(
-        given,
+        arguments,
         (("--metrics", "--metrics-brief"), ("--metrics-brief",)),
         (("--timeout", "-t"), ("--timeout", "${duration_s}s")),
     )

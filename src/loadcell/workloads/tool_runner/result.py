@@ -33,35 +33,35 @@ def whole(parts: Sequence[Measured], *, at_once: bool) -> Measured:
     Of parts that add up, only the mean and the extremes of their times can be known.
     """
     first = parts[0]
-    parts = [one for one in parts if one.turn == first.turn]
+    parts = [part for part in parts if part.turn == first.turn]
     if len(parts) == 1 or not at_once:
         return first
-    rates = [one.throughput_per_s for one in parts if one.throughput_per_s is not None]
-    count = sum(one.succeeded or 0 for one in parts)
-    together: dict[str, float] = {}
-    if all("min_ms" in one.response and "max_ms" in one.response for one in parts):
-        together["min_ms"] = min(one.response["min_ms"] for one in parts)
-        together["max_ms"] = max(one.response["max_ms"] for one in parts)
-    if all("mean_ms" in one.response for one in parts) and count:
-        spent_ms = sum(one.response["mean_ms"] * (one.succeeded or 0) for one in parts)
-        together["mean_ms"] = spent_ms / count
+    rates = [part.throughput_per_s for part in parts if part.throughput_per_s is not None]
+    count = sum(part.succeeded or 0 for part in parts)
+    merged: dict[str, float] = {}
+    if all("min_ms" in part.response and "max_ms" in part.response for part in parts):
+        merged["min_ms"] = min(part.response["min_ms"] for part in parts)
+        merged["max_ms"] = max(part.response["max_ms"] for part in parts)
+    if all("mean_ms" in part.response for part in parts) and count:
+        spent_ms = sum(part.response["mean_ms"] * (part.succeeded or 0) for part in parts)
+        merged["mean_ms"] = spent_ms / count
     return replace(
         first,
         throughput_per_s=sum(rates) if rates else None,
         succeeded=count,
-        failed=max((one.failed or 0 for one in parts), default=0),
-        duration_s=max((one.duration_s for one in parts if one.duration_s is not None), default=None),
-        response=together,
+        failed=max((part.failed or 0 for part in parts), default=0),
+        duration_s=max((part.duration_s for part in parts if part.duration_s is not None), default=None),
+        response=merged,
         figures={},
     )
 
 
 def groups(parts: Sequence[Measured]) -> dict[str, Any]:
     """Where parts that work at once did so in several turns: how many, and which parts were `counted`; else nothing."""
-    turns = {one.turn for one in parts}
+    turns = {part.turn for part in parts}
     if len(turns) == 1:
         return {}
-    return {"groups": len(turns), "counted": [one.title for one in parts if one.turn == parts[0].turn]}
+    return {"groups": len(turns), "counted": [part.title for part in parts if part.turn == parts[0].turn]}
 
 
 def figures(parts: Sequence[Measured]) -> dict[str, float]:
@@ -69,9 +69,9 @@ def figures(parts: Sequence[Measured]) -> dict[str, float]:
     if len(parts) == 1:
         return {name: float(value) for name, value in parts[0].figures.items() if name != _QUERIES}
     return {
-        f"{_word(one.title)}.{name}": float(value)
-        for one in parts
-        for name, value in one.figures.items()
+        f"{_word(part.title)}.{name}": float(value)
+        for part in parts
+        for name, value in part.figures.items()
         if name != _QUERIES
     }
 
@@ -84,14 +84,16 @@ def result(
     total: Measured,
     parts: Sequence[Measured],
     window: Window,
-    own: Mapping[str, float],
+    metrics: Mapping[str, float],
     about: Mapping[str, Any],
     client: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The engine's result, as far as a tool can tell it. `about` is what the trial's record says of the tool."""
     queries = total.figures.get(_QUERIES)
     several = (
-        [{**_operation(one, "type"), "name": one.title} for one in parts] if len(parts) > 1 else _kinds(total)
+        [{**_operation(part, "type"), "name": part.title} for part in parts]
+        if len(parts) > 1
+        else _kinds(total)
     )
     return {
         "outcome": "completed",
@@ -106,14 +108,14 @@ def result(
         "queries": {} if queries is None else {"per_s": queries},
         "errors": [
             {"code": code, "operation": TRANSACTION, "count": count, "message": ""}
-            for one in parts
-            for code, count in one.errors.items()
+            for part in parts
+            for code, count in part.errors.items()
             if count
         ],
         "schedule": None,
         "lifetime": None,
         "client": dict(client),
-        "figures": dict(own),
+        "figures": dict(metrics),
         "unit": total.unit,
         "tool": dict(about),
     }
@@ -121,16 +123,16 @@ def result(
 
 def _kinds(total: Measured) -> list[dict[str, Any]]:
     """The kinds of transaction that one execution counted apart."""
-    found = []
+    kinds = []
     for name, part in total.parts.items():
         rate = part.succeeded / total.duration_s if total.duration_s else None
-        own = Measured(name, total.unit, rate, part.succeeded, part.failed, response=part.response)
-        found.append({**_operation(own, part.kind), "name": name})
-    return found
+        measured = Measured(name, total.unit, rate, part.succeeded, part.failed, response=part.response)
+        kinds.append({**_operation(measured, part.kind), "name": name})
+    return kinds
 
 
-def _operation(one: Measured, kind: str) -> dict[str, Any]:
-    succeeded, failed = one.succeeded or 0, one.failed or 0
+def _operation(measured: Measured, kind: str) -> dict[str, Any]:
+    succeeded, failed = measured.succeeded or 0, measured.failed or 0
     return {
         "name": TRANSACTION,
         "kind": kind,
@@ -140,8 +142,8 @@ def _operation(one: Measured, kind: str) -> dict[str, Any]:
         "failed": failed,
         "in_flight": 0,
         "retried": 0,
-        "throughput_per_s": one.throughput_per_s,
-        "response": _times(one.response, one.succeeded),
+        "throughput_per_s": measured.throughput_per_s,
+        "response": _times(measured.response, measured.succeeded),
         "service": None,
         "failed_response": None,
     }
@@ -149,30 +151,30 @@ def _operation(one: Measured, kind: str) -> dict[str, Any]:
 
 def _times(response: Mapping[str, float], count: int | None) -> dict[str, Any] | None:
     """A distribution; `count` is None where the tool does not say of how many."""
-    known = {_TIMES[name]: value * 1e6 for name, value in response.items() if name in _TIMES}
-    return {"count": count, **known} if known else None
+    times = {_TIMES[name]: value * 1e6 for name, value in response.items() if name in _TIMES}
+    return {"count": count, **times} if times else None
 
 
-def interval(one: Interval, origin_mono_ns: int, origin_utc_ns: int, phase: str) -> dict[str, Any]:
+def interval(tool_interval: Interval, origin_mono_ns: int, origin_utc_ns: int, phase: str) -> dict[str, Any]:
     """One stretch of the series, as the tool said it."""
-    start_ns = round(one.start_s * 1e9)
-    succeeded = round(one.throughput_per_s * one.duration_s)
+    start_ns = round(tool_interval.start_s * 1e9)
+    succeeded = round(tool_interval.throughput_per_s * tool_interval.duration_s)
     return {
         "type": "interval",
         "phase": phase,
         "start_mono_ns": origin_mono_ns + start_ns,
         "start_utc_ns": origin_utc_ns + start_ns,
-        "duration_ns": round(one.duration_s * 1e9),
+        "duration_ns": round(tool_interval.duration_s * 1e9),
         "operations": [
             {
                 "name": TRANSACTION,
                 "kind": TRANSACTION,
                 "started": None,
                 "succeeded": succeeded,
-                "failed": one.failed,
+                "failed": tool_interval.failed,
                 "retried": None,
-                "throughput_per_s": one.throughput_per_s,
-                "response": _times(one.response, succeeded),
+                "throughput_per_s": tool_interval.throughput_per_s,
+                "response": _times(tool_interval.response, succeeded),
                 "service": None,
             }
         ],

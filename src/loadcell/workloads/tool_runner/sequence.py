@@ -84,19 +84,19 @@ class Course:
             ended = self._start(about["command"], output, follow=intervals.line)
             used_s = _used_s() - used_s
             self._went_well(ended, self._words, output)
-            found = self._figures(output, ended.wall_s)
-        intervals.rest(found.reading.measured)
+            values = self._figures(output, ended.wall_s)
+        intervals.rest(values.reading.measured)
         events.phase(say, "drain")
         self._others("after")
-        total, parts = found.total, found.reading.measured
-        about |= {"settings": dict(parts[0].settings), "parts": [one.title for one in parts]}
+        total, parts = values.total, values.reading.measured
+        about |= {"settings": dict(parts[0].settings), "parts": [part.title for part in parts]}
         if self._read_as is not None and self._read_as.parts_at_once:
             about |= result.groups(parts)
-        if found.reading.unread:
-            about |= {"unread": found.reading.unread, "unread_examples": list(found.reading.examples)}
+        if values.reading.unread:
+            about |= {"unread": values.reading.unread, "unread_examples": list(values.reading.examples)}
         duration_ns = round((total.duration_s or ended.wall_s) * 1e9)
         return result.result(
-            total, parts, result.Window(*began, duration_ns), found.own, about, _client(used_s)
+            total, parts, result.Window(*began, duration_ns), values.own, about, _client(used_s)
         )
 
     # -- commands ---------------------------------------------------------------------------------------------------
@@ -143,8 +143,8 @@ class Course:
             return
         status = ended.status
         how = ENDED_STATUS(status=str(status)) if status > 0 else ENDED_SIGNAL(signal=str(-status))
-        said = _error_in_json(output) or output.last_words or NO_OUTPUT
-        raise OrderError(TOOL_FAILED(program=Path(words[0]).name, how=how, said=said))
+        output_text = _error_in_json(output) or output.last_words or NO_OUTPUT
+        raise OrderError(TOOL_FAILED(program=Path(words[0]).name, how=how, said=output_text))
 
     def _version(self, program: str) -> str | None:
         """What it says that it is, in its own words."""
@@ -153,8 +153,8 @@ class Course:
             return None
         with contextlib.closing(Output(passed_on=False)) as output:
             self._start([program, *tool.version], output, end_after_s=_VERSION_LIMIT_S)
-            said = [line.strip() for line in output.lines() if any(letter.isdigit() for letter in line)]
-        return said[0][:200] if said else None
+            lines = [line.strip() for line in output.lines() if any(letter.isdigit() for letter in line)]
+        return lines[0][:200] if lines else None
 
     def _warm_up(self, say: Say) -> None:
         """The same command for the time of the warm-up; one that has no time is ended when that is over."""
@@ -183,17 +183,17 @@ class Course:
         named = self._named(output)
         if self._read_as is None:
             reading = Reading((extract.measured(named, wall_s),))
-            total, own = reading.measured[0], dict(reading.measured[0].figures)
+            total, metrics = reading.measured[0], dict(reading.measured[0].figures)
         else:
             reading = self._read(output, self._read_as)
             total = result.whole(reading.measured, at_once=self._read_as.parts_at_once)
             total = _with_named(total, named)
-            own = result.figures(reading.measured)
-            own |= {name: value for name, value in named.items() if name not in extract.PLACED}
+            metrics = result.figures(reading.measured)
+            metrics |= {name: value for name, value in named.items() if name not in extract.PLACED}
         if total.throughput_per_s is None:
             raise OrderError(TOOL_NO_THROUGHPUT(program=self._name, setting="throughput: {pattern: ...}"))
         unit = self.order.section.get("unit") or total.unit
-        return _Figures(replace(total, unit=unit), reading, own)
+        return _Figures(replace(total, unit=unit), reading, metrics)
 
     def _read(self, output: Output, tool: Tool) -> Reading:
         """What was measured, by the tool's own reader."""
@@ -211,13 +211,13 @@ class Course:
         """The figures that the plan names; every one has to be there."""
         sources: Mapping[str, Any] = self.order.section["figures"]
         text = "".join(self._lines(output)) if sources else ""
-        found = {}
+        values = {}
         for name, source in sources.items():
             try:
-                found[name] = extract.value(source, text)
+                values[name] = extract.value(source, text)
             except extract.NoFigureError as error:
                 raise OrderError(TOOL_FIGURE_NOT_FOUND(name=name, why=error.message)) from None
-        return found
+        return values
 
     def _lines(self, output: Output) -> Iterator[str]:
         """The output to be read: what was printed, or the file that the plan names."""
@@ -254,8 +254,8 @@ def _error_in_json(output: Output) -> str | None:
         document = json.loads(output.text())
     except ValueError:
         return None
-    said = document.get("error") if isinstance(document, dict) else None
-    return str(said)[:500] if said else None
+    error = document.get("error") if isinstance(document, dict) else None
+    return str(error)[:500] if error else None
 
 
 def _used_s() -> float:

@@ -66,9 +66,13 @@ class Order:
 
     def words(self) -> list[str]:
         """The command line of the load, with places in it."""
-        given = split(self.section["arguments"])
+        arguments = split(self.section["arguments"])
         tool = self.tool
-        return given if tool is None else tool.words(given, self.setting, program=self.section.get("program"))
+        return (
+            arguments
+            if tool is None
+            else tool.words(arguments, self.setting, program=self.section.get("program"))
+        )
 
     def other(self, command: str | Sequence[str]) -> list[str]:
         """A command beside the load: of a tool that is known, only the way to the target is filled in."""
@@ -95,11 +99,11 @@ class Order:
 
     def environment(self, duration_ns: int | None = None) -> dict[str, str]:
         """The child's: figures in the C locale, places by their names, the target's connection, the plan's own last."""
-        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
         values = self.values(duration_ns)
         return {
-            **kept,
-            "PATH": f"{kept.get('PATH', '/usr/bin:/bin')}:{_SYSTEM}",
+            **environment,
+            "PATH": f"{environment.get('PATH', '/usr/bin:/bin')}:{_SYSTEM}",
             "LC_ALL": "C",
             **values,
             **placeholders.environment(self.target, values),

@@ -29,12 +29,12 @@ Numbers = dict[str, float | int | None]
 
 def numbers(record: Record, names: Iterable[str]) -> Numbers:
     """The figures of a record that the version has: milliseconds are fractions, everything else is whole."""
-    found: Numbers = {}
+    values: Numbers = {}
     for name in names:
         if name in record:
             text = record[name]
-            found[name] = None if text is None else float(text) if name.endswith("_ms") else int(text)
-    return found
+            values[name] = None if text is None else float(text) if name.endswith("_ms") else int(text)
+    return values
 
 
 def grown(before: Mapping[str, float | int | None], now: Numbers) -> Row:

@@ -18,15 +18,15 @@ class Checkpoints:
 
     def events(self, row: Row) -> list[Row]:
         """What this row of differences says: `checkpoint` (with `reason`), `checkpoint-end` (with `write_s`, `sync_s`, `buffers`)."""
-        found: list[Row] = []
+        events: list[Row] = []
         for column, reason in _REASONS.items():
             if row.get(column):
-                found.append({"event": "checkpoint", "reason": reason})
+                events.append({"event": "checkpoint", "reason": reason})
                 self._buffers = 0
         self._buffers += row.get("checkpoint_buffers") or 0
         write_ms, sync_ms = row.get("checkpoint_write_ms") or 0.0, row.get("checkpoint_sync_ms") or 0.0
         if write_ms > 0 or sync_ms > 0 or row.get("checkpoints_done"):
-            found.append(
+            events.append(
                 {
                     "event": "checkpoint-end",
                     "write_s": write_ms / 1e3,
@@ -35,4 +35,4 @@ class Checkpoints:
                 }
             )
             self._buffers = 0
-        return found
+        return events

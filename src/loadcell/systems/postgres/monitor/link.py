@@ -25,8 +25,8 @@ class LinkError(Exception):
 class AnswerError(Exception):
     """The server refused a question and is still there: what it said, and its SQLSTATE."""
 
-    def __init__(self, said: str, sqlstate: str) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, sqlstate: str) -> None:
+        super().__init__(message)
         self.sqlstate = sqlstate
 
 
@@ -56,7 +56,7 @@ class Link:
     def _answers(self, deadline: float) -> list[list[Record]]:
         from psycopg.pq import ExecStatus
 
-        found: list[list[Record]] = []
+        records: list[list[Record]] = []
         refused: AnswerError | None = None
         while True:
             while self._pg.is_busy():
@@ -66,19 +66,19 @@ class Link:
             if result is None:
                 break
             if result.status == ExecStatus.TUPLES_OK:
-                found.append(_records(result))
+                records.append(_records(result))
             elif result.status == ExecStatus.FATAL_ERROR:
                 refused = _refusal(result)
         if refused is None:
-            return found
+            return records
         if not refused.sqlstate or refused.sqlstate.startswith(("57P", "08")):
             raise LinkError(str(refused))
         raise refused
 
-    def _await(self, what: int, deadline: float) -> None:
+    def _await(self, condition: int, deadline: float) -> None:
         """Wait until the socket can be read or written."""
         poll = select.poll()
-        poll.register(self._pg.socket, what)
+        poll.register(self._pg.socket, condition)
         if not poll.poll(max(0.0, deadline - time.monotonic()) * 1e3):
             raise LinkError(f"no answer within {ANSWER_LIMIT_S:g} s")
 
@@ -103,9 +103,9 @@ def _records(result: Any) -> list[Record]:
 def _refusal(result: Any) -> AnswerError:
     from psycopg.pq import DiagnosticField
 
-    said = result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message
+    message = result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message
     code = result.error_field(DiagnosticField.SQLSTATE) or b""
-    return AnswerError(_first_line(said.decode("utf-8", "replace")), code.decode())
+    return AnswerError(_first_line(message.decode("utf-8", "replace")), code.decode())
 
 
 def _first_line(text: str) -> str:

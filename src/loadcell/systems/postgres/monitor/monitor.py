@@ -106,22 +106,22 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         if self._link is None:
             self._connect()
             return []
-        return self._guarded(lambda: self._look(whole=self._looks + 1 >= round(self.options.wait_rate)))
+        return self._guarded(lambda: self._look(complete=self._looks + 1 >= round(self.options.wait_rate)))
 
     def finish(self, elapsed_s: float) -> list[Row]:  # noqa: ARG002
         if self._link is None:
             return []
-        rows = self._guarded(lambda: self._look(whole=True))
+        rows = self._guarded(lambda: self._look(complete=True))
         self._guarded(self._end_statements)
         return rows
 
     def beside(self) -> Mapping[str, list[Row]]:
-        found, self._beside = self._beside, {}
-        return found
+        rows, self._beside = self._beside, {}
+        return rows
 
     def events(self) -> list[Row]:
-        found, self._events = self._events, []
-        return found
+        events, self._events = self._events, []
+        return events
 
     def close(self) -> None:
         if self._link is not None:
@@ -133,15 +133,15 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         """What the monitor cost the server, and what it could not see."""
         import os
 
-        found: Row = {"connects": self._connects, "questions": self._questions}
+        account: Row = {"connects": self._connects, "questions": self._questions}
         if self._own_ticks:
-            found["server_cpu_s"] = sum(self._own_ticks.values()) / os.sysconf("SC_CLK_TCK")
+            account["server_cpu_s"] = sum(self._own_ticks.values()) / os.sysconf("SC_CLK_TCK")
         if self._notes:
-            found["notes"] = [
+            account["notes"] = [
                 {"note": note, "text": NOTES[note], **({"detail": detail} if detail else {})}
                 for note, detail in self._notes.items()
             ]
-        return found
+        return account
 
     # -- connecting ----------------------------------------------------------------------------------------------
 
@@ -175,10 +175,14 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             except TargetError as error:
                 self._notes.setdefault("takes-a-connection", str(error))
                 return self._open(observed, observed.address.database)
-        places = [place for place in ("postgres", observed.address.database) if place != observed.database]
-        for place in dict.fromkeys(places):
+        places = [
+            directory
+            for directory in ("postgres", observed.address.database)
+            if directory != observed.database
+        ]
+        for directory in dict.fromkeys(places):
             try:
-                return self._open(observed, place)
+                return self._open(observed, directory)
             except TargetError:  # no such database, or not for this role
                 continue
         return self._open(observed, observed.database)
@@ -219,30 +223,30 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
 
     # -- looking -------------------------------------------------------------------------------------------------
 
-    def _look(self, *, whole: bool) -> list[Row]:
+    def _look(self, *, complete: bool) -> list[Row]:
         """One look at the sessions; a `whole` one reads the counters too, and gives the row."""
         assert self._link is not None
-        names = [name for name in self._asked if whole or name == "sessions"]
+        names = [name for name in self._asked if complete or name == "sessions"]
         if not names:
             return []
-        found: Row = {}
+        row: Row = {}
         for name, records in zip(
             names, self._link.ask(";".join(self._asked[name] for name in names)), strict=True
         ):
-            found |= self._take(name, records)
+            row |= self._take(name, records)
         self._looks += 1
-        if not whole:
+        if not complete:
             return []
         now_s = self._monotonic()
         elapsed_s, self._read_s, self._looks = now_s - self._read_s, now_s, 0
-        by_server_ms = found.pop("clock_ms", None)  # None when its clock was set back
+        by_server_ms = row.pop("clock_ms", None)  # None when its clock was set back
         if by_server_ms:
             elapsed_s = by_server_ms / 1e3
-        means, rows = self._waits.take()
+        mean_waits, rows = self._waits.take()
         self._beside["waits"] = rows
-        self._events += self._checkpoints.events(found)
+        self._events += self._checkpoints.events(row)
         self._note_own_cost()
-        return [{"elapsed_s": elapsed_s, **means, **found}]
+        return [{"elapsed_s": elapsed_s, **mean_waits, **row}]
 
     def _take(self, name: str, records: list[Record]) -> Row:
         """Take the answer to one question; the differences, where it is counters."""

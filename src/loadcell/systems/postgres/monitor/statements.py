@@ -55,8 +55,8 @@ Reading = dict[str, dict[str, float]]
 
 def home(link: Link) -> str | None:
     """The schema of the extension in the database of this session, quoted; None when it is not there."""
-    found = link.ask(_WHERE)[0]
-    return found[0]["home"] if found else None
+    row = link.ask(_WHERE)[0]
+    return row[0]["home"] if row else None
 
 
 def read(link: Link, home: str, database: str) -> Reading:
@@ -77,19 +77,19 @@ def read(link: Link, home: str, database: str) -> Reading:
 
 def top(before: Reading, now: Reading, most: int) -> list[Row]:
     """The statements that took most time between two readings, with their share of all such time."""
-    found: list[Row] = []
+    statements: list[Row] = []
     for query_id, figures in now.items():
         old = before.get(query_id, {})
         if figures["calls"] < old.get("calls", 0):  # thrown out, and begun anew
             old = {}
         grown = {name: value - old.get(name, 0) for name, value in figures.items()}
         if grown["calls"] > 0:
-            found.append({"query_id": query_id, **grown})
-    whole = sum(row["total_ms"] for row in found)
-    for row in found:
+            statements.append({"query_id": query_id, **grown})
+    total_ms = sum(row["total_ms"] for row in statements)
+    for row in statements:
         row["mean_ms"] = row["total_ms"] / row["calls"]
-        row["share"] = row["total_ms"] / whole if whole > 0 else None
-    return sorted(found, key=lambda row: -row["total_ms"])[:most]
+        row["share"] = row["total_ms"] / total_ms if total_ms > 0 else None
+    return sorted(statements, key=lambda row: -row["total_ms"])[:most]
 
 
 def with_texts(link: Link, home: str, database: str, rows: Sequence[Row]) -> list[Row]:

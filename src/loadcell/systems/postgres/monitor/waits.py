@@ -49,13 +49,13 @@ class Waits:
     def take(self) -> tuple[Row, list[Row]]:
         """The means since the last time, and a row a wait: `sessions` is their sum over the `looks`."""
         looks, self._looks = self._looks, 0
-        means: Row = {"looks": looks}
+        averages: Row = {"looks": looks}
         if looks:
-            means |= {name: self._means[name] / looks for name in MEANS}
+            averages |= {name: self._means[name] / looks for name in MEANS}
         rows = [
             {"wait_event_type": kind, "wait_event": event, "looks": looks, "sessions": count}
             for (kind, event), count in sorted(self._waits.items())
         ]
         self._waits.clear()
         self._means.clear()
-        return means, rows
+        return averages, rows
