@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from loadcell import _engine
+from loadcell.model.engine_messages import engine_failure, load_outcome
 from servers import PostgresServer
 
 Event = dict[str, Any]
@@ -70,16 +71,25 @@ def run(
         lambda line: on_event(json.loads(line)),
     )
     result: Result = json.loads(text)
-    return result
+    return explained(result, target)
+
+
+def explained(result: Result, target: dict[str, Any]) -> Result:
+    """The result with reason and advice by the catalogue."""
+    if result["outcome"] == "completed":
+        return {**result, "reason": None, "advice": None}
+    message = load_outcome(result, target["protocol"])
+    return {**result, "reason": message.text, "advice": message.advice}
 
 
 def failure(call: Callable[[], Any]) -> dict[str, str]:
-    """The problem that the engine raises: code, finding, advice."""
+    """The error that the engine raises: its code, and text and advice by the catalogue."""
     try:
         answer = call()
     except _engine.EngineError as error:
-        problem: dict[str, str] = json.loads(str(error))
-        return problem
+        document = json.loads(str(error))
+        message = engine_failure(document, document.get("protocol", ""))
+        return {"code": document["code"], "finding": message.text, "advice": message.advice}
     raise AssertionError(f"this should have failed, but gave {answer}")
 
 

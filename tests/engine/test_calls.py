@@ -13,6 +13,7 @@ import pytest
 
 from engine.loads import MS, Event, assert_counted, failure, specification
 from loadcell import _engine
+from loadcell.model.engine_messages import load_outcome
 from servers import free_port
 from truth.known import KnownServer
 
@@ -73,7 +74,7 @@ def test_a_signal_handler_can_stop_the_load_properly() -> None:
     finally:
         signal.signal(signal.SIGALRM, before)
     assert result["outcome"] == "stopped"
-    assert result["reason"]
+    assert load_outcome(result, "calls").text == "it was stopped before its time"
     assert_counted(result)
     assert 0.1e9 < result["window"]["duration_ns"] < 2e9
     assert result["operations"][0]["succeeded"] > 10
@@ -111,9 +112,9 @@ def test_a_stop_that_comes_first_is_not_forgotten_and_counts_once() -> None:
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        ({"clients": 0}, "`clients`"),
+        ({"clients": 0}, "`load.clients`"),
         ({"rate_per_s": 5.0}, "unknown field `rate_per_s`"),
-        ({"schedule": {"rate": []}}, "a rate above 0"),
+        ({"schedule": {"rate": []}}, "`load.schedule.rate`"),
         ({"colour": 1}, "unknown field `colour`"),
     ],
 )

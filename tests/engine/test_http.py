@@ -280,6 +280,6 @@ def test_too_few_file_descriptors_are_named_with_what_is_needed() -> None:
     with Hostile(says(response())) as server:
         problem = failure(lambda: run(server.target(), ONE, workload="http", clients=clients))
     assert problem["code"] == "limit"
-    assert f"{clients} clients need {clients + 64} file descriptors" in problem["finding"]
+    assert f"{clients:,} clients need {clients + 64} file descriptors" in problem["finding"]
     assert f"ulimit -Hn {clients + 64}" in problem["advice"]
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -13,6 +13,7 @@ import pytest
 
 from engine.loads import MS, SECOND, Result, assert_counted, failure, operation, until_gone
 from loadcell import _engine
+from loadcell.model.engine_messages import load_outcome
 from servers import PostgresServer, debian_postgres
 
 SUMS = (
@@ -294,7 +295,7 @@ def test_a_statement_that_cannot_be_prepared_is_told_with_the_servers_words(targ
     text = specification(target, script("SELECT nothing FROM nowhere;\n", protocol="prepared"))
     result = json.loads(_engine.run(text, lambda line: None))
     assert result["outcome"] == "connect-failed"
-    assert 'relation "nowhere" does not exist' in result["reason"]
+    assert 'relation "nowhere" does not exist' in load_outcome(result, "postgres").text
 
 
 def test_mistakes_are_found_without_a_server() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from engine.loads import MS, Event, Result, specification
 from loadcell import _engine
+from loadcell.model.engine_messages import load_outcome
 
 PARTS = [{"name": "look", "kind": "read"}, {"name": "put", "kind": "write"}]
 Client = Callable[[int, _engine.Recording], Callable[[], object]]
@@ -153,7 +154,7 @@ def test_clients_that_cannot_begin_end_the_load() -> None:
 
     result = run(client)
     assert (result["outcome"], result["window"]) == ("connect-failed", None)
-    assert "the file is locked" in result["reason"]
+    assert "the file is locked" in load_outcome(result, "calls").text
 
 
 def test_a_client_that_is_lost_calls_no_more_and_all_of_them_end_the_load() -> None:
@@ -208,9 +209,9 @@ def test_a_part_that_was_not_announced_is_an_error_of_whoever_calls() -> None:
 @pytest.mark.parametrize(
     ("parts", "says"),
     [
-        ([{"name": "look", "kind": "read"}] * 2, "`look`"),
+        ([{"name": "look", "kind": "read"}] * 2, '"value":"look"'),
         ([{"name": "x"}], "missing field"),
-        (None, "cannot be read"),
+        (None, "engine.spec.unreadable"),
     ],
 )
 def test_parts_that_cannot_be_told_apart_are_refused(parts: Any, says: str) -> None:

@@ -109,7 +109,7 @@ def test_latency_has_a_figure_for_each_size(tmp_path: Path) -> None:
 def test_what_does_not_fit_into_memory_is_said_before_anything_is_made(tmp_path: Path) -> None:
     [trial] = run(tmp_path, TOO_LARGE)
     assert trial["status"] == "failed"
-    assert "3 threads with 3 arrays each" in trial["reason"]
-    assert "9.0 TiB" in trial["reason"]
+    assert "the probe needs 9 TiB for 3 clients" in trial["reason"]
+    assert "9 TiB" in trial["reason"]
     assert "of memory are available" in trial["reason"]
     assert "smaller `size`" in trial["advice"]

@@ -105,7 +105,7 @@ def test_nothing_is_left_when_all_of_it_is_killed(tmp_path: Path) -> None:
 def test_a_disk_is_never_filled(tmp_path: Path) -> None:
     status, _, [trial] = run(tmp_path, plan("access: read").replace("1MiB", "100TiB"))
     assert (status, trial["status"]) == (3, "failed")
-    assert trial["reason"].startswith("2 files of 100 TiB each need 200 TiB in ")
+    assert trial["reason"].startswith("the files of 2 clients need 200 TiB in ")
     assert "is kept for others" in trial["reason"]
     assert "target.host.directory" in trial["advice"]
 
@@ -184,7 +184,7 @@ def test_a_disk_that_is_memory_is_said_to_be_memory_before_and_after(tmp_path: P
 def test_memory_is_not_filled_by_a_file_system_without_a_size(tmp_path: Path) -> None:
     status, _, [trial] = run(tmp_path, plan("access: read").replace("1MiB", "100TiB"))
     assert (status, trial["status"]) == (3, "failed")
-    assert "2 files of 100 TiB each in " in trial["reason"]
+    assert "the files of 2 clients need 200 TiB in " in trial["reason"]
     assert "whose file system names no size" in trial["reason"]
     assert "smaller `size`" in trial["advice"]
 

@@ -81,9 +81,9 @@ def engines_own() -> set[str]:
     text = "\n".join(sources)
     constants = dict(re.findall(r'const ([A-Z_]+): &str = "([a-z-]+)";', text))
     named = re.findall(
-        r'(?:Problem|Fault|Failure)::(?:new|fatal)\(\s*(?:"([a-z-]+)"|(?:\w+::)*([A-Z_]+)),', text
+        r'(?:LoadError|Fault|Failure)::(?:new|fatal|at|said)\(\s*(?:"([a-z-]+)"|(?:\w+::)*([A-Z_]+)),', text
     )
-    written = re.findall(r'(?:Failure|Problem|Fault|Self) \{ code: "([a-z-]+)"', text)
+    written = re.findall(r'(?:Failure|Fault|Self) \{ code: "([a-z-]+)"', text)
     return {*written, *(word or constants[constant] for word, constant in named)}
 
 
@@ -93,50 +93,20 @@ def outcomes() -> set[str]:
     return set(re.findall(r'name: "([a-z-]+)"', text)) - {"completed"}
 
 
-def remedies() -> dict[str, str]:
-    """What the engine says that is to be done, by the code of the catalogue."""
-    arm = re.compile(
-        r'^ {8}((?:"[\w.-]+"|(?:\w+::)*[A-Z]{2,}[A-Z_]*)(?: \| (?:"[\w.-]+"|(?:\w+::)*[A-Z]{2,}[A-Z_]*))*) => (?:\{\s*)?"((?:[^"\\]|\\.|\\\n)*)"',
-        re.MULTILINE,
-    )
-    constants = {
-        name: value
-        for path in ENGINE.glob("*/src/**/*.rs")
-        for name, value in re.findall(
-            r'pub const ([A-Z_]+): &str = "([a-z-]+)";', path.read_text(encoding="utf-8")
-        )
-    }
-    found = {}
-    for before, file in {
-        "postgres.": "protocols/src/postgres/advice.rs", "mysql.": "protocols/src/mysql/advice.rs", "resp.": "protocols/src/resp/advice.rs",
-        "http.": "workloads/src/http/mod.rs", "store.": "embedded/src/fault.rs", "host.": "probes/src/lib.rs", "": "core/src/os.rs",
-    }.items():  # fmt: skip
-        text = (ENGINE / file).read_text(encoding="utf-8").partition("pub fn advice(")[2].partition("\n}")[0]
-        for codes, said in arm.findall(text):
-            plain = re.sub(r"\\\n\s*", "", said).replace('\\"', '"')
-            for code in codes.split(" | "):
-                own = code.strip('"') if code[0] == '"' else constants[code.rpartition("::")[2]]
-                found[f"remedy.{before}{own}"] = plain
-    return found
-
-
-def test_what_the_engine_advises_is_said_in_every_language() -> None:
-    known, said = remedies(), texts()
-    own = {code for code in said if code.startswith("remedy.") and not code.startswith("remedy.engine.")}
-    assert {code: said[code]["en"] for code in own} == known
-    assert len(known) > 100
-    for protocol in ("postgres", "mysql", "resp", "http"):
-        assert {f"remedy.{protocol}.{code}" for code in ("connection", "timeout", "protocol")} <= own
-    assert {"remedy.ports", "remedy.descriptors", "remedy.postgres.53300", "remedy.resp.max-clients"} <= own
-
-
-def test_the_engines_own_words_are_those_that_it_says() -> None:
+def test_every_message_of_the_engine_is_declared_and_every_declared_one_is_the_engines() -> None:
     sources = "\n".join(path.read_text(encoding="utf-8") for path in ENGINE.glob("*/src/**/*.rs"))
-    said = {code: text["en"] for code, text in texts().items()}
-    whole = [text for code, text in said.items() if code.startswith("remedy.engine.")]
-    begun = [text.partition("{")[0].rstrip(": ") for code, text in said.items() if code.startswith("engine.")]
-    assert len(whole) > 5 < len(begun)
-    assert [words for words in (*whole, *begun) if f'"{words}' not in sources] == []
+    named = set(re.findall(r'"(engine\.[a-z0-9.-]+)"', sources))
+    assert len(named) > 70
+    assert {code for code in declared() if code.startswith("engine.")} - {"engine.group"} == named
+
+
+def test_the_remedies_of_each_protocol_cover_its_connections_and_this_machine() -> None:
+    remedies = {code for code in texts() if code.startswith("remedy.")}
+    assert len(remedies) > 100
+    for protocol in ("postgres", "mysql", "resp", "http"):
+        assert {f"remedy.{protocol}.{code}" for code in ("connection", "timeout", "protocol")} <= remedies
+    known = {"remedy.ports", "remedy.descriptors", "remedy.postgres.53300", "remedy.resp.max-clients"}
+    assert known <= remedies
 
 
 def test_every_declared_code_has_its_text_and_every_text_its_code() -> None:

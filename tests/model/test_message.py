@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.execution.engine_messages import error_remedy, load_failure
 from loadcell.execution.messages import PHASE_PREPARE, TIMED_OUT_WITHIN
-from loadcell.model import catalogue
+from loadcell.model.engine_messages import (
+    engine_failure,
+    error_remedy,
+    load_failure,
+    load_outcome,
+)
 from loadcell.model.message import ForeignText, MessageCode, MessageError, Seconds, as_written
 from loadcell.systems.base import TargetError
 from loadcell.systems.messages import TARGET_NOT_UP
@@ -71,17 +75,50 @@ def test_an_error_says_its_reason() -> None:
     assert (str(error), error.advice) == ("the target was not brought up", "call `up` first")
 
 
-def test_what_the_engine_says_is_kept_in_its_own_words() -> None:
-    reason = load_failure("42P01", "cannot load: no table", "make it")
-    assert (reason.code, reason.text, reason.advice) == ("load.42P01", "cannot load: no table", "make it")
-    assert reason.plain_arguments == {"finding": "cannot load: no table", "advice": "make it"}
-    known = load_failure("OOM", "cannot load the keys: OOM", catalogue.texts()["remedy.resp.OOM"]["en"])
-    assert known.advice.startswith("the server has used up its maxmemory")
-    assert known.plain_arguments["remedy"]["code"] == "remedy.resp.OOM"
-    doing = load_failure("no-space", "cannot load the store in /a: b: full: really", "")
+def test_a_failure_of_a_load_has_its_class_its_text_and_its_remedy() -> None:
+    reason = load_failure("42P01", "cannot load: no table", None)
+    assert (reason.code, reason.text, reason.advice) == ("load.42P01", "cannot load: no table", "")
+    assert reason.plain_arguments == {"finding": "cannot load: no table", "advice": ""}
+    step = {"code": "engine.load-store", "args": {"path": "/a", "said": "b: full: really"}}
+    doing = engine_failure({"code": "no-space", "reason": step}, "store")
     assert doing.text == "cannot load the store in /a: b: full: really"
     assert doing.plain_arguments["finding"]["code"] == "engine.load-store"
     assert doing.plain_arguments["finding"]["args"] == {"path": "/a", "said": "b: full: really"}
+    assert doing.plain_arguments["remedy"]["code"] == "remedy.store.no-space"
+    known = engine_failure(
+        {"code": "OOM", "reason": {"code": "engine.fill-keys", "args": {"said": "OOM"}}}, "resp"
+    )
+    assert known.advice.startswith("the server has used up its maxmemory")
+
+
+def test_a_failure_of_a_client_group_names_it() -> None:
+    arguments = {"path": "load.clients", "value": "0", "group": "ro"}
+    refused = engine_failure({"code": "spec", "reason": {"code": "engine.spec.value", "args": arguments}})
+    assert refused.text == "client group ro: `load.clients` cannot be `0`"
+
+
+def test_numbers_of_the_engine_that_are_no_counts_are_written_as_they_are() -> None:
+    arguments = {"clients": 1000, "needed": 1064, "allowed": 1024}
+    reason = engine_failure({"code": "limit", "reason": {"code": "engine.descriptors", "args": arguments}})
+    assert reason.text.startswith("1,000 clients need 1064 file descriptors")
+    assert "`ulimit -Hn 1064`" in reason.advice
+
+
+def test_the_outcome_of_a_load_is_told_by_its_arguments() -> None:
+    arguments = {
+        "where": "db:5432",
+        "here": False,
+        "limit_s": 5,
+        "said": "Connection refused",
+        "code": "connection",
+    }
+    lost = load_outcome({"outcome": "lost", "reason_args": arguments}, "postgres")
+    assert lost.text == "no client could connect to db:5432 for 5 s: Connection refused"
+    assert lost.advice == "check that the server runs, and its host and port"
+    here = {"where": "/data", "here": True, "limit_s": 0, "said": None, "code": "connection", "group": "a"}
+    assert load_outcome({"outcome": "lost", "reason_args": here}, "store").text.startswith(
+        "client group a: nothing more"
+    )
 
 
 def test_what_to_do_about_a_failure_is_by_what_is_spoken_or_of_this_machine() -> None:

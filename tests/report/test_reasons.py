@@ -11,11 +11,10 @@ import pytest
 from documents import trial
 from fake_runs import Fate, Shape, write_run
 from loadcell.analysis.failure_reasons import remedy, why
-from loadcell.execution.engine_messages import load_failure
 from loadcell.execution.messages import CHECK_CLIENT_LIMIT, PHASE_PREPARE, TIMED_OUT_WITHIN
-from loadcell.execution.trial import _of_outcome
 from loadcell.model import catalogue
-from loadcell.model.message import Message
+from loadcell.model.engine_messages import engine_failure, failure_remedy, load_failure, load_outcome
+from loadcell.model.message import Message, as_written
 from loadcell.report import write
 from loadcell.report.texts import Texts
 from loadcell.store.messages import DAMAGED_CUT_OFF, LEFT_LINES
@@ -81,20 +80,24 @@ def test_that_the_target_died_stands_round_the_reason() -> None:
     assert said(unknown) == ("the target died during up (x)", "y")
 
 
+def failed(code: str, step: str, **arguments: str) -> Message:
+    return engine_failure({"code": code, "reason": {"code": step, "args": arguments}})
+
+
 def test_what_the_engine_says_is_quoted_behind_what_it_means() -> None:
-    known = load_failure("spec", "the plan is odd", "mend it")
-    assert said(record(known)) == ("引擎不接受对它的要求（“the plan is odd”）", "引擎的建议：“mend it”")
+    known = load_failure("spec", "the plan is odd", as_written("mend it"))
+    assert said(record(known)) == ("引擎不接受对它的要求（“the plan is odd”）", "mend it")
     assert said(record(known), "en") == ("the plan is odd", "mend it")
-    of_server = load_failure("42P01", "cannot copy: no such table", "")
+    of_server = load_failure("42P01", "cannot copy: no such table", None)
     assert said(record(of_server)) == ("表不存在（“cannot copy: no such table”）", "")
-    assert said(record(load_failure("IOException", "it broke", "mend it")))[0] == "it broke"
+    assert said(record(load_failure("IOException", "it broke", None)))[0] == "it broke"
 
 
 def test_what_the_engine_was_doing_is_said_in_the_readers_language() -> None:
-    found = record(load_failure("OOM", "cannot fill the keys: command not allowed", "mend it"))
+    found = record(failed("OOM", "engine.fill-keys", said="command not allowed"))
     assert said(found, "en")[0].startswith("cannot fill the keys: command not allowed")
     assert "无法写入各键：command not allowed" in said(found)[0]
-    store = record(load_failure("no-space", "cannot load the store in /a: No space left on device", ""))
+    store = record(failed("no-space", "engine.load-store", path="/a", said="No space left on device"))
     assert said(store)[0] == "设备上没有剩余空间（“无法把数据加载到 /a 中的存储：No space left on device”）"
 
 
@@ -109,7 +112,7 @@ def test_what_the_engine_was_doing_is_said_in_the_readers_language() -> None:
 )
 def test_what_the_engine_advises_is_said_in_the_readers_language(protocol: str, code: str, zh: str) -> None:
     engines_own = catalogue.texts()[f"remedy.{protocol}.{code}"]["en"]
-    found = record(load_failure(code, "cannot load", engines_own))
+    found = record(load_failure(code, "cannot load", failure_remedy(protocol, code)))
     assert said(found, "en")[1] == engines_own
     assert zh in said(found)[1]
 
@@ -144,7 +147,7 @@ def test_an_end_that_needs_no_figures_is_said_in_the_readers_language_alone() ->
 
 
 def test_what_to_do_where_no_connection_is_to_be_had_is_said_in_the_readers_language() -> None:
-    full = _of_outcome(
+    full = load_outcome(
         {
             "outcome": "connect-failed", "reason": "1 of 9 clients could not connect ...", "advice": "raise max_connections ...",
             "reason_args": {"refused": 1, "clients": 9, "where": "a", "said": "b", "code": "53300", "group": "g"},
@@ -156,7 +159,7 @@ def test_what_to_do_where_no_connection_is_to_be_had_is_said_in_the_readers_lang
         "请提高服务器的 max_connections，或减少客户端",
     )
     assert said(record(full), "en")[1] == "raise max_connections on the server, or use fewer clients"
-    unknown = _of_outcome(
+    unknown = load_outcome(
         {"outcome": "lost", "reason": "x", "advice": "y", "reason_args": {"code": "odd"}}, "resp"
     )
     assert said(record(unknown)) == ("目标失联（“x”）", "请确认目标仍在运行且可以连接（“y”）")

@@ -239,6 +239,10 @@ def test_chinese_is_chinese() -> None:
         "run.damaged-record",
         "tool.no-placeholder.advice",
         "baseline.unknown.advice",
+        "engine.error",
+        "engine.script",
+        "engine.script-shell",
+        "engine.spec.script",
     }
     latin = {
         key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])

@@ -1,41 +1,163 @@
-//! Errors: those that a user can act upon, and those of requests and connections.
+//! Errors: of specifications, of loads, and of requests and connections. Messages are codes with arguments.
 
 use std::fmt;
 use std::io;
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::os;
+use crate::target::Protocol;
 
 /// Code for an exhausted connection limit, which servers report with the generic `ERR`.
 pub const MAX_CLIENTS: &str = "max-clients";
 
-/// Something a user can do something about: what was found, and what helps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
-    /// The server's own code, or one of `spec`, `connection`, `timeout`, `protocol`, `tls`, `limit`.
-    pub code: String,
-    pub finding: String,
-    pub advice: String,
+/// Why the engine cannot carry out a specification: a code of the message catalogue with its arguments. The texts are not the
+/// engine's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    pub code: &'static str,
+    /// A JSON object.
+    pub arguments: Value,
+    /// Dotted path of the setting, such as `load.clients`; empty where it is several.
+    pub path: String,
 }
 
-impl Problem {
-    pub fn new(code: impl Into<String>, finding: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { code: code.into(), finding: finding.into(), advice: advice.into() }
+impl SpecError {
+    pub fn new(code: &'static str, path: impl Into<String>, arguments: Value) -> Self {
+        Self { code, arguments, path: path.into() }
+    }
+
+    /// A section that is no JSON of the expected shape.
+    pub fn unreadable(path: &str, error: &serde_json::Error) -> Self {
+        Self::new("engine.spec.unreadable", path, json!({"said": error.to_string()}))
+    }
+
+    /// A value that the engine has no meaning for, or that would make it panic.
+    pub fn value(path: impl Into<String>, value: impl Serialize) -> Self {
+        let text = match json!(value) {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        Self::new("engine.spec.value", path, json!({"value": text}))
+    }
+
+    /// A setting that contradicts another one.
+    pub fn conflict(path: &str, other: &str) -> Self {
+        Self::new("engine.spec.conflict", path, json!({"other": other}))
+    }
+
+    pub fn workload(name: &str) -> Self {
+        Self::new("engine.spec.workload", "workload", json!({"workload": name}))
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.finding)?;
-        if !self.advice.is_empty() {
-            write!(f, ": {}", self.advice)?;
-        }
-        Ok(())
+        write!(f, "{} {} {}", self.code, self.path, self.arguments)
     }
 }
 
-impl std::error::Error for Problem {}
+/// Checks that a number lies in a range.
+pub fn within<T: PartialOrd + Serialize>(
+    path: &str,
+    value: T,
+    range: RangeInclusive<T>,
+) -> Result<(), SpecError> {
+    if range.contains(&value) { Ok(()) } else { Err(SpecError::value(path, value)) }
+}
+
+/// Why a load, a preparation or a connection ended: the class of the error, the text of whoever reported it, and the step that
+/// the engine was at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadError {
+    /// The server's own code (a SQLSTATE, `NOAUTH`), or one of `spec`, `connection`, `timeout`, `protocol`, `tls`, `limit` ...
+    pub code: String,
+    /// Text of a server, of the operating system or of a library; empty where the step says it all.
+    pub message: String,
+    pub step: Option<Box<LoadStep>>,
+    /// Protocol of the target, which says what the class means; set where the target is known.
+    pub protocol: Option<Protocol>,
+}
+
+/// What the engine was doing, or what it found: a code of the message catalogue with its arguments, a JSON object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadStep {
+    pub code: &'static str,
+    pub arguments: Value,
+}
+
+impl LoadStep {
+    pub fn new(code: &'static str, arguments: Value) -> Self {
+        Self { code, arguments }
+    }
+}
+
+impl LoadError {
+    /// An error that the catalogue describes, without words of others.
+    pub fn at(code: impl Into<String>, step: &'static str, arguments: Value) -> Self {
+        Self {
+            code: code.into(),
+            message: String::new(),
+            step: Some(Box::new(LoadStep { code: step, arguments })),
+            protocol: None,
+        }
+    }
+
+    /// The same with the text of the operating system, a library or a server.
+    pub fn said(code: impl Into<String>, text: impl ToString, step: &'static str, arguments: Value) -> Self {
+        Self { message: text.to_string(), ..Self::at(code, step, arguments) }
+    }
+
+    /// The observer ended it.
+    pub fn stopped(step: &'static str) -> Self {
+        Self::at("stopped", step, json!({}))
+    }
+
+    /// The caller of the engine ended it at once.
+    pub fn aborted() -> Self {
+        Self::stopped("engine.aborted")
+    }
+
+    /// The same with the protocol of the target.
+    pub fn over(self, protocol: Protocol) -> Self {
+        Self { protocol: Some(protocol), ..self }
+    }
+
+    /// The same of one client group among several.
+    pub fn of_group(mut self, group: &str) -> Self {
+        let step = self.step.get_or_insert_with(|| Box::new(LoadStep::new("engine.error", json!({}))));
+        step.arguments["group"] = group.into();
+        self
+    }
+
+    /// As the caller of the engine reads it: `{"code", "protocol", "reason": {"code", "args"}}`; the message is the argument `said`.
+    pub fn document(&self) -> Value {
+        let (code, mut arguments) = match &self.step {
+            Some(step) => (step.code, step.arguments.clone()),
+            None => ("engine.error", json!({})),
+        };
+        if !self.message.is_empty() {
+            arguments["said"] = self.message.as_str().into();
+        }
+        json!({"code": self.code, "protocol": self.protocol, "reason": {"code": code, "args": arguments}})
+    }
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.document())
+    }
+}
+
+impl From<SpecError> for LoadError {
+    fn from(error: SpecError) -> Self {
+        let mut arguments = error.arguments;
+        arguments["path"] = error.path.into();
+        Self::at("spec", error.code, arguments)
+    }
+}
 
 /// Why something did not work, classed by the server's own code where it gave one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +165,13 @@ pub struct Failure {
     /// SQLSTATE, or one of loadcell's own: `connection`, `timeout`, `protocol`, `tls` ...
     pub code: String,
     pub message: String,
+}
+
+impl Failure {
+    /// As the error of a load that was at this step.
+    pub fn during(self, step: LoadStep) -> LoadError {
+        LoadError { code: self.code, message: self.message, step: Some(Box::new(step)), protocol: None }
+    }
 }
 
 impl From<io::Error> for Failure {

@@ -1,8 +1,9 @@
 //! What the operating system lets this process have.
 
+use crate::error::LoadError;
 use std::os::fd::RawFd;
 
-use crate::error::Problem;
+use serde_json::json;
 
 /// Descriptors that are needed besides one a client: Python, libraries, event queues.
 const SPARE_FILES: u64 = 64;
@@ -21,20 +22,8 @@ pub fn local_exhaustion(errno: i32) -> Option<&'static str> {
     }
 }
 
-/// What a person can do about such a local_exhaustion; empty for any other code.
-pub fn advice(code: &str) -> &'static str {
-    match code {
-        PORTS => {
-            "this machine has no port left for another connection: widen net.ipv4.ip_local_port_range (sysctl -w \
-             net.ipv4.ip_local_port_range=\"1024 65535\"), use fewer clients, or a Unix socket"
-        }
-        DESCRIPTORS => "raise the limit of open files (ulimit -n), or use fewer clients",
-        _ => "",
-    }
-}
-
 /// Makes sure that `clients` connections can be open at once, raising the soft limit as far as the hard one.
-pub fn allow_connections(clients: u32) -> Result<(), Problem> {
+pub fn allow_connections(clients: u32) -> Result<(), LoadError> {
     let needed = u64::from(clients) + SPARE_FILES;
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid place to write to.
@@ -48,16 +37,8 @@ pub fn allow_connections(clients: u32) -> Result<(), Problem> {
     if limit.rlim_max >= needed {
         return Ok(());
     }
-    Err(Problem::new(
-        "limit",
-        format!(
-            "{clients} clients need {needed} file descriptors, and this process may have {}",
-            limit.rlim_max
-        ),
-        format!(
-            "raise the hard limit (`ulimit -Hn {needed}` as root, or LimitNOFILE= of a service), or use fewer clients"
-        ),
-    ))
+    let arguments = json!({"clients": clients, "needed": needed, "allowed": limit.rlim_max});
+    Err(LoadError::at("limit", "engine.descriptors", arguments))
 }
 
 /// Gives the calling thread a table of descriptors of its own, in which are standard input, output and error, `keep` and what it
@@ -133,8 +114,7 @@ mod tests {
         allow_connections(1).unwrap();
         let problem = allow_connections(u32::MAX).unwrap_err();
         assert_eq!(problem.code, "limit");
-        assert!(problem.finding.contains("4294967359 file descriptors"), "{problem}");
-        assert!(problem.advice.contains("ulimit"), "{problem}");
+        assert_eq!(problem.step.unwrap().arguments["needed"], 4_294_967_359_u64);
     }
 
     #[test]

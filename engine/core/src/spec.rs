@@ -1,9 +1,10 @@
 //! The specification of one load or one preparation, as it comes from outside (JSON), and what is wrong with it.
 
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::clock::{Nanos, SECOND};
-use crate::error::Problem;
+use crate::error::{SpecError, within};
 use crate::pace::{Arrivals, RateSegment};
 use crate::target::{Protocol, SslMode, Target};
 
@@ -93,22 +94,17 @@ impl Schedule {
         self.rate.iter().map(piece).collect()
     }
 
-    fn check(&self) -> Result<(), Problem> {
-        let wrong = |finding: &str, advice: &str| Err(Problem::new("spec", finding, advice));
+    fn check(&self) -> Result<(), SpecError> {
         let rates = || self.rate.iter().flat_map(|stretch| [stretch.from_per_s, stretch.to_per_s]);
-        if rates().any(|rate| !(0.0..=HIGHEST_RATE).contains(&rate)) {
-            return wrong("a rate must be between 0 and 10 million a second", "");
+        for rate in rates() {
+            within("load.schedule.rate", rate, 0.0..=HIGHEST_RATE)?;
         }
         if !rates().any(|rate| rate > 0.0) {
-            return wrong("a schedule needs a rate above 0", "leave `schedule` out for a closed loop");
+            return Err(SpecError::value("load.schedule.rate", 0));
         }
-        if self.rate.iter().any(|stretch| !(1..=LONGEST).contains(&stretch.for_ns)) {
-            return wrong("a stretch of the rate must last longer than 0, and not longer than a year", "");
-        }
-        if self.most_overdue_ns == 0 {
-            return wrong("`most_overdue_ns` must be more than 0", "");
-        }
-        Ok(())
+        self.rate
+            .iter()
+            .try_for_each(|stretch| within("load.schedule.rate.for_ns", stretch.for_ns, 1..=LONGEST))
     }
 }
 
@@ -127,14 +123,8 @@ pub struct Spec {
 
 impl Spec {
     /// Reads a specification, and finds what no load could be made of.
-    pub fn read(text: &str) -> Result<Self, Problem> {
-        let mut spec: Self = serde_json::from_str(text).map_err(|error| {
-            Problem::new(
-                "spec",
-                format!("the specification cannot be read: {error}"),
-                "see `loadcell/_engine.pyi`",
-            )
-        })?;
+    pub fn read(text: &str) -> Result<Self, SpecError> {
+        let mut spec: Self = serde_json::from_str(text).map_err(|error| SpecError::unreadable("", &error))?;
         spec.check()?;
         if let Some(schedule) = &mut spec.load.schedule {
             schedule.seed = spec.seed;
@@ -154,54 +144,26 @@ impl Spec {
         only.map_or(("", &serde_json::Value::Null), |(name, section)| (name, section))
     }
 
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<(), SpecError> {
         let load = &self.load;
-        let wrong = |finding: &str, advice: &str| Err(Problem::new("spec", finding, advice));
         if self.version != VERSION {
-            let finding =
-                format!("the specification is of version {}, this engine reads {VERSION}", self.version);
-            return wrong(&finding, "use a worker and an engine of the same loadcell");
+            let versions = json!({"found": self.version, "expected": VERSION});
+            return Err(SpecError::new("engine.spec.version", "version", versions));
         }
         if self.workload.as_object().is_none_or(|object| object.len() != 1) {
-            return wrong(
-                "`workload` must be an object with one key, the workload's name",
-                "use `sysbench`, or another",
-            );
+            return Err(SpecError::value("workload", &self.workload));
         }
-        if load.clients == 0 || load.threads == 0 {
-            return wrong("`clients` and `threads` must be at least 1", "");
-        }
-        if load.duration_ns == 0 || load.interval_ns == 0 {
-            return wrong("`duration_ns` and `interval_ns` must be more than 0", "");
-        }
-        if load.timeout_ns == Some(0) {
-            return wrong("`timeout_ns` must be more than 0", "leave it out for no limit");
-        }
-        if load.armed_ns == Some(0) {
-            return wrong(
-                "`armed_ns` must be more than 0",
-                "leave it out to begin once all clients are connected",
-            );
-        }
-        let phases = [load.warmup_ns, load.duration_ns, load.interval_ns, load.armed_ns.unwrap_or_default()];
-        if phases.iter().any(|&phase| phase > LONGEST) {
-            return wrong("no phase can last longer than a year", "");
-        }
-        if load.requests.is_some() && load.requests_per_client.is_some() {
-            return wrong(
-                "`requests` and `requests_per_client` are two ways to say the same",
-                "use one of them",
-            );
-        }
-        if load
-            .requests
-            .or(load.requests_per_client)
-            .is_some_and(|number| !(1..=MOST_REQUESTS).contains(&number))
-        {
-            return wrong("a number of requests must be between 1 and a million million", "");
-        }
-        if load.requests_per_client.is_some() && load.schedule.is_some() {
-            return wrong("clients of a schedule have no requests of their own", "use `requests`");
+        within("load.clients", load.clients, 1..=u32::MAX)?;
+        within("load.threads", load.threads, 1..=u32::MAX)?;
+        within("load.warmup_ns", load.warmup_ns, 0..=LONGEST)?;
+        within("load.duration_ns", load.duration_ns, 1..=LONGEST)?;
+        within("load.interval_ns", load.interval_ns, 1..=LONGEST)?;
+        within("load.armed_ns", load.armed_ns.unwrap_or(1), 1..=LONGEST)?;
+        within("load.timeout_ns", load.timeout_ns.unwrap_or(1), 1..=Nanos::MAX)?;
+        within("load.requests", load.requests.unwrap_or(1), 1..=MOST_REQUESTS)?;
+        within("load.requests_per_client", load.requests_per_client.unwrap_or(1), 1..=MOST_REQUESTS)?;
+        if load.requests_per_client.is_some() && (load.requests.is_some() || load.schedule.is_some()) {
+            return Err(SpecError::conflict("load.requests_per_client", "load"));
         }
         load.schedule.as_ref().map_or(Ok(()), Schedule::check)
     }
@@ -242,9 +204,8 @@ mod tests {
 
     fn finding(from: &str, to: &str) -> String {
         assert!(WHOLE.contains(from));
-        let problem = Spec::read(&WHOLE.replacen(from, to, 1)).unwrap_err();
-        assert_eq!(problem.code, "spec");
-        problem.finding
+        let error = Spec::read(&WHOLE.replacen(from, to, 1)).unwrap_err();
+        format!("{} {}: {}", error.code, error.path, error.arguments)
     }
 
     #[test]
@@ -274,26 +235,26 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_is_named() {
-        assert!(finding("\"version\":1", "\"version\":2").contains("version 2"));
+        assert!(finding("\"version\":1", "\"version\":2").contains(r#"{"expected":1,"found":2}"#));
         assert!(finding("postgres", "oracle").contains("unknown variant `oracle`"));
-        assert!(finding("\"clients\":16", "\"clients\":0").contains("`clients`"));
+        assert!(finding("\"clients\":16", "\"clients\":0").contains("value load.clients"));
         assert!(finding("\"clients\":16,", "").contains("missing field `clients`"));
         assert!(finding("\"threads\":2", "\"thread\":2").contains("unknown field `thread`"));
-        assert!(finding("5000000000", "0").contains("`duration_ns`"));
-        assert!(finding("\"threads\":2", "\"timeout_ns\":0").contains("`timeout_ns`"));
+        assert!(finding("5000000000", "0").contains("load.duration_ns"));
+        assert!(finding("\"threads\":2", "\"timeout_ns\":0").contains("load.timeout_ns"));
         assert!(finding("verify-full", "always").contains("unknown variant `always`"));
-        assert!(finding("}}", "},\"pgbench\":{}}").contains("one key"));
+        assert!(finding("}}", "},\"pgbench\":{}}").contains("value workload"));
         let schedule = |rate: &str| finding("\"threads\":2", &format!("\"schedule\":{{\"rate\":[{rate}]}}"));
-        assert!(schedule("").contains("a rate above 0"));
+        assert!(schedule("").contains("load.schedule.rate: {\"value\":\"0\"}"));
         let stretch = |from: &str, to: &str, long: &str| {
             format!("{{\"from_per_s\":{from},\"to_per_s\":{to},\"for_ns\":{long}}}")
         };
-        assert!(schedule(&stretch("0", "0", "5")).contains("a rate above 0"));
-        assert!(schedule(&stretch("-1", "5", "5")).contains("between 0 and 10 million"));
-        assert!(schedule(&stretch("1", "1e8", "5")).contains("between 0 and 10 million"));
-        assert!(schedule(&stretch("1", "1", "0")).contains("must last longer"));
+        assert!(schedule(&stretch("0", "0", "5")).contains("load.schedule.rate: {\"value\":\"0\"}"));
+        assert!(schedule(&stretch("-1", "5", "5")).contains("value load.schedule.rate"));
+        assert!(schedule(&stretch("1", "1e8", "5")).contains("value load.schedule.rate"));
+        assert!(schedule(&stretch("1", "1", "0")).contains("rate.for_ns"));
         assert!(schedule("{\"from_per_s\":5}").contains("missing field `to_per_s`"));
-        assert!(finding("{\"version\"", "[\"version\"").contains("cannot be read"));
+        assert!(finding("{\"version\"", "[\"version\"").contains("unreadable"));
     }
 
     #[test]

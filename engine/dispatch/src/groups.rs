@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, SpecError};
 use loadcell_core::spec::Spec;
 
 /// Clients with a common workload.
@@ -14,13 +14,6 @@ use loadcell_core::spec::Spec;
 pub struct Group {
     pub name: String,
     pub spec: Spec,
-}
-
-impl Group {
-    /// A problem of this group.
-    pub fn problem(&self, problem: Problem) -> Problem {
-        in_group(&self.name, problem)
-    }
 }
 
 #[derive(Deserialize)]
@@ -50,35 +43,38 @@ const COMMON_KEYS: [&str; 4] = ["warmup_ns", "duration_ns", "interval_ns", "arme
 const SINGLE_LOAD_KEYS: [&str; 2] = ["requests", "requests_per_client"];
 
 /// Parse a specification of groups; `None` if it has a single workload.
-pub fn read(text: &str) -> Result<Option<Vec<Group>>, Problem> {
-    let wrong = |finding: String| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
+pub fn read(text: &str) -> Result<Option<Vec<Group>>, LoadError> {
     // Invalid JSON is reported elsewhere.
     let Some(value) = serde_json::from_str::<Value>(text).ok().filter(|value| value.get("groups").is_some())
     else {
         return Ok(None);
     };
-    let groups_spec: GroupsSpec = serde_json::from_value(value)
-        .map_err(|error| wrong(format!("the specification of groups cannot be read: {error}")))?;
+    let groups_spec: GroupsSpec =
+        serde_json::from_value(value).map_err(|error| SpecError::unreadable("groups", &error))?;
     if groups_spec.groups.is_empty() {
-        return Err(wrong("`groups` is empty".into()));
+        return Err(SpecError::value("groups", json!([])).into());
     }
     if let Some(key) = SINGLE_LOAD_KEYS.iter().find(|key| groups_spec.load.contains_key(**key)) {
-        return Err(wrong(format!("`{key}` is for a load without groups")));
+        return Err(SpecError::conflict(&format!("load.{key}"), "groups").into());
     }
     let mut groups: Vec<Group> = Vec::with_capacity(groups_spec.groups.len());
     for group_spec in &groups_spec.groups {
         let name = group_spec.name.as_str();
         if name.is_empty() || name.contains(':') || name == "transaction" {
-            return Err(wrong(format!("`{name}` cannot be a group's name")));
+            return Err(SpecError::value("groups.name", name).into());
         }
         if groups.iter().any(|group| group.name == name) {
-            return Err(wrong(format!("two groups have the name `{name}`")));
+            return Err(SpecError::value("groups.name", name).into());
         }
         if let Some(key) = COMMON_KEYS.iter().find(|key| group_spec.load.contains_key(**key)) {
-            return Err(in_group(name, wrong(format!("`{key}` is one for all groups"))));
+            return Err(
+                LoadError::from(SpecError::conflict(&format!("groups.load.{key}"), "load")).of_group(name)
+            );
         }
         if let Some(key) = SINGLE_LOAD_KEYS.iter().find(|key| group_spec.load.contains_key(**key)) {
-            return Err(in_group(name, wrong(format!("`{key}` is for a load without groups"))));
+            return Err(
+                LoadError::from(SpecError::conflict(&format!("groups.load.{key}"), "groups")).of_group(name)
+            );
         }
         let mut load = groups_spec.load.clone();
         load.extend(group_spec.load.clone());
@@ -89,19 +85,14 @@ pub fn read(text: &str) -> Result<Option<Vec<Group>>, Problem> {
             "workload": group_spec.workload,
             "load": load,
         });
-        let spec = Spec::read(&spec.to_string()).map_err(|problem| in_group(name, problem))?;
+        let spec = Spec::read(&spec.to_string()).map_err(|error| LoadError::from(error).of_group(name))?;
         groups.push(Group { name: name.into(), spec });
     }
     Ok(Some(groups))
 }
 
-fn in_group(name: &str, problem: Problem) -> Problem {
-    Problem { finding: format!("client group {name}: {}", problem.finding), ..problem }
-}
-
-/// Seed of a group, independent of the other groups: with equal seeds, groups with the same workload would
-/// access the same rows at the same time. FNV-1a (Fowler, Noll, Vo) of the name, starting from the common
-/// seed.
+/// A seed of its own for each group, whatever the others are: with the same one, two groups that do the same would go for
+/// the same rows at the same time. FNV-1a (Fowler, Noll, Vo) of the name, from the common seed on.
 fn seed(common: u64, name: &str) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
@@ -119,11 +110,9 @@ mod tests {
                    "load":{"clients":16,"threads":2}},
                   {"name":"ro","workload":{"pgbench":{}},"load":{"clients":3,"max_retries":2}}]}"#;
 
-    fn finding(from: &str, to: &str) -> String {
+    fn refusal(from: &str, to: &str) -> String {
         assert!(EXAMPLE.contains(from));
-        let problem = read(&EXAMPLE.replacen(from, to, 1)).unwrap_err();
-        assert_eq!(problem.code, "spec");
-        problem.finding
+        read(&EXAMPLE.replacen(from, to, 1)).unwrap_err().to_string()
     }
 
     #[test]
@@ -156,19 +145,21 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_their_group() {
-        assert!(finding("\"ro\"", "\"rw\"").contains("two groups"));
-        assert!(finding("\"ro\"", "\"r:o\"").contains("`r:o`"));
-        assert!(finding("\"ro\"", "\"transaction\"").contains("`transaction`"));
-        assert!(finding("\"clients\":3", "\"clients\":0").starts_with("client group ro: `clients`"));
-        assert!(finding("\"clients\":3", "\"interval_ns\":3").starts_with("client group ro: `interval_ns`"));
-        assert!(finding("\"clients\":3", "\"requests\":3").contains("without groups"));
-        assert!(finding("\"warmup_ns\":7", "\"requests\":3").contains("without groups"));
-        assert!(finding("{\"clients\":3,\"max_retries\":2}", "{}").contains("missing field `clients`"));
-        assert!(
-            finding("\"load\":{\"clients\":3", "\"loads\":{\"clients\":3").contains("unknown field `loads`")
-        );
+    fn what_cannot_be_done_is_named_with_its_group() {
+        let refused = |from: &str, to: &str, parts: &[&str]| {
+            let error = refusal(from, to);
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        };
+        refused("\"ro\"", "\"rw\"", &["groups.name", "rw"]);
+        refused("\"ro\"", "\"r:o\"", &["groups.name", "r:o"]);
+        refused("\"ro\"", "\"transaction\"", &["groups.name", "transaction"]);
+        refused("\"clients\":3", "\"clients\":0", &["\"group\":\"ro\"", "load.clients"]);
+        refused("\"clients\":3", "\"interval_ns\":3", &["\"group\":\"ro\"", "groups.load.interval_ns"]);
+        refused("\"clients\":3", "\"requests\":3", &["\"other\":\"groups\"", "load.requests"]);
+        refused("\"warmup_ns\":7", "\"requests\":3", &["\"other\":\"groups\"", "load.requests"]);
+        refused("{\"clients\":3,\"max_retries\":2}", "{}", &["missing field `clients`"]);
+        refused("\"load\":{\"clients\":3", "\"loads\":{\"clients\":3", &["unknown field `loads`"]);
         let without = EXAMPLE.split("\"groups\"").next().unwrap().to_string() + "\"groups\":[]}";
-        assert!(read(&without).unwrap_err().finding.contains("empty"));
+        assert!(read(&without).unwrap_err().to_string().contains("groups"));
     }
 }

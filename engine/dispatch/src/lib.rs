@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::groups::Group;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, SpecError};
 use loadcell_core::observe::Observer;
 use loadcell_core::spec::Spec;
 use loadcell_core::target::Protocol;
@@ -16,16 +16,15 @@ use loadcell_embedded as embedded;
 use loadcell_load::blocking::BlockingLoad;
 use loadcell_load::callable::{self, CallableClients, CallableFactory};
 use loadcell_load::{
-    ClientFactory, GroupInput, NoResult, TargetContext, run as run_load, run_groups as run_load_groups,
+    ClientFactory, GroupInput, TargetContext, run as run_load, run_groups as run_load_groups,
 };
 use loadcell_probes as probes;
 use loadcell_protocols::SqlProtocol;
 use loadcell_protocols::http::Version;
 use loadcell_protocols::http1::Http1;
 use loadcell_protocols::http2::Http2;
-use loadcell_protocols::mysql::{self, Mysql};
-use loadcell_protocols::postgres::{self, Postgres};
-use loadcell_protocols::resp;
+use loadcell_protocols::mysql::Mysql;
+use loadcell_protocols::postgres::Postgres;
 use loadcell_transport::Endpoint;
 use loadcell_workloads::dataload::Prepared;
 use loadcell_workloads::http;
@@ -34,12 +33,14 @@ use loadcell_workloads::redis;
 use loadcell_workloads::sql;
 
 /// Makes the load that `spec` describes.
-pub fn run(spec: &str, observer: &mut dyn Observer) -> Result<Value, NoResult> {
+pub fn run(spec: &str, observer: &mut dyn Observer) -> Result<Value, LoadError> {
     if let Some(groups) = groups::read(spec)? {
         return run_groups(&groups, observer);
     }
     let spec = Spec::read(spec)?;
-    run_load(&*sessions(&spec)?, &context(&spec)?, &spec.load, observer)
+    let result =
+        sessions(&spec).and_then(|clients| run_load(&*clients, &context(&spec)?, &spec.load, observer));
+    result.map_err(|error| error.over(spec.target.protocol))
 }
 
 /// Makes the load that `spec` describes by calling the callables of `factory`.
@@ -47,19 +48,19 @@ pub fn run_calls(
     spec: &str,
     factory: impl CallableFactory,
     observer: &mut dyn Observer,
-) -> Result<Value, NoResult> {
+) -> Result<Value, LoadError> {
     let spec = Spec::read(spec)?;
     let ("calls", section) = spec.workload() else {
-        return Err(Problem::new("spec", "the workload is not `calls`", "see `loadcell/_engine.pyi`").into());
+        return Err(SpecError::workload(spec.workload().0).into());
     };
     let calls = BlockingLoad(CallableClients { factory, operations: callable::operations(section)? });
     run_load(&calls, &context(&spec)?, &spec.load, observer)
 }
 
 /// Makes the load of several groups of clients at once.
-fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, NoResult> {
+fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, LoadError> {
     let factories =
-        groups.iter().map(|group| sessions(&group.spec).map_err(|problem| group.problem(problem)));
+        groups.iter().map(|group| sessions(&group.spec).map_err(|error| error.of_group(&group.name)));
     let factories = factories.collect::<Result<Vec<_>, _>>()?;
     let inputs = groups.iter().zip(&factories).map(|(group, clients)| GroupInput {
         name: &group.name,
@@ -71,21 +72,17 @@ fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, No
 
 /// Client factory of a workload. Sessions have static types: the dynamic call starts threads, and is not on
 /// the path of a request.
-fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
+fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, LoadError> {
     match spec.target.protocol {
         Protocol::Postgres => sql_sessions::<Postgres>(spec),
         Protocol::Mysql => sql_sessions::<Mysql>(spec),
         Protocol::Store => embedded::sessions(spec),
         Protocol::Host => probes::sessions(spec),
-        Protocol::Calls => Err(Problem::new("spec", "there is nothing to call", "use `run_calls`")),
+        Protocol::Calls => Err(SpecError::workload(spec.workload().0).into()),
         Protocol::Resp => match spec.workload() {
             ("kv", section) => Ok(Box::new(redis::sessions(spec, section)?)),
             ("ycsb", section) => Ok(Box::new(redis::ycsb(spec, section)?)),
-            (name, _) => Err(Problem::new(
-                "spec",
-                format!("the engine has no workload `{name}` for Redis"),
-                "use `kv` or `ycsb`",
-            )),
+            (name, _) => Err(SpecError::workload(name).into()),
         },
         Protocol::Http => match spec.workload() {
             ("http", section) => Ok(match http::version(section)? {
@@ -93,101 +90,58 @@ fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
                 (Version::Two, 1) => Box::new(http::Sessions::<Http2>::new(spec, section)?),
                 (Version::Two, _) => Box::new(http::StreamSessions::new(spec, section)?),
             }),
-            (name, _) => Err(unknown(name)),
+            (name, _) => Err(SpecError::workload(name).into()),
         },
     }
 }
 
-fn sql_sessions<P: SqlProtocol + 'static>(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
+fn sql_sessions<P: SqlProtocol + 'static>(spec: &Spec) -> Result<Box<dyn ClientFactory>, LoadError> {
     let (name, section) = spec.workload();
     Ok(match name {
         "sysbench" => Box::new(sql::sysbench::<P>(spec, section)?),
         "tpcc" => Box::new(sql::tpcc::<P>(spec, section)?),
         "ycsb" => Box::new(sql::ycsb::<P>(spec, section)?),
         "pgbench" => Box::new(sql::pgbench(spec, section)?),
-        _ => return Err(unknown(name)),
+        _ => return Err(SpecError::workload(name).into()),
     })
 }
 
 /// Loads the data that `spec` describes.
-pub fn prepare(spec: &str, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
-    prepare::prepare(&Spec::read(spec)?, observer)
+pub fn prepare(spec: &str, observer: &mut dyn Observer) -> Result<Prepared, LoadError> {
+    let spec = Spec::read(spec)?;
+    prepare::prepare(&spec, observer).map_err(|error| error.over(spec.target.protocol))
 }
 
 /// Validate a workload (a section of a specification) without a target. Returns its description.
-pub fn check(workload: &str) -> Result<Value, Problem> {
-    let wrong = |finding: String| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
-    let workload: serde_json::Map<String, Value> = serde_json::from_str(workload)
-        .map_err(|error| wrong(format!("the workload cannot be read: {error}")))?;
+pub fn check(workload: &str) -> Result<Value, LoadError> {
+    let workload: serde_json::Map<String, Value> =
+        serde_json::from_str(workload).map_err(|error| SpecError::unreadable("workload", &error))?;
     match workload.iter().next() {
         Some((name, section)) if name == "pgbench" => pgbench::check(section),
-        Some((name, section)) if name == "http" => http::check(section),
-        Some((name, section)) if name == "kv" => redis::checked(section),
-        Some((name, _)) => Err(wrong(format!("the engine has nothing to say of the workload `{name}`"))),
-        None => Err(wrong("no workload is named".into())),
+        Some((name, section)) if name == "http" => Ok(http::check(section)?),
+        Some((name, section)) if name == "kv" => Ok(redis::checked(section)?),
+        Some((name, _)) => Err(SpecError::workload(name).into()),
+        None => Err(SpecError::workload("").into()),
     }
 }
 
 /// Version of an embedded store's engine, and the path of its library.
-pub fn about_store(engine: &str) -> Result<Value, Problem> {
+pub fn about_store(engine: &str) -> Result<Value, LoadError> {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Request {
         engine: embedded::Engine,
         library: Option<std::path::PathBuf>,
     }
-    let request: Request = serde_json::from_str(engine).map_err(|error| {
-        Problem::new("spec", format!("the engine cannot be read: {error}"), "see `loadcell/_engine.pyi`")
-    })?;
-    embedded::about(request.engine, request.library.as_deref())
+    let asked: Request = serde_json::from_str(engine).map_err(|error| SpecError::unreadable("", &error))?;
+    embedded::about(asked.engine, asked.library.as_deref())
 }
 
-fn context(spec: &Spec) -> Result<TargetContext, Problem> {
+fn context(spec: &Spec) -> Result<TargetContext, LoadError> {
     let mut endpoint = Endpoint::of(&spec.target)?;
     if let ("http", section) = spec.workload() {
         let (version, _) = http::version(section)?;
         endpoint.tls = endpoint.tls.map(|tls| tls.speaking(version.alpn()));
     }
-    Ok(TargetContext {
-        endpoint: Arc::new(endpoint),
-        connect_timeout_ns: spec.target.connect_timeout_ns,
-        advice: advice(spec.target.protocol),
-    })
-}
-
-fn unknown(name: &str) -> Problem {
-    Problem::new(
-        "spec",
-        format!("the engine has no workload `{name}`"),
-        "use `http`, `kv`, `pgbench`, `sysbench`, `tpcc` or `ycsb`",
-    )
-}
-
-/// Remedies of a protocol by error code; empty where no general advice exists.
-fn advice(protocol: Protocol) -> fn(&str) -> &'static str {
-    match protocol {
-        Protocol::Postgres => postgres::advice,
-        Protocol::Mysql => mysql::advice,
-        Protocol::Store => embedded::advice,
-        Protocol::Resp => resp::advice,
-        Protocol::Http => http::advice,
-        Protocol::Host => probes::advice,
-        Protocol::Calls => |_| "",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use loadcell_core::os::{DESCRIPTORS, PORTS};
-
-    #[test]
-    fn exhausted_resources_have_advice() {
-        for protocol in [Protocol::Postgres, Protocol::Mysql, Protocol::Resp, Protocol::Http, Protocol::Host]
-        {
-            let advice = advice(protocol);
-            assert!(advice(PORTS).contains("net.ipv4.ip_local_port_range"), "{protocol:?}");
-            assert!(advice(DESCRIPTORS).contains("ulimit"), "{protocol:?}");
-        }
-    }
+    Ok(TargetContext { endpoint: Arc::new(endpoint), connect_timeout_ns: spec.target.connect_timeout_ns })
 }

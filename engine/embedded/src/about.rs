@@ -1,20 +1,19 @@
 //! Versions of the storage engines, without opening a store.
 
-use crate::fault::problem;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::{Engine, rocksdb, sqlite};
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, LoadStep};
 
 /// Versions of the built-in engines, as in Cargo.lock.
 pub const REDB: &str = "4.5.0";
 pub const FJALL: &str = "3.1.13";
 
 /// Version of an engine, and the path of its library if it is not built in.
-pub fn about(engine: Engine, library: Option<&Path>) -> Result<Value, Problem> {
-    let absent = |fault: super::Fault| problem(&fault, "this machine cannot run the store");
+pub fn about(engine: Engine, library: Option<&Path>) -> Result<Value, LoadError> {
+    let absent = |fault: super::Fault| fault.during(LoadStep::new("engine.no-store", json!({})));
     Ok(match engine {
         Engine::Redb => json!({"version": REDB}),
         Engine::Fjall => json!({"version": FJALL}),

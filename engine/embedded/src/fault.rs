@@ -1,7 +1,5 @@
 //! Errors of stores, classified into codes that are common to all engines.
 
-use loadcell_core::error::Problem;
-
 pub use loadcell_load::blocking::fault::{BUSY, DAMAGED, DENIED, Fault, IO, NO_SPACE};
 
 /// A key or value exceeds the limits of the engine.
@@ -32,34 +30,6 @@ pub fn classify(message: &str) -> Fault {
     Fault::new(code, message)
 }
 
-/// Turn into a problem with advice; `doing` begins its sentence.
-pub fn problem(fault: &Fault, doing: &str) -> Problem {
-    fault.with_advice(doing, advice)
-}
-
-/// Remedy for a code.
-pub fn advice(code: &str) -> &'static str {
-    match code {
-        NO_SPACE => {
-            "make room, name a directory on another device in `target.store.data`, or use fewer or smaller values"
-        }
-        DENIED => "name a directory in `target.store.data` that loadcell may write to",
-        DAMAGED => {
-            "the files are not what the engine wrote: look at the device; without `keep_data` the next run makes them anew"
-        }
-        BUSY => "another process holds these files: end it, or name another directory in `target.store.data`",
-        TOO_LARGE => "use shorter keys or smaller values, or another engine",
-        CLOSED => "the first error of this load says what made the store stop",
-        LIBRARY => {
-            "install Debian's librocksdb-dev (or librocksdb7.8), or name the library in `target.store.library`"
-        }
-        "lost" | "stale" | "corrupt" => {
-            "the store gave back other than what was written: do not trust it with data"
-        }
-        _ => "",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io;
@@ -77,6 +47,5 @@ mod tests {
         assert_eq!(classify("Corruption: block checksum mismatch").code, DAMAGED);
         assert_eq!(classify("IO error: lock hold by current process").code, BUSY);
         assert_eq!(classify("Invalid argument: Column family not found").code, ENGINE);
-        assert!(problem(&Fault::new(NO_SPACE, "full"), "cannot load").to_string().contains("make room"));
     }
 }

@@ -26,7 +26,7 @@ mod ycsb_client;
 
 pub use about::about;
 pub use changes::{Change, Changes};
-pub use fault::{Fault, advice};
+pub use fault::Fault;
 pub use fjall::Fjall;
 pub use lmdb::Lmdb;
 pub use loader::load;

@@ -1,6 +1,5 @@
 //! Loads the initial records into a store.
 
-use crate::fault::problem;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,7 @@ use super::run::{opened, options, work};
 use super::ycsb_client::loaded;
 use super::{Changes, Engine, Fault, Fjall, Handle, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, LoadStep};
 use loadcell_core::observe::{Directive, Observer};
 use loadcell_core::spec::Spec;
 use loadcell_workloads::dataload::Prepared;
@@ -24,7 +23,7 @@ const MOST_BYTES: usize = 4 << 20;
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Load the data of the workload of `spec`. Single-threaded, as these stores have one writer or one log.
-pub fn load(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+pub fn load(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, LoadError> {
     let configured = options(spec)?;
     // Made durable once, at the end.
     let options = Options { sync: false, ..configured.clone() };
@@ -74,10 +73,14 @@ impl Rows {
     }
 }
 
-fn fill<S: Store>(options: &Options, data: &Rows, observer: &mut dyn Observer) -> Result<(), Problem> {
+fn fill<S: Store>(options: &Options, data: &Rows, observer: &mut dyn Observer) -> Result<(), LoadError> {
     let store = opened::<S>(options, 1)?;
-    let doing =
-        |fault: Fault| problem(&fault, &format!("cannot load the store in {}", options.directory.display()));
+    let doing = |fault: Fault| {
+        fault.during(LoadStep::new(
+            "engine.load-store",
+            json!({"path": options.directory.display().to_string()}),
+        ))
+    };
     let mut handle = store.handle().map_err(doing)?;
     let (mut changes, mut last_event, mut next) = (Changes::default(), Instant::now(), 0);
     while next < data.count() {
@@ -105,8 +108,8 @@ fn report(observer: &mut dyn Observer, done: u64, total: u64) -> Directive {
     observer.event(&json!({"type": "progress", "doing": "records", "done_rows": done, "total_rows": total}))
 }
 
-fn stopped() -> Problem {
-    Problem::new("stopped", "the load of the data was stopped", "start it again: it begins anew")
+fn stopped() -> LoadError {
+    LoadError::stopped("engine.preparation-stopped")
 }
 
 /// Total size of the files below a directory.

@@ -1,17 +1,16 @@
 //! Threads of a load on an embedded store.
 
-use crate::fault::problem;
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::kv_client::KvClient;
 use super::ycsb_client::YcsbClient;
 use super::{Engine, Fault, Fjall, Handle, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, LoadStep, SpecError};
 use loadcell_core::record::Operation;
 use loadcell_core::spec::Spec;
 use loadcell_load::ClientFactory;
@@ -48,7 +47,7 @@ impl<S: Store> Drop for OpenStore<S> {
 static OPEN: Mutex<Vec<(PathBuf, Weak<dyn Any + Send + Sync>)>> = Mutex::new(Vec::new());
 
 /// The store with these options, opened unless it is already open.
-fn shared<S: Store>(options: &Options, threads: u32) -> Result<Arc<OpenStore<S>>, Problem> {
+fn shared<S: Store>(options: &Options, threads: u32) -> Result<Arc<OpenStore<S>>, LoadError> {
     let mut open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     open.retain(|(_, store)| store.strong_count() > 0);
     let existing = open.iter().find(|(directory, _)| *directory == options.directory);
@@ -62,19 +61,19 @@ fn shared<S: Store>(options: &Options, threads: u32) -> Result<Arc<OpenStore<S>>
 }
 
 /// Open a store that is not shared.
-pub fn opened<S: Store>(options: &Options, threads: u32) -> Result<S, Problem> {
-    let doing = || format!("cannot open the store in {}", options.directory.display());
-    S::open(options, threads).map_err(|fault| problem(&fault, &doing()))
+pub fn opened<S: Store>(options: &Options, threads: u32) -> Result<S, LoadError> {
+    let step =
+        || LoadStep::new("engine.open-store", json!({"path": options.directory.display().to_string()}));
+    S::open(options, threads).map_err(|fault| fault.during(step()))
 }
 
-/// Store options of a specification.
-pub fn options(spec: &Spec) -> Result<Options, Problem> {
-    let wrong = |finding: &str| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
-    let section = spec.target.store.as_ref().ok_or_else(|| wrong("the target has no `store`"))?;
+/// What a specification says of its store.
+pub fn options(spec: &Spec) -> Result<Options, SpecError> {
+    let section = spec.target.store.as_ref().ok_or_else(|| SpecError::value("target.store", Value::Null))?;
     let options =
-        Options::deserialize(section).map_err(|error| wrong(&format!("`store` cannot be read: {error}")))?;
+        Options::deserialize(section).map_err(|error| SpecError::unreadable("target.store", &error))?;
     if options.files == 0 || options.files > MOST_FILES {
-        return Err(wrong("`files` must be between 1 and 1024"));
+        return Err(SpecError::value("target.store.files", options.files));
     }
     Ok(options)
 }
@@ -82,29 +81,24 @@ pub fn options(spec: &Spec) -> Result<Options, Problem> {
 const MOST_FILES: usize = 1024;
 
 /// Options of a key-value workload; rejects those that embedded stores do not support.
-pub fn work(name: &str, section: &Value) -> Result<keyvalue::Options, Problem> {
+pub fn work(name: &str, section: &Value) -> Result<keyvalue::Options, SpecError> {
     let options = match name {
         "kv" => keyvalue::Options::read(section)?,
         _ => {
-            let finding = format!("an embedded store cannot do the workload `{name}`");
-            return Err(Problem::new("spec", finding, "use `kv` or `ycsb`"));
+            return Err(SpecError::workload(name));
         }
     };
     if !options.commands.is_empty() {
-        return Err(Problem::new("spec", "an embedded store has no `commands`", "use `mix`, or a Redis"));
+        return Err(SpecError::conflict("workload.kv.commands", "target.store"));
     }
     if options.ttl_ns.is_some() {
-        return Err(Problem::new(
-            "spec",
-            "these stores keep what is written: they have no `ttl`",
-            "leave it out",
-        ));
+        return Err(SpecError::conflict("workload.kv.ttl", "target.store"));
     }
     Ok(options)
 }
 
 /// Client factory of a specification.
-pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
+pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, LoadError> {
     match options(spec)?.engine {
         Engine::Redb => stored::<Redb>(spec),
         Engine::Fjall => stored::<Fjall>(spec),
@@ -114,7 +108,7 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
     }
 }
 
-fn stored<S: Store>(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
+fn stored<S: Store>(spec: &Spec) -> Result<Box<dyn ClientFactory>, LoadError> {
     let (options, (name, section)) = (options(spec)?, spec.workload());
     if name == "ycsb" {
         let clients = ycsb::Clients::new(&ycsb::Options::read(section)?, spec.seed, spec.load.clients);
@@ -126,14 +120,14 @@ fn stored<S: Store>(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
 }
 
 impl<S: Store> EmbeddedLoad<S, Clients> {
-    fn new(store: Arc<OpenStore<S>>, spec: &Spec, work: &keyvalue::Options) -> Result<Self, Problem> {
+    fn new(store: Arc<OpenStore<S>>, spec: &Spec, work: &keyvalue::Options) -> Result<Self, LoadError> {
         let clients = Clients::new(work, spec.seed, spec.load.clients)?;
         Ok(Self { store, clients, files: options(spec)?.files, batch: work.batch as usize })
     }
 
     /// The same on an existing store.
     #[cfg(test)]
-    pub fn around(store: S, spec: &Spec, work: &keyvalue::Options) -> Result<Self, Problem> {
+    pub fn around(store: S, spec: &Spec, work: &keyvalue::Options) -> Result<Self, LoadError> {
         Self::new(Arc::new(OpenStore(Some(store))), spec, work)
     }
 }

@@ -94,7 +94,7 @@ fn every_engine_runs_every_mix_correctly() {
             let spec = spec(&directory, engine, kv, json!({}));
             loaded(&spec);
             let result = loadcell_dispatch::run(&spec.to_string(), &mut Watch::default()).unwrap();
-            assert_eq!(result["outcome"], "completed", "{engine}: {}", result["reason"]);
+            assert_eq!(result["outcome"], "completed", "{engine}: {}", result["reason_args"]);
             adds_up(&result);
             assert_eq!(result["errors"], json!([]), "{engine}, batch {batch}");
             assert!(figure(&result, "transaction", "succeeded") > 0, "{engine}, batch {batch}");
@@ -191,24 +191,23 @@ fn invalid_options_are_rejected_before_the_load() {
     let directory = TempDirectory::new();
     let refused = |kv: Value, engine: &str| {
         let spec = spec(&directory, engine, kv, json!({})).to_string();
-        match loadcell_dispatch::run(&spec, &mut Watch::default()).unwrap_err() {
-            loadcell_load::NoResult::Problem(problem) => problem,
-            other => panic!("{other:?}"),
-        }
+        loadcell_dispatch::run(&spec, &mut Watch::default()).unwrap_err()
     };
     assert!(
-        refused(json!({"commands": {"a": {"command": "PING"}}}), "redb").finding.contains("no `commands`")
+        refused(json!({"commands": {"a": {"command": "PING"}}}), "redb")
+            .to_string()
+            .contains("workload.kv.commands")
     );
-    assert!(refused(json!({"ttl_ns": 5_000_000_000u64}), "redb").finding.contains("`ttl`"));
-    assert!(refused(json!({}), "leveldb").finding.contains("unknown variant `leveldb`"));
+    assert!(refused(json!({"ttl_ns": 5_000_000_000u64}), "redb").to_string().contains("workload.kv.ttl"));
+    assert!(refused(json!({}), "leveldb").to_string().contains("unknown variant `leveldb`"));
     let without = spec(&directory, "redb", json!({}), json!({}));
     let mut without = without.as_object().unwrap().clone();
     without["target"].as_object_mut().unwrap().remove("store");
     assert!(
         loadcell_dispatch::prepare(&json!(without).to_string(), &mut Watch::default())
             .unwrap_err()
-            .finding
-            .contains("no `store`")
+            .to_string()
+            .contains("target.store")
     );
 }
 
@@ -313,7 +312,7 @@ fn run_faulty(fault: FaultKind, kv: Value) -> Value {
     }
     let sessions = BlockingLoad(EmbeddedLoad::around(store, &spec, &work).unwrap());
     let endpoint = std::sync::Arc::new(loadcell_transport::Endpoint::of(&spec.target).unwrap());
-    let ground = TargetContext { endpoint, connect_timeout_ns: 0, advice };
+    let ground = TargetContext { endpoint, connect_timeout_ns: 0 };
     let result = run_load(&sessions, &ground, &spec.load, &mut Watch::default()).unwrap();
     adds_up(&result);
     result
@@ -377,8 +376,8 @@ fn full_store_fails_operations_and_the_load_continues() {
 fn dead_store_ends_the_load() {
     let result = run_faulty(FaultKind::Dies, json!({}));
     assert_eq!(result["outcome"], "lost");
-    assert!(result["reason"].as_str().unwrap().contains("it is dead"), "{}", result["reason"]);
-    assert!(result["advice"].as_str().unwrap().contains("first error"));
+    assert!(result["reason_args"]["said"].as_str().unwrap().contains("it is dead"), "{result}");
+    assert_eq!(result["reason_args"]["code"], CLOSED);
 }
 
 fn ycsb_spec(directory: &TempDirectory, engine: &str, ycsb: Value) -> Value {

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::TargetContext;
 use super::group::Group;
 use super::group_merge::GroupMerger;
 use super::outcome::Outcome;
 use super::report;
 use super::result::LoadResult;
-use super::{NoResult, TargetContext};
 use crate::reactor::{Refusal, ThreadEvent};
 use loadcell_core::clock::{Calendar, MILLISECOND, Nanos, SECOND, now};
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::observe::{Directive, Observer, TICK};
 use loadcell_core::record::{Phase, Published, RECONNECTED, Window};
 
@@ -71,7 +71,7 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Runs the load. Returns its result.
-    pub fn run(mut self) -> Result<LoadResult, NoResult> {
+    pub fn run(mut self) -> Result<LoadResult, LoadError> {
         if self.connect()?
             && let Some(begin) = self.await_start()?
         {
@@ -99,7 +99,7 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Waits until all clients are connected. Returns false when the load has ended before.
-    fn connect(&mut self) -> Result<bool, NoResult> {
+    fn connect(&mut self) -> Result<bool, LoadError> {
         let started = now();
         let clients = self.clients();
         let mut connected = 0;
@@ -140,7 +140,7 @@ impl<'a> Coordinator<'a> {
 
     /// Returns the instant at which the load begins; none if it has ended before. An armed load reports that it is
     /// ready, and waits until the observer gives the instant.
-    fn await_start(&mut self) -> Result<Option<Nanos>, NoResult> {
+    fn await_start(&mut self) -> Result<Option<Nanos>, LoadError> {
         let Some(armed_ns) = self.groups[0].load.armed_ns else { return Ok(Some(now() + LEAD)) };
         let ready = now();
         self.emit(json!({"type": "ready", "mono_ns": ready, "utc_ns": self.calendar.utc(ready)}))?;
@@ -150,7 +150,7 @@ impl<'a> Coordinator<'a> {
                 return checked_start(begin, deadline).map(Some);
             }
             if now() >= deadline {
-                return Err(never_started(armed_ns).into());
+                return Err(never_started(armed_ns));
             }
             if let Some((thread, event)) = self.next_event(deadline)? {
                 self.on_event(thread, event)?;
@@ -215,7 +215,7 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Handles the next event, and what follows from it and from the time.
-    fn step(&mut self) -> Result<(), NoResult> {
+    fn step(&mut self) -> Result<(), LoadError> {
         if let Some((thread, event)) = self.next_event(self.next_phase().1)? {
             self.on_event(thread, event)?;
         }
@@ -242,12 +242,12 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Waits for the next event until `until` or the next tick, and asks the observer at each tick.
-    fn next_event(&mut self, until: Nanos) -> Result<Option<(usize, ThreadEvent)>, NoResult> {
+    fn next_event(&mut self, until: Nanos) -> Result<Option<(usize, ThreadEvent)>, LoadError> {
         let wait = Duration::from_nanos(until.saturating_sub(now())).min(TICK);
         let event = match self.events.recv_timeout(wait) {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return Err(broken("every thread is gone").into()),
+            Err(RecvTimeoutError::Disconnected) => return Err(broken("every thread is gone")),
         };
         let now = now();
         if now >= self.last_tick + TICK.as_nanos() as Nanos {
@@ -258,7 +258,7 @@ impl<'a> Coordinator<'a> {
         Ok(event)
     }
 
-    fn on_event(&mut self, thread: usize, event: ThreadEvent) -> Result<(), NoResult> {
+    fn on_event(&mut self, thread: usize, event: ThreadEvent) -> Result<(), LoadError> {
         match event {
             ThreadEvent::Published(Published::Interval(interval)) => {
                 self.group_of(thread).put(thread, interval)
@@ -284,7 +284,7 @@ impl<'a> Coordinator<'a> {
                 self.group_of(thread).finish(thread, &lifetime);
                 self.finished += 1;
             }
-            ThreadEvent::Finished(Err(reason)) => return Err(broken(&reason).into()),
+            ThreadEvent::Finished(Err(reason)) => return Err(broken(&reason)),
             ThreadEvent::WarmupDrained => {
                 if self.group_of(thread).on_drained() {
                     self.measure();
@@ -305,19 +305,19 @@ impl<'a> Coordinator<'a> {
         group.expect("every thread belongs to a group")
     }
 
-    fn emit(&mut self, event: Value) -> Result<(), NoResult> {
+    fn emit(&mut self, event: Value) -> Result<(), LoadError> {
         let directive = self.observer.event(&event);
         self.apply_directive(directive)
     }
 
-    fn apply_directive(&mut self, directive: Directive) -> Result<(), NoResult> {
+    fn apply_directive(&mut self, directive: Directive) -> Result<(), LoadError> {
         match directive {
             Directive::Continue => Ok(()),
             Directive::Finish => {
                 self.end_early(Outcome::stopped());
                 Ok(())
             }
-            Directive::Abort => Err(NoResult::Aborted),
+            Directive::Abort => Err(LoadError::aborted()),
         }
     }
 
@@ -345,7 +345,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    fn change_phase(&mut self) -> Result<(), NoResult> {
+    fn change_phase(&mut self) -> Result<(), LoadError> {
         let (phase, at) = self.next_phase();
         if now() < at {
             return Ok(());
@@ -354,7 +354,7 @@ impl<'a> Coordinator<'a> {
         self.emit(json!({"type": "phase", "phase": phase, "mono_ns": at, "utc_ns": self.calendar.utc(at)}))
     }
 
-    fn emit_interval(&mut self, key: (Phase, u32)) -> Result<(), NoResult> {
+    fn emit_interval(&mut self, key: (Phase, u32)) -> Result<(), LoadError> {
         let (phase, _) = key;
         if !matches!(phase, Phase::Warmup | Phase::Measure) {
             return Ok(());
@@ -403,7 +403,7 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Ends the load when no client of a group has had a connection for too long.
-    fn check_connectivity(&mut self) -> Result<(), NoResult> {
+    fn check_connectivity(&mut self) -> Result<(), LoadError> {
         if self.phase == Phase::Drain || !self.groups.iter_mut().any(Group::check_connectivity) {
             return Ok(());
         }
@@ -423,45 +423,26 @@ impl<'a> Coordinator<'a> {
 }
 
 /// Checks the instant of an armed start, which came by `deadline`.
-fn checked_start(begin: Nanos, deadline: Nanos) -> Result<Nanos, NoResult> {
+fn checked_start(begin: Nanos, deadline: Nanos) -> Result<Nanos, LoadError> {
     let now = now();
     let seconds = |nanos: Nanos| nanos as f64 / 1e9;
     if now > begin.saturating_add(MAX_START_DELAY) {
-        let problem = Problem::new(
-            "start-missed",
-            format!("the start instant had passed {:.3} s before it was known", seconds(now - begin)),
-            "choose an instant at least half a second ahead, of CLOCK_MONOTONIC of this machine",
-        );
-        return Err(problem.into());
+        let arguments = json!({"late_s": seconds(now - begin)});
+        return Err(LoadError::at("start-missed", "engine.start-missed", arguments));
     }
     if begin > deadline {
-        let problem = Problem::new(
-            "start-too-far",
-            format!(
-                "the start instant lies {:.3} s ahead, {:.3} s beyond the time limit of the armed load",
-                seconds(begin - now),
-                seconds(begin - deadline),
-            ),
-            "choose an earlier instant, of CLOCK_MONOTONIC of this machine, or raise `armed_ns`",
-        );
-        return Err(problem.into());
+        let arguments = json!({"ahead_s": seconds(begin - now), "beyond_s": seconds(begin - deadline)});
+        return Err(LoadError::at("start-too-far", "engine.start-too-far", arguments));
     }
     Ok(begin)
 }
 
-fn never_started(armed_ns: Nanos) -> Problem {
-    Problem::new(
-        "start-never-came",
-        format!("the load was ready, but no start instant came within {} s", armed_ns as f64 / 1e9),
-        "start it in time, or raise `armed_ns`",
-    )
+fn never_started(armed_ns: Nanos) -> LoadError {
+    let arguments = json!({"limit_s": armed_ns as f64 / 1e9});
+    LoadError::at("start-never-came", "engine.start-never-came", arguments)
 }
 
 /// A defect of the engine.
-fn broken(reason: &str) -> Problem {
-    Problem::new(
-        "internal",
-        format!("a thread of the engine broke: {reason}"),
-        "please report this with the plan",
-    )
+fn broken(reason: &str) -> LoadError {
+    LoadError::said("internal", reason, "engine.thread", json!({}))
 }

@@ -20,7 +20,7 @@ use std::sync::mpsc::channel;
 
 use serde_json::{Value, json};
 
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::observe::Observer;
 use loadcell_core::os;
 use loadcell_core::spec::Load;
@@ -39,22 +39,6 @@ pub use threads::{ClientFactory, LoadThreads, Measurement};
 pub struct TargetContext {
     pub endpoint: Arc<Endpoint>,
     pub connect_timeout_ns: loadcell_core::clock::Nanos,
-    /// Returns the advice for an error code; empty if there is none.
-    pub advice: fn(&str) -> &'static str,
-}
-
-/// Reason for the lack of a result.
-#[derive(Debug)]
-pub enum NoResult {
-    Problem(Problem),
-    /// The observer aborted the load.
-    Aborted,
-}
-
-impl From<Problem> for NoResult {
-    fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
-    }
 }
 
 /// A group of clients that do the same work.
@@ -71,7 +55,7 @@ pub fn run(
     context: &TargetContext,
     load: &Load,
     observer: &mut dyn Observer,
-) -> Result<Value, NoResult> {
+) -> Result<Value, LoadError> {
     coordinate(&[GroupInput { name: "", clients, load }], None, context, observer)
 }
 
@@ -80,7 +64,7 @@ pub fn run_groups(
     inputs: &[GroupInput<'_>],
     context: &TargetContext,
     observer: &mut dyn Observer,
-) -> Result<Value, NoResult> {
+) -> Result<Value, LoadError> {
     let groups = inputs.iter().map(|input| (input.name, input.clients.operations()));
     coordinate(inputs, Some(GroupMerger::new(groups)), context, observer)
 }
@@ -90,7 +74,7 @@ fn coordinate(
     group_merger: Option<GroupMerger>,
     context: &TargetContext,
     observer: &mut dyn Observer,
-) -> Result<Value, NoResult> {
+) -> Result<Value, LoadError> {
     os::allow_connections(inputs.iter().map(|input| input.load.clients).sum())?;
     std::thread::scope(|scope| {
         let (to, events) = channel();

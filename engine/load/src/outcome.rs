@@ -1,4 +1,4 @@
-//! How a load ended, in words for whoever reads about it.
+//! How a load ended: a code with its arguments.
 
 use serde_json::{Value, json};
 
@@ -9,39 +9,33 @@ use loadcell_core::clock::Nanos;
 use loadcell_core::record::{IntervalStats, TRANSACTION, Trouble};
 use loadcell_core::spec::Load;
 
-/// How a load ended, and what to do about it.
+/// How a load ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
+    /// Code of the message catalogue.
     pub name: &'static str,
-    pub reason: Option<String>,
-    pub advice: Option<String>,
-    /// What stands in the reason, by name, for who says it in another language; null where it is all words.
+    /// A JSON object; null without any.
     pub args: Value,
 }
 
 impl Outcome {
     pub fn completed() -> Self {
-        Self { name: "completed", reason: None, advice: None, args: Value::Null }
+        Self { name: "completed", args: Value::Null }
     }
 
     pub fn stopped() -> Self {
-        let reason = Some("it was stopped before its time".into());
-        Self { name: "stopped", reason, advice: Some("run it again".into()), args: Value::Null }
+        Self { name: "stopped", args: Value::Null }
     }
 
     pub fn lost(context: &TargetContext, lost_ns: Nanos, trouble: Option<&Trouble>) -> Self {
-        let seconds = lost_ns as f64 / 1e9;
-        let said = trouble.map(|trouble| said(&trouble.code, &trouble.message));
-        let last = said.as_ref().map(|said| format!(" ({said})")).unwrap_or_default();
-        let code = trouble.map_or("connection", |trouble| trouble.code.as_str());
-        let reason = match context.endpoint.is_here() {
-            true => format!("nothing more could be had of {}{last}", context.endpoint),
-            false => format!("no client could connect to {} for {seconds} s{last}", context.endpoint),
-        };
-        // Where nobody said anything, a reason of its own stands in the place of the words.
-        let said = said.map_or_else(|| json!({"code": "nothing-said"}), Value::from);
-        let args = json!({"where": context.endpoint.to_string(), "said": said, "code": code});
-        Self { name: "lost", reason: Some(reason), advice: advised(context, code), args }
+        let args = json!({
+            "where": context.endpoint.to_string(),
+            "here": context.endpoint.is_here(),
+            "limit_s": lost_ns as f64 / 1e9,
+            "said": trouble.map(|trouble| said(&trouble.code, &trouble.message)),
+            "code": trouble.map_or("connection", |trouble| trouble.code.as_str()),
+        });
+        Self { name: "lost", args }
     }
 
     /// The time that a number of transactions may take was over before they were made.
@@ -50,36 +44,17 @@ impl Outcome {
         let ended = total.counts.succeeded + total.counts.failed;
         let limit_s = load.duration_ns as f64 / 1e9;
         let bound = load.bound().unwrap_or_default();
-        let waited = match total.in_flight {
-            0 => String::new(),
-            1 => ", and one more was under way".into(),
-            many => format!(", and {many} more were under way"),
-        };
         let under_way = total.in_flight;
         Self {
             name: "unfinished",
             args: json!({"made": ended, "asked": bound, "limit_s": limit_s, "under_way": under_way}),
-            reason: Some(format!(
-                "{ended} of {bound} requests were made within the limit of {limit_s} s{waited}"
-            )),
-            advice: Some(
-                "load.duration is that limit where a number of requests is given: raise it, or ask for fewer"
-                    .into(),
-            ),
         }
     }
 
     /// What was in progress when the warm-up was over did not end.
     pub fn unsettled(load: &Load) -> Self {
         let seconds = load.drain_ns as f64 / 1e9;
-        Self {
-            name: "unsettled",
-            reason: Some(format!("the last requests of the warm-up had no answer within {seconds} s")),
-            advice: Some(
-                "the measurement of a number of requests begins when all before it have ended".into(),
-            ),
-            args: json!({"limit_s": seconds}),
-        }
+        Self { name: "unsettled", args: json!({"limit_s": seconds}) }
     }
 
     /// More requests were due than the target took, and it was getting no better.
@@ -99,16 +74,6 @@ impl Outcome {
                 "ended_per_s": ended,
                 "clients": clients,
             }),
-            reason: Some(format!(
-                "{} requests were due and could not be sent, the oldest for {overdue:.1} s, and the backlog grew: \
-                 {due:.0}/s fell due and {ended:.0}/s ended over {clients} connections",
-                interval.backlog.waiting,
-            )),
-            advice: Some(
-                "lower the rate; if the target is not busy, give more clients to carry it; \
-                 load.max_backlog says how long a request may wait"
-                    .into(),
-            ),
         }
     }
 
@@ -117,28 +82,21 @@ impl Outcome {
         if name.is_empty() {
             return self;
         }
-        let reason = self.reason.map(|reason| format!("client group {name}: {reason}"));
         let mut args = self.args;
         args["group"] = name.into();
-        Self { reason, args, ..self }
+        Self { args, ..self }
     }
 
     pub fn connect_failed(context: &TargetContext, clients: u32, refused: u32, first: &Refusal) -> Self {
-        let said = said(&first.why.code, &first.why.message);
-        let code = &first.why.code;
-        let place = context.endpoint.to_string();
-        let args =
-            json!({"refused": refused, "clients": clients, "where": place, "said": said, "code": code});
-        let doing = if context.endpoint.is_here() { "begin on" } else { "connect to" };
-        Self {
-            name: "connect-failed",
-            reason: Some(format!(
-                "{refused} of {clients} clients could not {doing} {}: {said}",
-                context.endpoint
-            )),
-            advice: advised(context, code),
-            args,
-        }
+        let args = json!({
+            "refused": refused,
+            "clients": clients,
+            "where": context.endpoint.to_string(),
+            "here": context.endpoint.is_here(),
+            "said": said(&first.why.code, &first.why.message),
+            "code": first.why.code,
+        });
+        Self { name: "connect-failed", args }
     }
 
     pub fn is_completed(&self) -> bool {
@@ -157,8 +115,4 @@ fn said(code: &str, message: &str) -> String {
     } else {
         format!("{message} [{code}]")
     }
-}
-
-fn advised(context: &TargetContext, code: &str) -> Option<String> {
-    Some((context.advice)(code)).filter(|advice| !advice.is_empty()).map(Into::into)
 }

@@ -107,8 +107,6 @@ pub fn result(
     };
     LoadResult {
         outcome: outcome.name.into(),
-        reason: outcome.reason,
-        advice: outcome.advice,
         reason_args: outcome.args,
         window: measured,
         errors,

@@ -18,10 +18,9 @@ use loadcell_core::record::{
 /// Result of a load, as its reader gets it (JSON).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadResult {
+    /// Code of the message catalogue.
     pub outcome: String,
-    pub reason: Option<String>,
-    pub advice: Option<String>,
-    /// Arguments of the reason, by name.
+    /// Arguments of the outcome, by name.
     pub reason_args: Value,
     /// None if nothing was measured.
     pub window: Option<MeasuredWindow>,

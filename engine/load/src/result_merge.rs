@@ -7,7 +7,7 @@ use super::result::{
     OperationHistograms, OperationResult, QueryCounts, ReceivedResult, ScheduleResult,
 };
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 
 /// Merges results, given as JSON. Counts and CPU times are summed; percentiles are those of the union of all recorded
 /// values. The window spans all windows by UTC. The outcome is that of the first worker whose load did not complete.
@@ -15,17 +15,18 @@ use loadcell_core::error::Problem;
 ///
 /// # Errors
 /// `merge` if there is no result, one cannot be read, or they are of different loads.
-pub fn merge_results(results: &[String]) -> Result<Value, Problem> {
+pub fn merge_results(results: &[String]) -> Result<Value, LoadError> {
     let mut merged: Option<LoadResult> = None;
     for (index, text) in results.iter().enumerate() {
-        let result = serde_json::from_str::<LoadResult>(text)
-            .map_err(|error| incompatible(format!("result {index} cannot be read: {error}")))?;
+        let result = serde_json::from_str::<LoadResult>(text).map_err(|error| {
+            LoadError::said("merge", error, "engine.merge.unreadable", json!({"index": index}))
+        })?;
         match &mut merged {
             None => merged = Some(result),
             Some(merged) => merged.merge(result)?,
         }
     }
-    let mut merged = merged.ok_or_else(|| incompatible("there is no result to merge".into()))?;
+    let mut merged = merged.ok_or_else(|| incompatible("engine.merge.nothing", json!({})))?;
     if results.len() > 1 {
         merged.derive();
     }
@@ -33,10 +34,9 @@ pub fn merge_results(results: &[String]) -> Result<Value, Problem> {
 }
 
 impl LoadResult {
-    fn merge(&mut self, other: Self) -> Result<(), Problem> {
+    fn merge(&mut self, other: Self) -> Result<(), LoadError> {
         if self.outcome == "completed" && other.outcome != "completed" {
-            (self.outcome, self.reason, self.advice) = (other.outcome, other.reason, other.advice);
-            self.reason_args = other.reason_args;
+            (self.outcome, self.reason_args) = (other.outcome, other.reason_args);
         }
         self.window = match (self.window, other.window) {
             (Some(window), Some(other_window)) => {
@@ -89,7 +89,7 @@ impl MeasuredWindow {
 }
 
 impl Account {
-    fn merge(&mut self, other: Self) -> Result<(), Problem> {
+    fn merge(&mut self, other: Self) -> Result<(), LoadError> {
         for operation in other.operations {
             merge_operation(&mut self.operations, operation)?;
         }
@@ -100,20 +100,20 @@ impl Account {
         match (&mut self.schedule, other.schedule) {
             (Some(schedule), Some(other)) => schedule.merge(&other)?,
             (None, None) => {}
-            _ => return Err(incompatible("one result is of an open loop, another of a closed loop".into())),
+            _ => return Err(incompatible("engine.merge.loop", json!({}))),
         }
         self.client.merge(other.client);
         Ok(())
     }
 }
 
-fn merge_operation(operations: &mut Vec<OperationResult>, other: OperationResult) -> Result<(), Problem> {
+fn merge_operation(operations: &mut Vec<OperationResult>, other: OperationResult) -> Result<(), LoadError> {
     let Some(operation) = operations.iter_mut().find(|operation| operation.name == other.name) else {
         operations.push(other);
         return Ok(());
     };
     if operation.kind != other.kind {
-        return Err(incompatible(format!("operation `{}` is of different kinds", other.name)));
+        return Err(incompatible("engine.merge.kind", json!({"operation": other.name})));
     }
     operation.attempted += other.attempted;
     operation.carried_in += other.carried_in;
@@ -186,9 +186,9 @@ impl LifetimeResult {
 }
 
 impl ScheduleResult {
-    fn merge(&mut self, other: &Self) -> Result<(), Problem> {
+    fn merge(&mut self, other: &Self) -> Result<(), LoadError> {
         if self.arrivals != other.arrivals {
-            return Err(incompatible("the schedules have different arrivals".into()));
+            return Err(incompatible("engine.merge.arrivals", json!({})));
         }
         self.offered += other.offered;
         self.backlog.peak += other.backlog.peak;
@@ -214,6 +214,6 @@ impl ClientResult {
     }
 }
 
-fn incompatible(finding: String) -> Problem {
-    Problem::new("merge", finding, "merge results of workers that made parts of the same load")
+fn incompatible(step: &'static str, arguments: Value) -> LoadError {
+    LoadError::at("merge", step, arguments)
 }

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, Scope};
 
+use serde_json::json;
+
 use super::TargetContext;
 use super::interval_merge::OperationTotals;
 use super::partition::{Partition, ThreadShare};
 use crate::reactor::{Bounds, Control, EventSender, Reactor, Settings, ThreadContext, ThreadEvent};
 use loadcell_core::clock::{Nanos, SECOND};
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::os;
 use loadcell_core::pace::ClosedLoop;
 use loadcell_core::record::{IntervalStats, LifetimeCounts, OpId, Operation, Recorder, Sink, Window};
@@ -37,7 +39,7 @@ pub trait ClientFactory: Sync {
         load: &Load,
         first: usize,
         to: &Sender<(usize, ThreadEvent)>,
-    ) -> Result<LoadThreads, Problem>;
+    ) -> Result<LoadThreads, LoadError>;
 
     /// Additional metrics of the measurement, by name.
     fn metrics(&self, _: &Measurement<'_>) -> Vec<(&'static str, f64)> {
@@ -95,7 +97,7 @@ impl<F: SessionFactory> ClientFactory for F {
         load: &Load,
         first: usize,
         to: &Sender<(usize, ThreadEvent)>,
-    ) -> Result<LoadThreads, Problem> {
+    ) -> Result<LoadThreads, LoadError> {
         let factory = self;
         let count = load.threads.min(load.clients);
         let partition = Partition::new(load, count, first, to);
@@ -134,7 +136,7 @@ impl LoadThreads {
         bounds: Option<Bounds>,
         events: EventSender,
         work: impl FnOnce(ThreadContext) -> io::Result<LifetimeCounts> + Send + 'scope,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), LoadError> {
         let control = Arc::new(Control::new().map_err(refused)?);
         let (free_list, returned) = channel();
         // With the one that it creates itself a thread has two: one is filled while the other is merged.
@@ -213,10 +215,6 @@ impl Drop for LoadThreads {
     }
 }
 
-fn refused(error: io::Error) -> Problem {
-    Problem::new(
-        "limit",
-        format!("the operating system refuses what a load needs ({error})"),
-        "use fewer threads",
-    )
+fn refused(error: io::Error) -> LoadError {
+    LoadError::said("limit", error, "engine.threads", json!({}))
 }

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use serde::Deserialize;
 
 use super::{Passes, Probe};
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, SpecError};
 use loadcell_core::record::{OpId, TRANSACTION};
 use loadcell_load::Measurement;
 use loadcell_load::blocking::Fault;
@@ -32,13 +32,9 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    pub fn new(options: &Options) -> Result<Self, Problem> {
+    pub fn new(options: &Options) -> Result<Self, LoadError> {
         if !(4..=LARGEST).contains(&options.max_prime) {
-            return Err(Problem::new(
-                "spec",
-                "`max_prime` must be between 4 and 1000000000",
-                "sysbench's default is 10000",
-            ));
+            return Err(SpecError::value("workload.probe.cpu.max_prime", options.max_prime).into());
         }
         Ok(Self { max_prime: options.max_prime })
     }

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use serde::Deserialize;
 
 use super::{Passes, Probe, memory_budget};
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, SpecError};
 use loadcell_core::random::Random;
 use loadcell_core::record::{OpId, TRANSACTION};
 use loadcell_load::Measurement;
@@ -47,15 +47,12 @@ pub struct Latency {
 
 impl Latency {
     /// Prepare for `clients` threads. Fails if memory is insufficient.
-    pub fn new(options: &Options, clients: u32, seed: u64) -> Result<Self, Problem> {
+    pub fn new(options: &Options, clients: u32, seed: u64) -> Result<Self, LoadError> {
         let lines = options.size / LINE as u64;
         if lines < 2 {
-            let finding = "`size` must be at least two lines of 64 bytes";
-            return Err(Problem::new("spec", finding, "see `loadcell/_engine.pyi`"));
+            return Err(SpecError::value("workload.probe.latency", options.size).into());
         }
-        let description =
-            format!("{clients} thread{} with a working set each", if clients == 1 { "" } else { "s" });
-        memory_budget::check(options.size.saturating_mul(clients.into()), &description)?;
+        memory_budget::check(options.size.saturating_mul(clients.into()), clients)?;
         Ok(Self { lines: lines as usize, seed })
     }
 }
@@ -180,9 +177,10 @@ mod tests {
     #[test]
     fn invalid_working_sets_are_rejected() {
         let refused = |size| Latency::new(&Options { size }, 2, 1).err().unwrap();
-        assert!(refused(64).finding.contains("two lines"));
+        let small = refused(64).to_string();
+        assert!(small.contains("engine.spec.value") && small.contains("workload.probe.latency"), "{small}");
         let problem = refused(1 << 60);
         assert_eq!(problem.code, "limit");
-        assert!(problem.finding.contains("2 threads with a working set each"), "{problem}");
+        assert!(problem.to_string().contains("\"clients\":2"), "{problem}");
     }
 }

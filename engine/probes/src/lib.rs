@@ -23,11 +23,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Problem;
-use loadcell_core::os;
+use loadcell_core::error::{LoadError, SpecError};
 use loadcell_core::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 use loadcell_core::spec::Spec;
-use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, BlockingLoad, Fault, fault};
+use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, BlockingLoad, Fault};
 use loadcell_load::{ClientFactory, Measurement};
 
 /// Operations of a probe with identical passes.
@@ -133,25 +132,20 @@ impl<P: Passes> BlockingClient for Passing<P> {
 }
 
 /// Client factory of the probe in a specification.
-pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
+pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, LoadError> {
     let (name, section) = spec.workload();
     if name != "probe" {
-        let finding = format!("the engine has no workload `{name}` for a host");
-        return Err(Problem::new("spec", finding, "use `probe`"));
+        return Err(SpecError::workload(name).into());
     }
     if spec.load.schedule.is_some() {
-        return Err(Problem::new(
-            "spec",
-            "a probe goes as fast as it can: it has no `schedule`",
-            "leave it out",
-        ));
+        return Err(SpecError::conflict("load.rate", "workload.probe").into());
     }
     let only = section
         .as_object()
         .filter(|sections| sections.len() == 1)
         .and_then(|sections| sections.iter().next());
     let Some((name, section)) = only else {
-        return Err(Problem::new("spec", "`probe` must be an object with one key, what is probed", PROBES));
+        return Err(SpecError::value("workload.probe", section).into());
     };
     let clients = spec.load.clients;
     match name.as_str() {
@@ -160,44 +154,15 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
         "latency" => Ok(boxed(latency::Latency::new(&read(name, section)?, clients, spec.seed)?)),
         "disk" => Ok(Box::new(BlockingLoad(disk::Disk::new(section, spec)?))),
         "network" => Ok(Box::new(BlockingLoad(network::Network::new(section, spec)?))),
-        _ => Err(Problem::new("spec", format!("there is no probe `{name}`"), PROBES)),
+        _ => Err(SpecError::value("workload.probe", name).into()),
     }
 }
-
-const PROBES: &str = "use `cpu`, `memory`, `latency`, `disk` or `network`";
 
 fn boxed<P: Probe + 'static>(probe: P) -> Box<dyn ClientFactory> {
     Box::new(BlockingLoad(Probed(probe)))
 }
 
 /// Options of the probe `name`.
-fn read<O: DeserializeOwned>(name: &str, section: &Value) -> Result<O, Problem> {
-    O::deserialize(section).map_err(|error| {
-        Problem::new(
-            "spec",
-            format!("the probe `{name}` cannot be read: {error}"),
-            "see `loadcell/_engine.pyi`",
-        )
-    })
-}
-
-/// Remedy for a fault code.
-pub fn advice(code: &str) -> &'static str {
-    match code {
-        fault::NO_SPACE => "make room, or name a directory on another device in `target.host.directory`",
-        fault::DENIED => "name a directory in `target.host.directory` that loadcell may write to",
-        memory_budget::LIMIT => {
-            "use a smaller `size`, or fewer clients; `ulimit -v` says what a process may have"
-        }
-        fault::IO | fault::DAMAGED => "look at the device: `dmesg` has what the kernel found wrong with it",
-        "io-uring" => "use `engine: psync` with more clients",
-        os::PORTS => {
-            "a port rests for a minute after its connection (TIME_WAIT): `sysctl net.ipv4.ip_local_port_range` gives more of \
-             them, and fewer clients need fewer"
-        }
-        "connection" | "refused" | "reset" | "timeout" => {
-            "see that `loadcell host --serve` still runs there, and the network"
-        }
-        _ => os::advice(code),
-    }
+fn read<O: DeserializeOwned>(name: &str, section: &Value) -> Result<O, SpecError> {
+    O::deserialize(section).map_err(|error| SpecError::unreadable(&format!("workload.probe.{name}"), &error))
 }

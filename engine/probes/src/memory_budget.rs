@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use loadcell_core::error::Problem;
+use serde_json::json;
+
+use loadcell_core::error::LoadError;
 use loadcell_load::blocking::Fault;
 
 /// One part in this many of the available memory is left to other processes.
@@ -12,22 +14,13 @@ const RESERVED_PART: u64 = 16;
 /// Code of insufficient memory.
 pub const LIMIT: &str = "limit";
 
-/// Check before allocating that `bytes` bytes are available. `purpose` describes their use, as in "2 threads
-/// with 2 arrays each".
-pub fn check(bytes: u64, purpose: &str) -> Result<(), Problem> {
+/// Check before allocating that `bytes` bytes are available for `clients` clients.
+pub fn check(bytes: u64, clients: u32) -> Result<(), LoadError> {
     match available(Path::new("/")) {
-        Some(available) if bytes > available - available / RESERVED_PART => Err(Problem::new(
-            LIMIT,
-            format!(
-                "the probe needs {} ({purpose}), and {} of memory are available",
-                size(bytes),
-                size(available)
-            ),
-            format!(
-                "use a smaller `size`, or fewer clients: a {RESERVED_PART}th of what is available is left \
-                    to others"
-            ),
-        )),
+        Some(available) if bytes > available - available / RESERVED_PART => {
+            let arguments = json!({"needed_bytes": bytes, "available_bytes": available, "clients": clients});
+            Err(LoadError::at(LIMIT, "engine.memory", arguments))
+        }
         _ => Ok(()),
     }
 }
@@ -158,14 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn excessive_requests_are_rejected_with_advice() {
-        check(1 << 20, "one array").unwrap();
-        let problem = check(1 << 60, "2 threads with 2 arrays each").unwrap_err();
-        assert_eq!(problem.code, LIMIT);
-        assert!(
-            problem.finding.starts_with("the probe needs 1048576.0 TiB (2 threads with 2 arrays each), and ")
-        );
-        assert!(problem.advice.contains("smaller `size`"), "{problem}");
+    fn what_does_not_fit_is_refused_with_advice() {
+        check(1 << 20, 1).unwrap();
+        let error = check(1 << 60, 2).unwrap_err();
+        assert_eq!(error.code, LIMIT);
+        let step = error.step.unwrap();
+        assert_eq!((step.code, &step.arguments["needed_bytes"]), ("engine.memory", &json!(1_u64 << 60)));
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::observe::{Directive, Observer};
-use loadcell_load::NoResult;
 
 struct Nobody;
 
@@ -30,11 +29,8 @@ fn run(spec: &Value) -> Value {
     loadcell_dispatch::run(&spec.to_string(), &mut Nobody).unwrap()
 }
 
-fn refused(spec: &Value) -> Problem {
-    match loadcell_dispatch::run(&spec.to_string(), &mut Nobody).unwrap_err() {
-        NoResult::Problem(problem) => problem,
-        NoResult::Aborted => panic!("nobody aborted it"),
-    }
+fn refused(spec: &Value) -> LoadError {
+    loadcell_dispatch::run(&spec.to_string(), &mut Nobody).unwrap_err()
 }
 
 fn figure(result: &Value, name: &str) -> f64 {
@@ -115,14 +111,14 @@ fn groups_have_separate_metrics() {
 
 #[test]
 fn unknown_probe_is_rejected() {
-    let finding = |probe: Value| refused(&spec(probe, json!({}))).finding;
-    assert!(finding(json!({"gpu": {}})).contains("no probe `gpu`"));
-    assert!(finding(json!({})).contains("one key"));
-    assert!(finding(json!({"cpu": {}, "latency": {"size": 4096}})).contains("one key"));
+    let finding = |probe: Value| refused(&spec(probe, json!({}))).to_string();
+    assert!(finding(json!({"gpu": {}})).contains("gpu"));
+    assert!(finding(json!({})).contains("workload.probe"));
+    assert!(finding(json!({"cpu": {}, "latency": {"size": 4096}})).contains("workload.probe"));
     assert!(finding(json!({"latency": {}})).contains("missing field `size`"));
     let schedule = json!({"schedule": {"rate": [{"from_per_s": 5, "to_per_s": 5, "for_ns": 1_000_000_000}]}});
-    assert!(refused(&spec(json!({"cpu": {}}), schedule)).finding.contains("as fast as it can"));
-    let mut second = spec(json!({}), json!({}));
-    second["workload"] = json!({"kv": {}});
-    assert!(refused(&second).finding.contains("no workload `kv` for a host"));
+    assert!(refused(&spec(json!({"cpu": {}}), schedule)).to_string().contains("engine.spec.conflict"));
+    let mut other = spec(json!({}), json!({}));
+    other["workload"] = json!({"kv": {}});
+    assert!(refused(&other).to_string().contains("engine.spec.workload"));
 }

@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use serde_json::Value;
 
 use super::{Listener, listen};
-use loadcell_load::NoResult;
+use loadcell_core::error::LoadError;
 use loadcell_logs::{self as logs, Unfinished};
 
 /// Reads pgbench's logs of every transaction; returns what they hold as JSON.
@@ -32,7 +32,7 @@ fn reading(
     let found = listen(py, on_event, |listener| match read(listener) {
         Ok(found) => Ok(Ok(found.to_string())),
         Err(Unfinished::Io(error)) => Ok(Err(error)),
-        Err(Unfinished::Aborted) => Err(NoResult::Aborted),
+        Err(Unfinished::Aborted) => Err(LoadError::aborted()),
     })?;
     Ok(found?)
 }

@@ -13,17 +13,17 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::observe::{Directive, Observer};
 use loadcell_dispatch as start;
-use loadcell_load::{NoResult, merge_results};
+use loadcell_load::merge_results;
 use loadcell_probes::network;
 
 create_exception!(
     _engine,
     EngineError,
     PyException,
-    "Something a user can act upon: one argument, a JSON object with `code`, `finding` and `advice`."
+    "Why there is no result: one argument, a JSON object with `code` and `reason`, a code of the catalogue with its `args`."
 );
 
 /// Set by `stop`, from any thread or from a signal handler.
@@ -71,7 +71,7 @@ impl Observer for Listener {
 fn listen<T: Send>(
     py: Python<'_>,
     on_event: Py<PyAny>,
-    call: impl FnOnce(&mut Listener) -> Result<T, NoResult> + Send,
+    call: impl FnOnce(&mut Listener) -> Result<T, LoadError> + Send,
 ) -> PyResult<T> {
     let mut listener = Listener { on_event, raised: None };
     let result = py.detach(|| call(&mut listener));
@@ -80,13 +80,12 @@ fn listen<T: Send>(
     match (listener.raised, result) {
         (Some(raised), _) => Err(raised),
         (None, Ok(value)) => Ok(value),
-        (None, Err(NoResult::Problem(problem))) => Err(error(&problem)),
-        (None, Err(NoResult::Aborted)) => Err(error(&Problem::new("stopped", "it was given up", ""))),
+        (None, Err(load_error)) => Err(error(&load_error)),
     }
 }
 
-fn error(problem: &Problem) -> PyErr {
-    EngineError::new_err(json!(problem).to_string())
+fn error(error: &LoadError) -> PyErr {
+    EngineError::new_err(error.document().to_string())
 }
 
 /// Makes the load that `spec` (JSON) describes; events go to `on_event` as JSON; returns the result as JSON.
@@ -106,7 +105,7 @@ fn run_calls(py: Python<'_>, spec: String, on_event: Py<PyAny>, client: Py<PyAny
 /// Loads the data that `spec` (JSON) describes; otherwise as `run`.
 #[pyfunction]
 fn prepare(py: Python<'_>, spec: String, on_event: Py<PyAny>) -> PyResult<String> {
-    let prepared = listen(py, on_event, |listener| start::prepare(&spec, listener).map_err(NoResult::from))?;
+    let prepared = listen(py, on_event, |listener| start::prepare(&spec, listener))?;
     let mut result = json!({"rows": prepared.rows, "duration_s": prepared.duration_ns as f64 / 1e9});
     if let Some(size_bytes) = prepared.size_bytes {
         result["size_bytes"] = size_bytes.into();

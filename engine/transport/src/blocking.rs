@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::{Address, Endpoint, Socket, Tls, TlsStream, Transport};
-use loadcell_core::error::Failure;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{Failure, LoadError, LoadStep};
 use loadcell_core::target::Target;
 
 /// Interval at which a wait checks whether to stop.
@@ -16,8 +17,6 @@ const READ: usize = 16 << 10;
 
 /// Settings of the connections of one data load. `C` is the configuration of their protocol.
 pub struct ConnectOptions<C> {
-    /// Remedy for an error code.
-    pub advice: fn(&str) -> &'static str,
     pub endpoint: Arc<Endpoint>,
     pub config: Arc<C>,
     pub connect_timeout: Duration,
@@ -26,9 +25,8 @@ pub struct ConnectOptions<C> {
 }
 
 impl<C> ConnectOptions<C> {
-    pub fn new(target: &Target, advice: fn(&str) -> &'static str, config: C) -> Result<Self, Problem> {
+    pub fn new(target: &Target, config: C) -> Result<Self, LoadError> {
         Ok(Self {
-            advice,
             endpoint: Arc::new(Endpoint::of(target)?),
             config: Arc::new(config),
             connect_timeout: Duration::from_nanos(target.connect_timeout_ns),
@@ -39,13 +37,12 @@ impl<C> ConnectOptions<C> {
     /// The same with another timeout and a `stop` that is not set: for cancelling while everything stops.
     pub fn for_cancel(&self, connect_timeout: Duration) -> Self {
         let (endpoint, config) = (self.endpoint.clone(), self.config.clone());
-        Self { advice: self.advice, endpoint, config, connect_timeout, stop: AtomicBool::new(false) }
+        Self { endpoint, config, connect_timeout, stop: AtomicBool::new(false) }
     }
 
-    /// Turn a failure into a problem with advice; `doing` begins its sentence.
-    pub fn problem(&self, doing: &str, failure: &Failure) -> Problem {
-        let advice = (self.advice)(&failure.code);
-        Problem::new(failure.code.clone(), format!("{doing}: {}", failure.message), advice)
+    /// The error of a connection that could not be made.
+    pub fn not_connected(&self, failure: Failure) -> LoadError {
+        failure.during(LoadStep::new("engine.connect", json!({"where": self.endpoint.to_string()})))
     }
 }
 

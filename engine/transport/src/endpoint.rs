@@ -4,10 +4,10 @@ use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Tls;
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::target::Protocol;
 use loadcell_core::target::{SslMode, Target};
 
@@ -26,7 +26,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Resolve the host name. It may take long, so it is done once and before any measurement.
-    pub fn of(target: &Target) -> Result<Self, Problem> {
+    pub fn of(target: &Target) -> Result<Self, LoadError> {
         if let Some(store) = &target.store {
             return Ok(Self {
                 name: store.get("directory").and_then(Value::as_str).unwrap_or_default().into(),
@@ -51,13 +51,7 @@ impl Endpoint {
         let name = format!("{host}:{}", target.port());
         let addresses: Vec<_> = (host, target.port())
             .to_socket_addrs()
-            .map_err(|error| {
-                Problem::new(
-                    "connection",
-                    format!("the host name {host:?} cannot be resolved ({error})"),
-                    "check the target's host",
-                )
-            })?
+            .map_err(|error| LoadError::said("connection", error, "engine.host-name", json!({"host": host})))?
             .map(Address::Tcp)
             .collect();
         let tls = match target.sslmode {

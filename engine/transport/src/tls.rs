@@ -15,9 +15,11 @@ use rustls::{
     RootCertStore, SignatureScheme,
 };
 
+use serde_json::json;
+
 use super::Socket;
 use super::binding::server_end_point;
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::target::SslMode;
 
 /// Root certificate files of common systems.
@@ -37,34 +39,24 @@ pub struct Tls {
 
 impl Tls {
     /// `roots` is a PEM file; without it, modes that verify use the system's root certificates.
-    pub fn new(mode: SslMode, roots: Option<&Path>, host: &str) -> Result<Self, Problem> {
-        let name = ServerName::try_from(host.to_string()).map_err(|_| {
-            Problem::new(
-                "tls",
-                format!("{host:?} is not a name that TLS can ask for"),
-                "give a DNS name or an address",
-            )
-        })?;
+    pub fn new(mode: SslMode, roots: Option<&Path>, host: &str) -> Result<Self, LoadError> {
+        let name = ServerName::try_from(host.to_string())
+            .map_err(|_| LoadError::at("tls", "engine.tls-name", json!({"name": host})))?;
         let provider = Arc::new(ring::default_provider());
         let trust = match (mode, roots) {
             // As in libpq, a given root certificate is verified against.
             (SslMode::Require, Some(path)) => Trust::of(path, &provider, false)?,
             (SslMode::VerifyCa | SslMode::VerifyFull, path) => {
                 let system = || SYSTEM_ROOTS.map(Path::new).into_iter().find(|path| path.exists());
-                let path = path.or_else(system).ok_or_else(|| {
-                    Problem::new(
-                        "tls",
-                        "there is no root certificate to verify the server with",
-                        "set sslrootcert",
-                    )
-                })?;
+                let path =
+                    path.or_else(system).ok_or_else(|| LoadError::at("tls", "engine.tls-root", json!({})))?;
                 Trust::of(path, &provider, mode == SslMode::VerifyFull)?
             }
             _ => Trust { provider: provider.clone(), verify: None },
         };
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| Problem::new("tls", error.to_string(), ""))?
+            .map_err(|error| LoadError::said("tls", error, "engine.error", json!({})))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(trust))
             .with_no_client_auth();
@@ -91,10 +83,9 @@ struct Verify {
 }
 
 impl Trust {
-    fn of(path: &Path, provider: &Arc<CryptoProvider>, name: bool) -> Result<Self, Problem> {
+    fn of(path: &Path, provider: &Arc<CryptoProvider>, name: bool) -> Result<Self, LoadError> {
         let unreadable = |why: String| {
-            let finding = format!("the root certificates in {} cannot be used ({why})", path.display());
-            Problem::new("tls", finding, "sslrootcert must be a readable file of PEM certificates")
+            LoadError::said("tls", why, "engine.tls-file", json!({"path": path.display().to_string()}))
         };
         let roots: Vec<_> = CertificateDer::pem_file_iter(path)
             .and_then(Iterator::collect)

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from loadcell.execution.engine_messages import failure_remedy, load_failure
 from loadcell.execution.messages import (
     NOTHING_SUCCEEDED,
     NOTHING_SUCCEEDED_LOOK,
     NOTHING_SUCCEEDED_STATUS,
     NOTHING_SUCCEEDED_UNCODED,
 )
+from loadcell.model.engine_messages import failure_remedy, load_failure
 from loadcell.model.message import Message
 from loadcell.model.trial_record import TRANSACTION, Totals, TrialRecord
 from loadcell.plan.expect import Expectation
@@ -42,7 +42,7 @@ def fruitless(record: TrialRecord, protocol: str) -> Message | None:
         return NOTHING_SUCCEEDED_UNCODED(failed=failed, remedy=NOTHING_SUCCEEDED_LOOK())
     code, often = codes.most_common(1)[0]
     remedy = failure_remedy(protocol, code) or _remedy_of_answer(code)
-    why = load_failure(code, messages[code] or code, remedy.text)
+    why = load_failure(code, messages[code] or code, remedy)
     return NOTHING_SUCCEEDED(failed=failed, code=code, often=often, why=why, remedy=remedy)
 
 

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from loadcell.execution.engine_messages import load_failure
 from loadcell.execution.messages import WORKER_ENDED, WORKER_KILLED, WORKER_KILLED_FOR_GOOD
 from loadcell.linux.process import LineReader
+from loadcell.model.engine_messages import engine_failure
 from loadcell.model.message import Message, MessageError
 
 #: How often a waiting executor looks round: at the clock, and whether an end was asked for.
@@ -170,7 +170,7 @@ class WorkerExecutor:
         if last is None:
             raise _died(code)
         if last["type"] == "error":
-            raise LoadError(_said(last["error"]))
+            raise LoadError(_failure(last["error"], spec.get("target", {}).get("protocol", "")))
         result: dict[str, Any] = last["result"]
         return result
 
@@ -187,12 +187,11 @@ class WorkerExecutor:
         self._process = None
 
 
-def _said(error: Mapping[str, Any]) -> Message:
-    """What the worker says in an `error`: with `args` by a code of the catalogue, else by a code of who made the load."""
-    words = str(error.get("finding", "the load failed")), str(error.get("advice", ""))
-    if "args" in error:
-        return Message(str(error["code"]), error["args"], recorded=words)
-    return load_failure(str(error.get("code", "")), *words)
+def _failure(error: Mapping[str, Any], protocol: str) -> Message:
+    """The error of a worker: the engine's, or a message of the catalogue from what made the load in its place."""
+    if "reason" in error:
+        return engine_failure(error, protocol)
+    return Message(str(error["code"]), error["args"], recorded=(str(error["finding"]), str(error["advice"])))
 
 
 def _is_armed(mode: str, spec: Mapping[str, Any]) -> bool:

@@ -11,7 +11,6 @@ TIMED_OUT = MessageCode("timed-out", limit=str, phase=Message)
 TIMED_OUT_WITHIN = MessageCode("timed-out.within", limit=str, limit_s=Seconds, phase=Message)
 DIED = MessageCode("died", phase=Message, why=Message)
 FAULT = MessageCode("fault", error=str, said=ForeignText)
-UNEXPLAINED = MessageCode("unexplained", outcome=str)
 NOTHING_SUCCEEDED = MessageCode(
     "nothing-succeeded", code=str, failed=Count, often=Count, remedy=Message, why=Message
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.analysis.error_codes import meaning
-from loadcell.execution.engine_messages import error_remedy
+from loadcell.model.engine_messages import error_remedy
 from loadcell.model.instants import utc_text
 from loadcell.model.trial_record import TRANSACTION
 

@@ -6,7 +6,6 @@ be written, leaves through here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,13 +13,13 @@ from loadcell.design.order import Trial
 from loadcell.execution import affinity, background_cpu, checks, groups, profiling, tool_checks
 from loadcell.execution.all_failed import fruitless, wanted
 from loadcell.execution.context import RunContext, threads
-from loadcell.execution.engine_messages import failure_remedy
 from loadcell.execution.load import DATA_SEED, LoadWatch, specification, specification_of_groups, trial_seed
-from loadcell.execution.messages import DIED, UNEXPLAINED
+from loadcell.execution.messages import DIED
 from loadcell.execution.phases import LIMIT_KEYS, PHASES, Phases, TrialEndedError
 from loadcell.execution.record import measured
 from loadcell.execution.target_pool import TargetPool
 from loadcell.execution.trial_metrics import metrics
+from loadcell.model.engine_messages import load_outcome
 from loadcell.model.instants import utc_text
 from loadcell.model.json import convert
 from loadcell.model.message import Message
@@ -199,7 +198,7 @@ class TrialRun:
             return TrialEndedError("aborted", self.context.interrupts.reason)
         outcome = result["outcome"]
         return TrialEndedError(
-            "timed-out" if outcome in UNFINISHED else "failed", _of_outcome(result, self._protocol)
+            "timed-out" if outcome in UNFINISHED else "failed", load_outcome(result, self._protocol)
         )
 
     def _collect(self, target: Target[Any], result: dict[str, Any]) -> None:
@@ -387,14 +386,3 @@ class TrialRun:
             checks=tuple(self._checks),
             expect=tuple(expected.judge(figures).result(expected.text) for expected in self._resolved.expect),
         )
-
-
-def _of_outcome(result: Mapping[str, Any], protocol: str) -> Message:
-    """Why a load did not run to its end: the outcome is the code; beside its figures stand the engine's own words, and what the
-    catalogue knows to do about a failure of this kind in this protocol, or in any."""
-    bare = UNEXPLAINED(outcome=result["outcome"])
-    words = result.get("reason") or bare.text, result.get("advice") or bare.advice
-    args = {**(result.get("reason_args") or {}), "finding": words[0], "advice": words[1]}
-    if (remedy := failure_remedy(protocol, args.get("code"))) is not None:
-        args["remedy"] = remedy
-    return Message(result["outcome"], args, recorded=words)

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from loadcell.model.capability import HTTP, TargetKind
+from loadcell.model.engine_messages import engine_failure
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Size
 from loadcell.plan.workload import Workload
@@ -311,10 +312,8 @@ def _checked(section: dict[str, Any]) -> None:
     try:
         _engine.check(json.dumps({"http": section}))
     except _engine.EngineError as error:
-        problem = json.loads(str(error))
-        raise ValueError(
-            problem["finding"] + (f": {problem['advice']}" if problem["advice"] else "")
-        ) from None
+        problem = engine_failure(json.loads(str(error)))
+        raise ValueError(": ".join(filter(None, (problem.text, problem.advice)))) from None
 
 
 class Http(Workload[HttpOptions]):

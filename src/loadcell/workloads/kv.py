@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from loadcell.model.capability import RESP, STORE, Capability, TargetKind
-from loadcell.model.message import Message, as_written
+from loadcell.model.engine_messages import engine_failure
+from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Duration, Fraction, Size
 from loadcell.plan.workload import Workload
@@ -326,8 +327,7 @@ def _mistake(name: str, command: CommandOptions) -> Message | None:
     try:
         _engine.check(json.dumps({"kv": {"commands": {name: {**command.model_dump(), "share": 1}}}}))
     except _engine.EngineError as error:
-        problem = json.loads(str(error))
-        return as_written(problem["finding"], problem["advice"])
+        return engine_failure(json.loads(str(error)))
     return None
 
 

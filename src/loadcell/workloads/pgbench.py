@@ -6,9 +6,18 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, computed_field, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    computed_field,
+    field_validator,
+    model_validator,
+)
 
 from loadcell.model.capability import POSTGRES
+from loadcell.model.engine_messages import engine_failure
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import nearest
 from loadcell.plan.units import Duration
@@ -156,6 +165,19 @@ class PgbenchOptions(Options):
         """The text of each script that is a file, by its name in `scripts`: the record holds what was run."""
         return dict(self._sources)
 
+    @field_validator("init_steps")
+    @classmethod
+    def _steps_fit(cls, steps: str) -> str:
+        if set(steps) & set("dgGvpf") and "t" not in steps:
+            raise ValueError(f"found {steps!r}, which makes no tables: add `t`, or leave all steps out")
+        if "g" in steps and "G" in steps:
+            raise ValueError(
+                f"found {steps!r}, which makes the data twice: keep `g` (by the client) or `G` (by the server)"
+            )
+        if "f" in steps and "p" not in steps:
+            raise ValueError(f"found {steps!r}, which makes foreign keys without primary keys: add `p`")
+        return steps
+
     @model_validator(mode="after")
     def _compiled(self, info: ValidationInfo) -> PgbenchOptions:
         if not self.scripts:
@@ -204,8 +226,8 @@ def _checked(section: dict[str, Any]) -> dict[str, Any]:
     try:
         analysis: dict[str, Any] = json.loads(_engine.check(json.dumps({"pgbench": section})))
     except _engine.EngineError as error:
-        problem = json.loads(str(error))
-        text = problem["finding"] + (f"\n{problem['advice']}" if problem["advice"] else "")
+        problem = engine_failure(json.loads(str(error)))
+        text = "\n".join(filter(None, (problem.text, problem.advice)))
         raise ValueError(text.replace("\n", "\n    ")) from None
     return analysis
 

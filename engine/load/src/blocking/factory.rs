@@ -7,7 +7,7 @@ use std::thread::Scope;
 use super::{BlockingClient, BlockingLoop, Fault};
 use crate::reactor::{Refusal, ThreadContext, ThreadEvent};
 use crate::{ClientFactory, LoadThreads, Measurement, Partition, TargetContext, ThreadShare};
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::os;
 use loadcell_core::pace::{ClosedLoop, Pacer};
 use loadcell_core::record::{LifetimeCounts, Operation};
@@ -58,7 +58,7 @@ impl<F: BlockingClientFactory> ClientFactory for BlockingLoad<F> {
         load: &Load,
         first: usize,
         to: &Sender<(usize, ThreadEvent)>,
-    ) -> Result<LoadThreads, Problem> {
+    ) -> Result<LoadThreads, LoadError> {
         let factory = &self.0;
         let mut threads = LoadThreads::default();
         let partition = Partition::new(load, load.clients, first, to);

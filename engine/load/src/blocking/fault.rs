@@ -1,9 +1,7 @@
 //! What goes wrong in a call, in a few codes that are the same for whatever is called.
 
+use loadcell_core::error::{Failure, LoadError, LoadStep};
 use std::io;
-
-use loadcell_core::error::Failure;
-use loadcell_core::error::Problem;
 
 /// Why a call did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,9 +36,9 @@ impl Fault {
         Failure { code: self.code.into(), message: self.message.clone() }
     }
 
-    /// As something to act upon: `doing` begins the sentence, `advice` has the remedy for a code.
-    pub fn with_advice(&self, doing: &str, advice: impl Fn(&str) -> &'static str) -> Problem {
-        Problem::new(self.code, format!("{doing}: {}", self.message), advice(self.code))
+    /// As the error of a load that was at this step.
+    pub fn during(&self, step: LoadStep) -> LoadError {
+        self.failure().during(step)
     }
 }
 
@@ -71,8 +69,6 @@ mod tests {
         assert_eq!(of_os(libc::EACCES).code, DENIED);
         assert_eq!(of_os(libc::EBUSY).code, BUSY);
         assert_eq!(of_os(libc::EIO).code, IO);
-        let problem = of_os(libc::EROFS)
-            .with_advice("cannot write", |code| if code == DENIED { "name another" } else { "" });
-        assert_eq!(problem.to_string(), "cannot write: Read-only file system: name another");
+        assert_eq!(of_os(libc::EROFS).message, "Read-only file system");
     }
 }

@@ -13,7 +13,7 @@ pub use client::CallableClients;
 pub use span_log::SpanLog;
 
 use crate::blocking::Fault;
-use loadcell_core::error::{Failure, Problem};
+use loadcell_core::error::{Failure, SpecError};
 use loadcell_core::record::{Kind, Operation};
 
 /// Creates the callables of a load.
@@ -65,17 +65,16 @@ struct Options {
 const MAX_OPERATIONS: usize = 1000;
 
 /// Reads the operations of a `calls` section, and puts the transaction first.
-pub fn operations(section: &Value) -> Result<Vec<Operation>, Problem> {
-    let wrong = |finding: String| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
+pub fn operations(section: &Value) -> Result<Vec<Operation>, SpecError> {
     let options =
-        Options::deserialize(section).map_err(|error| wrong(format!("`calls` cannot be read: {error}")))?;
+        Options::deserialize(section).map_err(|error| SpecError::unreadable("workload.calls", &error))?;
     if options.operations.len() > MAX_OPERATIONS {
-        return Err(wrong(format!("there are more than {MAX_OPERATIONS} operations")));
+        return Err(SpecError::value("workload.calls.operations", options.operations.len()));
     }
     let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
     for SpanOptions { name, kind } in options.operations {
         if name.is_empty() || operations.iter().any(|operation| operation.name == name) {
-            return Err(wrong(format!("`{name}` cannot be the name of one more operation")));
+            return Err(SpecError::value("workload.calls.operations", name));
         }
         let kind = match kind {
             SpanKind::Read => Kind::Read,
@@ -102,15 +101,18 @@ mod tests {
 
     #[test]
     fn duplicate_and_unknown_operations_are_rejected() {
-        let finding = |section: Value| operations(&section).unwrap_err().finding;
+        let finding = |section: Value| operations(&section).unwrap_err().to_string();
         let span = json!({"name": "page", "kind": "read"});
-        assert!(finding(json!({"operations": [span, span]})).contains("`page`"));
+        assert!(finding(json!({"operations": [span, span]})).contains("page"));
         assert!(
             finding(json!({"operations": [{"name": "transaction", "kind": "read"}]}))
-                .contains("`transaction`")
+                .contains(r#""value":"transaction""#)
         );
         assert!(finding(json!({"operations": [{"name": "x", "kind": "type"}]})).contains("unknown variant"));
-        assert!(finding(json!({"operations": vec![span; MAX_OPERATIONS + 1]})).contains("more than"));
+        assert!(
+            finding(json!({"operations": vec![span; MAX_OPERATIONS + 1]}))
+                .contains(&format!("{}", MAX_OPERATIONS + 1))
+        );
         assert!(finding(json!({})).contains("operations"));
     }
 }

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use super::server::{Manner, Server};
 use super::{context, echoes, load, number};
 use loadcell_core::clock::{MILLISECOND, Nanos, SECOND, now};
+use loadcell_core::error::LoadError;
 use loadcell_core::observe::{Directive, Observer};
 use loadcell_core::spec::Load;
-use loadcell_load::{NoResult, merge_results, run};
+use loadcell_load::{merge_results, run};
 
 /// Gives the start instant, relative to the time when the load is ready; none for never.
 struct Starter {
@@ -38,22 +39,19 @@ fn armed(armed_ms: u64, load: Load) -> Load {
     Load { armed_ns: Some(armed_ms * MILLISECOND), ..load }
 }
 
-fn start(load: &Load, after_ready: Option<Nanos>) -> (Result<Value, NoResult>, Starter) {
+fn start(load: &Load, after_ready: Option<Nanos>) -> (Result<Value, LoadError>, Starter) {
     start_relative(load, after_ready.map(|nanos| nanos as i64))
 }
 
-fn start_relative(load: &Load, after_ready: Option<i64>) -> (Result<Value, NoResult>, Starter) {
+fn start_relative(load: &Load, after_ready: Option<i64>) -> (Result<Value, LoadError>, Starter) {
     let server = Server::start(Manner::default());
     let mut starter = Starter { after_ready, ready: None, events: Vec::new() };
     (run(&echoes(8), &context(&server), load, &mut starter), starter)
 }
 
-/// Code of the problem that an armed load ends with.
+/// Code of the error that an armed load ends with.
 fn code(load: &Load, after_ready: Option<i64>) -> String {
-    match start_relative(load, after_ready).0.unwrap_err() {
-        NoResult::Problem(problem) => problem.code,
-        NoResult::Aborted => "aborted".into(),
-    }
+    start_relative(load, after_ready).0.unwrap_err().code
 }
 
 #[test]

@@ -110,8 +110,6 @@ fn an_overloaded_group_ends_the_load_for_all_and_is_named() {
         together(&context(&server), &[("calm", &echoes, &closed), ("flood", &echoes, &open)], &mut watch);
     check_identities(&result, &watch);
     assert_eq!(result["outcome"], "overloaded");
-    let reason = result["reason"].as_str().unwrap();
-    assert!(reason.starts_with("client group flood: ") && reason.contains("over 1 connections"), "{reason}");
     let args = &result["reason_args"];
     assert_eq!((args["group"].as_str(), number(&args["clients"])), (Some("flood"), 1));
     assert!(number(&result["window"]["duration_ns"]) < 60 * SECOND);
@@ -137,8 +135,6 @@ fn a_group_without_any_connection_ends_the_load_for_all_and_is_named() {
         &mut watch,
     );
     assert_eq!(result["outcome"], "lost");
-    let reason = result["reason"].as_str().unwrap();
-    assert!(reason.starts_with("client group brief: no client could connect"), "{reason}");
     assert_eq!(result["reason_args"]["group"], "brief");
     assert!(result["reason_args"]["where"].as_str().unwrap().starts_with("127.0.0.1"));
     let troubled = watch.of("trouble");
@@ -160,6 +156,7 @@ fn groups_connect_together_or_not_at_all() {
     let echoes = echoes(8);
     let result = together(&context(&server), &[("a", &echoes, &one), ("b", &echoes, &one)], &mut watch);
     assert_eq!(result["outcome"], "connect-failed");
-    assert!(result["reason"].as_str().unwrap().starts_with("3 of 8 clients could not connect"), "{result}");
+    let args = &result["reason_args"];
+    assert_eq!((number(&args["refused"]), number(&args["clients"])), (3, 8), "{result}");
     assert!(watch.of("interval").is_empty());
 }

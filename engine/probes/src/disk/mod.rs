@@ -28,7 +28,7 @@ use self::psync::Psync;
 use self::ring::Ring;
 use crate::memory_budget;
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, LoadStep, SpecError};
 use loadcell_core::random::Random;
 use loadcell_core::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 use loadcell_core::session::Remark;
@@ -74,14 +74,13 @@ impl Ops {
 
 impl Disk {
     /// Prepare the probe, and check free space and permissions.
-    pub fn new(section: &Value, spec: &Spec) -> Result<Self, Problem> {
+    pub fn new(section: &Value, spec: &Spec) -> Result<Self, LoadError> {
         let options = Options::read(section)?;
         let Some(directory) = spec.target.directory.clone() else {
-            return Err(Problem::new("spec", "the target has no `directory`", "see `loadcell/_engine.pyi`"));
+            return Err(SpecError::value("target.directory", Value::Null).into());
         };
         check_free_space(&directory, &options, spec.load.clients)?;
-        file::nameless(&directory)
-            .map_err(|error| in_directory("cannot make a file in", &directory, error))?;
+        file::nameless(&directory).map_err(|error| in_directory("engine.make-file", &directory, error))?;
         if options.engine == Engine::IoUring {
             ring::available()?;
         }
@@ -227,50 +226,35 @@ const RESERVED_SHARE: u64 = 20;
 const RESERVED_LEAST: u64 = 1 << 30;
 
 /// Check that the files fit and leave free space.
-fn check_free_space(directory: &Path, options: &Options, clients: u32) -> Result<(), Problem> {
+fn check_free_space(directory: &Path, options: &Options, clients: u32) -> Result<(), LoadError> {
     let (free, all) = file::free_space(directory)
-        .map_err(|error| in_directory("cannot use the directory", directory, error))?;
+        .map_err(|error| in_directory("engine.use-directory", directory, error))?;
     let needed = options.file_bytes().saturating_mul(clients.into());
-    let (files, per_file) =
-        (if clients == 1 { "file" } else { "files" }, if clients == 1 { "" } else { " each" });
-    let wanted = format!("{clients} {files} of {}{per_file}", size(options.file_bytes()));
     if all == 0 {
         // Like ramfs, whose files are in memory without a limit: memory must not be filled.
-        let description = format!(
-            "{wanted} in {}, whose file system names no size and may be in memory",
-            directory.display()
-        );
-        return memory_budget::check(needed, &description);
+        return memory_budget::check(needed, clients).map_err(|mut error| {
+            if let Some(step) = &mut error.step {
+                step.code = "engine.memory-files";
+                step.arguments["path"] = directory.display().to_string().into();
+            }
+            error
+        });
     }
     let reserved = (all / RESERVED_SHARE).max(RESERVED_LEAST);
     if needed.saturating_add(reserved) <= free {
         return Ok(());
     }
-    let finding = format!(
-        "{wanted} {} {} in {}, where {} is free, of which {} is kept for others",
-        if clients == 1 { "needs" } else { "need" },
-        size(needed),
-        directory.display(),
-        size(free),
-        size(reserved)
-    );
-    let advice = match reserved < free {
-        true => "use a smaller `size`, or name a directory on another device in `target.host.directory`",
-        false => "no `size` is small enough: name a directory on another device in `target.host.directory`",
-    };
-    Err(Problem::new(loadcell_load::blocking::fault::NO_SPACE, finding, advice))
+    let arguments = json!({
+        "path": directory.display().to_string(),
+        "clients": clients,
+        "needed_bytes": needed,
+        "free_bytes": free,
+        "kept_bytes": reserved,
+    });
+    let step = if reserved < free { "engine.no-room" } else { "engine.no-room-at-all" };
+    Err(LoadError::at(loadcell_load::blocking::fault::NO_SPACE, step, arguments))
 }
 
-fn in_directory(doing: &str, directory: &Path, error: io::Error) -> Problem {
-    Fault::from(error).with_advice(&format!("{doing} {}", directory.display()), super::advice)
-}
-
-/// A size in bytes for messages.
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-    let (mut size, mut unit) = (bytes as f64, 0);
-    while size >= 1024.0 && unit + 1 < UNITS.len() {
-        (size, unit) = (size / 1024.0, unit + 1);
-    }
-    if size.fract() == 0.0 { format!("{size} {}", UNITS[unit]) } else { format!("{size:.1} {}", UNITS[unit]) }
+fn in_directory(step: &'static str, directory: &Path, error: io::Error) -> LoadError {
+    Fault::from(error).during(LoadStep::new(step, json!({"path": directory.display().to_string()})))
 }

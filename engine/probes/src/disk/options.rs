@@ -1,9 +1,8 @@
 //! The `disk` section of a probe.
 
+use loadcell_core::error::SpecError;
 use serde::Deserialize;
 use serde_json::Value;
-
-use loadcell_core::error::Problem;
 
 /// Access pattern, with fio's names and meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -72,10 +71,9 @@ const LARGEST_FILE: u64 = 1 << 50;
 const SECTOR: u64 = 512;
 
 impl Options {
-    pub fn read(section: &Value) -> Result<Self, Problem> {
-        let options: Self = serde_json::from_value(section.clone()).map_err(|error| {
-            wrong(format!("the workload `probe` cannot be read: {error}"), "see `loadcell/_engine.pyi`")
-        })?;
+    pub fn read(section: &Value) -> Result<Self, SpecError> {
+        let options: Self = serde_json::from_value(section.clone())
+            .map_err(|error| SpecError::unreadable("workload.probe.disk", &error))?;
         options.check()?;
         Ok(options)
     }
@@ -86,31 +84,27 @@ impl Options {
         self.fdatasync > 0 && written > 0 && written.is_multiple_of(self.fdatasync)
     }
 
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<(), SpecError> {
         if !(1..=LARGEST_BLOCK).contains(&self.block_bytes) {
-            return Err(wrong("`block` must be between 1 byte and 1 GiB", ""));
+            return Err(SpecError::value("workload.probe.disk.block", self.block_bytes));
         }
         if !(self.block_bytes..=LARGEST_FILE).contains(&self.size_bytes) {
-            return Err(wrong("`size` must be at least one block, and at most 1 PiB", ""));
+            return Err(SpecError::value("workload.probe.disk.size", self.size_bytes));
         }
         if self.direct && !self.block_bytes.is_multiple_of(SECTOR) {
-            let finding = format!("blocks of {} bytes cannot go past the page cache", self.block_bytes);
-            return Err(wrong(finding, "use a multiple of 512 bytes for `block`, or `direct: false`"));
+            return Err(SpecError::value("workload.probe.disk.block", self.block_bytes));
         }
         if !(1..=DEEPEST).contains(&self.depth) {
-            return Err(wrong("`depth` must be between 1 and 4096", ""));
+            return Err(SpecError::value("workload.probe.disk.depth", self.depth));
         }
         if self.engine == Engine::Psync && self.depth > 1 {
-            return Err(wrong(
-                "`psync` has one block a client under way",
-                "use `engine: io_uring`, or more clients",
-            ));
+            return Err(SpecError::conflict("workload.probe.disk.depth", "engine"));
         }
         if self.fdatasync > 0 && !self.access.writes() {
-            return Err(wrong("there is nothing to flush where nothing is written", "leave `fdatasync` out"));
+            return Err(SpecError::conflict("workload.probe.disk.fdatasync", "access"));
         }
         if !(0.0..=1.0).contains(&self.reads) {
-            return Err(wrong("`reads` must be a share between 0 and 1", ""));
+            return Err(SpecError::value("workload.probe.disk.reads", self.reads));
         }
         Ok(())
     }
@@ -126,10 +120,6 @@ impl Options {
     }
 }
 
-fn wrong(finding: impl Into<String>, advice: &str) -> Problem {
-    Problem::new("spec", finding, advice)
-}
-
 fn yes() -> bool {
     true
 }
@@ -143,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    fn changed(key: &str, value: Value) -> Result<Options, Problem> {
+    fn changed(key: &str, value: Value) -> Result<Options, SpecError> {
         let mut section = json!({"access": "randrw", "size_bytes": 10_000, "block_bytes": 4096,
             "direct": true,
             "fdatasync": 0, "depth": 1, "engine": "psync"});
@@ -159,19 +149,24 @@ mod tests {
     }
 
     #[test]
-    fn invalid_options_are_reported() {
-        let finding = |key: &str, value: Value| changed(key, value).unwrap_err().finding;
+    fn what_cannot_be_done_is_named() {
+        let finding = |key: &str, value: Value| changed(key, value).unwrap_err().to_string();
         assert!(finding("access", json!("trim")).contains("unknown variant `trim`"));
-        assert!(finding("block_bytes", json!(0)).contains("`block`"));
-        assert!(finding("block_bytes", json!(1000)).contains("past the page cache"));
-        assert!(finding("size_bytes", json!(4095)).contains("at least one block"));
-        assert!(finding("depth", json!(0)).contains("`depth`"));
-        assert!(finding("depth", json!(2)).contains("`psync`"));
-        assert!(finding("reads", json!(1.5)).contains("`reads`"));
+        assert!(finding("block_bytes", json!(0)).contains("disk.block"));
+        assert!(finding("block_bytes", json!(1000)).contains("disk.block"));
+        assert!(finding("size_bytes", json!(4095)).contains("disk.size"));
+        assert!(finding("depth", json!(0)).contains("value workload.probe.disk.depth"));
+        assert!(finding("depth", json!(2)).contains("conflict workload.probe.disk.depth"));
+        assert!(finding("reads", json!(1.5)).contains("disk.reads"));
         assert!(finding("more", json!(1)).contains("unknown field"));
         let mut section = json!({"access": "read", "size_bytes": 10_000, "block_bytes": 4096, "direct": true,
             "fdatasync": 1, "depth": 1, "engine": "psync"});
-        assert!(Options::read(&section).unwrap_err().finding.contains("nothing to flush"));
+        assert!(
+            Options::read(&section)
+                .unwrap_err()
+                .to_string()
+                .contains("conflict workload.probe.disk.fdatasync")
+        );
         section["access"] = json!("readwrite");
         assert_eq!(Options::read(&section).unwrap().access, Access::Readwrite);
     }

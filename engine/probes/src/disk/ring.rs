@@ -1,5 +1,6 @@
 //! io_uring engine: several blocks at a time.
 
+use serde_json::json;
 use std::fs::File;
 use std::io;
 use std::mem::ManuallyDrop;
@@ -14,7 +15,7 @@ use super::order::{Act, Order};
 use super::psync::cut;
 use super::{Disk, FLUSHING, doing, fatal};
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::random::Random;
 use loadcell_core::record::{Recorder, TRANSACTION};
 use loadcell_load::blocking::Fault;
@@ -54,30 +55,26 @@ struct Slot {
 }
 
 /// Check that the kernel permits io_uring.
-pub fn available() -> Result<(), Problem> {
+pub fn available() -> Result<(), LoadError> {
     IoUring::new(2).map(drop).map_err(|error| refused(&error))
 }
 
-fn refused(error: &io::Error) -> Problem {
+fn refused(error: &io::Error) -> LoadError {
     let text = error.to_string();
     let message = text.split(" (os error").next().unwrap_or_default();
-    let advice = match error.raw_os_error() {
-        Some(libc::ENOSYS) => "io_uring came with Linux 5.1: use `engine: psync` with more clients",
-        Some(libc::ENOMEM) => "raise the limit of locked memory (`ulimit -l`), or use a smaller `depth`",
-        _ => {
-            "the rules of a container (seccomp) or the sysctl kernel.io_uring_disabled forbid it: allow \
-            it, or use \
-             `engine: psync` with more clients"
-        }
+    let step = match error.raw_os_error() {
+        Some(libc::ENOSYS) => "engine.io-uring-missing",
+        Some(libc::ENOMEM) => "engine.io-uring-memory",
+        _ => "engine.io-uring-forbidden",
     };
-    Problem::new("io-uring", format!("the kernel refuses io_uring: {message}"), advice)
+    LoadError::said("io-uring", message, step, json!({}))
 }
 
 impl<'d> Ring<'d> {
     pub fn new(disk: &'d Disk, file: File, order: Order, random: &mut Random) -> Result<Self, Fault> {
         let depth = disk.options.depth;
         let ring = IoUring::new(depth.next_power_of_two())
-            .map_err(|error| Fault::new("io-uring", refused(&error).finding))?;
+            .map_err(|error| Fault::new("io-uring", refused(&error).message))?;
         let slot = |_| Slot {
             buffer: Buffer::new(disk.options.block_bytes as usize, random),
             act: Act::Read,
@@ -251,8 +248,9 @@ mod tests {
     #[test]
     fn error_has_advice() {
         let of = |number| refused(&io::Error::from_raw_os_error(number)).to_string();
-        assert!(of(libc::EPERM).contains("Operation not permitted: the rules of a container (seccomp)"));
-        assert!(of(libc::ENOSYS).contains("Linux 5.1"));
-        assert!(of(libc::ENOMEM).contains("ulimit -l"));
+        assert!(of(libc::EPERM).contains("Operation not permitted"));
+        assert!(of(libc::EPERM).contains("engine.io-uring-forbidden"));
+        assert!(of(libc::ENOSYS).contains("engine.io-uring-missing"));
+        assert!(of(libc::ENOMEM).contains("engine.io-uring-memory"));
     }
 }

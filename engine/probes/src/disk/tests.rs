@@ -17,7 +17,7 @@ use loadcell_core::random::Random;
 use loadcell_core::record::Recorder;
 use loadcell_core::spec::Spec;
 use loadcell_load::blocking::{BlockingClient, BlockingLoad, Fault};
-use loadcell_load::{NoResult, TargetContext, run as run_load};
+use loadcell_load::{TargetContext, run as run_load};
 use loadcell_transport::Endpoint;
 
 /// A temporary directory.
@@ -123,7 +123,7 @@ fn bounded() -> Value {
 fn each_write_is_flushed() {
     for engine in engines() {
         let result = run(with(&engine, &json!({"fdatasync": 1, "access": "randrw"})), bounded());
-        assert_eq!(result["outcome"], "completed", "{engine}: {}", result["reason"]);
+        assert_eq!(result["outcome"], "completed", "{engine}: {}", result["reason_args"]);
         let (reads, writes, flushes) =
             (count(&result, "read"), count(&result, "write"), count(&result, "fdatasync"));
         assert_eq!(
@@ -164,7 +164,7 @@ fn read_only_probe_has_no_writes() {
 fn time_limit_ends_it_with_a_full_queue() {
     for engine in engines() {
         let result = run(with(&engine, &json!({"access": "randread"})), json!({"warmup_ns": 30_000_000}));
-        assert_eq!(result["outcome"], "completed", "{}", result["reason"]);
+        assert_eq!(result["outcome"], "completed", "{}", result["reason_args"]);
         assert_eq!(result["errors"], json!([]));
         let depth = engine["depth"].as_u64().unwrap_or(1);
         assert!(result["operations"][0]["in_flight"].as_u64().unwrap() <= 2 * depth);
@@ -186,7 +186,7 @@ fn by_hand(go_direct: fn(&File) -> io::Result<bool>) -> Value {
     let disk = Disk::new(&load_spec["workload"]["probe"]["disk"], &spec).unwrap();
     let probe = BlockingLoad(Disk { go_direct, ..disk });
     let endpoint = std::sync::Arc::new(Endpoint::of(&spec.target).unwrap());
-    let ground = TargetContext { endpoint, connect_timeout_ns: 0, advice: crate::advice };
+    let ground = TargetContext { endpoint, connect_timeout_ns: 0 };
     run_load(&probe, &ground, &spec.load, &mut Watch(&directory, 0)).unwrap()
 }
 
@@ -205,22 +205,19 @@ fn missing_direct_io_is_a_remark() {
 fn failing_device_is_reported() {
     let result = by_hand(|_| Err(io::Error::from_raw_os_error(libc::EIO)));
     assert_eq!(result["outcome"], "connect-failed");
-    let reason = result["reason"].as_str().unwrap();
-    assert!(
-        reason.starts_with("2 of 2 clients could not begin on this machine: cannot lay out a file in"),
-        "{reason}"
-    );
-    assert!(reason.ends_with("Input/output error") && result["advice"].as_str().unwrap().contains("dmesg"));
-    // Replace the files by one that accepts nothing, like a full device.
+    let args = &result["reason_args"];
+    assert_eq!((&args["refused"], &args["here"], &args["code"]), (&json!(2), &json!(true), &json!("io")));
+    assert!(args["said"].as_str().unwrap().ends_with("Input/output error"), "{args}");
+    // One whose files are replaced by what takes nothing, as a full device.
     let full = by_hand(|file| {
         let full = File::options().write(true).open("/dev/full")?;
         // SAFETY: both descriptors are open.
         loadcell_transport::check(unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&full), fd(file)) })?;
         Ok(true)
     });
-    let reason = full["reason"].as_str().unwrap();
-    assert!(reason.ends_with("No space left on device"), "{reason}");
-    assert!(full["advice"].as_str().unwrap().contains("make room"));
+    let args = &full["reason_args"];
+    assert!(args["said"].as_str().unwrap().ends_with("No space left on device"), "{args}");
+    assert_eq!(args["code"], "no-space");
 }
 
 fn fd(file: &File) -> std::os::fd::RawFd {
@@ -232,38 +229,35 @@ fn problem(directory: &Path, disk: Value) -> String {
         &spec(directory, disk, json!({})).to_string(),
         &mut Watch(&TempDirectory::new(), 0),
     ) {
-        Err(NoResult::Problem(problem)) => problem.to_string(),
+        Err(error) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn disk_is_never_filled() {
+fn a_disk_is_never_filled() {
     let directory = TempDirectory::new();
-    let message = problem(directory.path(), json!({"size_bytes": 1_u64 << 49}));
-    assert!(message.starts_with("2 files of 512 TiB each need 1024 TiB in"), "{message}");
-    assert!(message.contains("is free, of which") && message.contains("smaller `size`"), "{message}");
+    let said = problem(directory.path(), json!({"size_bytes": 1_u64 << 49}));
+    assert!(said.contains(r#""needed_bytes":1125899906842624"#), "{said}");
+    assert!(
+        said.contains("engine.no-room") && said.contains("free_bytes") && said.contains("kept_bytes"),
+        "{said}"
+    );
 }
 
 #[test]
-fn memory_is_never_filled_by_ramfs() {
-    let message = problem(Path::new("/proc"), json!({"size_bytes": 1_u64 << 49})); // which has none either
-    assert!(
-        message.contains("(2 files of 512 TiB each in /proc, whose file system names no size"),
-        "{message}"
-    );
-    assert!(message.contains("of memory are available: use a smaller `size`"), "{message}");
+fn memory_is_never_filled_by_a_file_system_without_a_size() {
+    let said = problem(Path::new("/proc"), json!({"size_bytes": 1_u64 << 49})); // which has none either
+    assert!(said.contains("engine.memory-files") && said.contains("\"clients\":2"), "{said}");
+    assert!(said.contains("available_bytes"), "{said}");
 }
 
 #[test]
-fn unwritable_directory_is_reported() {
-    let message = problem(Path::new("/proc"), json!({}));
-    assert!(message.starts_with("cannot make a file in /proc: "), "{message}");
-    let message = problem(Path::new("/nowhere/at/all"), json!({}));
-    assert!(
-        message.starts_with("cannot use the directory /nowhere/at/all: No such file or directory"),
-        "{message}"
-    );
+fn a_directory_that_takes_no_files_is_said() {
+    let said = problem(Path::new("/proc"), json!({}));
+    assert!(said.contains("engine.make-file") && said.contains("/proc"), "{said}");
+    let said = problem(Path::new("/nowhere/at/all"), json!({}));
+    assert!(said.contains("engine.use-directory") && said.contains("No such file or directory"), "{said}");
 }
 
 #[test]

@@ -6,13 +6,14 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use serde::Deserialize;
 
 use super::{Passes, Probe, memory_budget};
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, LoadStep, SpecError};
 use loadcell_core::random::Random;
 use loadcell_core::record::{OpId, TRANSACTION};
 use loadcell_load::Measurement;
@@ -95,10 +96,9 @@ const WORD: u64 = 8;
 
 impl Memory {
     /// Prepare for `clients` threads. Fails if memory is insufficient.
-    pub fn new(options: &Options, clients: u32, seed: u64) -> Result<Self, Problem> {
+    pub fn new(options: &Options, clients: u32, seed: u64) -> Result<Self, LoadError> {
         let (test, threads) = (options.test, u64::from(clients));
         let is_word_multiple = |bytes: u64| bytes >= WORD && bytes.is_multiple_of(WORD);
-        let wrong = |finding: &str| Err(Problem::new("spec", finding, "see `loadcell/_engine.pyi`"));
         let kernel = match test {
             Test::Copy => Some(Kernel::Copy),
             Test::Scale => Some(Kernel::Scale),
@@ -109,13 +109,10 @@ impl Memory {
         let (method, moved) = match (test, kernel) {
             (Test::Sysbench, _) => {
                 if !is_word_multiple(options.block) {
-                    return wrong("`block` must be a whole number of words of 8 bytes");
+                    return Err(SpecError::value("workload.probe.memory.block", options.block).into());
                 }
-                let (copies, description) = match options.scope {
-                    Scope::Global => (1, "one block".into()),
-                    Scope::Local => (threads, format!("{clients} threads with a block each")),
-                };
-                memory_budget::check(options.block.saturating_mul(copies), &description)?;
+                let copies = if options.scope == Scope::Global { 1 } else { threads };
+                memory_budget::check(options.block.saturating_mul(copies), clients)?;
                 let shared = match options.scope {
                     Scope::Global => Some(Arc::new(blocks::block(options.block).map_err(refused)?)),
                     Scope::Local => None,
@@ -124,7 +121,7 @@ impl Memory {
                 (Method::Blocks(shared), options.block.saturating_mul(blocks))
             }
             _ if !is_word_multiple(options.size) => {
-                return wrong("`size` must be a whole number of words of 8 bytes");
+                return Err(SpecError::value("workload.probe.memory.size", options.size).into());
             }
             (_, Some(kernel)) => {
                 fits(options.size, 3, clients)?;
@@ -145,14 +142,12 @@ impl Memory {
 }
 
 /// Check that `arrays` arrays per thread fit into memory.
-fn fits(size: u64, arrays: u64, clients: u32) -> Result<(), Problem> {
-    let description =
-        format!("{clients} thread{} with {arrays} arrays each", if clients == 1 { "" } else { "s" });
-    memory_budget::check(size.saturating_mul(arrays).saturating_mul(clients.into()), &description)
+fn fits(size: u64, arrays: u64, clients: u32) -> Result<(), LoadError> {
+    memory_budget::check(size.saturating_mul(arrays).saturating_mul(clients.into()), clients)
 }
 
-fn refused(fault: Fault) -> Problem {
-    fault.with_advice("no memory for the probe", super::advice)
+fn refused(fault: Fault) -> LoadError {
+    fault.during(LoadStep::new("engine.error", json!({})))
 }
 
 impl Probe for Memory {

@@ -24,7 +24,7 @@ use self::options::{Kind, Options};
 use self::peer::Peer;
 use self::stream::Stream;
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::os;
 use loadcell_core::record::{Operation, Recorder, TRANSACTION};
 use loadcell_core::spec::Spec;
@@ -42,7 +42,7 @@ pub struct Network {
 
 impl Network {
     /// Connect to the peer, or start one.
-    pub fn new(section: &Value, spec: &Spec) -> Result<Self, Problem> {
+    pub fn new(section: &Value, spec: &Spec) -> Result<Self, LoadError> {
         let options = Options::read(section)?;
         let peer = match &spec.target.peer {
             Some(name) => Peer::connect_to(name)?,

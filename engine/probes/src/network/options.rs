@@ -1,10 +1,10 @@
 //! The `network` section of a probe.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::handshake::{Hello, LONGEST, Test};
-use loadcell_core::error::Problem;
+use loadcell_core::error::SpecError;
 
 /// Tests by netperf's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -29,20 +29,16 @@ pub struct Options {
 }
 
 impl Options {
-    pub fn read(section: &Value) -> Result<Self, Problem> {
-        let wrong = |finding: String, advice: &str| Err(Problem::new("spec", finding, advice));
+    pub fn read(section: &Value) -> Result<Self, SpecError> {
         let options: Self = match serde_json::from_value(section.clone()) {
             Ok(options) => options,
             Err(error) => {
-                return wrong(
-                    format!("the workload `probe` cannot be read: {error}"),
-                    "see `loadcell/_engine.pyi`",
-                );
+                return Err(SpecError::unreadable("workload.probe.network", &error));
             }
         };
         let lengths = [options.request_bytes, options.response_bytes, options.block_bytes];
         if lengths.iter().any(|length| !(1..=LONGEST).contains(length)) {
-            return wrong("`request`, `response` and `block` must be between 1 byte and 16 MiB".into(), "");
+            return Err(SpecError::value("workload.probe.network", json!(lengths)));
         }
         Ok(options)
     }
@@ -79,10 +75,13 @@ mod tests {
     }
 
     #[test]
-    fn invalid_options_are_reported() {
-        let finding = |section: Value| Options::read(&section).unwrap_err().finding;
+    fn what_cannot_be_done_is_named() {
+        let finding = |section: Value| Options::read(&section).unwrap_err().to_string();
         assert!(finding(json!({"test": "udp"})).contains("unknown variant `udp`"));
-        assert!(finding(json!({"test": "rr", "request_bytes": 0})).contains("between 1 byte"));
-        assert!(finding(json!({"test": "rr", "response_bytes": 1 << 30})).contains("16 MiB"));
+        assert!(finding(json!({"test": "rr", "request_bytes": 0})).contains("value workload.probe.network"));
+        assert!(
+            finding(json!({"test": "rr", "response_bytes": 1 << 30}))
+                .contains("value workload.probe.network")
+        );
     }
 }

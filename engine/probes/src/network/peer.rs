@@ -1,5 +1,6 @@
 //! Peer of a network probe: a loadcell on another machine, or a child process on the loopback.
 
+use serde_json::json;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use super::handshake::{ANSWER_BYTES, Answer, Hello, Test, VERSION};
 use super::socket_io::dial;
 use super::{Server, fault};
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_load::blocking::Fault;
 use loadcell_transport::check;
 
@@ -21,10 +22,9 @@ pub enum Peer {
 
 impl Peer {
     /// Check that a compatible server listens at `HOST:PORT`.
-    pub fn connect_to(name: &str) -> Result<Self, Problem> {
+    pub fn connect_to(name: &str) -> Result<Self, LoadError> {
         let unknown = |error: io::Error| {
-            let finding = format!("the peer's name in {name:?} cannot be resolved ({error})");
-            Problem::new("connection", finding, "check `target.host.peer`: it is HOST:PORT")
+            LoadError::said("connection", error, "engine.peer-name", json!({"peer": name}))
         };
         let mut last = unknown(io::ErrorKind::NotFound.into());
         for address in name.to_socket_addrs().map_err(unknown)? {
@@ -38,11 +38,8 @@ impl Peer {
 
     /// Start a server on the loopback in a separate process, which separates its resource usage from the
     /// clients'.
-    pub fn start_child() -> Result<Self, Problem> {
-        let refused = |error: io::Error| {
-            let finding = format!("the operating system refuses a server on the loopback ({error})");
-            Problem::new("limit", finding, "is the loopback up? `target.host.peer` names a server elsewhere")
-        };
+    pub fn start_child() -> Result<Self, LoadError> {
+        let refused = |error: io::Error| LoadError::said("limit", error, "engine.loopback", json!({}));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let parent = std::process::id();
@@ -107,33 +104,28 @@ enum PeerError {
 }
 
 impl PeerError {
-    fn at(&self, name: &str) -> Problem {
-        let problem = |finding: String, advice: &str| Problem::new("connection", finding, advice);
+    fn at(&self, name: &str) -> LoadError {
+        let arguments = json!({"peer": name});
         match self {
-            Self::Gone(error) => problem(
-                format!("no loadcell answers at {name} ({})", plain(error)),
-                "start `loadcell host --serve ADDRESS:PORT` on that machine, and see that no firewall is \
-                    between",
-            ),
-            Self::Stranger => problem(
-                format!("what answers at {name} is not `loadcell host --serve`"),
-                "check the port in `target.host.peer`",
-            ),
-            Self::Other(version) => problem(
-                format!(
-                    "the loadcell at {name} speaks version {version} of the probes' protocol, and this one \
-                        {VERSION}"
-                ),
-                "use the same loadcell on both machines",
-            ),
-            Self::Full => problem(
-                format!("the loadcell at {name} has as many connections as it takes"),
-                "use fewer clients, or wait until others are done",
-            ),
-            Self::Silent => problem(
-                format!("what answers at {name} does not say who it is"),
-                "is it `loadcell host --serve`? check the port in `target.host.peer`",
-            ),
+            Self::Gone(error) => LoadError::said("connection", plain(error), "engine.peer-gone", arguments),
+            Self::Stranger => LoadError::at("connection", "engine.peer-stranger", arguments),
+            Self::Other(version) => {
+                let arguments = json!({"peer": name, "found": version, "expected": VERSION});
+                LoadError::at("connection", "engine.peer-version", arguments)
+            }
+            Self::Full => LoadError::at("connection", "engine.peer-full", arguments),
+            Self::Silent => LoadError::at("connection", "engine.peer-silent", arguments),
+        }
+    }
+
+    /// Code of the failed connection.
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Gone(_) => "connection",
+            Self::Stranger => "peer-stranger",
+            Self::Other(_) => "peer-version",
+            Self::Full => "peer-full",
+            Self::Silent => "peer-silent",
         }
     }
 }
@@ -175,7 +167,6 @@ pub fn open(address: SocketAddr, hello: Hello) -> Result<TcpStream, Fault> {
         .set_nodelay(true)
         .and_then(|()| stream.write_all(&hello.encode()))
         .map_err(|error| fault(&error))?;
-    let unfit = |unfit: PeerError| Fault::fatal("connection", unfit.at(&address.to_string()).finding);
-    answered(&mut stream).map_err(unfit)?;
+    answered(&mut stream).map_err(|error| Fault::fatal(error.code(), address.to_string()))?;
     Ok(stream)
 }

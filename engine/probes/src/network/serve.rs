@@ -6,12 +6,11 @@ use std::net::{TcpListener, ToSocketAddrs};
 use serde_json::json;
 
 use super::server::{Server, ServerTotals};
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::observe::{Directive, Observer, TICK};
-use loadcell_load::NoResult;
 
 /// Serve at `HOST:PORT` until the observer stops it.
-pub fn serve(address: &str, observer: &mut dyn Observer) -> Result<ServerTotals, NoResult> {
+pub fn serve(address: &str, observer: &mut dyn Observer) -> Result<ServerTotals, LoadError> {
     let refused = |error: io::Error| refused(address, &error);
     let named = address.to_socket_addrs().map_err(refused)?.next();
     let named = named.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
@@ -21,17 +20,17 @@ pub fn serve(address: &str, observer: &mut dyn Observer) -> Result<ServerTotals,
         std::thread::sleep(TICK);
         go = observer.tick();
     }
-    if go == Directive::Abort { Err(NoResult::Aborted) } else { Ok(server.served()) }
+    if go == Directive::Abort { Err(LoadError::aborted()) } else { Ok(server.served()) }
 }
 
-fn refused(address: &str, error: &io::Error) -> Problem {
+fn refused(address: &str, error: &io::Error) -> LoadError {
     let text = error.to_string();
-    let message = text.split(" (os error").next().unwrap_or_default();
-    let advice = match error.raw_os_error() {
-        Some(libc::EADDRINUSE) => "something listens there already: name another port",
-        Some(libc::EADDRNOTAVAIL) => "name an address of this machine: `loadcell host` lists them",
-        Some(libc::EACCES) => "ports below 1024 are root's: name a higher one",
-        _ => "name an address of this machine and a port, such as 127.0.0.1:7733",
+    let said = text.split(" (os error").next().unwrap_or_default();
+    let step = match error.raw_os_error() {
+        Some(libc::EADDRINUSE) => "engine.listen-in-use",
+        Some(libc::EADDRNOTAVAIL) => "engine.listen-elsewhere",
+        Some(libc::EACCES) => "engine.listen-denied",
+        _ => "engine.listen",
     };
-    Problem::new("connection", format!("cannot listen on {address}: {message}"), advice)
+    LoadError::said("connection", said, step, json!({"address": address}))
 }

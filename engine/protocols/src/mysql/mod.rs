@@ -4,7 +4,6 @@
 //! Sans-I/O. `Handshake` opens a connection; `Statement` holds a request encoded in advance; `packet` splits
 //! the input into packets; `Mysql` decodes them.
 
-mod advice;
 mod auth;
 mod binary;
 mod connection;
@@ -18,7 +17,6 @@ mod handshake_tests;
 pub mod packet;
 mod statement;
 
-pub use advice::advice;
 pub use connection::Mysql;
 pub use error::ServerError;
 pub use statement::{Request, Statement};

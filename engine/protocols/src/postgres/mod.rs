@@ -4,7 +4,6 @@
 //! Sans-I/O. `Handshake` opens a connection; `Statement` holds a request encoded in advance; `frame` splits
 //! the input into messages; `Postgres` decodes them.
 
-mod advice;
 mod auth;
 mod connection;
 pub mod encode;
@@ -13,7 +12,6 @@ pub mod frame;
 mod handshake;
 mod statement;
 
-pub use advice::advice;
 pub use connection::Postgres;
 pub use error::ServerError;
 pub use statement::{Request, Statement};

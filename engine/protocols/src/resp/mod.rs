@@ -4,7 +4,6 @@
 //! Sans-I/O. `encode` appends commands; `Reader` splits replies into tokens as they arrive, without storing
 //! or allocating, whatever a server claims; `error` classifies error replies.
 
-mod advice;
 pub mod encode;
 mod error;
 mod line;
@@ -12,6 +11,5 @@ mod reader;
 #[cfg(test)]
 mod reader_tests;
 
-pub use advice::advice;
 pub use error::{NO_DATABASE, refusal};
 pub use reader::{DEEPEST, LONGEST_BULK, LONGEST_LIST, ReadToken, Reader, Shape, Token};

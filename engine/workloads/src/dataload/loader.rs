@@ -1,5 +1,6 @@
 //! Stages of a data load: tables, rows, indexes, statistics, foreign keys.
 
+use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -10,13 +11,14 @@ use super::sql_connection::{ConnectOptions, SqlConnection};
 use super::{Data, Table};
 use crate::sql::dialect;
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, LoadStep};
+
 use loadcell_core::observe::Observer;
 use loadcell_core::spec::Spec;
 use loadcell_core::target::Dialect;
 use loadcell_core::target::Target;
-use loadcell_protocols::mysql::{self, Mysql};
-use loadcell_protocols::postgres::{self, Postgres};
+use loadcell_protocols::mysql::Mysql;
+use loadcell_protocols::postgres::Postgres;
 use loadcell_protocols::{Config, SqlProtocol};
 
 /// Minimum share of a connection in bytes. Several connections that fill one small table would also leave
@@ -84,7 +86,7 @@ pub fn load(
     data: &impl Data,
     workers: u32,
     observer: &mut dyn Observer,
-) -> Result<Prepared, Problem> {
+) -> Result<Prepared, LoadError> {
     match dialect(spec)? {
         Dialect::Postgres => load_by::<Postgres>(&spec.target, data, workers, observer),
         Dialect::Mysql => load_by::<Mysql>(&spec.target, data, workers, observer),
@@ -96,13 +98,9 @@ fn load_by<W: SqlProtocol>(
     data: &impl Data,
     workers: u32,
     observer: &mut dyn Observer,
-) -> Result<Prepared, Problem> {
+) -> Result<Prepared, LoadError> {
     let started = Instant::now();
-    let advice = match W::DIALECT {
-        Dialect::Postgres => postgres::advice,
-        Dialect::Mysql => mysql::advice,
-    };
-    let options = ConnectOptions::new(target, advice, Config::new(target))?;
+    let options = ConnectOptions::new(target, Config::new(target))?;
     let tables = data.tables();
     let shares = shares(tables, u64::from(workers) * data.cuts());
     let total_rows = tables.iter().map(|table| table.rows).sum();
@@ -113,12 +111,12 @@ fn load_by<W: SqlProtocol>(
         (0..most).map(|_| SqlConnection::<W>::connect(&options)).collect::<Result<Vec<_>, _>>()?;
 
     for client in &mut clients {
-        client.query(first(W::DIALECT), "cannot prepare the connection")?;
+        client.query(first(W::DIALECT), &LoadStep::new("engine.prepare-connection", json!({})))?;
     }
     let (first, _) = clients.split_at_mut(1);
     parallel_for(&options.stop, first, "tables", tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
-        client.query(&table.create, &format!("cannot create table {}", table.name)).map(drop)
+        client.query(&table.create, &table_step("engine.create-table", table)).map(drop)
     })?;
     parallel_for(&options.stop, &mut clients, "rows", shares.len(), &mut progress, |client, job, done| {
         shares[job].iter().try_for_each(|piece| copy(client, data, piece, done))
@@ -126,22 +124,22 @@ fn load_by<W: SqlProtocol>(
     let inserts = statements_of(tables, |table| &table.inserts);
     parallel_for(&options.stop, &mut clients, "rows", inserts.len(), &mut progress, |client, job, _| {
         let (table, sql) = inserts[job];
-        client.query(sql, &format!("cannot fill table {}", table.name)).map(drop)
+        client.query(sql, &table_step("engine.fill-table", table)).map(drop)
     })?;
     let indexes = statements_of(tables, |table| &table.indexes);
     parallel_for(&options.stop, &mut clients, "indexes", indexes.len(), &mut progress, |client, job, _| {
         let (table, sql) = indexes[job];
-        client.query(sql, &format!("cannot build an index of table {}", table.name)).map(drop)
+        client.query(sql, &table_step("engine.build-index", table)).map(drop)
     })?;
     parallel_for(&options.stop, &mut clients, "indexes", tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
-        let doing = format!("cannot make the keys of table {}", table.name);
+        let doing = table_step("engine.make-keys", table);
         table.keys.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
     })?;
     let last = if W::DIALECT == Dialect::Mysql { "statistics" } else { "vacuum" };
     parallel_for(&options.stop, &mut clients, last, tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
-        let doing = format!("cannot finish table {}", table.name);
+        let doing = table_step("engine.finish-table", table);
         table.finish.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
     })?;
     let references = statements_of(tables, |table| &table.references);
@@ -156,7 +154,7 @@ fn load_by<W: SqlProtocol>(
             &mut progress,
             |client, job, _| {
                 let (table, sql) = references[job];
-                client.query(sql, &format!("cannot make a foreign key of table {}", table.name)).map(drop)
+                client.query(sql, &table_step("engine.make-foreign-key", table)).map(drop)
             },
         )?;
     }
@@ -172,17 +170,22 @@ fn statements_of(tables: &[Table], sort: impl Fn(&Table) -> &[String]) -> Vec<(&
     tables.iter().flat_map(|table| sort(table).iter().map(move |sql| (table, sql))).collect()
 }
 
+/// A step of the loading of one table.
+fn table_step(code: &'static str, table: &Table) -> LoadStep {
+    LoadStep::new(code, json!({"name": table.name}))
+}
+
 fn copy<W: SqlProtocol>(
     client: &mut SqlConnection<'_, W>,
     data: &impl Data,
     piece: &Piece,
     done: &AtomicU64,
-) -> Result<(), Problem> {
+) -> Result<(), LoadError> {
     /// Units generated between checks whether a message is full.
     const BATCH: u64 = 64;
     let table = &data.tables()[piece.table];
     let (mut next, mut sent) = (piece.from, 0);
-    let doing = format!("cannot load table {}", table.name);
+    let doing = table_step("engine.load-table", table);
     let taken = client.copy(&table.copy, &doing, |out, chunk| {
         let (mut rows, full) = (0, out.len() + chunk);
         while next < piece.to && out.len() < full {
@@ -197,13 +200,9 @@ fn copy<W: SqlProtocol>(
     if taken == sent {
         return Ok(());
     }
-    // LOAD DATA LOCAL turns errors into warnings.
-    let finding = format!("{doing}: of {sent} rows the server took {taken}");
-    Err(Problem::new(
-        "rows",
-        finding,
-        "see that nobody else uses this database, and what the server's log says",
-    ))
+    // LOAD DATA LOCAL makes warnings of errors.
+    let arguments = json!({"name": table.name, "sent": sent, "taken": taken});
+    Err(LoadError::at("rows", "engine.rows-missing", arguments))
 }
 
 /// Size of the tables on the server in bytes; `None` if the server does not report it.
@@ -224,7 +223,7 @@ fn size<W: SqlProtocol>(client: &mut SqlConnection<'_, W>, tables: &[Table]) -> 
                  WHERE table_schema = database() AND table_name IN ({names})"
             ),
         };
-        total += client.query(&sql, "cannot ask for the size").ok()??.parse::<u64>().ok()?;
+        total += client.query(&sql, &LoadStep::new("engine.error", json!({}))).ok()??.parse::<u64>().ok()?;
     }
     Some(total)
 }

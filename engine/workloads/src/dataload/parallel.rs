@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use loadcell_core::error::Problem;
+use loadcell_core::error::LoadError;
 use loadcell_core::observe::{Directive, Observer, TICK};
 
 /// Interval of progress events.
@@ -37,10 +37,10 @@ pub fn parallel_for<C: Send>(
     doing: &str,
     jobs: usize,
     progress: &mut Progress<'_>,
-    work: impl Fn(&mut C, usize, &AtomicU64) -> Result<(), Problem> + Sync,
-) -> Result<(), Problem> {
+    work: impl Fn(&mut C, usize, &AtomicU64) -> Result<(), LoadError> + Sync,
+) -> Result<(), LoadError> {
     let next = AtomicUsize::new(0);
-    let first_problem: Mutex<Option<Problem>> = Mutex::new(None);
+    let first_problem: Mutex<Option<LoadError>> = Mutex::new(None);
     let rows = std::mem::take(&mut progress.done_rows);
     let run = |client: &mut C| {
         while !stop.load(Ordering::Relaxed) {
@@ -77,21 +77,13 @@ pub fn parallel_for<C: Send>(
     });
     progress.done_rows = rows;
     if directive != Directive::Continue {
-        return Err(Problem::new(
-            "stopped",
-            "the load of the data was stopped",
-            "start it again: it begins anew",
-        ));
+        return Err(LoadError::stopped("engine.preparation-stopped"));
     }
     match first_problem.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
         Some(problem) => Err(problem),
         None => match progress.report(doing) {
             Directive::Continue => Ok(()),
-            _ => Err(Problem::new(
-                "stopped",
-                "the load of the data was stopped",
-                "start it again: it begins anew",
-            )),
+            _ => Err(LoadError::stopped("engine.preparation-stopped")),
         },
     }
 }

@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use loadcell_core::error::{Failure, Problem};
+use serde_json::json;
+
+use loadcell_core::error::{Failure, LoadError, LoadStep};
 use loadcell_core::os;
 use loadcell_core::session::Reconnect;
 use loadcell_protocols::{Cancel, Columns, Config, Event, Malformed, Message, Progress, SqlProtocol};
@@ -45,7 +47,7 @@ fn no_connection() -> Failure {
 
 impl<'a, P: SqlProtocol> SqlConnection<'a, P> {
     /// Connect, trying each address of the endpoint, with and without TLS where `sslmode` allows both.
-    pub fn connect(options: &'a ConnectOptions) -> Result<Self, Problem> {
+    pub fn connect(options: &'a ConnectOptions) -> Result<Self, LoadError> {
         let mut last = Failure { code: "connection".into(), message: "it has no address".into() };
         for address in &options.endpoint.addresses {
             let protocol = P::new(options.config.clone());
@@ -64,7 +66,7 @@ impl<'a, P: SqlProtocol> SqlConnection<'a, P> {
                 break; // The server responded; the other addresses lead to the same one.
             }
         }
-        Err(options.problem(&format!("cannot connect to {}", options.endpoint), &last))
+        Err(options.not_connected(last))
     }
 
     fn open(&mut self) -> Result<(), Failure> {
@@ -183,13 +185,13 @@ impl<'a, P: SqlProtocol> SqlConnection<'a, P> {
         self.read_reply()
     }
 
-    /// Run one statement. Returns the first value of its first row. `doing` begins the sentence of an error.
-    pub fn query(&mut self, sql: &str, doing: &str) -> Result<Option<String>, Problem> {
+    /// Run one statement. Returns the first value of its first row. `step` is that of its error.
+    pub fn query(&mut self, sql: &str, step: &LoadStep) -> Result<Option<String>, LoadError> {
         let result = self.execute(sql).and_then(|reply| match reply.ended {
             true => Ok(reply.first),
             false => Err(Malformed("it waits for rows that no statement loads".into()).into()),
         });
-        result.map_err(|failure| self.fail(doing, failure))
+        result.map_err(|failure| self.fail(step, failure))
     }
 
     /// Run `COPY ... FROM STDIN` or its equivalent. Returns the number of rows that the server accepted.
@@ -197,10 +199,10 @@ impl<'a, P: SqlProtocol> SqlConnection<'a, P> {
     pub fn copy(
         &mut self,
         sql: &str,
-        doing: &str,
+        step: &LoadStep,
         mut fill: impl FnMut(&mut Vec<u8>, usize) -> bool,
-    ) -> Result<u64, Problem> {
-        self.copy_in(sql, &mut fill).map_err(|failure| self.fail(doing, failure))
+    ) -> Result<u64, LoadError> {
+        self.copy_in(sql, &mut fill).map_err(|failure| self.fail(step, failure))
     }
 
     fn copy_in(
@@ -228,11 +230,11 @@ impl<'a, P: SqlProtocol> SqlConnection<'a, P> {
     }
 
     /// Give up the connection. If the load is being stopped, the server's statement is cancelled.
-    fn fail(&self, doing: &str, failure: Failure) -> Problem {
+    fn fail(&self, step: &LoadStep, failure: Failure) -> LoadError {
         if self.options.stop.load(Ordering::Relaxed) {
             self.cancel();
         }
-        self.options.problem(doing, &failure)
+        failure.during(step.clone())
     }
 
     /// Cancel the current statement. Best effort: the effect is not awaited.
@@ -242,7 +244,7 @@ impl<'a, P: SqlProtocol> SqlConnection<'a, P> {
             Cancel::Query(sql) => {
                 let options = self.options.for_cancel(CANCEL_TIMEOUT);
                 if let Ok(mut other) = SqlConnection::<P>::connect(&options) {
-                    let _ = other.query(&sql, "cannot stop the server");
+                    let _ = other.query(&sql, &LoadStep::new("engine.error", json!({})));
                 }
             }
         }

@@ -2,10 +2,10 @@
 
 use memchr::memmem;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::pattern::{MatchState, Pattern};
-use loadcell_core::error::Failure;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{Failure, SpecError};
 
 /// Check of a body, as written in a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -33,7 +33,7 @@ pub struct Check {
 }
 
 impl Check {
-    pub fn read(options: &Options) -> Result<Self, Problem> {
+    pub fn read(options: &Options) -> Result<Self, SpecError> {
         Ok(Self {
             contains: options.contains.as_ref().map(|text| memmem::Finder::new(text).into_owned()),
             equals: options.equals.as_ref().map(|text| text.clone().into_bytes()),
@@ -123,7 +123,7 @@ pub struct Statuses([bool; 1000]);
 
 impl Statuses {
     /// Parse words such as `2xx` and `404`.
-    pub fn read(words: &[String]) -> Result<Self, Problem> {
+    pub fn read(words: &[String]) -> Result<Self, SpecError> {
         let mut accepted = [false; 1000];
         for word in words {
             let class =
@@ -132,8 +132,11 @@ impl Statuses {
                 (Some(class @ 1..=9), _) => class * 100..class * 100 + 100,
                 (None, Ok(status @ 100..=999usize)) => status..status + 1,
                 _ => {
-                    let finding = format!("`{word}` is no status of HTTP");
-                    return Err(Problem::new("spec", finding, "write `2xx`, or a number such as `404`"));
+                    return Err(SpecError::new(
+                        "engine.spec.http-status",
+                        "workload.http.success",
+                        json!({"status": word}),
+                    ));
                 }
             };
             accepted[range].fill(true);

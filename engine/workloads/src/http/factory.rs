@@ -11,7 +11,7 @@ use super::exchange::Operations;
 use super::options::{self, Plan};
 use super::session::HttpSession;
 use super::streams::{FEWER, StreamsSession};
-use loadcell_core::error::Problem;
+use loadcell_core::error::SpecError;
 use loadcell_core::record::{Kind, OpId, Operation};
 use loadcell_core::session::{Remark, SessionFactory};
 use loadcell_core::spec::Spec;
@@ -30,12 +30,10 @@ pub struct Sessions<H> {
 
 impl<H: Http> Sessions<H> {
     /// `section`: the `http` section of the specification.
-    pub fn new(spec: &Spec, section: &Value) -> Result<Self, Problem> {
+    pub fn new(spec: &Spec, section: &Value) -> Result<Self, SpecError> {
         let plan = Plan::read(section, &spec.target)?;
         if plan.streams > 1 && spec.load.schedule.is_some() {
-            let finding = "with `streams` a connection has several requests at once, and with a rate each \
-                has a time of its own";
-            return Err(Problem::new("spec", finding, "use `streams: 1` with a rate, or leave the rate out"));
+            return Err(SpecError::conflict("workload.http.streams", "load.rate"));
         }
         let (operations, numbers) = counted(&plan);
         let (seed, clients) = (spec.seed, spec.load.clients);
@@ -66,7 +64,7 @@ impl<H: Http> Sessions<H> {
 }
 
 /// Validate an `http` section without a target. Returns its description.
-pub fn check(section: &Value) -> Result<Value, Problem> {
+pub fn check(section: &Value) -> Result<Value, SpecError> {
     let nowhere = json!({"protocol": "http", "sslmode": "disable"});
     let nowhere = serde_json::from_value(nowhere).expect("a target needs no more");
     let (operations, _) = counted(&Plan::read(section, &nowhere)?);
@@ -109,7 +107,7 @@ pub struct StreamSessions {
 }
 
 impl StreamSessions {
-    pub fn new(spec: &Spec, section: &Value) -> Result<Self, Problem> {
+    pub fn new(spec: &Spec, section: &Value) -> Result<Self, SpecError> {
         let sessions = Sessions::<Http2>::new(spec, section)?;
         let fewest = Arc::new(AtomicUsize::new(sessions.plan.streams as usize));
         Ok(Self { sessions, fewest })

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::check::{self, Check, Statuses};
 use super::parameter::{self, Parameter};
 use super::template::Template;
-use loadcell_core::error::Problem;
+use loadcell_core::error::SpecError;
 use loadcell_core::target::{SslMode, Target};
 use loadcell_protocols::http::{Fields, Limits, Version};
 
@@ -120,44 +120,37 @@ const RESERVED: [&str; 4] = ["connection", "content-length", "transfer-encoding"
 /// Further fields that are forbidden in HTTP/2 (RFC 9113, 8.2.2).
 const OF_HTTP_1: [&str; 3] = ["keep-alive", "proxy-connection", "te"];
 
-fn wrong(finding: String, advice: &str) -> Problem {
-    Problem::new("spec", finding, advice)
+fn refused(code: &'static str, arguments: Value) -> SpecError {
+    SpecError::new(code, "workload.http", arguments)
 }
 
-fn options(section: &Value) -> Result<Options, Problem> {
-    serde_json::from_value(section.clone()).map_err(|error| {
-        wrong(format!("the `http` section cannot be read: {error}"), "see `loadcell/_engine.pyi`")
-    })
+fn options(section: &Value) -> Result<Options, SpecError> {
+    serde_json::from_value(section.clone()).map_err(|error| SpecError::unreadable("workload.http", &error))
 }
 
 /// HTTP version of `section`, and its number of concurrent requests per connection.
-pub fn version(section: &Value) -> Result<(Version, u32), Problem> {
+pub fn version(section: &Value) -> Result<(Version, u32), SpecError> {
     let options = options(section)?;
     Ok((options.version, options.streams))
 }
 
 /// Check the number of concurrent requests per connection.
-fn check_streams(options: &Options) -> Result<(), Problem> {
+fn check_streams(options: &Options) -> Result<(), SpecError> {
     let streams = options.streams;
     if !(1..=MOST_STREAMS).contains(&streams) {
-        let finding = format!("`streams` is {streams}: it must be 1 to {MOST_STREAMS}");
-        return Err(wrong(finding, "it is the number of requests at once on each connection"));
+        return Err(refused("engine.spec.streams", json!({"streams": streams, "most": MOST_STREAMS})));
     }
     if streams > 1 && options.version == Version::One {
-        let finding = format!("`streams: {streams}`: a connection of HTTP/1.1 carries one request at a time");
-        return Err(wrong(finding, "use version 2, or more clients"));
+        return Err(refused("engine.spec.streams-version", json!({"streams": streams})));
     }
     if streams > 1 && !options.keep_alive {
-        let finding = format!(
-            "`streams: {streams}` stands beside `keep_alive: false`, with which each request has a connection"
-        );
-        return Err(wrong(finding, "leave one of them out"));
+        return Err(refused("engine.spec.streams-keep-alive", json!({"streams": streams})));
     }
     Ok(())
 }
 
 impl Plan {
-    pub fn read(section: &Value, target: &Target) -> Result<Self, Problem> {
+    pub fn read(section: &Value, target: &Target) -> Result<Self, SpecError> {
         let options = options(section)?;
         check_streams(&options)?;
         let (names, parameters): (Vec<&str>, Vec<_>) = options
@@ -190,10 +183,10 @@ impl Plan {
 }
 
 /// Cumulative shares, scaled to the range of 64-bit numbers.
-fn bounds(shares: impl Iterator<Item = f64> + Clone) -> Result<Vec<u64>, Problem> {
+fn bounds(shares: impl Iterator<Item = f64> + Clone) -> Result<Vec<u64>, SpecError> {
     let total: f64 = shares.clone().sum();
     if !(total > 0.0 && total.is_finite()) || shares.clone().any(|share| share < 0.0) {
-        return Err(wrong("shares of requests must be 0 or more, and some above 0".into(), ""));
+        return Err(refused("engine.spec.shares", json!({})));
     }
     let mut sum = 0.0;
     let bounds: Vec<u64> = shares
@@ -211,21 +204,20 @@ impl Kind {
         names: &[&str],
         target: &Target,
         all: &Options,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, SpecError> {
         let RequestOptions { name, method, path, headers, body, check, .. } = options;
         let template = |text: &str| {
-            Template::read(text, |wanted| names.iter().position(|name| *name == wanted)).map_err(|missing| {
-                wrong(format!("the request has a place for `{missing}`, which is no parameter"), "")
-            })
+            Template::read(text, |wanted| names.iter().position(|name| *name == wanted))
+                .map_err(|missing| refused("engine.spec.no-parameter", json!({"parameter": missing})))
         };
         let token = |text: &str| !text.is_empty() && text.bytes().all(is_token);
         if !token(method) {
-            return Err(wrong(format!("{method:?} is no method of HTTP"), "use GET, POST, PUT ..."));
+            return Err(refused("engine.spec.method", json!({"method": method})));
         }
         if !(path.starts_with('/') || path == "*" || path.starts_with("${"))
             || path.bytes().any(|byte| byte <= b' ' || byte == 127)
         {
-            return Err(wrong(format!("{path:?} is no path"), "begin it with /, and write blanks as %20"));
+            return Err(refused("engine.spec.path", json!({"request_path": path})));
         }
         let mut authority = authority(target);
         let mut list: Vec<(String, Vec<u8>)> = Vec::new();
@@ -233,22 +225,13 @@ impl Kind {
         for (name, value) in headers {
             let lower = name.to_ascii_lowercase();
             if !token(name) || value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
-                return Err(wrong(
-                    format!("the header {name:?} cannot be sent"),
-                    "it must be a name and one line",
-                ));
+                return Err(refused("engine.spec.header", json!({"header": name})));
             }
             if all.version == Version::Two && OF_HTTP_1.contains(&lower.as_str()) {
-                return Err(wrong(
-                    format!("the header `{name}` must not be sent in HTTP/2"),
-                    "leave it out, or use version 1.1",
-                ));
+                return Err(refused("engine.spec.header-http2", json!({"header": name})));
             }
             if RESERVED.contains(&lower.as_str()) {
-                return Err(wrong(
-                    format!("the header `{name}` is loadcell's own to set"),
-                    "see `keep_alive` and `body`",
-                ));
+                return Err(refused("engine.spec.header-own", json!({"header": name})));
             }
             if lower == "host" {
                 authority.clone_from(value);
@@ -268,14 +251,10 @@ impl Kind {
         let scheme = if target.sslmode == SslMode::Disable { "http" } else { "https" };
         let body = body.as_ref().map(|body| match body {
             BodyOptions::Text(text) => template(text),
-            BodyOptions::Bytes { base64 } => {
-                BASE64_STANDARD.decode(base64).map(Template::fixed).map_err(|error| {
-                    wrong(
-                        format!("the body's `base64` cannot be read: {error}"),
-                        "see `loadcell/_engine.pyi`",
-                    )
-                })
-            }
+            BodyOptions::Bytes { base64 } => BASE64_STANDARD
+                .decode(base64)
+                .map(Template::fixed)
+                .map_err(|error| refused("engine.spec.base64", json!({"said": error.to_string()}))),
         });
         let (target, body) = (template(path)?, body.transpose()?);
         let mut parameters: Vec<usize> = target.parameters().collect();
@@ -324,7 +303,7 @@ mod tests {
     }
 
     fn finding(section: &Value) -> String {
-        Plan::read(section, &plain()).unwrap_err().finding
+        Plan::read(section, &plain()).unwrap_err().to_string()
     }
 
     #[test]
@@ -350,8 +329,13 @@ mod tests {
         };
         assert_eq!(written(json!("text")), b"text");
         assert_eq!(written(json!({"base64": "/yR7eH0A"})), b"\xff${x}\0");
-        assert!(read(json!("${x}")).unwrap_err().finding.contains("a place for `x`"));
-        assert!(read(json!({"base64": "?"})).unwrap_err().finding.contains("`base64` cannot be read"));
+        assert!(
+            read(json!("${x}"))
+                .unwrap_err()
+                .to_string()
+                .contains(r#"no-parameter workload.http {"parameter":"x"}"#)
+        );
+        assert!(read(json!({"base64": "?"})).unwrap_err().to_string().contains("spec.base64"));
     }
 
     #[test]
@@ -388,33 +372,33 @@ mod tests {
     fn invalid_options_are_reported() {
         let request =
             |text: &str| finding(&json!({"requests": [serde_json::from_str::<Value>(text).unwrap()]}));
-        assert!(request(r#"{"path":"index.html"}"#).contains("is no path"));
-        assert!(request(r#"{"path":"/a b"}"#).contains("is no path"));
-        assert!(request(r#"{"path":"/","method":"GE T"}"#).contains("no method"));
-        assert!(request(r#"{"path":"/${key}"}"#).contains("`key`, which is no parameter"));
-        assert!(request(r#"{"path":"/","headers":{"X":"a\r\nb"}}"#).contains("cannot be sent"));
-        assert!(request(r#"{"path":"/","headers":{"X Y":"a"}}"#).contains("cannot be sent"));
-        assert!(request(r#"{"path":"/","headers":{"Content-Length":"9"}}"#).contains("loadcell's own"));
+        assert!(request(r#"{"path":"index.html"}"#).contains("spec.path"));
+        assert!(request(r#"{"path":"/a b"}"#).contains("spec.path"));
+        assert!(request(r#"{"path":"/","method":"GE T"}"#).contains("spec.method"));
         assert!(
-            request(r#"{"path":"/","check":{"pattern":"a("}}"#).contains("the pattern \"a(\" cannot be used")
+            request(r#"{"path":"/${key}"}"#).contains(r#"no-parameter workload.http {"parameter":"key"}"#)
         );
-        assert!(request(r#"{"path":"/","share":-1}"#).contains("shares"));
-        assert!(finding(&json!({"requests": []})).contains("shares"));
-        assert!(finding(&json!({"requests": [{"path": "/"}], "success": ["ok"]})).contains("`ok`"));
+        assert!(request(r#"{"path":"/","headers":{"X":"a\r\nb"}}"#).contains("spec.header "));
+        assert!(request(r#"{"path":"/","headers":{"X Y":"a"}}"#).contains("spec.header "));
+        assert!(request(r#"{"path":"/","headers":{"Content-Length":"9"}}"#).contains("spec.header-own"));
+        assert!(request(r#"{"path":"/","check":{"pattern":"a("}}"#).contains("spec.pattern "));
+        assert!(request(r#"{"path":"/","share":-1}"#).contains("spec.shares"));
+        assert!(finding(&json!({"requests": []})).contains("spec.shares"));
+        assert!(
+            finding(&json!({"requests": [{"path": "/"}], "success": ["ok"]}))
+                .contains("http-status workload.http.success {\"status\":\"ok\"}")
+        );
         let streams = |more: Value| {
             let mut section = json!({"requests": [{"path": "/"}], "streams": 8});
             section.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             finding(&section)
         };
-        assert!(streams(json!({})).contains("a connection of HTTP/1.1 carries one request at a time"));
-        assert!(
-            streams(json!({"version": "2", "keep_alive": false}))
-                .contains("stands beside `keep_alive: false`")
-        );
-        assert!(streams(json!({"streams": 0})).contains("must be 1 to 10000"));
+        assert!(streams(json!({})).contains("streams-version"));
+        assert!(streams(json!({"version": "2", "keep_alive": false})).contains("streams-keep-alive"));
+        assert!(streams(json!({"streams": 0})).contains("spec.streams workload.http {\"most\":10000"));
         assert!(finding(&json!({"requests": [{"path": "/"}], "depth": 1})).contains("unknown field `depth`"));
         assert!(
-            finding(&json!({"requests": [{"path": "/"}], "parameters": {"p": {}}})).contains("parameter `p`")
+            finding(&json!({"requests": [{"path": "/"}], "parameters": {"p": {}}})).contains("parameters.p ")
         );
     }
 }

@@ -1,11 +1,12 @@
 //! Parameters of templates, drawn for each request.
 
+use serde_json::json;
 use std::sync::Arc;
 
 use serde::Deserialize;
 
 use crate::keyvalue::distribution::{Chooser, Distribution};
-use loadcell_core::error::Problem;
+use loadcell_core::error::SpecError;
 use loadcell_core::random::Random;
 use loadcell_protocols::digits;
 
@@ -81,18 +82,20 @@ const MOST_LETTERS: usize = 64 << 20;
 const MOST_DIGITS: usize = 20;
 
 impl Parameter {
-    pub fn read(name: &str, options: &Options) -> Result<Self, Problem> {
-        let wrong =
-            |finding: String| Err(Problem::new("spec", format!("the parameter `{name}` {finding}"), ""));
-        let sources = (options.from.or(options.to), &options.values, options.letters);
-        let source = match sources {
+    pub fn read(name: &str, options: &Options) -> Result<Self, SpecError> {
+        let wrong = |code: &'static str, most: usize| {
+            let arguments = json!({"name": name, "most": most});
+            Err(SpecError::new(code, format!("workload.http.parameters.{name}"), arguments))
+        };
+        let given = (options.from.or(options.to), &options.values, options.letters);
+        let source = match given {
             (Some(_), None, None) => {
                 let (from, to) = (options.from.unwrap_or(0), options.to.unwrap_or(u64::MAX));
                 if options.to.is_none() || from > to || to - from == u64::MAX {
-                    return wrong("has no numbers: `from` must not be above `to`".into());
+                    return wrong("engine.spec.parameter-range", 0);
                 }
                 if options.digits > MOST_DIGITS {
-                    return wrong(format!("has more than {MOST_DIGITS} digits"));
+                    return wrong("engine.spec.parameter-digits", MOST_DIGITS);
                 }
                 Source::Numbers { from, count: to - from + 1, digits: options.digits }
             }
@@ -100,8 +103,8 @@ impl Parameter {
                 Source::Values(values.iter().map(|value| value.as_bytes().into()).collect())
             }
             (None, None, Some(count)) if count <= MOST_LETTERS => Source::Letters(count),
-            (None, None, Some(_)) => return wrong(format!("has more than {MOST_LETTERS} letters")),
-            _ => return wrong("must be one of: numbers `from` and `to`, `values`, `letters`".into()),
+            (None, None, Some(_)) => return wrong("engine.spec.parameter-letters", MOST_LETTERS),
+            _ => return wrong("engine.spec.parameter-source", 0),
         };
         let distribution = match options.distribution {
             Name::Uniform => Distribution::Uniform,
@@ -122,7 +125,7 @@ impl Parameter {
             || !share.contains(&options.hot_data)
             || !share.contains(&options.hot_operations)
         {
-            return wrong("has a distribution whose figures make no sense".into());
+            return wrong("engine.spec.parameter-distribution", 0);
         }
         Ok(Self { source, distribution })
     }
@@ -182,7 +185,7 @@ fn letters(count: usize, random: &mut Random, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn parameter(text: &str) -> Result<Parameter, Problem> {
+    fn parameter(text: &str) -> Result<Parameter, SpecError> {
         Parameter::read("p", &serde_json::from_str(text).unwrap())
     }
 
@@ -243,16 +246,22 @@ mod tests {
 
     #[test]
     fn invalid_parameters_are_reported() {
-        let finding = |text: &str| parameter(text).unwrap_err().finding;
-        assert!(finding(r#"{"from":5,"to":3}"#).contains("`p` has no numbers"));
-        assert!(finding(r#"{"from":5}"#).contains("no numbers"));
-        assert!(finding(r#"{"from":0,"to":18446744073709551615}"#).contains("no numbers"));
-        assert!(finding("{}").contains("must be one of"));
-        assert!(finding(r#"{"to":5,"letters":3}"#).contains("must be one of"));
-        assert!(finding(r#"{"values":[]}"#).contains("must be one of"));
-        assert!(finding(r#"{"letters":99999999999}"#).contains("more than"));
-        assert!(finding(r#"{"to":5,"distribution":"zipfian","theta":1.0}"#).contains("no sense"));
-        assert!(finding(r#"{"to":5,"distribution":"gaussian","deviation":0}"#).contains("no sense"));
-        assert!(finding(r#"{"to":5,"distribution":"hotspot","hot_data":2}"#).contains("no sense"));
+        let finding = |text: &str| parameter(text).unwrap_err().to_string();
+        assert!(finding(r#"{"from":5,"to":3}"#).contains("parameter-range workload.http.parameters.p"));
+        assert!(finding(r#"{"from":5}"#).contains("parameter-range"));
+        assert!(finding(r#"{"from":0,"to":18446744073709551615}"#).contains("parameter-range"));
+        assert!(finding("{}").contains("parameter-source"));
+        assert!(finding(r#"{"to":5,"letters":3}"#).contains("parameter-source"));
+        assert!(finding(r#"{"values":[]}"#).contains("parameter-source"));
+        assert!(finding(r#"{"letters":99999999999}"#).contains("parameter-letters"));
+        assert!(
+            finding(r#"{"to":5,"distribution":"zipfian","theta":1.0}"#).contains("parameter-distribution")
+        );
+        assert!(
+            finding(r#"{"to":5,"distribution":"gaussian","deviation":0}"#).contains("parameter-distribution")
+        );
+        assert!(
+            finding(r#"{"to":5,"distribution":"hotspot","hot_data":2}"#).contains("parameter-distribution")
+        );
     }
 }

@@ -1,5 +1,7 @@
 //! Regular expression for bodies, as an automaton that reads the body piece by piece and stores nothing.
 
+use loadcell_core::error::SpecError;
+use serde_json::json;
 use std::error::Error;
 
 use regex_automata::Anchored;
@@ -9,8 +11,6 @@ use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::start;
 use regex_automata::util::syntax;
-
-use loadcell_core::error::Problem;
 
 /// Memory limits of an automaton and its construction in bytes: counted repetitions can grow without bound.
 const LARGEST: usize = 4 << 20;
@@ -33,7 +33,7 @@ pub enum MatchState {
 impl Pattern {
     /// Compile a pattern. It matches bytes, with ASCII classes such as `\d` and `\w`: a body need not be
     /// text.
-    pub fn read(text: &str) -> Result<Self, Problem> {
+    pub fn read(text: &str) -> Result<Self, SpecError> {
         let config = Config::new()
             .start_kind(StartKind::Unanchored)
             .dfa_size_limit(Some(LARGEST))
@@ -43,7 +43,7 @@ impl Pattern {
         let automaton = DFA::builder().configure(config).syntax(syntax).thompson(states).build(text);
         let automaton = automaton.map_err(|error| wrong(text, &error))?;
         let start = automaton.start_state(&start::Config::new().anchored(Anchored::No));
-        let start = start.map_err(|error| refused(text, &error.to_string(), ""))?;
+        let start = start.map_err(|error| refused(text, &error.to_string()))?;
         Ok(Self { text: text.into(), automaton, start })
     }
 
@@ -84,23 +84,25 @@ impl Pattern {
 }
 
 #[cold]
-fn wrong(text: &str, error: &BuildError) -> Problem {
+fn wrong(text: &str, error: &BuildError) -> SpecError {
     let mut innermost: &(dyn Error + 'static) = error;
     while let Some(source) = innermost.source() {
         innermost = source;
     }
     let states = innermost.downcast_ref::<thompson::BuildError>();
     if error.is_size_limit_exceeded() || states.is_some_and(|states| states.size_limit().is_some()) {
-        return refused(text, "it is too large", "use fewer or smaller counted repetitions such as {1,100}");
+        let arguments = json!({"pattern": text});
+        return SpecError::new("engine.spec.pattern-size", "workload.http.requests.check.pattern", arguments);
     }
     // The last line; those before it point at the position in the pattern.
     let message = innermost.to_string();
     let message = message.lines().last().unwrap_or_default();
-    refused(text, message.strip_prefix("error: ").unwrap_or(message), "")
+    refused(text, message.strip_prefix("error: ").unwrap_or(message))
 }
 
-fn refused(text: &str, why: &str, advice: &str) -> Problem {
-    Problem::new("spec", format!("the pattern {text:?} cannot be used: {why}"), advice)
+fn refused(text: &str, why: &str) -> SpecError {
+    let arguments = json!({"pattern": text, "said": why});
+    SpecError::new("engine.spec.pattern", "workload.http.requests.check.pattern", arguments)
 }
 
 #[cfg(test)]
@@ -139,16 +141,13 @@ mod tests {
     #[test]
     fn invalid_patterns_are_reported() {
         let wrong = |text: &str| Pattern::read(text).unwrap_err();
-        assert_eq!(wrong("(a").finding, "the pattern \"(a\" cannot be used: unclosed group");
-        assert!(wrong("a{2,1}").finding.contains("invalid repetition count range"));
-        assert!(wrong("*").finding.contains("repetition operator missing expression"));
-        assert!(wrong(r"(?=a)").finding.contains("look-around"));
+        assert_eq!(wrong("(a").arguments, json!({"pattern": "(a", "said": "unclosed group"}));
+        assert!(wrong("a{2,1}").to_string().contains("invalid repetition count range"));
+        assert!(wrong("*").to_string().contains("repetition operator missing expression"));
+        assert!(wrong(r"(?=a)").to_string().contains("look-around"));
         let large = wrong("[ab]*a[ab]{40}$");
-        assert!(
-            large.finding.contains("too large") && large.advice.contains("counted repetitions"),
-            "{large:?}"
-        );
-        assert!(wrong("(a{1000}){1000}").finding.contains("too large"));
+        assert!(large.to_string().contains("pattern-size"), "{large:?}");
+        assert!(wrong("(a{1000}){1000}").to_string().contains("pattern-size"));
     }
 
     proptest! {

@@ -21,8 +21,7 @@ use super::keys::KeyShape;
 use super::options::Options;
 use super::values::{IntegrityError, LOADED, ValueShape, parse_header};
 use super::versions::{KeyState, VersionTracker};
-use loadcell_core::error::Failure;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{Failure, SpecError};
 use loadcell_core::random::Random;
 use loadcell_core::record::{Kind, OpId, Operation};
 
@@ -99,7 +98,7 @@ pub struct KvOperation {
 
 /// Operations of a load: the transaction, then one for each kind and command of the mix; last, if keys are
 /// read, the outcome that a key was missing (`missed`).
-pub fn operations(options: &Options) -> Result<Vec<Operation>, Problem> {
+pub fn operations(options: &Options) -> Result<Vec<Operation>, SpecError> {
     Ok(Clients::new(options, 0, 1)?.operations)
 }
 
@@ -130,7 +129,7 @@ struct Plan {
 
 impl Clients {
     /// State for `clients` clients, whose random numbers derive from `seed`.
-    pub fn new(options: &Options, seed: u64, clients: u32) -> Result<Self, Problem> {
+    pub fn new(options: &Options, seed: u64, clients: u32) -> Result<Self, SpecError> {
         options.check_clients(clients)?;
         let commands = options.commands()?;
         let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];

@@ -1,8 +1,8 @@
 //! User-defined commands as templates: `LPUSH list:${key} ${value}`.
 
-use super::options::problem;
-use loadcell_core::error::Problem;
+use loadcell_core::error::SpecError;
 use loadcell_core::record::Kind;
+use serde_json::json;
 
 /// Segment of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,27 +27,27 @@ pub struct Command {
 impl Command {
     /// Parse a template. Arguments are separated by blanks, or quoted with single or double quotes. `${key}`,
     /// `${number}` and `${value}` are placeholders everywhere.
-    pub fn read(name: &str, kind: Kind, template: &str) -> Result<Self, Problem> {
-        let wrong = |finding: &str, advice: &str| problem(format!("the command `{name}` {finding}"), advice);
+    pub fn read(name: &str, kind: Kind, template: &str) -> Result<Self, SpecError> {
+        let wrong = |code: &'static str, placeholder: &str| {
+            let arguments = json!({"name": name, "placeholder": placeholder});
+            SpecError::new(code, format!("workload.kv.commands.{name}"), arguments)
+        };
         let mut arguments = Vec::new();
-        let mut remaining = template.trim_start();
-        while let Some(first) = remaining.chars().next() {
-            let (argument, after) = match first {
-                '"' | '\'' => remaining[1..].split_once(first).ok_or_else(|| {
-                    wrong("has a quotation mark that is not closed", "close it, or leave it out")
-                })?,
-                _ => remaining.split_at(remaining.find(char::is_whitespace).unwrap_or(remaining.len())),
+        let mut rest = template.trim_start();
+        while let Some(first) = rest.chars().next() {
+            let (argument, behind) = match first {
+                '"' | '\'' => {
+                    rest[1..].split_once(first).ok_or_else(|| wrong("engine.spec.command-quote", ""))?
+                }
+                _ => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
             };
-            arguments.push(pieces(argument).map_err(|unknown| {
-                wrong(
-                    &format!("has the placeholder `{unknown}`"),
-                    "there are `${key}`, `${number}` and `${value}`",
-                )
-            })?);
-            remaining = after.trim_start();
+            arguments.push(
+                pieces(argument).map_err(|unknown| wrong("engine.spec.command-placeholder", &unknown))?,
+            );
+            rest = behind.trim_start();
         }
         if arguments.is_empty() {
-            return Err(wrong("is empty", "write one, such as `LPUSH list:${key} ${value}`"));
+            return Err(wrong("engine.spec.command-empty", ""));
         }
         Ok(Self { name: Box::leak(name.to_owned().into_boxed_str()), kind, arguments })
     }
@@ -112,14 +112,16 @@ mod tests {
     #[test]
     fn invalid_templates_are_reported() {
         for (template, part) in [
-            ("", "is empty"),
-            ("GET ${kee}", "`${kee}`"),
-            ("GET ${key", "`${key`"),
-            ("GET \"a", "not closed"),
+            ("", "command-empty"),
+            ("GET ${kee}", "${kee}"),
+            ("GET ${key", "${key"),
+            ("GET \"a", "command-quote"),
         ] {
             let problem = Command::read("mine", Kind::Read, template).unwrap_err();
-            assert!(problem.finding.contains(part) && problem.finding.contains("`mine`"), "{problem}");
-            assert!(!problem.advice.is_empty());
+            assert!(
+                problem.to_string().contains(part) && problem.to_string().contains("commands.mine"),
+                "{problem}"
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::command::Command;
 use super::distribution::Distribution;
@@ -11,7 +11,7 @@ use super::keys::KeyShape;
 use super::values::{HEAD, Size, ValueShape};
 use super::versions::MOST_KEYS;
 use loadcell_core::clock::{MILLISECOND, Nanos};
-use loadcell_core::error::Problem;
+use loadcell_core::error::{SpecError, within};
 use loadcell_core::record::Kind;
 use loadcell_protocols::digits;
 
@@ -181,119 +181,82 @@ const MOST_ROWS: u64 = 1_000_000;
 
 impl Options {
     /// Parse and validate the `kv` section.
-    pub fn read(section: &Value) -> Result<Self, Problem> {
+    pub fn read(section: &Value) -> Result<Self, SpecError> {
         let options: Self = serde_json::from_value(section.clone())
-            .map_err(|error| problem(format!("the kv workload cannot be read: {error}"), "correct it"))?;
+            .map_err(|error| SpecError::unreadable("workload.kv", &error))?;
         options.check()?;
         Ok(options)
     }
 
-    fn check(&self) -> Result<(), Problem> {
-        let within = |name: &str, value: u64, low: u64, high: u64| match value {
-            _ if (low..=high).contains(&value) => Ok(()),
-            _ => Err(problem(format!("kv {name} is {value}"), format!("choose one from {low} to {high}"))),
-        };
-        within("keys", self.keys, 1, MOST_KEYS)?;
-        within("key_size", self.key_size, 1, MOST_KEY_SIZE)?;
-        within("multi", self.multi.into(), 1, MOST_AT_ONCE.into())?;
-        within("pipeline", self.pipeline.into(), 1, MOST_AT_ONCE.into())?;
-        within("batch", self.batch.into(), 1, MOST_ROWS)?;
-        within("value_size", self.value_shape().size.most(), 0, MOST_VALUE_SIZE)?;
+    fn check(&self) -> Result<(), SpecError> {
+        within("workload.kv.keys", self.keys, 1..=MOST_KEYS)?;
+        within("workload.kv.key_size", self.key_size, 1..=MOST_KEY_SIZE)?;
+        within("workload.kv.multi", self.multi, 1..=MOST_AT_ONCE)?;
+        within("workload.kv.pipeline", self.pipeline, 1..=MOST_AT_ONCE)?;
+        within("workload.kv.batch", self.batch.into(), 1..=MOST_ROWS)?;
+        within("workload.kv.value_size", self.value_shape().size.most(), 0..=MOST_VALUE_SIZE)?;
         let (fewest, most) = self.rows();
-        within("scan_length", fewest, 1, MOST_ROWS)?;
-        within("scan_length", most, fewest, MOST_ROWS)?;
+        within("workload.kv.scan_length", fewest, 1..=MOST_ROWS)?;
+        within("workload.kv.scan_length", most, fewest..=MOST_ROWS)?;
         if let Sizes::Range(Range { from, to }) = self.value_size {
-            within("value_size", to, from, MOST_VALUE_SIZE)?;
+            within("workload.kv.value_size", to, from..=MOST_VALUE_SIZE)?;
         }
         let digits = digits::count(self.keys - 1) as u64;
         let needed = self.key_prefix.len() as u64 + digits;
         if self.key_size < needed {
-            let finding = format!("kv key_size is {}: too small for {} keys", self.key_size, self.keys);
-            return Err(problem(finding, format!("use at least {needed}, or a shorter key_prefix")));
+            return Err(SpecError::value("workload.kv.key_size", self.key_size));
         }
         if let Sizes::Bell(Bell { mean, deviation }) = self.value_size {
-            within("value_size.mean", mean, 1, MOST_VALUE_SIZE)?;
-            within("value_size.deviation", deviation, 0, mean)?;
+            within("workload.kv.value_size.mean", mean, 1..=MOST_VALUE_SIZE)?;
+            within("workload.kv.value_size.deviation", deviation, 0..=mean)?;
         }
         if let Some((shortest, longest)) = self.ttl_ns.map(Numbers::bounds) {
             if shortest < MILLISECOND {
-                return Err(problem("kv ttl_ns is less than a millisecond", "let values live longer"));
+                return Err(SpecError::value("workload.kv.ttl_ns", shortest));
             }
-            within("ttl_ns", longest, shortest, Nanos::MAX)?;
+            within("workload.kv.ttl_ns", longest, shortest..=Nanos::MAX)?;
         }
         self.check_distribution()?;
         self.check_mix()?;
         self.check_verify()
     }
 
-    fn check_distribution(&self) -> Result<(), Problem> {
-        let share = |name: &str, value: f64| match (0.0..=1.0).contains(&value) {
-            true => Ok(()),
-            false => Err(problem(format!("kv {name} is {value}"), "choose one from 0 to 1")),
-        };
-        share("hot_data", self.hot_data)?;
-        share("hot_operations", self.hot_operations)?;
+    fn check_distribution(&self) -> Result<(), SpecError> {
+        within("workload.kv.hot_data", self.hot_data, 0.0..=1.0)?;
+        within("workload.kv.hot_operations", self.hot_operations, 0.0..=1.0)?;
         let most = match self.distribution {
             Name::Zipfian => 10.0,
             _ => 0.9999, // The other method has no solution at 1.
         };
-        if !(0.0 < self.theta && self.theta <= most) {
-            return Err(problem(
-                format!("kv theta is {}", self.theta),
-                format!("choose one above 0, up to {most}"),
-            ));
-        }
-        if !(0.0 < self.deviation && self.deviation <= 10.0) {
-            return Err(problem(
-                format!("kv deviation is {}", self.deviation),
-                "choose one above 0, up to 10",
-            ));
-        }
-        if !(0.0 < self.percentile && self.percentile < 100.0) {
-            return Err(problem(
-                format!("kv percentile is {}", self.percentile),
-                "choose one between 0 and 100",
-            ));
-        }
-        if !(0.0 < self.fraction && self.fraction <= 1.0) {
-            return Err(problem(format!("kv fraction is {}", self.fraction), "choose one above 0, up to 1"));
-        }
-        Ok(())
+        within("workload.kv.theta", self.theta, f64::MIN_POSITIVE..=most)?;
+        within("workload.kv.deviation", self.deviation, f64::MIN_POSITIVE..=10.0)?;
+        within("workload.kv.percentile", self.percentile, f64::MIN_POSITIVE..=100.0_f64.next_down())?;
+        within("workload.kv.fraction", self.fraction, f64::MIN_POSITIVE..=1.0)
     }
 
-    fn check_mix(&self) -> Result<(), Problem> {
+    fn check_mix(&self) -> Result<(), SpecError> {
         if self.mix.is_some() && self.reads.is_some() {
-            return Err(problem(
-                "kv has both `mix` and `reads`",
-                "keep one: `reads` is short for get and set",
-            ));
+            return Err(SpecError::conflict("workload.kv.reads", "mix"));
         }
-        if self.reads.is_some_and(|reads| !(0.0..=1.0).contains(&reads)) {
-            return Err(problem("kv reads is not a share", "choose one from 0 to 1"));
-        }
+        within("workload.kv.reads", self.reads.unwrap_or(0.0), 0.0..=1.0)?;
         let commands = self.commands.values().map(|command| command.share);
         let shares: Vec<f64> = self.mix().shares().into_iter().chain(commands).collect();
-        if shares.iter().any(|share| !(share.is_finite() && *share >= 0.0)) {
-            return Err(problem("kv has a share below 0 in its mix", "let each be 0 or more"));
-        }
+        shares.iter().try_for_each(|share| within("workload.kv.mix", *share, 0.0..=f64::MAX))?;
         if shares.iter().sum::<f64>() <= 0.0 {
-            return Err(problem("kv has a mix in which nothing is done", "let a share be above 0"));
+            return Err(SpecError::new("engine.spec.no-operation", "workload.kv.mix", json!({})));
         }
         self.commands().map(|_| ())
     }
 
-    fn check_verify(&self) -> Result<(), Problem> {
+    fn check_verify(&self) -> Result<(), SpecError> {
         if !self.verify {
             return Ok(());
         }
         if self.ttl_ns.is_some() {
-            return Err(problem(
-                "kv verify and ttl do not go together: what expires looks as if it were lost",
-                "leave one of them out",
-            ));
+            return Err(SpecError::conflict("workload.kv.verify", "ttl"));
         }
         if !self.commands.is_empty() {
-            return Err(problem("kv verify knows nothing of what commands write", "leave one of them out"));
+            return Err(SpecError::conflict("workload.kv.verify", "commands"));
         }
         let smallest = match self.value_size {
             Sizes::One(size) => size,
@@ -301,23 +264,18 @@ impl Options {
             Sizes::Bell(Bell { mean, .. }) => mean,
         };
         if smallest < HEAD {
-            let finding =
-                format!("kv value_size goes down to {smallest}, and a checksummed value needs {HEAD} octets");
-            return Err(problem(finding, format!("use {HEAD} or more, or leave verify out")));
+            return Err(SpecError::value("workload.kv.value_size", smallest));
         }
         Ok(())
     }
 
     /// Check that each of `clients` clients has keys to write exclusively.
-    pub fn check_clients(&self, clients: u32) -> Result<(), Problem> {
+    pub fn check_clients(&self, clients: u32) -> Result<(), SpecError> {
         if !self.verify || self.keys >= clients.into() {
             return Ok(());
         }
-        let finding = format!(
-            "with kv verify each of {clients} clients needs a key of its own, and there are {}",
-            self.keys
-        );
-        Err(problem(finding, "use more keys, or fewer clients"))
+        let arguments = json!({"clients": clients, "keys": self.keys});
+        Err(SpecError::new("engine.spec.keys-per-client", "workload.kv.keys", arguments))
     }
 
     /// Mix with `reads` and defaults applied.
@@ -332,7 +290,7 @@ impl Options {
         }
     }
 
-    pub fn commands(&self) -> Result<Vec<Command>, Problem> {
+    pub fn commands(&self) -> Result<Vec<Command>, SpecError> {
         let kind = |option: &CommandOption| match option.kind {
             CommandKind::Read => Kind::Read,
             CommandKind::Write => Kind::Write,
@@ -397,10 +355,6 @@ impl Mix {
     }
 }
 
-pub(super) fn problem(finding: impl Into<String>, advice: impl Into<String>) -> Problem {
-    Problem::new("spec", finding, advice)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -439,42 +393,46 @@ mod tests {
     #[test]
     fn invalid_options_are_rejected_with_advice() {
         let cases = [
-            (json!({"keys": 0}), "keys is 0"),
+            (json!({"keys": 0}), r#"keys {"value":"0"}"#),
             (json!({"kees": 1}), "unknown field `kees`"),
             (json!({"mix": {"gett": 1}}), "unknown field `gett`"),
-            (json!({"mix": {}}), "nothing is done"),
-            (json!({"mix": {"get": -1, "set": 2}}), "below 0"),
-            (json!({"mix": {"get": 1}, "reads": 0.5}), "both `mix` and `reads`"),
-            (json!({"reads": 1.5}), "not a share"),
-            (json!({"key_size": 8}), "too small"),
-            (json!({"key_size": 2_000}), "key_size is 2000"),
-            (json!({"value_size": {"from": 9, "to": 1}}), "value_size is 1"),
-            (json!({"value_size": 1u64 << 40}), "value_size is 1099511627776"),
-            (json!({"value_size": {"mean": 0, "deviation": 0}}), "value_size.mean is 0"),
-            (json!({"value_size": {"mean": 10, "deviation": 11}}), "value_size.deviation is 11"),
-            (json!({"scan_length": 0}), "scan_length is 0"),
-            (json!({"scan_length": {"from": 5, "to": 4}}), "scan_length is 4"),
-            (json!({"multi": 0}), "multi is 0"),
-            (json!({"pipeline": 0}), "pipeline is 0"),
-            (json!({"ttl_ns": 5}), "less than a millisecond"),
-            (json!({"ttl_ns": {"from": 5, "to": 5_000_000}}), "less than a millisecond"),
-            (json!({"ttl_ns": {"from": 6_000_000, "to": 5_000_000}}), "kv ttl_ns is 5000000"),
-            (json!({"theta": 0}), "theta is 0"),
-            (json!({"theta": 1.0, "distribution": "latest"}), "theta is 1"),
-            (json!({"hot_data": 1.1}), "hot_data is 1.1"),
-            (json!({"deviation": 0}), "deviation is 0"),
-            (json!({"percentile": 100}), "percentile is 100"),
-            (json!({"fraction": 0}), "fraction is 0"),
-            (json!({"verify": true, "ttl_ns": 5_000_000_000u64}), "verify and ttl"),
-            (json!({"verify": true, "value_size": 15}), "goes down to 15"),
-            (json!({"verify": true, "commands": {"a": {"command": "PING"}}}), "what commands write"),
-            (json!({"commands": {"a": {"command": "GET ${k}"}}}), "`${k}`"),
+            (json!({"mix": {}}), "no-operation workload.kv.mix"),
+            (json!({"mix": {"get": -1, "set": 2}}), "kv.mix {\"value\":\"-1.0\"}"),
+            (json!({"mix": {"get": 1}, "reads": 0.5}), "conflict workload.kv.reads"),
+            (json!({"reads": 1.5}), "value workload.kv.reads"),
+            (json!({"key_size": 8}), "value workload.kv.key_size"),
+            (json!({"key_size": 2_000}), r#"key_size {"value":"2000"}"#),
+            (json!({"value_size": {"from": 9, "to": 1}}), r#"value_size {"value":"1"}"#),
+            (json!({"value_size": 1u64 << 40}), r#"value_size {"value":"1099511627776"}"#),
+            (json!({"value_size": {"mean": 0, "deviation": 0}}), r#"value_size.mean {"value":"0"}"#),
+            (json!({"value_size": {"mean": 10, "deviation": 11}}), r#"value_size.deviation {"value":"11"}"#),
+            (json!({"scan_length": 0}), r#"scan_length {"value":"0"}"#),
+            (json!({"scan_length": {"from": 5, "to": 4}}), r#"scan_length {"value":"4"}"#),
+            (json!({"multi": 0}), r#"multi {"value":"0"}"#),
+            (json!({"pipeline": 0}), r#"pipeline {"value":"0"}"#),
+            (json!({"ttl_ns": 5}), "value workload.kv.ttl_ns"),
+            (json!({"ttl_ns": {"from": 5, "to": 5_000_000}}), "value workload.kv.ttl_ns"),
+            (json!({"ttl_ns": {"from": 6_000_000, "to": 5_000_000}}), r#"ttl_ns {"value":"5000000"}"#),
+            (json!({"theta": 0}), r#"theta {"value":"0.0"}"#),
+            (json!({"theta": 1.0, "distribution": "latest"}), r#"theta {"value":"1.0"}"#),
+            (json!({"hot_data": 1.1}), r#"hot_data {"value":"1.1"}"#),
+            (json!({"deviation": 0}), r#"deviation {"value":"0.0"}"#),
+            (json!({"percentile": 100}), r#"percentile {"value":"100.0"}"#),
+            (json!({"fraction": 0}), r#"fraction {"value":"0.0"}"#),
+            (
+                json!({"verify": true, "ttl_ns": 5_000_000_000u64}),
+                "conflict workload.kv.verify {\"other\":\"ttl\"}",
+            ),
+            (json!({"verify": true, "value_size": 15}), r#"value_size {"value":"15"}"#),
+            (
+                json!({"verify": true, "commands": {"a": {"command": "PING"}}}),
+                "conflict workload.kv.verify {\"other\":\"commands\"}",
+            ),
+            (json!({"commands": {"a": {"command": "GET ${k}"}}}), "${k}"),
         ];
         for (section, part) in cases {
             let problem = Options::read(&section).unwrap_err();
-            assert_eq!(problem.code, "spec");
-            assert!(problem.finding.contains(part), "{section}: {}", problem.finding);
-            assert!(!problem.advice.is_empty());
+            assert!(problem.to_string().contains(part), "{section}: {problem}");
         }
         assert!(Options::read(&json!({"theta": 1.0, "distribution": "zipfian"})).is_ok());
         let few = Options::read(&json!({"keys": 3, "verify": true})).unwrap();

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::program::Builder;
 use super::{ScriptError, builtin, statement};
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, SpecError, within};
 use loadcell_protocols::Mode;
 
 /// SQLSTATEs retried by pgbench: serialization_failure and deadlock_detected.
@@ -73,54 +73,38 @@ impl Default for Options {
 
 impl Options {
     /// Parse and validate the `pgbench` section; scripts are compiled by [`Options::builder`].
-    pub fn read(section: &Value) -> Result<Self, Problem> {
-        let options: Self = serde_json::from_value(section.clone()).map_err(|error| {
-            problem(format!("the pgbench workload cannot be read: {error}"), "correct it")
-        })?;
+    pub fn read(section: &Value) -> Result<Self, SpecError> {
+        let options: Self = serde_json::from_value(section.clone())
+            .map_err(|error| SpecError::unreadable("workload.pgbench", &error))?;
         options.check()?;
         Ok(options)
     }
 
-    fn check(&self) -> Result<(), Problem> {
-        let within = |name: &str, value: u32, low: u32, high: u32| match value {
-            _ if (low..=high).contains(&value) => Ok(()),
-            _ => {
-                Err(problem(format!("pgbench {name} is {value}"), format!("choose one from {low} to {high}")))
-            }
-        };
-        within("scale", self.scale, 1, MOST_SCALE)?;
-        within("fillfactor", self.fillfactor, 10, 100)?;
-        within("load_workers", self.load_workers, 1, 1_000)?;
-        within("max_tries", self.max_tries.unwrap_or(1), 1, u32::MAX)?;
-        if let Some(unknown) = self.init_steps.chars().find(|step| !"dtgGvpf ".contains(*step)) {
-            let finding = format!("pgbench init_steps has the step `{unknown}`");
-            return Err(problem(finding, "there are d, t, g or G, v, p and f"));
-        }
+    fn check(&self) -> Result<(), SpecError> {
+        within("workload.pgbench.scale", self.scale, 1..=MOST_SCALE)?;
+        within("workload.pgbench.fillfactor", self.fillfactor, 10..=100)?;
+        within("workload.pgbench.load_workers", self.load_workers, 1..=1_000)?;
+        within("workload.pgbench.max_tries", self.max_tries.unwrap_or(1), 1..=u32::MAX)?;
         let has = |step| self.init_steps.contains(step);
-        if has('g') && has('G') {
-            return Err(problem(
-                "pgbench init_steps makes the data twice",
-                "keep g (by the client) or G (by the server)",
-            ));
-        }
-        if "dgGvpf".chars().any(has) && !has('t') {
-            return Err(problem("pgbench init_steps makes no tables", "add t, or leave all steps out"));
-        }
-        if has('f') && !has('p') {
-            return Err(problem("pgbench init_steps makes foreign keys without primary keys", "add p"));
+        let unknown = self.init_steps.chars().any(|step| !"dtgGvpf ".contains(step));
+        let without_tables = "dgGvpf".chars().any(has) && !has('t');
+        if unknown || without_tables || (has('g') && has('G')) || (has('f') && !has('p')) {
+            return Err(SpecError::value("workload.pgbench.init_steps", &self.init_steps));
         }
         Ok(())
     }
 
     /// Compile the scripts. Reports all mistakes of all scripts at once.
-    pub fn builder(&self) -> Result<Builder, Problem> {
+    pub fn builder(&self) -> Result<Builder, LoadError> {
         let mut builder = Builder::new(match self.protocol {
             Mode::Simple => statement::Mode::Simple,
             Mode::Extended => statement::Mode::Extended,
             Mode::Prepared => statement::Mode::Prepared,
         });
         for (name, value) in &self.variables {
-            builder.define(name, value).map_err(|finding| problem(finding, "correct `variables`"))?;
+            builder.define(name, value).map_err(|finding| {
+                SpecError::new("engine.spec.script", "workload.pgbench.variables", json!({"said": finding}))
+            })?;
         }
         let mut mistakes: Vec<ScriptError> = Vec::new();
         for script in &self.scripts {
@@ -128,7 +112,13 @@ impl Options {
             let source = match &script.source {
                 Some(source) => source.as_str(),
                 None => {
-                    built_in = builtin::find(&script.name).map_err(|finding| problem(finding, ""))?;
+                    built_in = builtin::find(&script.name).map_err(|finding| {
+                        SpecError::new(
+                            "engine.spec.script",
+                            "workload.pgbench.scripts",
+                            json!({"said": finding}),
+                        )
+                    })?;
                     built_in.source
                 }
             };
@@ -140,12 +130,8 @@ impl Options {
             return Ok(builder);
         }
         let all: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
-        Err(Problem::new("script", all.join("\n"), ""))
+        Err(LoadError::said("script", all.join("\n"), "engine.script", json!({})))
     }
-}
-
-pub(super) fn problem(finding: impl Into<String>, advice: impl Into<String>) -> Problem {
-    Problem::new("spec", finding, advice)
 }
 
 #[cfg(test)]
@@ -164,20 +150,18 @@ mod tests {
     #[test]
     fn invalid_options_are_rejected_with_advice() {
         let cases = [
-            (json!({"scale": 0}), "scale is 0"),
+            (json!({"scale": 0}), r#"scale {"value":"0"}"#),
             (json!({"sclae": 1}), "unknown field `sclae`"),
-            (json!({"fillfactor": 9}), "fillfactor is 9"),
-            (json!({"max_tries": 0}), "max_tries is 0"),
-            (json!({"init_steps": "dtx"}), "the step `x`"),
-            (json!({"init_steps": "dtgG"}), "twice"),
-            (json!({"init_steps": "gv"}), "no tables"),
-            (json!({"init_steps": "dtgf"}), "without primary keys"),
+            (json!({"fillfactor": 9}), r#"fillfactor {"value":"9"}"#),
+            (json!({"max_tries": 0}), r#"max_tries {"value":"0"}"#),
+            (json!({"init_steps": "dtx"}), r#"init_steps {"value":"dtx"}"#),
+            (json!({"init_steps": "dtgG"}), r#"init_steps {"value":"dtgG"}"#),
+            (json!({"init_steps": "gv"}), r#"init_steps {"value":"gv"}"#),
+            (json!({"init_steps": "dtgf"}), r#"init_steps {"value":"dtgf"}"#),
         ];
         for (section, part) in cases {
             let problem = Options::read(&section).unwrap_err();
-            assert_eq!(problem.code, "spec");
-            assert!(problem.finding.contains(part), "{section}: {}", problem.finding);
-            assert!(!problem.advice.is_empty());
+            assert!(problem.to_string().contains(part), "{section}: {problem}");
         }
     }
 
@@ -191,9 +175,9 @@ mod tests {
         let problem = Options::read(&section).unwrap().builder().unwrap_err();
         assert_eq!(problem.code, "script");
         for part in ["a.sql:1:", "b.sql:2:1: \\if without matching \\endif", "c.sql:1:9: a NUL byte"] {
-            assert!(problem.finding.contains(part), "{}", problem.finding);
+            assert!(problem.message.contains(part), "{problem}");
         }
         let unknown = Options::read(&json!({"scripts": [{"name": "tpc"}, {"name": "x"}]})).unwrap();
-        assert!(unknown.builder().unwrap_err().finding.contains("no builtin script \"x\""));
+        assert!(unknown.builder().unwrap_err().to_string().contains("no builtin script"));
     }
 }

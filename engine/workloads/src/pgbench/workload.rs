@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::client::{Client as Runner, Next as Step};
 use super::error::{ScriptError, text};
-use super::options::{Options, problem};
+use super::options::Options;
 use super::program::{Program, Run};
 use super::random::Random;
 use super::request::Request;
@@ -17,8 +17,7 @@ use super::statement::{Mode, Statement, Store, first_word};
 use super::variables::Slot;
 use crate::sql::{Next, SentRequest, Transactions, Workload};
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Failure;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{Failure, LoadError, SpecError};
 use loadcell_core::record::{Kind, OpId, Operation, TRANSACTION};
 use loadcell_protocols::postgres::encode;
 
@@ -52,17 +51,16 @@ struct Send {
 }
 
 impl Pgbench {
-    pub fn new(options: &Options, seed: u64, clients: u32, threads: u32) -> Result<Self, Problem> {
+    pub fn new(options: &Options, seed: u64, clients: u32, threads: u32) -> Result<Self, LoadError> {
         let scale = i64::from(options.scale);
-        let program = options
-            .builder()?
-            .build(Run { seed, clients, threads, scale })
-            .map_err(|finding| problem(finding, "correct `scripts`"))?;
+        let program = options.builder()?.build(Run { seed, clients, threads, scale }).map_err(|finding| {
+            SpecError::new("engine.spec.script", "workload.pgbench.scripts", json!({"said": finding}))
+        })?;
         if !options.allow_shell
             && let Some(mut error) = program.first_shell()
         {
-            let advice = error.advice.take().unwrap_or_default();
-            return Err(Problem::new(SCRIPT, error.to_string(), advice));
+            error.advice = None;
+            return Err(LoadError::said(SCRIPT, error, "engine.script-shell", json!({})));
         }
         let mut names = Names::default();
         let mut operations =
@@ -99,7 +97,7 @@ impl Pgbench {
 }
 
 /// Description of a section's scripts, without running them.
-pub fn check(section: &Value) -> Result<Value, Problem> {
+pub fn check(section: &Value) -> Result<Value, LoadError> {
     let workload = Pgbench::new(&Options::read(section)?, 0, 1, 1)?;
     let writes = workload.plan.program.scripts().iter().flat_map(|script| &script.commands).any(|command| {
         matches!(&command.action,

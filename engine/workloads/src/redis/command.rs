@@ -4,9 +4,10 @@ use crate::keyvalue::command::Piece;
 use crate::keyvalue::options::Numbers;
 use crate::keyvalue::{Client, KvOperation, OpKind, Options};
 use loadcell_core::clock::MILLISECOND;
-use loadcell_core::error::Problem;
+use loadcell_core::error::SpecError;
 use loadcell_protocols::digits::{self, decimal};
 use loadcell_protocols::resp::encode;
+use serde_json::json;
 
 /// Commands that a load's connections cannot send, with the reason.
 const REFUSED: [(&[&str], &str); 4] = [
@@ -22,42 +23,39 @@ const REFUSED: [(&[&str], &str); 4] = [
             "SYNC",
             "PSYNC",
         ],
-        "it does not have one answer",
+        "engine.spec.command-answers",
     ),
     (
         &["FLUSHALL", "FLUSHDB", "SWAPDB", "SHUTDOWN", "DEBUG", "REPLICAOF", "SLAVEOF", "FAILOVER"],
-        "it would destroy data",
+        "engine.spec.command-destroys",
     ),
-    (
-        &["AUTH", "HELLO", "SELECT", "QUIT", "RESET", "CLIENT", "ASKING"],
-        "connections are loadcell's to set up",
-    ),
-    (&["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"], "each command stands for itself"),
+    (&["AUTH", "HELLO", "SELECT", "QUIT", "RESET", "CLIENT", "ASKING"], "engine.spec.command-connection"),
+    (&["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"], "engine.spec.command-transaction"),
 ];
 
 /// Reject options and commands that Redis does not support.
-pub fn check(options: &Options) -> Result<(), Problem> {
-    let wrong = |finding: &str, advice: &str| Err(Problem::new("spec", finding, advice));
+pub fn check(options: &Options) -> Result<(), SpecError> {
     let mix = options.mix();
     if mix.scan > 0.0 {
-        return wrong("Redis keeps its keys in no order, so there is no `scan`", "leave it out of the mix");
+        return Err(SpecError::new("engine.spec.redis-scan", "workload.kv.mix.scan", json!({})));
     }
     if options.batch > 1 {
-        return wrong("`batch` is for embedded stores", "use `pipeline`");
+        return Err(SpecError::value("workload.kv.batch", options.batch));
     }
     if mix.mset > 0.0 && options.ttl_ns.is_some() {
-        return wrong("MSET cannot let values expire", "use `set` in place of `mset`, or leave `ttl` out");
+        return Err(SpecError::conflict("workload.kv.ttl", "mix.mset"));
     }
     for command in options.commands()? {
+        let refusal = |code: &'static str, word: &str| {
+            let arguments = json!({"name": command.name, "command": word});
+            SpecError::new(code, format!("workload.kv.commands.{}", command.name), arguments)
+        };
         let Some([Piece::Text(name)]) = command.arguments.first().map(Vec::as_slice) else {
-            return wrong(
-                &format!("the command `{}` does not begin with a word of Redis", command.name),
-                "begin with one",
-            );
+            return Err(refusal("engine.spec.command-word", ""));
         };
         let name = String::from_utf8_lossy(name).to_ascii_uppercase();
-        if let Some((_, why)) = REFUSED.iter().find(|(names, _)| names.contains(&name.as_str())) {
-            return wrong(&format!("the command `{}` is {name}: {why}", command.name), "use another command");
+        if let Some((_, code)) = REFUSED.iter().find(|(names, _)| names.contains(&name.as_str())) {
+            return Err(refusal(code, &name));
         }
     }
     Ok(())
@@ -283,18 +281,21 @@ mod tests {
     #[test]
     fn unsupported_options_are_rejected() {
         for (change, finding) in [
-            (json!({"mix": {"scan": 1}}), "no `scan`"),
-            (json!({"mix": {"get": 1}, "batch": 2}), "embedded stores"),
-            (json!({"mix": {"mset": 1}, "ttl_ns": 1_000_000_000u64}), "MSET cannot"),
-            (json!({"commands": {"all": {"command": "flushall"}}}), "FLUSHALL: it would destroy data"),
+            (json!({"mix": {"scan": 1}}), "redis-scan"),
+            (json!({"mix": {"get": 1}, "batch": 2}), "value workload.kv.batch"),
+            (json!({"mix": {"mset": 1}, "ttl_ns": 1_000_000_000u64}), "conflict workload.kv.ttl"),
+            (
+                json!({"commands": {"all": {"command": "flushall"}}}),
+                "command-destroys workload.kv.commands.all {\"command\":\"FLUSHALL\"",
+            ),
             (
                 json!({"commands": {"sub": {"command": "SUBSCRIBE x"}}}),
-                "SUBSCRIBE: it does not have one answer",
+                "command-answers workload.kv.commands.sub {\"command\":\"SUBSCRIBE\"",
             ),
-            (json!({"commands": {"odd": {"command": "${key} x"}}}), "does not begin with a word"),
+            (json!({"commands": {"odd": {"command": "${key} x"}}}), "command-word"),
         ] {
             let problem = check(&Options::read(&with(change)).unwrap()).unwrap_err();
-            assert!(problem.finding.contains(finding), "{problem}");
+            assert!(problem.to_string().contains(finding), "{problem}");
         }
     }
 }

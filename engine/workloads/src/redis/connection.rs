@@ -3,9 +3,8 @@
 use std::time::Instant;
 
 use super::handshake::{Access, Handshake};
+use loadcell_core::error::{Failure, LoadError};
 
-use loadcell_core::error::Failure;
-use loadcell_core::error::Problem;
 use loadcell_protocols::resp::{Reader, Token, refusal};
 use loadcell_transport::{Address, BlockingTransport};
 
@@ -20,7 +19,7 @@ pub struct Connection<'a> {
 
 impl<'a> Connection<'a> {
     /// Connect, trying each address of the endpoint.
-    pub fn connect(options: &'a ConnectOptions) -> Result<Self, Problem> {
+    pub fn connect(options: &'a ConnectOptions) -> Result<Self, LoadError> {
         let mut last = Failure { code: "connection".into(), message: "it has no address".into() };
         let deadline = Instant::now() + options.connect_timeout;
         for address in &options.endpoint.addresses {
@@ -29,7 +28,7 @@ impl<'a> Connection<'a> {
                 Err(failure) => last = failure,
             }
         }
-        Err(options.problem(&format!("cannot connect to {}", options.endpoint), &last))
+        Err(options.not_connected(last))
     }
 
     fn open(options: &'a ConnectOptions, address: &Address, deadline: Instant) -> Result<Self, Failure> {

@@ -6,7 +6,7 @@ use super::command::{Writer, check};
 use super::handshake::Access;
 use super::session::{RedisSession, Settings};
 use crate::keyvalue::{Clients, Options};
-use loadcell_core::error::Problem;
+use loadcell_core::error::SpecError;
 use loadcell_core::record::Operation;
 use loadcell_core::session::SessionFactory;
 use loadcell_core::spec::Spec;
@@ -19,12 +19,11 @@ pub struct Sessions {
 }
 
 /// Sessions of a key-value load; `section`: the `kv` section of the specification.
-pub fn sessions(spec: &Spec, section: &serde_json::Value) -> Result<Sessions, Problem> {
+pub fn sessions(spec: &Spec, section: &serde_json::Value) -> Result<Sessions, SpecError> {
     let options = Options::read(section)?;
     check(&options)?;
     if options.pipeline > 1 && spec.load.schedule.is_some() {
-        let finding = "a pipeline sends several commands at once, and with a rate each has a time of its own";
-        return Err(Problem::new("spec", finding, "use `pipeline: 1` with a rate, or leave the rate out"));
+        return Err(SpecError::conflict("workload.kv.pipeline", "load.rate"));
     }
     let keep =
         if options.verify { options.value_shape().size.most().max(LEAST_RETAINED) as usize } else { 0 };
@@ -38,7 +37,7 @@ pub fn sessions(spec: &Spec, section: &serde_json::Value) -> Result<Sessions, Pr
 }
 
 /// Validate a key-value load on Redis without a server.
-pub fn checked(section: &serde_json::Value) -> Result<serde_json::Value, Problem> {
+pub fn checked(section: &serde_json::Value) -> Result<serde_json::Value, SpecError> {
     check(&Options::read(section)?)?;
     Ok(serde_json::json!({}))
 }

@@ -4,10 +4,10 @@
 //! RESP2 commands are used. The final PING detects a server that is still loading its data, which answers
 //! HELLO but no other command.
 
+use serde_json::json;
 use std::sync::Arc;
 
-use loadcell_core::error::Failure;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{Failure, SpecError};
 use loadcell_core::target::{SslMode, Target};
 use loadcell_protocols::resp::{NO_DATABASE, Token, encode, refusal};
 
@@ -26,25 +26,21 @@ pub struct Access {
 }
 
 impl Access {
-    pub fn of(target: &Target) -> Result<Self, Problem> {
-        let wrong = |finding: String, advice: &str| Err(Problem::new("spec", finding, advice));
+    pub fn of(target: &Target) -> Result<Self, SpecError> {
         let database = match target.database.as_str() {
             "" => 0,
             number => match number.parse() {
                 Ok(number) => number,
                 Err(_) => {
-                    return wrong(
-                        format!("the database {number:?} is no number"),
-                        "Redis numbers them from 0",
-                    );
+                    return Err(SpecError::value("target.database", number));
                 }
             },
         };
         if !matches!(target.resp, None | Some(2 | 3)) {
-            return wrong("there are RESP2 and RESP3".into(), "use `resp: 2` or `resp: 3`");
+            return Err(SpecError::value("target.resp", target.resp));
         }
         if target.password.is_none() && !target.user.is_empty() {
-            return wrong("a user needs a password".into(), "give both, or none for the default user");
+            return Err(SpecError::new("engine.spec.user-alone", "target.user", json!({})));
         }
         Ok(Self {
             user: target.user.clone(),
@@ -170,7 +166,7 @@ mod tests {
     use super::*;
     use loadcell_protocols::resp::Reader;
 
-    fn access(change: &str) -> Result<Access, Problem> {
+    fn access(change: &str) -> Result<Access, SpecError> {
         let text =
             format!("{{\"protocol\":\"resp\",\"host\":\"h\",\"application_name\":\"load cell\"{change}}}");
         Access::of(&serde_json::from_str(&text).unwrap())
@@ -253,11 +249,11 @@ mod tests {
     #[test]
     fn invalid_targets_are_rejected() {
         for (change, finding) in [
-            (",\"database\":\"shop\"", "the database \"shop\" is no number"),
-            (",\"resp\":4", "there are RESP2 and RESP3"),
-            (",\"user\":\"u\"", "a user needs a password"),
+            (",\"database\":\"shop\"", "engine.spec.value target.database {\"value\":\"shop\"}"),
+            (",\"resp\":4", "engine.spec.value target.resp {\"value\":\"4\"}"),
+            (",\"user\":\"u\"", "engine.spec.user-alone target.user {}"),
         ] {
-            assert_eq!(access(change).unwrap_err().finding, finding);
+            assert_eq!(access(change).unwrap_err().to_string(), finding);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Loads the keys of a key-value workload over several connections, with many keys per command, sending one
 //! batch while the next is generated.
 
+use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -12,11 +13,10 @@ use crate::dataload::{Prepared, Progress, parallel_for};
 use crate::keyvalue::{Data, Options};
 use crate::ycsb::{self, Records};
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Failure;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{Failure, LoadError, LoadStep, SpecError};
 use loadcell_core::observe::Observer;
 use loadcell_core::spec::Spec;
-use loadcell_protocols::resp::{advice, encode};
+use loadcell_protocols::resp::encode;
 
 /// Maximum of connections: more do not load a single-threaded server faster.
 const MOST_CONNECTIONS: u64 = 4;
@@ -28,7 +28,7 @@ const KEYS: u64 = 32;
 const CHUNK: usize = 64 << 10;
 
 /// Load the data of the workload of `spec`.
-pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, LoadError> {
     let data = match spec.workload() {
         ("kv", section) => {
             let options = Options::read(section)?;
@@ -36,13 +36,10 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
             Rows::Keys(Data::new(&options, spec.seed))
         }
         ("ycsb", section) => Rows::Records(Records::new(&ycsb::Options::read(section)?, spec.seed)),
-        (name, _) => {
-            let finding = format!("the engine cannot load data for the workload `{name}` into a Redis");
-            return Err(Problem::new("spec", finding, "use `kv` or `ycsb`"));
-        }
+        (name, _) => return Err(SpecError::workload(name).into()),
     };
     let started = Instant::now();
-    let options = ConnectOptions::new(&spec.target, advice, Access::of(&spec.target)?)?;
+    let options = ConnectOptions::new(&spec.target, Access::of(&spec.target)?)?;
     let shares = data.count().div_ceil(SHARE);
     let connections = shares.clamp(1, MOST_CONNECTIONS);
     let mut connections =
@@ -57,7 +54,7 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
         |connection, share, done| {
             let from = share as u64 * SHARE;
             let filled = fill(connection, &data, from, data.count().min(from + SHARE), done);
-            filled.map_err(|why| options.problem("cannot fill the keys", &why))
+            filled.map_err(|why| why.during(LoadStep::new("engine.fill-keys", json!({}))))
         },
     )?;
     Ok(Prepared { rows: data.count(), size_bytes: None, duration_ns: started.elapsed().as_nanos() as Nanos })

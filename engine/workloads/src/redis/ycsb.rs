@@ -14,8 +14,7 @@ use std::sync::Arc;
 use super::handshake::{Access, Handshake};
 use crate::ycsb::{Act, Client, Clients, Options, Records, Request};
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Failure;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{Failure, SpecError};
 use loadcell_core::record::{OpId, Operation, TRANSACTION};
 use loadcell_core::session::{Context, NextAction, Reconnect, Session, SessionFactory, Step};
 use loadcell_core::spec::Spec;
@@ -34,7 +33,7 @@ pub struct YcsbSessions {
 }
 
 /// Sessions of a YCSB load; `section`: the `ycsb` section of the specification.
-pub fn ycsb(spec: &Spec, section: &serde_json::Value) -> Result<YcsbSessions, Problem> {
+pub fn ycsb(spec: &Spec, section: &serde_json::Value) -> Result<YcsbSessions, SpecError> {
     let options = Options::read(section)?;
     let access = Arc::new(Access::of(&spec.target)?);
     Ok(YcsbSessions { access, clients: Clients::new(&options, spec.seed, spec.load.clients) })

@@ -1,5 +1,6 @@
 //! Builds the sessions of a load from its specification.
 
+use serde_json::json;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::sql::Workload;
 use crate::sysbench::{self, Sysbench};
 use crate::tpcc::{self, Tpcc};
 use crate::ycsb::{self, Ycsb};
-use loadcell_core::error::Problem;
+use loadcell_core::error::{LoadError, SpecError};
 use loadcell_core::record::Operation;
 use loadcell_core::session::SessionFactory;
 use loadcell_core::spec::Spec;
@@ -53,7 +54,7 @@ impl<W: Workload, P: SqlProtocol> SessionFactory for Sessions<W, P> {
 pub fn sysbench<P: SqlProtocol>(
     spec: &Spec,
     section: &serde_json::Value,
-) -> Result<Sessions<Sysbench, P>, Problem> {
+) -> Result<Sessions<Sysbench, P>, SpecError> {
     let options = sysbench::Options::read(section)?;
     check_mode(P::DIALECT, options.protocol)?;
     let workload = Sysbench::new(P::DIALECT, &options, spec.seed, spec.load.clients);
@@ -63,7 +64,7 @@ pub fn sysbench<P: SqlProtocol>(
 }
 
 /// Sessions of a pgbench load; `section`: the `pgbench` section of the specification.
-pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbench, Postgres>, Problem> {
+pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbench, Postgres>, LoadError> {
     only_postgres(spec, "pgbench")?;
     let options = pgbench::Options::read(section)?;
     let workload = Pgbench::new(&options, spec.seed, spec.load.clients, spec.load.threads)?;
@@ -77,7 +78,10 @@ pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbe
 }
 
 /// Sessions of a TPC-C load; `section`: the `tpcc` section of the specification.
-pub fn tpcc<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Tpcc, P>, Problem> {
+pub fn tpcc<P: SqlProtocol>(
+    spec: &Spec,
+    section: &serde_json::Value,
+) -> Result<Sessions<Tpcc, P>, SpecError> {
     let options = tpcc::Options::read(section)?;
     check_mode(P::DIALECT, options.protocol)?;
     let workload = Tpcc::new(P::DIALECT, &options, spec.seed, spec.load.clients)?;
@@ -87,7 +91,10 @@ pub fn tpcc<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<
 }
 
 /// Sessions of a YCSB load; `section`: the `ycsb` section of the specification.
-pub fn ycsb<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Ycsb, P>, Problem> {
+pub fn ycsb<P: SqlProtocol>(
+    spec: &Spec,
+    section: &serde_json::Value,
+) -> Result<Sessions<Ycsb, P>, SpecError> {
     let options = ycsb::Options::read(section)?;
     check_mode(P::DIALECT, options.protocol)?;
     let workload = Ycsb::new(P::DIALECT, &options, spec.seed, spec.load.clients);
@@ -97,23 +104,19 @@ pub fn ycsb<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<
 }
 
 /// Reject a target other than PostgreSQL, for workloads in its SQL dialect.
-pub fn only_postgres(spec: &Spec, workload: &str) -> Result<(), Problem> {
+pub fn only_postgres(spec: &Spec, workload: &str) -> Result<(), SpecError> {
     if spec.target.protocol == Protocol::Postgres {
         return Ok(());
     }
-    Err(Problem::new(
-        "spec",
-        format!("{workload} speaks PostgreSQL's SQL only"),
-        "run it on a target of PostgreSQL",
-    ))
+    Err(SpecError::new("engine.spec.only-postgres", "workload", json!({"workload": workload})))
 }
 
 /// Reject a query protocol that the database does not have.
-fn check_mode(dialect: Dialect, mode: Mode) -> Result<(), Problem> {
+fn check_mode(dialect: Dialect, mode: Mode) -> Result<(), SpecError> {
     if (dialect, mode) != (Dialect::Mysql, Mode::Extended) {
         return Ok(());
     }
-    Err(Problem::new("spec", "`protocol: extended` is PostgreSQL's own", "use `simple` or `prepared`"))
+    Err(SpecError::new("engine.spec.extended-protocol", "workload.protocol", json!({})))
 }
 
 /// Codes of retryable errors. For MySQL, serialisation failures (40001, a deadlock) imply the equivalent
@@ -127,7 +130,6 @@ fn retried(dialect: Dialect, mut codes: Vec<String>) -> Vec<String> {
 }
 
 /// SQL dialect of the target; rejects targets without SQL.
-pub fn dialect(spec: &Spec) -> Result<Dialect, Problem> {
-    let finding = || format!("the workload {} is SQL, and the target does not speak it", spec.workload().0);
-    spec.target.protocol.dialect().ok_or_else(|| Problem::new("spec", finding(), "run it on a database"))
+pub fn dialect(spec: &Spec) -> Result<Dialect, SpecError> {
+    spec.target.protocol.dialect().ok_or_else(|| SpecError::workload(spec.workload().0))
 }

@@ -1,10 +1,10 @@
 //! The `sysbench` section of a specification, with sysbench's option names and defaults.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::script::Script;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{SpecError, within};
 use loadcell_core::random::Distribution;
 use loadcell_protocols::Mode;
 
@@ -90,48 +90,32 @@ impl Default for Options {
 
 impl Options {
     /// Parse and validate the `sysbench` section.
-    pub fn read(section: &Value) -> Result<Self, Problem> {
-        let options: Self = serde_json::from_value(section.clone()).map_err(|error| {
-            problem(format!("the sysbench workload cannot be read: {error}"), "correct it")
-        })?;
+    pub fn read(section: &Value) -> Result<Self, SpecError> {
+        let options: Self = serde_json::from_value(section.clone())
+            .map_err(|error| SpecError::unreadable("workload.sysbench", &error))?;
         options.check()?;
         Ok(options)
     }
 
-    fn check(&self) -> Result<(), Problem> {
-        let within = |name: &str, value: u64, low: u64, high: u64| match value {
-            _ if (low..=high).contains(&value) => Ok(()),
-            _ => Err(problem(
-                format!("sysbench {name} is {value}"),
-                format!("choose one from {low} to {high}"),
-            )),
-        };
-        within("tables", self.tables.into(), 1, 1_000_000)?;
-        within("table_size", self.table_size, 1, INTEGER_MAX)?;
+    fn check(&self) -> Result<(), SpecError> {
+        within("workload.sysbench.tables", self.tables, 1..=1_000_000)?;
+        within("workload.sysbench.table_size", self.table_size, 1..=INTEGER_MAX)?;
         // The end of a range, id + range_size - 1, must fit in the column's type too.
-        within("range_size", self.range_size, 1, INTEGER_MAX - self.table_size + 1)?;
-        within("delta", self.delta, 0, INTEGER_MAX - self.table_size)?;
-        within("random_points", self.random_points.into(), 1, MOST_POINTS.into())?;
-        within("number_of_ranges", self.number_of_ranges.into(), 1, MOST_POINTS.into())?;
-        within("load_workers", self.load_workers.into(), 1, 1_000)?;
+        within("workload.sysbench.range_size", self.range_size, 1..=INTEGER_MAX - self.table_size + 1)?;
+        within("workload.sysbench.delta", self.delta, 0..=INTEGER_MAX - self.table_size)?;
+        within("workload.sysbench.random_points", self.random_points, 1..=MOST_POINTS)?;
+        within("workload.sysbench.number_of_ranges", self.number_of_ranges, 1..=MOST_POINTS)?;
+        within("workload.sysbench.load_workers", self.load_workers, 1..=1_000)?;
         if self.script.steps(self).is_empty() {
-            return Err(problem(
-                "these sysbench options leave no statement to run",
-                "let some counts be above 0",
-            ));
+            return Err(SpecError::new("engine.spec.no-statement", "workload.sysbench", json!({})));
         }
         for code in &self.retry_sqlstates {
             if code.len() != 5 || !code.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit()) {
-                let finding = format!("`{code}` in sysbench retry_sqlstates is no SQLSTATE");
-                return Err(problem(finding, "a SQLSTATE has 5 digits or capital letters, as 40001"));
+                return Err(SpecError::value("workload.sysbench.retry_sqlstates", code));
             }
         }
         Ok(())
     }
-}
-
-fn problem(finding: impl Into<String>, advice: impl Into<String>) -> Problem {
-    Problem::new("spec", finding, advice)
 }
 
 #[cfg(test)]
@@ -163,22 +147,20 @@ mod tests {
         let cases = [
             (json!({"script": "oltp_nothing"}), "unknown variant `oltp_nothing`"),
             (json!({"tabels": 1}), "unknown field `tabels`"),
-            (json!({"tables": 0}), "tables is 0"),
-            (json!({"table_size": 3_000_000_000u64}), "table_size is 3000000000"),
-            (json!({"table_size": 2_147_483_647, "range_size": 100}), "range_size is 100"),
-            (json!({"random_points": 0}), "random_points is 0"),
-            (json!({"retry_sqlstates": ["4001"]}), "`4001`"),
+            (json!({"tables": 0}), r#"tables {"value":"0"}"#),
+            (json!({"table_size": 3_000_000_000u64}), r#"table_size {"value":"3000000000"}"#),
+            (json!({"table_size": 2_147_483_647, "range_size": 100}), r#"range_size {"value":"100"}"#),
+            (json!({"random_points": 0}), r#"random_points {"value":"0"}"#),
+            (json!({"retry_sqlstates": ["4001"]}), r#"{"value":"4001"}"#),
             (
                 json!({"script": "oltp_read_only", "point_selects": 0, "range_selects": false,
                     "skip_trx": true}),
-                "no statement",
+                "no-statement workload.sysbench",
             ),
         ];
         for (section, part) in cases {
             let problem = Options::read(&section).unwrap_err();
-            assert_eq!(problem.code, "spec");
-            assert!(problem.finding.contains(part), "{section}: {}", problem.finding);
-            assert!(!problem.advice.is_empty());
+            assert!(problem.to_string().contains(part), "{section}: {problem}");
         }
     }
 }

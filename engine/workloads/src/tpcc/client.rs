@@ -15,7 +15,7 @@ use super::stock_level::StockLevel;
 use super::terminal::{Home, Input};
 use crate::sql::{Next, Transactions, Workload};
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Problem;
+use loadcell_core::error::SpecError;
 use loadcell_core::random::Random;
 use loadcell_core::record::{OpId, Operation};
 use loadcell_core::target::Dialect;
@@ -38,7 +38,7 @@ struct Shared {
 
 impl Tpcc {
     /// State for `terminals` terminals, whose random numbers derive from `seed`.
-    pub fn new(dialect: Dialect, options: &Options, seed: u64, terminals: u32) -> Result<Self, Problem> {
+    pub fn new(dialect: Dialect, options: &Options, seed: u64, terminals: u32) -> Result<Self, SpecError> {
         options.check_terminals(terminals)?;
         let shared = Shared {
             sql: Sql::new(dialect, options.protocol),

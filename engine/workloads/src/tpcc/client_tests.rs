@@ -555,7 +555,10 @@ fn every_statement_is_prepared_at_connect() {
 fn more_terminals_than_districts_are_rejected() {
     let options = Options::read(&json!({"warehouses": 1})).unwrap();
     assert!(Tpcc::new(Dialect::Postgres, &options, 1, 10).is_ok());
-    assert_eq!(Tpcc::new(Dialect::Postgres, &options, 1, 11).map(drop).unwrap_err().code, "spec");
+    assert_eq!(
+        Tpcc::new(Dialect::Postgres, &options, 1, 11).map(drop).unwrap_err().code,
+        "engine.spec.tpcc-terminals"
+    );
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The `tpcc` section of a specification.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::DISTRICTS;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{SpecError, within};
 use loadcell_protocols::Mode;
 
 /// Maximum of warehouses, limited by `hist_id`, an INTEGER: 30,000 rows of history per warehouse, and
@@ -58,9 +58,9 @@ impl Default for Options {
 
 impl Options {
     /// Parse and validate the `tpcc` section.
-    pub fn read(section: &Value) -> Result<Self, Problem> {
+    pub fn read(section: &Value) -> Result<Self, SpecError> {
         let options: Self = serde_json::from_value(section.clone())
-            .map_err(|error| problem(format!("the tpcc workload cannot be read: {error}"), "correct it"))?;
+            .map_err(|error| SpecError::unreadable("workload.tpcc", &error))?;
         options.check()?;
         Ok(options)
     }
@@ -76,41 +76,28 @@ impl Options {
         ]
     }
 
-    fn check(&self) -> Result<(), Problem> {
-        let within = |name: &str, value: u32, high: u32| match value {
-            _ if (1..=high).contains(&value) => Ok(()),
-            _ => Err(problem(format!("tpcc {name} is {value}"), format!("choose one from 1 to {high}"))),
-        };
-        within("warehouses", self.warehouses, MOST_WAREHOUSES)?;
-        within("load_workers", self.load_workers, MOST_WORKERS)?;
+    fn check(&self) -> Result<(), SpecError> {
+        within("workload.tpcc.warehouses", self.warehouses, 1..=MOST_WAREHOUSES)?;
+        within("workload.tpcc.load_workers", self.load_workers, 1..=MOST_WORKERS)?;
         let sum: u64 = self.weights().into_iter().map(u64::from).sum();
         if sum != 100 {
-            let finding = format!("the weights of the tpcc transactions sum to {sum}");
-            return Err(problem(finding, "let them sum to 100, such as 45, 43, 4, 4 and 4"));
+            return Err(SpecError::new("engine.spec.tpcc-weights", "workload.tpcc", json!({"sum": sum})));
         }
         if let Some(code) = self.retry_sqlstates.iter().find(|code| code.len() != 5) {
-            return Err(problem(
-                format!("`{code}` is no SQLSTATE"),
-                "use codes of five characters, such as 40001",
-            ));
+            return Err(SpecError::value("workload.tpcc.retry_sqlstates", code));
         }
         Ok(())
     }
 
     /// Check that `terminals` terminals have a district each.
-    pub fn check_terminals(&self, terminals: u32) -> Result<(), Problem> {
+    pub fn check_terminals(&self, terminals: u32) -> Result<(), SpecError> {
         let most = u64::from(self.warehouses) * DISTRICTS;
         if u64::from(terminals) <= most {
             return Ok(());
         }
-        let finding =
-            format!("{terminals} terminals are more than {} warehouses have districts", self.warehouses);
-        Err(problem(finding, format!("use up to {most} clients, or more warehouses")))
+        let arguments = json!({"terminals": terminals, "warehouses": self.warehouses, "most": most});
+        Err(SpecError::new("engine.spec.tpcc-terminals", "load.clients", arguments))
     }
-}
-
-fn problem(finding: String, advice: impl Into<String>) -> Problem {
-    Problem::new("spec", finding, advice)
 }
 
 #[cfg(test)]
@@ -130,19 +117,17 @@ mod tests {
     #[test]
     fn invalid_options_are_rejected_with_advice() {
         let cases = [
-            (json!({"warehouses": 0}), "warehouses is 0"),
-            (json!({"warehouses": 50_001}), "warehouses is 50001"),
-            (json!({"load_workers": 0}), "load_workers is 0"),
-            (json!({"payment_weight": 42}), "sum to 99"),
-            (json!({"payment_weight": u32::MAX, "delivery_weight": u32::MAX}), "sum to 8589934"),
-            (json!({"retry_sqlstates": ["4001"]}), "`4001`"),
+            (json!({"warehouses": 0}), r#"warehouses {"value":"0"}"#),
+            (json!({"warehouses": 50_001}), r#"warehouses {"value":"50001"}"#),
+            (json!({"load_workers": 0}), r#"load_workers {"value":"0"}"#),
+            (json!({"payment_weight": 42}), r#"tpcc-weights workload.tpcc {"sum":99}"#),
+            (json!({"payment_weight": u32::MAX, "delivery_weight": u32::MAX}), r#"{"sum":8589934"#),
+            (json!({"retry_sqlstates": ["4001"]}), r#"{"value":"4001"}"#),
             (json!({"warehouse": 3}), "unknown field `warehouse`"),
         ];
         for (section, part) in cases {
             let problem = Options::read(&section).unwrap_err();
-            assert_eq!(problem.code, "spec");
-            assert!(problem.finding.contains(part), "{section}: {}", problem.finding);
-            assert!(!problem.advice.is_empty());
+            assert!(problem.to_string().contains(part), "{section}: {problem}");
         }
     }
 
@@ -151,6 +136,9 @@ mod tests {
         let options = Options::read(&json!({"warehouses": 2})).unwrap();
         assert!(options.check_terminals(20).is_ok());
         let problem = options.check_terminals(21).unwrap_err();
-        assert!(problem.finding.contains("21 terminals") && problem.advice.contains("up to 20"), "{problem}");
+        assert!(
+            problem.to_string().contains("\"terminals\":21") && problem.to_string().contains("\"most\":20"),
+            "{problem}"
+        );
     }
 }

@@ -2,11 +2,11 @@
 //! except for `hashed`, `load` and `run`.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::keyvalue::distribution::Distribution;
 use crate::keyvalue::keys::KeyShape;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{SpecError, within};
 use loadcell_protocols::Mode;
 
 /// Phases of YCSB.
@@ -141,61 +141,47 @@ pub const THETA: f64 = 0.99;
 
 impl Options {
     /// Parse and validate the `ycsb` section.
-    pub fn read(section: &Value) -> Result<Self, Problem> {
+    pub fn read(section: &Value) -> Result<Self, SpecError> {
         let options: Self = serde_json::from_value(section.clone())
-            .map_err(|error| problem(format!("the ycsb workload cannot be read: {error}"), "correct it"))?;
+            .map_err(|error| SpecError::unreadable("workload.ycsb", &error))?;
         options.check()?;
         Ok(options)
     }
 
-    fn check(&self) -> Result<(), Problem> {
-        let within = |name: &str, value: u64, low: u64, high: u64| match value {
-            _ if (low..=high).contains(&value) => Ok(()),
-            _ => Err(problem(format!("ycsb {name} is {value}"), format!("choose one from {low} to {high}"))),
-        };
-        within("recordcount", self.recordcount, 1, MOST_RECORDS)?;
-        within("insertstart", self.insertstart, 0, self.recordcount - 1)?;
-        within("insertcount", self.insertcount(), 1, self.recordcount - self.insertstart)?;
-        within("expected_inserts", self.expected_inserts, 0, MOST_RECORDS)?;
-        within("fieldcount", self.fieldcount.into(), 1, MOST_FIELDS)?;
-        within("fieldlength", self.fieldlength, 1, LONGEST_FIELD)?;
-        within("minfieldlength", self.minfieldlength, 1, self.fieldlength)?;
-        within("maxscanlength", self.maxscanlength, 1, LONGEST_SCAN)?;
-        within("minscanlength", self.minscanlength, 1, self.maxscanlength)?;
-        within("zeropadding", self.zeropadding.into(), 0, MOST_PADDING)?;
-        within("load_workers", self.load_workers.into(), 1, 1_000)?;
+    fn check(&self) -> Result<(), SpecError> {
+        within("workload.ycsb.recordcount", self.recordcount, 1..=MOST_RECORDS)?;
+        within("workload.ycsb.insertstart", self.insertstart, 0..=self.recordcount - 1)?;
+        within("workload.ycsb.insertcount", self.insertcount(), 1..=self.recordcount - self.insertstart)?;
+        within("workload.ycsb.expected_inserts", self.expected_inserts, 0..=MOST_RECORDS)?;
+        within("workload.ycsb.fieldcount", self.fieldcount, 1..=MOST_FIELDS as u32)?;
+        within("workload.ycsb.fieldlength", self.fieldlength, 1..=LONGEST_FIELD)?;
+        within("workload.ycsb.minfieldlength", self.minfieldlength, 1..=self.fieldlength)?;
+        within("workload.ycsb.maxscanlength", self.maxscanlength, 1..=LONGEST_SCAN)?;
+        within("workload.ycsb.minscanlength", self.minscanlength, 1..=self.maxscanlength)?;
+        within("workload.ycsb.zeropadding", self.zeropadding, 0..=MOST_PADDING as u32)?;
+        within("workload.ycsb.load_workers", self.load_workers, 1..=1_000)?;
         if self.scanlengthdistribution == Lengths::Constant {
-            return Err(problem("ycsb scanlengthdistribution is constant", "use uniform or zipfian"));
+            return Err(SpecError::value("workload.ycsb.scanlengthdistribution", "constant"));
         }
-        let share = |name: &str, value: f64, low: f64, high: f64| match (low..=high).contains(&value) {
-            true => Ok(()),
-            false => {
-                Err(problem(format!("ycsb {name} is {value}"), format!("choose one from {low} to {high}")))
-            }
-        };
-        share("hotspotdatafraction", self.hotspotdatafraction, 0.0, 1.0)?;
-        share("hotspotopnfraction", self.hotspotopnfraction, 0.0, 1.0)?;
-        share("exponential_percentile", self.exponential_percentile, 0.001, 99.999)?;
-        share("exponential_frac", self.exponential_frac, 1e-9, 1e9)?;
+        within("workload.ycsb.hotspotdatafraction", self.hotspotdatafraction, 0.0..=1.0)?;
+        within("workload.ycsb.hotspotopnfraction", self.hotspotopnfraction, 0.0..=1.0)?;
+        within("workload.ycsb.exponential_percentile", self.exponential_percentile, 0.001..=99.999)?;
+        within("workload.ycsb.exponential_frac", self.exponential_frac, 1e-9..=1e9)?;
         for (name, proportion) in self.proportions.shares() {
-            share(&format!("proportion of {name}"), proportion, 0.0, 1e9)?;
+            within(&format!("workload.ycsb.{name}proportion"), proportion, 0.0..=1e9)?;
         }
         if self.phase == Phase::Run
             && self.proportions.shares().iter().all(|(_, proportion)| *proportion == 0.0)
         {
-            return Err(problem("ycsb has proportions that are all 0", "let one be above 0"));
+            return Err(SpecError::new("engine.spec.no-operation", "workload.ycsb", json!({})));
         }
         let mut name = self.table.bytes();
         let first = name.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
         if !first || self.table.len() > 63 || !name.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            let finding = format!("ycsb table is `{}`", self.table);
-            return Err(problem(finding, "use letters, digits and underscores, such as usertable"));
+            return Err(SpecError::value("workload.ycsb.table", &self.table));
         }
         if let Some(code) = self.retry_sqlstates.iter().find(|code| code.len() != 5) {
-            return Err(problem(
-                format!("`{code}` is no SQLSTATE"),
-                "use codes of five characters, such as 40001",
-            ));
+            return Err(SpecError::value("workload.ycsb.retry_sqlstates", code));
         }
         Ok(())
     }
@@ -245,10 +231,6 @@ impl Proportions {
     }
 }
 
-fn problem(finding: impl Into<String>, advice: impl Into<String>) -> Problem {
-    Problem::new("spec", finding, advice)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,30 +250,28 @@ mod tests {
     #[test]
     fn invalid_options_are_rejected_with_advice() {
         let cases = [
-            (json!({"recordcount": 0}), "recordcount is 0"),
-            (json!({"recordcount": 10, "insertstart": 10}), "insertstart is 10"),
-            (json!({"recordcount": 10, "insertstart": 5, "insertcount": 6}), "insertcount is 6"),
-            (json!({"fieldcount": 0}), "fieldcount is 0"),
-            (json!({"fieldlength": 0}), "fieldlength is 0"),
-            (json!({"fieldlength": 9, "minfieldlength": 10}), "minfieldlength is 10"),
-            (json!({"maxscanlength": 0}), "maxscanlength is 0"),
-            (json!({"scanlengthdistribution": "constant"}), "scanlengthdistribution is constant"),
+            (json!({"recordcount": 0}), r#"recordcount {"value":"0"}"#),
+            (json!({"recordcount": 10, "insertstart": 10}), r#"insertstart {"value":"10"}"#),
+            (json!({"recordcount": 10, "insertstart": 5, "insertcount": 6}), r#"insertcount {"value":"6"}"#),
+            (json!({"fieldcount": 0}), r#"fieldcount {"value":"0"}"#),
+            (json!({"fieldlength": 0}), r#"fieldlength {"value":"0"}"#),
+            (json!({"fieldlength": 9, "minfieldlength": 10}), r#"minfieldlength {"value":"10"}"#),
+            (json!({"maxscanlength": 0}), r#"maxscanlength {"value":"0"}"#),
+            (json!({"scanlengthdistribution": "constant"}), r#"scanlengthdistribution {"value":"constant"}"#),
             (json!({"requestdistribution": "zipf"}), "unknown variant `zipf`"),
-            (json!({"proportions": {"read": 0, "update": 0}}), "all 0"),
-            (json!({"proportions": {"read": -1}}), "proportion of READ is -1"),
+            (json!({"proportions": {"read": 0, "update": 0}}), "no-operation"),
+            (json!({"proportions": {"read": -1}}), r#"proportion {"value":"-1.0"}"#),
             (json!({"proportions": {"reed": 1}}), "unknown field `reed`"),
-            (json!({"hotspotdatafraction": 2}), "hotspotdatafraction is 2"),
-            (json!({"exponential_percentile": 100}), "exponential_percentile is 100"),
-            (json!({"table": "user table"}), "table is `user table`"),
-            (json!({"table": ""}), "table is ``"),
-            (json!({"retry_sqlstates": ["4"]}), "`4`"),
+            (json!({"hotspotdatafraction": 2}), r#"hotspotdatafraction {"value":"2.0"}"#),
+            (json!({"exponential_percentile": 100}), r#"exponential_percentile {"value":"100.0"}"#),
+            (json!({"table": "user table"}), r#"table {"value":"user table"}"#),
+            (json!({"table": ""}), r#"table {"value":""}"#),
+            (json!({"retry_sqlstates": ["4"]}), r#"{"value":"4"}"#),
             (json!({"recrodcount": 1}), "unknown field `recrodcount`"),
         ];
         for (section, part) in cases {
             let problem = Options::read(&section).unwrap_err();
-            assert_eq!(problem.code, "spec");
-            assert!(problem.finding.contains(part), "{section}: {}", problem.finding);
-            assert!(!problem.advice.is_empty());
+            assert!(problem.to_string().contains(part), "{section}: {problem}");
         }
     }
 }

@@ -10,6 +10,7 @@ from typing import Any
 from loadcell import _engine
 from loadcell.linux import file_system
 from loadcell.model.capability import STORE
+from loadcell.model.engine_messages import engine_failure
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import TargetError
 from loadcell.systems.embedded.messages import (
@@ -96,9 +97,9 @@ def _about(options: StoreOptions) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads(_engine.store(question))
     except _engine.EngineError as error:
-        message = json.loads(error.args[0])["finding"]
         package = LIBRARIES.get(options.engine, "")
-        raise TargetError(STORE_NO_LIBRARY(said=message, package=package)) from error
+        failure = engine_failure(json.loads(error.args[0]))
+        raise TargetError(STORE_NO_LIBRARY(said=failure.text, package=package)) from error
     return about
 
 

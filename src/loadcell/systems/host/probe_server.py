@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from loadcell import _engine
+from loadcell.model.engine_messages import engine_failure
 
 PORT = 7733
 #: Nothing but this machine reaches it there.
@@ -32,8 +33,8 @@ def serve(address: str, say: Callable[[dict[str, Any]], None]) -> None:
     try:
         served = json.loads(_engine.serve(whole(address), lambda event: say(json.loads(event))))
     except _engine.EngineError as error:
-        problem = json.loads(error.args[0])
-        raise ServeError(f"{problem['finding']}: {problem['advice']}") from error
+        failure = engine_failure(json.loads(error.args[0]))
+        raise ServeError(f"{failure.text}: {failure.advice}") from error
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

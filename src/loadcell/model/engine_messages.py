@@ -1,0 +1,374 @@
+"""Message codes of the engine: outcomes of a load, its steps, and the remedies for error codes of servers and of this machine.
+
+The texts are in `messages-engine.toml` and `messages-remedies.toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from loadcell.model import catalogue
+from loadcell.model.message import (
+    NO_OUTPUT,
+    Bytes,
+    Count,
+    ForeignText,
+    Message,
+    MessageCode,
+    Rate,
+    Seconds,
+    declared,
+    unit_of,
+)
+
+
+def load_failure(code: str, finding: Message | str, remedy: Message | None) -> Message:
+    """The failure of a load: its class, which is a server's or the engine's, and what was found."""
+    text, advice = str(finding), "" if remedy is None else remedy.text
+    arguments: dict[str, Any] = {"finding": finding, "advice": advice}
+    if remedy is not None:
+        arguments["remedy"] = remedy
+    return Message(f"load.{code}", arguments, recorded=(text, advice))
+
+
+def engine_failure(document: Mapping[str, Any], protocol: str = "") -> Message:
+    """The failure that the engine reports as `{"code", "reason": {"code", "args"}}`, of a load over `protocol`."""
+    code, reason = str(document["code"]), document["reason"]
+    given = dict(reason["args"])
+    group = given.pop("group", None)
+    found = Message(
+        str(reason["code"]), {name: _argument(reason["code"], name, given[name]) for name in given}
+    )
+    advice = f"{found.code}.advice"
+    remedy = (
+        Message(advice, found.arguments) if advice in catalogue.texts() else failure_remedy(protocol, code)
+    )
+    return load_failure(code, found if group is None else _of_group(group, found), remedy)
+
+
+def load_outcome(result: Mapping[str, Any], protocol: str) -> Message:
+    """Why a load ended before its time, from a result of the engine or of a tool."""
+    outcome, arguments = str(result["outcome"]), dict(result.get("reason_args") or {})
+    remedy = failure_remedy(protocol, arguments.get("code"))
+    if outcome not in declared():
+        unexplained = UNEXPLAINED(outcome=outcome)
+        text, advice = result.get("reason") or unexplained.text, result.get("advice") or unexplained.advice
+    elif result.get("reason"):
+        text, advice = str(result["reason"]), str(result.get("advice") or "")
+    else:
+        if "said" in arguments and arguments["said"] is None:
+            arguments["said"] = NO_OUTPUT
+        found = Message(_variant(outcome, arguments), arguments)
+        group = arguments.get("group")
+        text = str(found if group is None else _of_group(group, found))
+        own = f"{outcome}.advice"
+        advice = remedy.text if remedy is not None else ""
+        if not advice and own in catalogue.texts() and "{" not in catalogue.texts()[own]["en"]:
+            advice = Message(own).text
+    arguments |= {"finding": text, "advice": advice}
+    if remedy is not None:
+        arguments["remedy"] = remedy
+    return Message(outcome, arguments, recorded=(text, advice))
+
+
+def _argument(code: str, name: str, value: Any) -> Any:
+    """An argument of the engine. A number that is neither a count nor has a unit names something (a limit, a version)."""
+    if not isinstance(value, int | float) or unit_of(name) is not None:
+        return value
+    declaration = declared().get(code)
+    return value if declaration is not None and declaration.arguments.get(name) is Count else str(value)
+
+
+def _variant(outcome: str, arguments: Mapping[str, Any]) -> str:
+    """The code of the text that fits an outcome's arguments."""
+    if outcome == "lost" and not arguments.get("here"):
+        return "lost-unreachable"
+    if outcome == "connect-failed" and arguments.get("here"):
+        return "connect-failed-here"
+    return f"{outcome}.exact" if f"{outcome}.exact" in catalogue.texts() else outcome
+
+
+def _of_group(group: str, found: Message) -> Message:
+    return Message("engine.group", {"group": group, "finding": found})
+
+
+def failure_remedy(protocol: str, code: str | None) -> Message | None:
+    """The remedy for an error code in this protocol, or in any."""
+    codes = (f"remedy.{protocol}.{code}", f"remedy.{code}")
+    return next((Message(code) for code in codes if code in declared()), None)
+
+
+def error_remedy(protocol: str, code: str) -> Message | None:
+    """The remedy for an error of single requests; a lack of resources of this machine comes first."""
+    shortage = f"short-of.{code}"
+    return Message(shortage) if shortage in declared() else failure_remedy(protocol, code)
+
+
+UNEXPLAINED = MessageCode("unexplained", outcome=str)
+MessageCode("engine.error", said=ForeignText)
+MessageCode("engine.aborted")
+MessageCode("engine.group", finding=Message, group=str)
+MessageCode("engine.preparation-stopped")
+MessageCode("engine.rows-missing", name=str, sent=Count, taken=Count)
+MessageCode("engine.descriptors", allowed=Count, clients=Count, needed=str)
+MessageCode("engine.threads", said=ForeignText)
+MessageCode("engine.thread", said=ForeignText)
+MessageCode("engine.host-name", host=str, said=ForeignText)
+MessageCode("engine.tls-name", name=str)
+MessageCode("engine.tls-root")
+MessageCode("engine.tls-file", path=str, said=ForeignText)
+MessageCode("engine.memory", available_bytes=Bytes, clients=Count, needed_bytes=Bytes)
+MessageCode("engine.memory-files", available_bytes=Bytes, clients=Count, needed_bytes=Bytes, path=str)
+MessageCode("engine.no-room", clients=Count, free_bytes=Bytes, kept_bytes=Bytes, needed_bytes=Bytes, path=str)
+MessageCode(
+    "engine.no-room-at-all", clients=Count, free_bytes=Bytes, kept_bytes=Bytes, needed_bytes=Bytes, path=str
+)
+MessageCode("engine.io-uring-missing", said=ForeignText)
+MessageCode("engine.io-uring-memory", said=ForeignText)
+MessageCode("engine.io-uring-forbidden", said=ForeignText)
+MessageCode("engine.peer-name", peer=str, said=ForeignText)
+MessageCode("engine.loopback", said=ForeignText)
+MessageCode("engine.peer-gone", peer=str, said=ForeignText)
+MessageCode("engine.peer-stranger", peer=str)
+MessageCode("engine.peer-version", expected=str, found=str, peer=str)
+MessageCode("engine.peer-full", peer=str)
+MessageCode("engine.peer-silent", peer=str)
+MessageCode("engine.listen", address=str, said=ForeignText)
+MessageCode("engine.listen-in-use", address=str, said=ForeignText)
+MessageCode("engine.listen-elsewhere", address=str, said=ForeignText)
+MessageCode("engine.listen-denied", address=str, said=ForeignText)
+MessageCode("engine.merge.unreadable", index=Count, said=ForeignText)
+MessageCode("engine.merge.nothing")
+MessageCode("engine.merge.loop")
+MessageCode("engine.merge.kind", operation=str)
+MessageCode("engine.merge.arrivals")
+MessageCode("engine.start-missed", late_s=Seconds)
+MessageCode("engine.start-too-far", ahead_s=Seconds, beyond_s=Seconds)
+MessageCode("engine.start-never-came", limit_s=Seconds)
+MessageCode("engine.script", said=ForeignText)
+MessageCode("engine.script-shell", said=ForeignText)
+MessageCode("engine.spec.script", path=str, said=ForeignText)
+MessageCode("engine.spec.unreadable", path=str, said=ForeignText)
+MessageCode("engine.spec.value", path=str, value=str)
+MessageCode("engine.spec.conflict", other=str, path=str)
+MessageCode("engine.spec.workload", path=str, workload=str)
+MessageCode("engine.spec.version", expected=str, found=str)
+MessageCode("engine.spec.only-postgres", workload=str)
+MessageCode("engine.spec.extended-protocol")
+MessageCode("engine.spec.no-statement")
+MessageCode("engine.spec.no-operation", path=str)
+MessageCode("engine.spec.tpcc-weights", sum=Count)
+MessageCode("engine.spec.tpcc-terminals", most=Count, terminals=Count, warehouses=Count)
+MessageCode("engine.spec.keys-per-client", clients=Count, keys=Count)
+MessageCode("engine.spec.user-alone")
+MessageCode("engine.spec.redis-scan")
+MessageCode("engine.spec.command-quote", name=str)
+MessageCode("engine.spec.command-placeholder", name=str, placeholder=str)
+MessageCode("engine.spec.command-empty", name=str)
+MessageCode("engine.spec.command-word", name=str)
+MessageCode("engine.spec.command-answers", command=str, name=str)
+MessageCode("engine.spec.command-destroys", command=str, name=str)
+MessageCode("engine.spec.command-connection", command=str, name=str)
+MessageCode("engine.spec.command-transaction", command=str, name=str)
+MessageCode("engine.spec.http-status", status=str)
+MessageCode("engine.spec.streams", most=str, streams=str)
+MessageCode("engine.spec.streams-version", streams=str)
+MessageCode("engine.spec.streams-keep-alive", streams=str)
+MessageCode("engine.spec.shares")
+MessageCode("engine.spec.no-parameter", parameter=str)
+MessageCode("engine.spec.method", method=str)
+MessageCode("engine.spec.path", request_path=str)
+MessageCode("engine.spec.header", header=str)
+MessageCode("engine.spec.header-http2", header=str)
+MessageCode("engine.spec.header-own", header=str)
+MessageCode("engine.spec.base64", said=ForeignText)
+MessageCode("engine.spec.pattern", pattern=str, said=ForeignText)
+MessageCode("engine.spec.pattern-size", pattern=str)
+MessageCode("engine.spec.parameter-range", name=str)
+MessageCode("engine.spec.parameter-digits", most=str, name=str)
+MessageCode("engine.spec.parameter-letters", most=str, name=str)
+MessageCode("engine.spec.parameter-source", name=str)
+MessageCode("engine.spec.parameter-distribution", name=str)
+MessageCode("lost-unreachable", limit_s=Seconds, said=ForeignText, where=str)
+MessageCode("connect-failed-here", clients=str, refused=str, said=ForeignText, where=str)
+MessageCode("engine.connect", said=ForeignText, where=str)
+MessageCode("engine.fill-keys", said=ForeignText)
+MessageCode("engine.open-store", path=str, said=ForeignText)
+MessageCode("engine.load-store", path=str, said=ForeignText)
+MessageCode("engine.no-store", said=ForeignText)
+MessageCode("engine.prepare-connection", said=ForeignText)
+MessageCode("engine.create-table", name=str, said=ForeignText)
+MessageCode("engine.load-table", name=str, said=ForeignText)
+MessageCode("engine.fill-table", name=str, said=ForeignText)
+MessageCode("engine.build-index", name=str, said=ForeignText)
+MessageCode("engine.make-keys", name=str, said=ForeignText)
+MessageCode("engine.make-foreign-key", name=str, said=ForeignText)
+MessageCode("engine.finish-table", name=str, said=ForeignText)
+MessageCode("engine.make-file", path=str, said=ForeignText)
+MessageCode("engine.use-directory", path=str, said=ForeignText)
+MessageCode("remedy.postgres.28P01")
+MessageCode("remedy.postgres.28000")
+MessageCode("remedy.postgres.3D000")
+MessageCode("remedy.postgres.53300")
+MessageCode("remedy.postgres.57P01")
+MessageCode("remedy.postgres.57P02")
+MessageCode("remedy.postgres.57P03")
+MessageCode("remedy.postgres.connection")
+MessageCode("remedy.postgres.timeout")
+MessageCode("remedy.postgres.tls")
+MessageCode("remedy.postgres.protocol")
+MessageCode("remedy.postgres.42501")
+MessageCode("remedy.postgres.42P01")
+MessageCode("remedy.postgres.3F000")
+MessageCode("remedy.postgres.42P07")
+MessageCode("remedy.postgres.42703")
+MessageCode("remedy.postgres.53100")
+MessageCode("remedy.postgres.53200")
+MessageCode("remedy.postgres.25006")
+MessageCode("remedy.mysql.28000")
+MessageCode("remedy.mysql.08004")
+MessageCode("remedy.mysql.08S01")
+MessageCode("remedy.mysql.1203")
+MessageCode("remedy.mysql.1226")
+MessageCode("remedy.mysql.1049")
+MessageCode("remedy.mysql.1129")
+MessageCode("remedy.mysql.1130")
+MessageCode("remedy.mysql.3159")
+MessageCode("remedy.mysql.connection")
+MessageCode("remedy.mysql.timeout")
+MessageCode("remedy.mysql.tls")
+MessageCode("remedy.mysql.auth")
+MessageCode("remedy.mysql.protocol")
+MessageCode("remedy.mysql.1927")
+MessageCode("remedy.mysql.3169")
+MessageCode("remedy.mysql.1461")
+MessageCode("remedy.mysql.1044")
+MessageCode("remedy.mysql.1142")
+MessageCode("remedy.mysql.1143")
+MessageCode("remedy.mysql.1227")
+MessageCode("remedy.mysql.1370")
+MessageCode("remedy.mysql.42S02")
+MessageCode("remedy.mysql.42S01")
+MessageCode("remedy.mysql.42S22")
+MessageCode("remedy.mysql.1148")
+MessageCode("remedy.mysql.3948")
+MessageCode("remedy.mysql.4166")
+MessageCode("remedy.mysql.1021")
+MessageCode("remedy.mysql.1114")
+MessageCode("remedy.mysql.1037")
+MessageCode("remedy.mysql.1038")
+MessageCode("remedy.mysql.1041")
+MessageCode("remedy.mysql.1153")
+MessageCode("remedy.mysql.1205")
+MessageCode("remedy.mysql.1290")
+MessageCode("remedy.mysql.1836")
+MessageCode("remedy.resp.NOAUTH")
+MessageCode("remedy.resp.WRONGPASS")
+MessageCode("remedy.resp.NOPROTO")
+MessageCode("remedy.resp.LOADING")
+MessageCode("remedy.resp.max-clients")
+MessageCode("remedy.resp.database")
+MessageCode("remedy.resp.connection")
+MessageCode("remedy.resp.timeout")
+MessageCode("remedy.resp.tls")
+MessageCode("remedy.resp.protocol")
+MessageCode("remedy.resp.NOPERM")
+MessageCode("remedy.resp.WRONGTYPE")
+MessageCode("remedy.resp.OOM")
+MessageCode("remedy.resp.MOVED")
+MessageCode("remedy.resp.ASK")
+MessageCode("remedy.resp.CROSSSLOT")
+MessageCode("remedy.resp.CLUSTERDOWN")
+MessageCode("remedy.resp.TRYAGAIN")
+MessageCode("remedy.resp.READONLY")
+MessageCode("remedy.resp.BUSY")
+MessageCode("remedy.resp.MISCONF")
+MessageCode("remedy.resp.MASTERDOWN")
+MessageCode("remedy.resp.NOREPLICAS")
+MessageCode("remedy.resp.UNKILLABLE")
+MessageCode("remedy.resp.NOSCRIPT")
+MessageCode("remedy.resp.EXECABORT")
+MessageCode("remedy.resp.lost")
+MessageCode("remedy.resp.stale")
+MessageCode("remedy.resp.corrupt")
+MessageCode("remedy.http.refused")
+MessageCode("remedy.http.reset")
+MessageCode("remedy.http.connection")
+MessageCode("remedy.http.timeout")
+MessageCode("remedy.http.protocol")
+MessageCode("remedy.http.ports")
+MessageCode("remedy.http.tls")
+MessageCode("remedy.http.REFUSED_STREAM")
+MessageCode("remedy.http.ENHANCE_YOUR_CALM")
+MessageCode("remedy.http.NO_ERROR")
+MessageCode("remedy.http.INTERNAL_ERROR")
+MessageCode("remedy.http.CANCEL")
+MessageCode("remedy.store.no-space")
+MessageCode("remedy.store.denied")
+MessageCode("remedy.store.damaged")
+MessageCode("remedy.store.busy")
+MessageCode("remedy.store.too-large")
+MessageCode("remedy.store.closed")
+MessageCode("remedy.store.library")
+MessageCode("remedy.store.lost")
+MessageCode("remedy.store.stale")
+MessageCode("remedy.store.corrupt")
+MessageCode("remedy.host.no-space")
+MessageCode("remedy.host.denied")
+MessageCode("remedy.host.limit")
+MessageCode("remedy.host.io")
+MessageCode("remedy.host.damaged")
+MessageCode("remedy.host.io-uring")
+MessageCode("remedy.host.ports")
+MessageCode("remedy.host.connection")
+MessageCode("remedy.host.refused")
+MessageCode("remedy.host.reset")
+MessageCode("remedy.host.timeout")
+MessageCode("remedy.ports")
+MessageCode("remedy.descriptors")
+MessageCode("short-of.ports")
+MessageCode("short-of.descriptors")
+MessageCode("lost", advice=str, finding=Message, remedy=Message, said=ForeignText, where=str)
+MessageCode(
+    "connect-failed",
+    advice=str,
+    clients=str,
+    finding=Message,
+    refused=str,
+    remedy=Message,
+    said=ForeignText,
+    where=str,
+)
+MessageCode("stopped")
+MessageCode(
+    "overloaded",
+    clients=str,
+    due_per_s=Rate,
+    ended_per_s=Rate,
+    finding=Message,
+    overdue_s=Seconds,
+    waiting=str,
+)
+MessageCode("unfinished", asked=str, finding=Message, limit_s=Seconds, made=str, under_way=str)
+MessageCode("unsettled", limit_s=Seconds)
+MessageCode("load.spec", finding=Message)
+MessageCode("load.limit", finding=Message)
+MessageCode("load.merge", finding=Message)
+MessageCode("load.internal", finding=Message)
+MessageCode("load.stopped", finding=Message)
+MessageCode("load.rows", finding=Message)
+MessageCode("load.io-uring", finding=Message)
+MessageCode("load.no-space", finding=Message)
+MessageCode("load.denied", finding=Message)
+MessageCode("load.damaged", finding=Message)
+MessageCode("load.busy", finding=Message)
+MessageCode("load.io", finding=Message)
+MessageCode("load.too-large", finding=Message)
+MessageCode("load.closed", finding=Message)
+MessageCode("load.library", finding=Message)
+MessageCode("load.engine", finding=Message)
+MessageCode("load.other", advice=str, finding=Message, meaning=str, remedy=Message)
+MessageCode("load.start-missed", finding=Message)
+MessageCode("load.start-too-far", finding=Message)
+MessageCode("load.start-never-came", finding=Message)
