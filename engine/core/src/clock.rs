@@ -31,8 +31,8 @@ fn read(clock: libc::clockid_t) -> Nanos {
     time.tv_sec as Nanos * SECOND + time.tv_nsec as Nanos
 }
 
-/// Translates monotonic instants into UTC with one offset for a whole load, so that a clock step during the load does
-/// not bend its record.
+/// Translates monotonic instants into UTC with one offset for a whole load, so that a clock step during the
+/// load does not bend its record.
 #[derive(Clone, Copy, Debug)]
 pub struct Calendar {
     mono: Nanos,

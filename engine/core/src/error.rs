@@ -13,8 +13,8 @@ use crate::target::Protocol;
 /// Code for an exhausted connection limit, which servers report with the generic `ERR`.
 pub const MAX_CLIENTS: &str = "max-clients";
 
-/// Why the engine cannot carry out a specification: a code of the message catalogue with its arguments. The texts are not the
-/// engine's.
+/// Why the engine cannot carry out a specification: a code of the message catalogue with its arguments. The
+/// texts are not the engine's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
     pub code: &'static str,
@@ -68,11 +68,12 @@ pub fn within<T: PartialOrd + Serialize>(
     if range.contains(&value) { Ok(()) } else { Err(SpecError::value(path, value)) }
 }
 
-/// Why a load, a preparation or a connection ended: the class of the error, the text of whoever reported it, and the step that
-/// the engine was at.
+/// Why a load, a preparation or a connection ended: the class of the error, the text of whoever reported it,
+/// and the step that the engine was at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadError {
-    /// The server's own code (a SQLSTATE, `NOAUTH`), or one of `spec`, `connection`, `timeout`, `protocol`, `tls`, `limit` ...
+    /// The server's own code (a SQLSTATE, `NOAUTH`), or one of `spec`, `connection`, `timeout`, `protocol`,
+    /// `tls`, `limit` ...
     pub code: String,
     /// Text of a server, of the operating system or of a library; empty where the step says it all.
     pub message: String,
@@ -81,7 +82,7 @@ pub struct LoadError {
     pub protocol: Option<Protocol>,
 }
 
-/// What the engine was doing, or what it found: a code of the message catalogue with its arguments, a JSON object.
+/// Step or finding of the engine: a code of the message catalogue with its arguments, a JSON object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadStep {
     pub code: &'static str,
@@ -106,7 +107,12 @@ impl LoadError {
     }
 
     /// The same with the text of the operating system, a library or a server.
-    pub fn said(code: impl Into<String>, text: impl ToString, step: &'static str, arguments: Value) -> Self {
+    pub fn with_text(
+        code: impl Into<String>,
+        text: impl ToString,
+        step: &'static str,
+        arguments: Value,
+    ) -> Self {
         Self { message: text.to_string(), ..Self::at(code, step, arguments) }
     }
 
@@ -132,7 +138,8 @@ impl LoadError {
         self
     }
 
-    /// As the caller of the engine reads it: `{"code", "protocol", "reason": {"code", "args"}}`; the message is the argument `said`.
+    /// As the caller of the engine reads it: `{"code", "protocol", "reason": {"code", "args"}}`; the message
+    /// is the argument `said`.
     pub fn document(&self) -> Value {
         let (code, mut arguments) = match &self.step {
             Some(step) => (step.code, step.arguments.clone()),
@@ -162,7 +169,7 @@ impl From<SpecError> for LoadError {
 /// Why something did not work, classed by the server's own code where it gave one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// SQLSTATE, or one of loadcell's own: `connection`, `timeout`, `protocol`, `tls` ...
+    /// SQLSTATE, or a code of the engine: `connection`, `timeout`, `protocol`, `tls` ...
     pub code: String,
     pub message: String,
 }

@@ -1,11 +1,11 @@
-//! Goodness of fit: draws held against probabilities, for tests.
+//! Goodness of fit: draws compared with probabilities, for tests.
 
 use crate::random::Random;
 
 const DRAWS: usize = 400_000;
 
-/// Pearson's chi-square of observed counts against probabilities; values that are expected less than 10 times are pooled.
-/// Gives the statistic in standard deviations of its distribution (Wilson and Hilferty, 1931).
+/// Pearson's chi-square of observed counts against probabilities; values that are expected less than 10 times
+/// are pooled. Gives the statistic in standard deviations of its distribution (Wilson and Hilferty, 1931).
 pub fn deviation(counts: &[usize], probabilities: &[f64]) -> f64 {
     let total: usize = counts.iter().sum();
     let (mut chi, mut cells) = (0.0, 0);
@@ -34,8 +34,9 @@ pub fn deviation(counts: &[usize], probabilities: &[f64]) -> f64 {
     ((chi / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
 }
 
-/// Draws numbers below as many as there are `probabilities`, and holds their counts against them. 3.1 standard deviations are
-/// passed by chance once in a thousand; the seed is fixed, so a test passes always or never.
+/// Draws numbers below as many as there are `probabilities`, and compares their counts with these. 3.1
+/// standard deviations are passed by chance once in a thousand; the seed is fixed, so a test passes always or
+/// never.
 pub fn fits(name: &str, probabilities: &[f64], mut draw: impl FnMut(&mut Random) -> u64) {
     let sum: f64 = probabilities.iter().sum();
     assert!((sum - 1.0).abs() < 1e-6, "{name}: probabilities sum up to {sum}");
@@ -48,7 +49,8 @@ pub fn fits(name: &str, probabilities: &[f64], mut draw: impl FnMut(&mut Random)
     assert!(deviation < 3.1, "{name} over {}: {deviation} standard deviations", probabilities.len());
 }
 
-/// The standard normal distribution function, by Simpson's rule from 0: exact to far more digits than a test sees.
+/// The standard normal distribution function, by Simpson's rule from 0: exact to far more digits than a test
+/// sees.
 pub fn normal(x: f64) -> f64 {
     let steps = 2000;
     let width = x / f64::from(steps);

@@ -1,5 +1,5 @@
-//! What every part of the engine stands on: clock, random numbers, pacing, recording, errors, the specification of a load, and
-//! the interface between a session and its transport.
+//! Foundation of all crates of the engine: clock, random numbers, pacing, recording, errors, the
+//! specification of a load, and the interface between a session and its transport.
 
 pub mod clock;
 pub mod error;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::clock::Nanos;
 
-/// Whether to continue.
+/// Verdict of an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directive {
     Continue,

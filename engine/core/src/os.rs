@@ -1,19 +1,19 @@
-//! What the operating system lets this process have.
+//! Limits of the operating system for this process.
 
 use crate::error::LoadError;
 use std::os::fd::RawFd;
 
 use serde_json::json;
 
-/// Descriptors that are needed besides one a client: Python, libraries, event queues.
+/// Descriptors needed in addition to one per client: Python, libraries, event queues.
 const SPARE_FILES: u64 = 64;
 
-/// No port of this machine is left for another connection to the same place.
+/// No port of this machine is free for another connection to the same address.
 pub const PORTS: &str = "ports";
-/// No file may be opened any more, be it by this process or on this machine.
+/// The limit of open files of this process or of this machine is reached.
 pub const DESCRIPTORS: &str = "descriptors";
 
-/// The code of a failure that says nothing of who was to be connected to: this machine had nothing left for a connection.
+/// Error code of a local shortage (ports, descriptors), which says nothing about the peer.
 pub fn local_exhaustion(errno: i32) -> Option<&'static str> {
     match errno {
         libc::EADDRNOTAVAIL => Some(PORTS),
@@ -41,20 +41,20 @@ pub fn allow_connections(clients: u32) -> Result<(), LoadError> {
     Err(LoadError::at("limit", "engine.descriptors", arguments))
 }
 
-/// Gives the calling thread a table of descriptors of its own, in which are standard input, output and error, `keep` and what it
-/// opens from here on. With a shared table every call that names a descriptor has to take hold of the file and let go of it by
-/// locked writes; nothing but that is lost where the kernel refuses. The thread's are in `/proc/PID/task/TID/fd`.
+/// Gives the calling thread a private table of descriptors: standard input, output and error, `keep`, and
+/// what the thread opens later. With a shared table, each call that names a descriptor acquires and releases
+/// the file by locked writes. If the kernel refuses, the table stays shared. The thread's descriptors are in
+/// `/proc/PID/task/TID/fd`.
 pub fn unshare_fd_table(keep: RawFd) {
     const LAST: libc::c_uint = libc::c_uint::MAX;
     let keep = keep as libc::c_uint;
     let close = |from: libc::c_uint, to: libc::c_uint| {
-        // SAFETY: no pointers. Done to this thread's table alone, whose descriptors nobody uses yet: whoever owns one has it in the
-        // other.
+        // SAFETY: no pointers. It acts on this thread's table alone, whose descriptors nobody uses yet: their
+        // owners use the shared table.
         unsafe { libc::syscall(libc::SYS_close_range, from, to, 0) }
     };
-    // Copies of others' would keep open what they close, so there is no table of its own where they cannot be left out (Linux
-    // 5.9).
-    // SAFETY: no pointers.
+    // Copies of other threads' descriptors would stay open after those threads close them. The table stays
+    // shared where they cannot be excluded (before Linux 5.9). SAFETY: no pointers.
     if close(LAST, LAST) < 0 || unsafe { libc::unshare(libc::CLONE_FILES) } < 0 {
         return;
     }
@@ -64,7 +64,7 @@ pub fn unshare_fd_table(keep: RawFd) {
     close(3.max(keep + 1), LAST);
 }
 
-/// The most memory that this process has had at once.
+/// Peak resident memory of this process.
 pub fn max_rss_bytes() -> u64 {
     // SAFETY: all zeros are a valid `rusage`, and a valid place to write to.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -72,7 +72,7 @@ pub fn max_rss_bytes() -> u64 {
     usage.ru_maxrss as u64 * 1024
 }
 
-/// Has the calling thread's sleeps end when they are to: by default the kernel may add 50 microseconds to each.
+/// Sets the calling thread's timer slack to 1 ns: by default the kernel may add 50 microseconds to each.
 pub fn set_timer_slack() {
     // SAFETY: no pointers. It concerns this thread only, and cannot fail.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
@@ -83,28 +83,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_with_descriptors_of_its_own_keeps_nobody_elses_open() {
+    fn a_private_table_keeps_no_descriptor_of_others_open() {
         use std::io::{Read, Write, pipe};
         use std::os::fd::AsRawFd;
 
-        let (mut kept, mut to) = pipe().unwrap();
+        let (mut reader, mut writer) = pipe().unwrap();
         let (mut other, theirs) = pipe().unwrap();
         let (go, wait) = std::sync::mpsc::channel();
-        let (told, hear) = std::sync::mpsc::channel();
-        let descriptor = to.as_raw_fd();
+        let (ready, on_ready) = std::sync::mpsc::channel();
+        let descriptor = writer.as_raw_fd();
         let thread = std::thread::spawn(move || {
             unshare_fd_table(descriptor);
-            to.write_all(b"kept").unwrap();
-            told.send(()).unwrap();
+            writer.write_all(b"open").unwrap();
+            ready.send(()).unwrap();
             wait.recv().unwrap();
         });
-        hear.recv().unwrap();
+        on_ready.recv().unwrap();
         drop(theirs);
-        let mut rest = Vec::new();
-        other.read_to_end(&mut rest).unwrap(); // It would never end if the thread had it too.
-        let mut said = [0; 4];
-        kept.read_exact(&mut said).unwrap();
-        assert_eq!(&said, b"kept");
+        let mut remaining = Vec::new();
+        other.read_to_end(&mut remaining).unwrap(); // It would never end if the thread had it too.
+        let mut message = [0; 4];
+        reader.read_exact(&mut message).unwrap();
+        assert_eq!(&message, b"open");
         go.send(()).unwrap();
         thread.join().unwrap();
     }

@@ -1,4 +1,4 @@
-//! Random numbers: fast, seeded, a stream of its own for every client, and without modulo bias.
+//! Random numbers: fast, seeded, with a separate stream for every client, and without modulo bias.
 
 /// xoshiro256++ (Blackman and Vigna, 2019), seeded through SplitMix64 as its authors advise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl SplitMix {
     }
 }
 
-/// How numbers (ids of rows) are drawn from a range. Both are named after, and agree with, sysbench's own.
+/// Distribution of numbers (ids of rows) in a range. Both have the name and the shape of sysbench's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// Every value is equally likely.
@@ -103,8 +103,8 @@ impl Distribution {
     }
 }
 
-/// A quarter of the draws is the mean of 12 uniform numbers (Irwin-Hall), the rest is spread evenly over the special
-/// values: the middle 1% of the range (at least one value).
+/// A quarter of the draws is the mean of 12 uniform numbers (Irwin-Hall), the rest is spread evenly over the
+/// special values: the middle 1% of the range (at least one value).
 fn special(random: &mut Random, low: u64, high: u64) -> u64 {
     let range = high - low + 1;
     if random.below(100) < SPECIAL_RESULTS_PERCENT {

@@ -1,7 +1,7 @@
-//! One connection's conversation, as the reactor sees it: bytes in, bytes out, and whose turn it is.
+//! One connection's conversation, as the reactor sees it: bytes in, bytes out, and the next action.
 //!
-//! The reactor owns sockets, TLS and time; a session owns a protocol and a workload. Neither knows the other's inside,
-//! so a session is tested with byte strings, and the reactor with an echo.
+//! The reactor owns sockets, TLS and time; a session owns a protocol and a workload. Neither knows the
+//! other's inside, so a session is tested with byte strings, and the reactor with an echo.
 
 use std::os::fd::RawFd;
 
@@ -9,34 +9,34 @@ use crate::clock::Nanos;
 use crate::error::Failure;
 use crate::record::{Operation, Recorder};
 
-/// What a session wants next.
+/// Next action that a session asks of the reactor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextAction {
-    /// Something was asked of the peer, or the handshake goes on: call `received` when bytes arrive.
+    /// A reply is expected, to a request or within the handshake: call `received` when bytes arrive.
     Reply,
     /// Nothing is in progress: call `begin` when the pacer says the next transaction is due.
     Idle,
-    /// Of several transactions at once some are in progress, and more can be begun: call `begin` now if any may be. Only in a
-    /// closed loop.
+    /// Some transactions are in progress and more can start: call `begin` now if any may. Only in a closed
+    /// loop.
     CanStartMore,
-    /// It waits by its own choice, in the middle of a transaction: call `resume` at this instant.
+    /// The session pauses within a transaction: call `resume` at this instant.
     Pause(Nanos),
-    /// It waits for something outside of the conversation: call `resume` when this descriptor can be read. It stays open
+    /// The session waits for an external event: call `resume` when this descriptor is readable. It stays open
     /// until then, or until the connection is lost.
     AwaitReadable(RawFd),
-    /// The peer agreed to TLS, or knows of it without being asked: make it, then call `secured`.
+    /// The peer agreed to TLS, or expects it: perform the TLS handshake, then call `secured`.
     StartTls,
-    /// The transaction that was begun needs a connection of its own, or has none: make one in the place of what there is, then
-    /// call `resume`. Only within a transaction: the time it takes is the transaction's.
+    /// The current transaction needs a new connection: replace the present one, if any, then call `resume`.
+    /// Only within a transaction, whose time includes that of connecting.
     Connect,
-    /// The conversation is over: flush and close.
+    /// The connection is finished: flush and close.
     Close,
 }
 
-/// How far a session got with what it was given.
+/// Result of processing input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Bytes of the input that are done with; the rest is offered again, with more behind it.
+    /// Bytes consumed; the remaining ones are offered again, followed by new ones.
     pub consumed: usize,
     pub action: NextAction,
 }
@@ -46,30 +46,32 @@ pub struct Step {
 pub enum Reconnect {
     /// After the usual back-off.
     Later,
-    /// At once: the peer wants to be spoken to in another way (with or without TLS), and the session will.
+    /// At once: the session will use another variant of the protocol (with or without TLS).
     Now,
-    /// When a transaction wants it (`NextAction::Connect`): until then the client continues as if it had one.
+    /// When a transaction asks for it (`NextAction::Connect`): until then the client continues as if
+    /// connected.
     OnDemand,
 }
 
-/// What a session may use while it works.
+/// Thread state available to a session.
 pub struct Context<'a> {
     pub recorder: &'a mut Recorder,
 }
 
 /// One connection's conversation. Everything to be sent is appended to `out`; the reactor writes it at once.
 pub trait Session {
-    /// Several transactions are in progress at once, each begun at its own time: the session knows which of them takes too long.
+    /// True if several transactions are in progress at once: then the session itself knows their start times.
     const MULTIPLEXED: bool = false;
 
     /// The transport is connected.
     fn opened(&mut self, out: &mut Vec<u8>) -> NextAction;
 
-    /// TLS is up; `server_end_point` is the hash for `tls-server-end-point` channel binding (RFC 5929), empty if none.
+    /// TLS is up; `server_end_point` is the hash for `tls-server-end-point` channel binding (RFC 5929), empty
+    /// if none.
     fn secured(&mut self, server_end_point: &[u8], out: &mut Vec<u8>) -> NextAction;
 
     /// Bytes arrived at `at`. Called once per read; handles as many whole messages as there are.
-    /// An error means that this connection is of no more use: the reactor calls `lost` and closes it.
+    /// After an error the reactor calls `lost` and closes the connection.
     fn received(
         &mut self,
         cx: &mut Context<'_>,
@@ -79,29 +81,29 @@ pub trait Session {
     ) -> Result<Step, Failure>;
 
     /// The next transaction, which should have started at `intended` and is started at `at` (>= `intended`).
-    /// Only called when it wants a `NextAction::Idle`; wants one again when the transaction was done without asking anything.
+    /// Called only after `NextAction::Idle`; returns it again if the transaction completed without a request.
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction;
 
-    /// The pause it wanted, or what it waited for, is over; the connection it wanted is there. Not called when the connection
-    /// was lost meanwhile.
+    /// The pause is over, the awaited descriptor is readable, or the new connection is ready. Not called if
+    /// the connection was lost meanwhile.
     fn resume(&mut self, _cx: &mut Context<'_>, _at: Nanos, _out: &mut Vec<u8>) -> NextAction {
         NextAction::Reply
     }
 
-    /// How long its client, free since `free`, rests before its next transaction by its own choice (a person who thinks and
-    /// types). Called once for each transaction, before it is begun.
+    /// Think time of the client, idle since `free`, before its next transaction. Called once per transaction,
+    /// before it starts.
     fn think_time(&mut self, _free: Nanos) -> Nanos {
         0
     }
 
-    /// The peer has closed the connection within a transaction: what to do next where that is the end of its answer; none where
-    /// it is a loss.
+    /// The peer has closed the connection within a transaction. Returns the next action if that ends its
+    /// answer; none if it is a loss.
     fn closed(&mut self, _cx: &mut Context<'_>, _at: Nanos, _out: &mut Vec<u8>) -> Option<NextAction> {
         None
     }
 
-    /// Of several transactions at once, those that were begun at `limit` or before have failed: they took too long, as `why` says.
-    /// What it wants now, and when the oldest of the others was begun.
+    /// Fails every request started at or before `limit`, with the error `why`. Returns the next action and
+    /// the start time of the oldest remaining request.
     fn expire_requests(
         &mut self,
         _cx: &mut Context<'_>,
@@ -113,34 +115,35 @@ pub trait Session {
         (NextAction::Reply, None)
     }
 
-    /// The code of a failure for an error of the operating system, where these sessions have a name of their own for it.
+    /// Error code of these sessions for an error number of the operating system; none for the general one.
     fn error_code(_errno: i32) -> Option<&'static str> {
         None
     }
 
-    /// The connection is gone (or given up, or could not be made): what was in progress has failed. The session starts
-    /// afresh at `opened`; the answer says when.
+    /// The connection is lost, abandoned, or could not be made: transactions in progress have failed. The
+    /// session restarts at `opened`. Returns when to reconnect.
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect;
 
-    /// A polite last word, when the load is over and nothing is in progress.
+    /// Writes the protocol's closing message, at the end of the load, when nothing is in progress.
     fn goodbye(&mut self, out: &mut Vec<u8>);
 }
 
-/// Makes the sessions of one load; shared by all threads.
+/// Factory of the sessions of one load; shared by all threads.
 pub trait SessionFactory: Send + Sync {
     type Session: Session;
 
-    /// What the sessions count and time. An `OpId` is an index into this list; number 0 is the transaction.
+    /// Operations that the sessions count and time. An `OpId` is an index into this list; number 0 is the
+    /// transaction.
     fn operations(&self) -> &[Operation];
 
     /// A session for client number `client` (0..clients), with its own stream of random numbers.
     fn session(&self, client: u32) -> Self::Session;
 
-    /// What a reader of the figures must know, when the load is over.
+    /// Remarks on the results, once the load is over.
     fn remarks(&self) -> Vec<Remark> {
         Vec::new()
     }
 }
 
-/// A remark by its name, with the figures that belong to it.
+/// Name of a remark, with its values.
 pub type Remark = (&'static str, serde_json::Value);

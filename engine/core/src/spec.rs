@@ -1,4 +1,4 @@
-//! The specification of one load or one preparation, as it comes from outside (JSON), and what is wrong with it.
+//! Specification of one load or one preparation (JSON), and its validation.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -9,48 +9,48 @@ use crate::pace::{Arrivals, RateSegment};
 use crate::target::{Protocol, SslMode, Target};
 
 impl Load {
-    /// Whether a number of transactions is to be made, and then no more.
+    /// True if the measurement ends after a number of transactions.
     pub fn is_bounded(&self) -> bool {
         self.requests.or(self.requests_per_client).is_some()
     }
 
-    /// How many that is, of all clients.
+    /// Number of transactions of a bounded load, of all clients together.
     pub fn bound(&self) -> Option<u64> {
-        self.requests.or(self.requests_per_client.map(|each| each * u64::from(self.clients)))
+        self.requests.or(self.requests_per_client.map(|count| count * u64::from(self.clients)))
     }
 }
 
-/// How hard, and for how long.
+/// Intensity and duration of a load.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
     pub clients: u32,
-    #[serde(default = "one")]
+    #[serde(default = "one_thread")]
     pub threads: u32,
     #[serde(default)]
     pub warmup_ns: Nanos,
-    /// Of the measurement; where a number of transactions ends that, the longest it may take.
+    /// Duration of the measurement; of a bounded load, its time limit.
     pub duration_ns: Nanos,
-    /// The measurement is so many transactions, failed ones included: of all clients together, or of each.
+    /// Bounds of the measurement in transactions, failed ones included: of all clients together, or of each.
     #[serde(default)]
     pub requests: Option<u64>,
     #[serde(default)]
     pub requests_per_client: Option<u64>,
     #[serde(default = "one_second")]
     pub interval_ns: Nanos,
-    /// How long transactions that are in progress at the end may take to finish.
+    /// Time limit for transactions in progress at the end.
     #[serde(default = "five_seconds")]
     pub drain_ns: Nanos,
-    /// How long a transaction may take from when it was begun; it has failed then, and its connection is made anew.
+    /// Time limit of a transaction from its start; after it the transaction fails, and its client reconnects.
     #[serde(default)]
     pub timeout_ns: Option<Nanos>,
-    /// How long no connection at all may be had before the load is given up.
+    /// Time without any connection after which the load is aborted.
     #[serde(default = "ten_seconds")]
     pub lost_ns: Nanos,
-    #[serde(default = "ten")]
+    #[serde(default = "ten_retries")]
     pub max_retries: u32,
-    /// An armed load connects, reports `ready`, and begins at an instant that is given then, this long after `ready` at
-    /// the latest. None: the load begins once all clients are connected.
+    /// An armed load connects, reports `ready`, and begins at an instant that is given then, this long after
+    /// `ready` at the latest. None: the load begins once all clients are connected.
     #[serde(default)]
     pub armed_ns: Option<Nanos>,
     /// An open loop: when requests are due. None makes a closed loop.
@@ -64,18 +64,18 @@ pub struct Load {
 pub struct Schedule {
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// The rate from the start of the measurement on: stretches of time, one after the other. The last one's end stays,
-    /// and the warm-up has the first one's beginning.
+    /// Rate from the start of the measurement on, in consecutive segments. The final rate of the last one
+    /// continues; the warm-up has the initial rate of the first one.
     pub rate: Vec<Stretch>,
-    /// The load is given up when a request has been due for longer and the backlog still grows.
+    /// The load is aborted when a request is overdue for longer than this and the backlog still grows.
     #[serde(default = "five_seconds")]
     pub most_overdue_ns: Nanos,
-    /// The specification's, for instants that are random.
+    /// Seed of the specification, for random instants.
     #[serde(skip)]
     pub seed: u64,
 }
 
-/// Over `for_ns` the rate goes evenly from one value to another.
+/// Span of `for_ns` in which the rate changes linearly from one value to another.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stretch {
@@ -122,7 +122,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Reads a specification, and finds what no load could be made of.
+    /// Reads and validates a specification.
     pub fn read(text: &str) -> Result<Self, SpecError> {
         let mut spec: Self = serde_json::from_str(text).map_err(|error| SpecError::unreadable("", &error))?;
         spec.check()?;
@@ -130,7 +130,7 @@ impl Spec {
             schedule.seed = spec.seed;
         }
         if spec.target.protocol == Protocol::Host {
-            spec.load.lost_ns = 0; // What a probe has lost does not come back.
+            spec.load.lost_ns = 0; // A lost probe does not come back.
         }
         if spec.target.socket_path().is_some() {
             spec.target.sslmode = SslMode::Disable; // As with libpq: a Unix socket needs none.
@@ -138,7 +138,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The workload's name, and what it is told.
+    /// Name of the workload, and its section.
     pub fn workload(&self) -> (&str, &serde_json::Value) {
         let only = self.workload.as_object().and_then(|object| object.iter().next());
         only.map_or(("", &serde_json::Value::Null), |(name, section)| (name, section))
@@ -172,15 +172,15 @@ impl Spec {
 const VERSION: u32 = 1;
 /// Instants are computed with these spans; a year leaves them far from the end of time.
 const LONGEST: Nanos = 366 * 86_400 * SECOND;
-/// No load comes to as many within a year.
+/// More than any load makes within a year.
 const MOST_REQUESTS: u64 = 1_000_000_000_000;
 /// Requests this close together are one burst to any machine.
 const HIGHEST_RATE: f64 = 1e7;
 
-fn one() -> u32 {
+fn one_thread() -> u32 {
     1
 }
-fn ten() -> u32 {
+fn ten_retries() -> u32 {
     10
 }
 fn one_second() -> Nanos {
@@ -197,20 +197,20 @@ fn ten_seconds() -> Nanos {
 mod tests {
     use super::*;
 
-    const WHOLE: &str = r#"{"version":1,"seed":5,
+    const EXAMPLE: &str = r#"{"version":1,"seed":5,
         "target":{"protocol":"postgres","host":"db","user":"u","database":"d","sslmode":"verify-full"},
         "workload":{"sysbench":{"script":"oltp_read_only"}},
         "load":{"clients":16,"threads":2,"duration_ns":5000000000}}"#;
 
     fn finding(from: &str, to: &str) -> String {
-        assert!(WHOLE.contains(from));
-        let error = Spec::read(&WHOLE.replacen(from, to, 1)).unwrap_err();
+        assert!(EXAMPLE.contains(from));
+        let error = Spec::read(&EXAMPLE.replacen(from, to, 1)).unwrap_err();
         format!("{} {}: {}", error.code, error.path, error.arguments)
     }
 
     #[test]
-    fn what_is_not_said_has_a_default() {
-        let spec = Spec::read(WHOLE).unwrap();
+    fn absent_fields_have_defaults() {
+        let spec = Spec::read(EXAMPLE).unwrap();
         assert_eq!((spec.target.port(), spec.target.sslmode), (5432, SslMode::VerifyFull));
         assert_eq!(
             (spec.load.warmup_ns, spec.load.interval_ns, spec.load.max_retries),
@@ -223,8 +223,10 @@ mod tests {
     #[test]
     fn a_schedule_has_the_seed_of_its_specification() {
         let schedule = r#""threads":2,"schedule":{"arrivals":"poisson","rate":[
-            {"from_per_s":100,"to_per_s":100,"for_ns":1000000000},{"from_per_s":100,"to_per_s":900.5,"for_ns":500}]}"#;
-        let schedule = Spec::read(&WHOLE.replace("\"threads\":2", schedule)).unwrap().load.schedule.unwrap();
+            {"from_per_s":100,"to_per_s":100,"for_ns":1000000000},
+            {"from_per_s":100,"to_per_s":900.5,"for_ns":500}]}"#;
+        let schedule =
+            Spec::read(&EXAMPLE.replace("\"threads\":2", schedule)).unwrap().load.schedule.unwrap();
         assert_eq!(
             (schedule.arrivals, schedule.seed, schedule.most_overdue_ns),
             (Arrivals::Poisson, 5, 5 * SECOND)
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_named() {
+    fn invalid_values_are_named() {
         assert!(finding("\"version\":1", "\"version\":2").contains(r#"{"expected":1,"found":2}"#));
         assert!(finding("postgres", "oracle").contains("unknown variant `oracle`"));
         assert!(finding("\"clients\":16", "\"clients\":0").contains("value load.clients"));
@@ -259,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_unix_socket_is_never_secured() {
-        let spec = Spec::read(&WHOLE.replacen("\"host\":\"db\"", "\"socket\":\"/run/x\"", 1)).unwrap();
+        let spec = Spec::read(&EXAMPLE.replacen("\"host\":\"db\"", "\"socket\":\"/run/x\"", 1)).unwrap();
         assert_eq!(spec.target.sslmode, SslMode::Disable);
     }
 }

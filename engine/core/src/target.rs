@@ -1,4 +1,4 @@
-//! The target of a load: how to reach it, and what it speaks.
+//! Target of a load: its address and its protocol.
 
 use std::path::{Path, PathBuf};
 
@@ -18,14 +18,14 @@ pub enum SslMode {
     VerifyFull,
 }
 
-/// Whom to talk to.
+/// Address, protocol and credentials of a target.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     pub protocol: Protocol,
     #[serde(default)]
     pub host: Option<String>,
-    /// Default: the protocol's own.
+    /// Default: that of the protocol.
     #[serde(default)]
     pub port: Option<u16>,
     /// The path of a Unix socket; takes precedence over `host`.
@@ -48,18 +48,18 @@ pub struct Target {
     pub application_name: Option<String>,
     #[serde(default)]
     pub options: Option<String>,
-    /// The version of RESP to speak; by default the newest that the server knows.
+    /// Version of RESP; by default the newest that the server supports.
     #[serde(default)]
     pub resp: Option<u8>,
     #[serde(default = "ten_seconds")]
     pub connect_timeout_ns: Nanos,
-    /// Of a store in this process: which, and where it lies. Its crate reads it.
+    /// Embedded store: its engine and directory, as the crate `embedded` reads them.
     #[serde(default)]
     pub store: Option<serde_json::Value>,
-    /// Of a host: where files of its probes go, a directory that is there.
+    /// Directory for files of a host's probes; it exists.
     #[serde(default)]
     pub directory: Option<PathBuf>,
-    /// Of a host: what answers its network's probes, `HOST:PORT`; by default this process.
+    /// Peer of a host's network probes, `HOST:PORT`; by default this process.
     #[serde(default)]
     pub peer: Option<String>,
 }
@@ -69,7 +69,8 @@ impl Target {
         self.port.unwrap_or_else(|| self.protocol.port())
     }
 
-    /// The Unix socket to use, if one is named: as a file, as PostgreSQL's directory of sockets, or as such a host.
+    /// The Unix socket to use, if one is named: as a file, as PostgreSQL's directory of sockets, or as such a
+    /// host.
     pub fn socket_path(&self) -> Option<PathBuf> {
         let host = self.host.as_deref().filter(|host| host.starts_with('/')).map(Path::new);
         let path = self.socket.as_deref().or(host)?;

@@ -91,8 +91,8 @@ pub fn read(text: &str) -> Result<Option<Vec<Group>>, LoadError> {
     Ok(Some(groups))
 }
 
-/// A seed of its own for each group, whatever the others are: with the same one, two groups that do the same would go for
-/// the same rows at the same time. FNV-1a (Fowler, Noll, Vo) of the name, from the common seed on.
+/// Seed of a group, independent of the other groups: with equal seeds, two equal groups would access the same
+/// rows at the same time. FNV-1a (Fowler, Noll, Vo) of the name, starting from the common seed.
 fn seed(common: u64, name: &str) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;

@@ -41,7 +41,8 @@ struct Run {
 }
 
 impl<H: Handle> KvClient<H> {
-    /// Client in a store of `files` files. `only_read`: it never writes, so its operations may run back to back.
+    /// Client in a store of `files` files. `only_read`: it never writes, so its operations may run back to
+    /// back.
     pub fn new(handle: H, client: Client, only_read: bool, files: usize) -> Self {
         Self { handle, client, batch: Batch::new(files), only_read, run: None }
     }

@@ -67,7 +67,7 @@ pub fn opened<S: Store>(options: &Options, threads: u32) -> Result<S, LoadError>
     S::open(options, threads).map_err(|fault| fault.during(step()))
 }
 
-/// What a specification says of its store.
+/// Options of the store in a specification.
 pub fn options(spec: &Spec) -> Result<Options, SpecError> {
     let section = spec.target.store.as_ref().ok_or_else(|| SpecError::value("target.store", Value::Null))?;
     let options =

@@ -1,4 +1,5 @@
-//! The coordinator of a load: decides when it begins and ends, and reports events. Runs on the caller's thread.
+//! The coordinator of a load: decides when it begins and ends, and reports events. Runs on the caller's
+//! thread.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -41,7 +42,7 @@ pub struct Coordinator<'a> {
     window: Window,
     phase: Phase,
     outcome: Outcome,
-    /// Of a bounded load: all transactions have ended.
+    /// All transactions of a bounded load have ended.
     quota_exhausted: bool,
     last_tick: Nanos,
 }
@@ -138,8 +139,8 @@ impl<'a> Coordinator<'a> {
         Ok(true)
     }
 
-    /// Returns the instant at which the load begins; none if it has ended before. An armed load reports that it is
-    /// ready, and waits until the observer gives the instant.
+    /// Returns the instant at which the load begins; none if it has ended before. An armed load reports that
+    /// it is ready, and waits until the observer gives the instant.
     fn await_start(&mut self) -> Result<Option<Nanos>, LoadError> {
         let Some(armed_ns) = self.groups[0].load.armed_ns else { return Ok(Some(now() + LEAD)) };
         let ready = now();
@@ -174,8 +175,8 @@ impl<'a> Coordinator<'a> {
         self.groups.iter().for_each(|group| group.threads.begin(self.window));
     }
 
-    /// In a bounded load the measurement begins only when the warm-up has drained, so that each transaction belongs to
-    /// one of the two.
+    /// In a bounded load the measurement begins only when the warm-up has drained, so that each transaction
+    /// belongs to one of the two.
     fn drains_warmup(&self) -> bool {
         let load = self.groups[0].load;
         load.is_bounded() && load.warmup_ns > 0
@@ -444,5 +445,5 @@ fn never_started(armed_ns: Nanos) -> LoadError {
 
 /// A defect of the engine.
 fn broken(reason: &str) -> LoadError {
-    LoadError::said("internal", reason, "engine.thread", json!({}))
+    LoadError::with_text("internal", reason, "engine.thread", json!({}))
 }

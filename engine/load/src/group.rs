@@ -22,8 +22,8 @@ pub struct Group<'a> {
     pub complete: Option<ThreadIntervals>,
     /// The last error reported, which explains a loss of all connections.
     pub last_error: Option<Trouble>,
-    /// Of a bounded load: number of threads whose warm-up has drained, number of those whose quota is exhausted, and
-    /// end of the last transaction of the latter.
+    /// State of a bounded load: number of threads whose warm-up has drained, number of those whose quota is
+    /// exhausted, and end of the last transaction of the latter.
     drained: usize,
     exhausted: usize,
     last_end: Nanos,
@@ -80,8 +80,9 @@ impl<'a> Group<'a> {
         self.drained == self.threads.size()
     }
 
-    /// Counts a thread whose quota is exhausted and whose last transaction ended at `last_end`. Returns the end of the last
-    /// transaction of all threads once all quotas are exhausted. The first report wakes the other threads to check theirs.
+    /// Counts a thread whose quota is exhausted and whose last transaction ended at `last_end`. Returns the
+    /// end of the last transaction of all threads once all quotas are exhausted. The first report wakes the
+    /// other threads to check theirs.
     pub fn on_exhausted(&mut self, last_end: Nanos) -> Option<Nanos> {
         self.exhausted += 1;
         self.last_end = self.last_end.max(last_end);

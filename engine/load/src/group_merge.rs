@@ -1,7 +1,9 @@
-//! Merges the statistics of several client groups. The first operation is the transactions of all groups; each group is a
-//! type of transaction under the group's name, followed by the group's operations as `group:operation`.
+//! Merges the statistics of several client groups. The first operation is the transactions of all groups;
+//! each group is a type of transaction under the group's name, followed by the group's operations as
+//! `group:operation`.
 //!
-//! Threads record the operations of their group alone. Groups are merged once per interval, and once at the end.
+//! Threads record the operations of their group alone. Groups are merged once per interval, and once at the
+//! end.
 
 use super::interval_merge::{OperationTotals, WindowTotals};
 use loadcell_core::record::{Counts, IntervalStats, Kind, LifetimeCounts, Operation, TRANSACTION};
@@ -161,21 +163,25 @@ mod tests {
     }
 
     proptest! {
-        /// Two groups of two threads: the merged statistics agree interval by interval and at the end, without loss or
-        /// double counts.
+        /// Two groups of two threads: the merged statistics agree interval by interval and at the end,
+        /// without loss or double counts.
         #[test]
         fn the_merged_load_is_the_sum_of_its_groups(
-            times in prop::collection::vec(prop::collection::vec((0usize..3, 1u64..1_000_000_000), 0..20), 4 * 3)
+            times in prop::collection::vec(
+                prop::collection::vec((0usize..3, 1u64..1_000_000_000), 0..20), 4 * 3
+            )
         ) {
             let (mut merger, groups) = (group_merger(), groups());
-            let mut mergers: Vec<_> = groups.iter().map(|operations| IntervalMerger::new(2, operations)).collect();
+            let mut mergers: Vec<_> =
+                groups.iter().map(|operations| IntervalMerger::new(2, operations)).collect();
             let mut expected = vec![(0, 0); merger.operations.len()];
             for (interval, threads) in times.chunks(4).enumerate() {
                 for (thread, times) in threads.iter().enumerate() {
                     let interval = recorded(groups[thread / 2].len(), interval as u32, times);
                     mergers[thread / 2].put(thread % 2, interval);
                 }
-                let intervals: Vec<_> = mergers.iter_mut().map(|merger| merger.next_complete().unwrap()).collect();
+                let intervals: Vec<_> =
+                    mergers.iter_mut().map(|merger| merger.next_complete().unwrap()).collect();
                 merger.merge_interval(intervals.iter().map(|intervals| Some(&*intervals[0].1)));
                 for (expected, stats) in expected.iter_mut().zip(&merger.interval().operations) {
                     prop_assert_eq!(stats.response.count(), stats.counts.succeeded);
@@ -185,8 +191,11 @@ mod tests {
                 prop_assert_eq!(merger.interval().backlog.waiting, waiting as u64);
             }
             let totals = merger.totals(mergers.iter().map(|merger| &merger.totals));
-            let summed: Vec<_> =
-                totals.operations.iter().map(|total| (total.counts.succeeded, total.response.max())).collect();
+            let summed: Vec<_> = totals
+                .operations
+                .iter()
+                .map(|total| (total.counts.succeeded, total.response.max()))
+                .collect();
             prop_assert_eq!(&summed, &expected);
             for total in &totals.operations {
                 prop_assert_eq!(total.attempted(), total.counts.succeeded);

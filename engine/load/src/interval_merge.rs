@@ -93,7 +93,8 @@ pub type ThreadIntervals = Vec<(usize, Box<IntervalStats>)>;
 struct ThreadQueue {
     intervals: VecDeque<Box<IntervalStats>>,
     finished: bool,
-    /// By operation: in progress at the end of the thread's last interval within the window; empty before its first.
+    /// By operation: in progress at the end of the thread's last interval within the window; empty before its
+    /// first.
     in_flight: Vec<u64>,
     /// Total age of the transactions among them.
     age_ns: Nanos,
@@ -142,8 +143,8 @@ impl IntervalMerger {
         self.queues.iter().all(|queue| queue.finished)
     }
 
-    /// Removes and merges the next interval that all threads have reported. Adds it to the totals if it lies within the
-    /// window. The intervals are to be cleared and returned to their threads.
+    /// Removes and merges the next interval that all threads have reported. Adds it to the totals if it lies
+    /// within the window. The intervals are to be cleared and returned to their threads.
     pub fn next_complete(&mut self) -> Option<ThreadIntervals> {
         for interval in self.queues.iter_mut().filter_map(|queue| queue.intervals.front_mut()) {
             interval.span = interval.span.measured_until(self.end);
@@ -205,8 +206,8 @@ impl ThreadUsage {
 }
 
 impl WindowTotals {
-    /// Updates what a thread has in progress at both ends of its window. By thread, as a window that ends early may find
-    /// one of them an interval ahead of the others.
+    /// Updates what a thread has in progress at both ends of its window. By thread, as a window that ends
+    /// early may find one of them an interval ahead of the others.
     fn update_in_progress(&mut self, interval: &IntervalStats, in_flight: &mut Vec<u64>, age_ns: &mut Nanos) {
         let first = in_flight.is_empty();
         self.age_at_start_ns += if first { interval.age_at_start_ns } else { 0 };

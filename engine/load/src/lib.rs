@@ -59,7 +59,8 @@ pub fn run(
     coordinate(&[GroupInput { name: "", clients, load }], None, context, observer)
 }
 
-/// Runs the load of several groups of clients in one window. Returns their common result, with that of each group.
+/// Runs the load of several groups of clients in one window. Returns their common result, with that of each
+/// group.
 pub fn run_groups(
     inputs: &[GroupInput<'_>],
     context: &TargetContext,

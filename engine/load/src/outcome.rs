@@ -1,4 +1,4 @@
-//! How a load ended: a code with its arguments.
+//! Outcome of a load: a code with its arguments.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use loadcell_core::clock::Nanos;
 use loadcell_core::record::{IntervalStats, TRANSACTION, Trouble};
 use loadcell_core::spec::Load;
 
-/// How a load ended.
+/// Outcome of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Code of the message catalogue.
@@ -32,7 +32,7 @@ impl Outcome {
             "where": context.endpoint.to_string(),
             "here": context.endpoint.is_here(),
             "limit_s": lost_ns as f64 / 1e9,
-            "said": trouble.map(|trouble| said(&trouble.code, &trouble.message)),
+            "said": trouble.map(|trouble| message_with_code(&trouble.code, &trouble.message)),
             "code": trouble.map_or("connection", |trouble| trouble.code.as_str()),
         });
         Self { name: "lost", args }
@@ -51,7 +51,7 @@ impl Outcome {
         }
     }
 
-    /// What was in progress when the warm-up was over did not end.
+    /// Transactions in progress at the end of the warm-up did not end.
     pub fn unsettled(load: &Load) -> Self {
         let seconds = load.drain_ns as f64 / 1e9;
         Self { name: "unsettled", args: json!({"limit_s": seconds}) }
@@ -77,7 +77,8 @@ impl Outcome {
         }
     }
 
-    /// The same, of one group among several, whose name stands beside the rest; the only one of a load has no name.
+    /// The same, of one group among several, whose name stands beside the rest; the only one of a load has no
+    /// name.
     pub fn of_group(self, name: &str) -> Self {
         if name.is_empty() {
             return self;
@@ -93,7 +94,7 @@ impl Outcome {
             "clients": clients,
             "where": context.endpoint.to_string(),
             "here": context.endpoint.is_here(),
-            "said": said(&first.why.code, &first.why.message),
+            "said": message_with_code(&first.why.code, &first.why.message),
             "code": first.why.code,
         });
         Self { name: "connect-failed", args }
@@ -108,8 +109,8 @@ impl Outcome {
     }
 }
 
-/// A server's code says more than its words, one of the engine's own does not.
-fn said(code: &str, message: &str) -> String {
+/// Message with a server's code in front; codes of the engine are left out.
+fn message_with_code(code: &str, message: &str) -> String {
     if code.starts_with(|first: char| first.is_ascii_lowercase()) {
         message.to_string()
     } else {

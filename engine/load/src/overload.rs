@@ -1,26 +1,29 @@
 //! Detects overload of an open loop: the target serves less than the offered load, and will not catch up.
 //!
-//! Waiting requests cost no memory, but their response times then only show the age of the load. A backlog alone is no
-//! overload: a target that stalled for a while works it off, which an open loop is meant to show. A load is *overloaded*
-//! at the end of an interval when both are true:
+//! Waiting requests cost no memory, but their response times then only show the age of the load. A backlog
+//! alone is no overload: a target that stalled for a while works it off, which an open loop is meant to show.
+//! A load is *overloaded* at the end of an interval when both are true:
 //!
 //! 1. the oldest request has been due for longer than the limit (`load.max_backlog` in a plan), and
 //! 2. the backlog is larger than `GROWTH_PERIOD` ago.
 //!
-//! Without any connection nothing is detected: the target is then not slow but unreachable, which ends the load by itself.
+//! Without any connection nothing is detected: the target is then not slow but unreachable, which ends the
+//! load by itself.
 
 use std::collections::VecDeque;
 
 use loadcell_core::clock::{Nanos, SECOND};
 use loadcell_core::record::IntervalStats;
 
-/// Period over which backlogs are compared. In a shorter one random arrivals or a checkpoint's pause would decide.
+/// Period over which backlogs are compared. In a shorter one random arrivals or a checkpoint's pause would
+/// decide.
 const GROWTH_PERIOD: Nanos = 2 * SECOND;
 
 /// History of the backlog over `GROWTH_PERIOD`.
 pub struct OverloadDetector {
     most_overdue_ns: Nanos,
-    /// (end, backlog) of intervals; the first is the last one that ended `GROWTH_PERIOD` ago or earlier, if there is one.
+    /// (end, backlog) of intervals; the first is the last one that ended `GROWTH_PERIOD` ago or earlier, if
+    /// there is one.
     history: VecDeque<(Nanos, u64)>,
 }
 
@@ -53,7 +56,8 @@ mod tests {
 
     const LIMIT: Nanos = 5 * SECOND;
 
-    /// Indices of the intervals at whose end a load is overloaded; each is given as (waiting, overdue seconds).
+    /// Indices of the intervals at whose end a load is overloaded; each is given as (waiting, overdue
+    /// seconds).
     fn overloaded(interval_ms: u64, intervals: impl IntoIterator<Item = (u64, f64)>) -> Vec<usize> {
         let mut overload = OverloadDetector::new(LIMIT);
         let length = interval_ms * SECOND / 1000;

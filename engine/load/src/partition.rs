@@ -47,7 +47,7 @@ impl<'l> Partition<'l> {
     fn bounds(&self, clients: usize) -> Option<Bounds> {
         let quota = match (&self.budget, self.load.requests_per_client) {
             (Some(budget), _) => Quota::shared(budget.clone()),
-            (None, Some(requests)) => Quota::each(requests, clients, self.threads),
+            (None, Some(requests)) => Quota::per_client(requests, clients, self.threads),
             (None, None) => return None,
         };
         Some(Bounds { quota, warmup_ns: Some(self.load.warmup_ns).filter(|&warmup_ns| warmup_ns > 0) })

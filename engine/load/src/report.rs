@@ -10,8 +10,8 @@ use super::threads::Measurement;
 use loadcell_core::clock::{Calendar, Nanos};
 use loadcell_core::record::{IntervalStats, Operation, Quantiles, TRANSACTION, Window, hlog};
 
-/// Event of an interval, merged from all threads. Times in its lines of the interval log are relative to `base`. `open`:
-/// the load has a schedule, and so may have a backlog.
+/// Event of an interval, merged from all threads. Times in its lines of the interval log are relative to
+/// `base`. `open`: the load has a schedule, and so may have a backlog.
 pub fn interval(
     interval: &IntervalStats,
     operations: &[Operation],
@@ -144,8 +144,8 @@ fn group_account(group: &Group<'_>, window: &Window) -> Account {
     account
 }
 
-/// Errors of a group whose operations have the names `operations`; those of whole transactions always belong to
-/// `transaction`.
+/// Errors of a group whose operations have the names `operations`; those of whole transactions always belong
+/// to `transaction`.
 fn errors(operations: &[Operation], group: &Group<'_>, name: Option<&str>) -> Vec<ErrorResult> {
     let errors = group.merger.totals.errors.iter().map(|error| ErrorResult {
         code: error.code.clone(),

@@ -1,6 +1,7 @@
 //! Result of a load: counts, percentiles and histograms of the measured window.
 //!
-//! Results of several workers merge without loss: counts are summed, and percentiles follow from merged histograms.
+//! Results of several workers merge without loss: counts are summed, and percentiles follow from merged
+//! histograms.
 
 use std::collections::BTreeMap;
 
@@ -149,7 +150,7 @@ pub struct BacklogResult {
 pub struct ClientResult {
     pub threads: Vec<ThreadResult>,
     pub cpu_ns: Nanos,
-    /// Of the process; of several processes the sum.
+    /// Peak of the process; of several processes the sum.
     pub max_rss_bytes: u64,
     pub lateness: Option<LatencySummary>,
     pub connects: u64,

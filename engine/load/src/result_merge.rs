@@ -9,9 +9,9 @@ use super::result::{
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::LoadError;
 
-/// Merges results, given as JSON. Counts and CPU times are summed; percentiles are those of the union of all recorded
-/// values. The window spans all windows by UTC. The outcome is that of the first worker whose load did not complete.
-/// Additional metrics of workloads (`figures`) do not merge and are dropped.
+/// Merges results, given as JSON. Counts and CPU times are summed; percentiles are those of the union of all
+/// recorded values. The window spans all windows by UTC. The outcome is that of the first worker whose load
+/// did not complete. Additional metrics of workloads do not merge and are dropped.
 ///
 /// # Errors
 /// `merge` if there is no result, one cannot be read, or they are of different loads.
@@ -19,7 +19,7 @@ pub fn merge_results(results: &[String]) -> Result<Value, LoadError> {
     let mut merged: Option<LoadResult> = None;
     for (index, text) in results.iter().enumerate() {
         let result = serde_json::from_str::<LoadResult>(text).map_err(|error| {
-            LoadError::said("merge", error, "engine.merge.unreadable", json!({"index": index}))
+            LoadError::with_text("merge", error, "engine.merge.unreadable", json!({"index": index}))
         })?;
         match &mut merged {
             None => merged = Some(result),
@@ -59,8 +59,8 @@ impl LoadResult {
             self.remarks.entry(name).or_insert(remark);
         }
         for group in other.groups {
-            match self.groups.iter_mut().find(|own| own.name == group.name) {
-                Some(own) => own.account.merge(group.account)?,
+            match self.groups.iter_mut().find(|present| present.name == group.name) {
+                Some(present) => present.account.merge(group.account)?,
                 None => self.groups.push(group),
             }
         }
@@ -135,8 +135,8 @@ fn merge_error(errors: &mut Vec<ErrorResult>, other: ErrorResult) {
 impl Histograms {
     fn merge(&mut self, other: Self) {
         for operation in other.operations {
-            match self.operations.iter_mut().find(|own| own.name == operation.name) {
-                Some(own) => own.merge(&operation),
+            match self.operations.iter_mut().find(|present| present.name == operation.name) {
+                Some(present) => present.merge(&operation),
                 None => self.operations.push(operation),
             }
         }
@@ -206,7 +206,7 @@ impl ClientResult {
         self.max_rss_bytes += other.max_rss_bytes;
         self.connects += other.connects;
         self.reconnects += other.reconnects;
-        let sum = |own: &mut Nanos, other: Nanos| *own += other;
+        let sum = |total: &mut Nanos, other: Nanos| *total += other;
         sum(&mut self.reconnecting_ns, other.reconnecting_ns);
         sum(&mut self.resting_ns, other.resting_ns);
         sum(&mut self.age_at_start_ns, other.age_at_start_ns);

@@ -67,8 +67,8 @@ impl Measurement<'_> {
         (self.duration_s > 0.0).then(|| succeeded as f64 / self.duration_s)
     }
 
-    /// Rate of an operation if the clients did nothing else: clients by mean service time. For operations that are few
-    /// and long, of which the ends of the window would cut off a large part.
+    /// Rate of an operation if the clients did nothing else: clients by mean service time. For operations
+    /// that are few and long, of which the ends of the window would cut off a large part.
     pub fn service_rate_per_s(&self, op: OpId) -> Option<f64> {
         let service = &self.operations[op.index()].service;
         (service.count() > 0).then(|| f64::from(self.clients) * SECOND as f64 / service.mean())
@@ -127,7 +127,8 @@ impl<F: SessionFactory> ClientFactory for F {
 }
 
 impl LoadThreads {
-    /// Starts a thread with the given number of clients, which runs `work` from its first connection to its counts.
+    /// Starts a thread with the given number of clients, which runs `work` from its first connection to its
+    /// counts.
     pub fn spawn<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,
@@ -216,5 +217,5 @@ impl Drop for LoadThreads {
 }
 
 fn refused(error: io::Error) -> LoadError {
-    LoadError::said("limit", error, "engine.threads", json!({}))
+    LoadError::with_text("limit", error, "engine.threads", json!({}))
 }

@@ -13,7 +13,8 @@ use loadcell_core::observe::Observer;
 
 const HEAD: &[u8] = b"run,elapsed,latency,dblatency,ttype,rbk,dskipped,error";
 const BOM: &[u8] = b"\xef\xbb\xbf";
-/// With the comma behind them. The last is the deferred part of a delivery, which has a row of its own and counts in nothing.
+/// With the comma behind them. The last is the deferred part of a delivery, which has a separate row and
+/// counts in nothing.
 const TYPES: [&[u8]; 6] =
     [b"NEW_ORDER,", b"PAYMENT,", b"ORDER_STATUS,", b"STOCK_LEVEL,", b"DELIVERY,", b"DELIVERY_BG,"];
 const COUNTED: usize = 5;
@@ -25,12 +26,13 @@ const TICKS_PER_MS: u32 = 1;
 
 /// Reads one table, perhaps in several files.
 ///
-/// `{"runs": [{"run", "ended_s", "count", "response", "failed", "types": {name: {"count", "failed", "response"}}, "rolled_back":
-/// {"count", "response"}, "intervals"}], "unread", "examples"}`; `intervals` are columns, see [`Ledger`].
+/// `{"runs": [{"run", "ended_s", "count", "response", "failed", "types": {name: {"count", "failed",
+/// "response"}}, "rolled_back": {"count", "response"}, "intervals"}], "unread", "examples"}`; `intervals` are
+/// columns, see [`Ledger`].
 pub fn benchmarksql(files: &[PathBuf], observer: &mut dyn Observer) -> Result<Value, Unfinished> {
     let mut table = Table::default();
     lines::read(files, &mut table, observer)?;
-    Ok(table.found())
+    Ok(table.summary())
 }
 
 #[derive(Default)]
@@ -76,7 +78,8 @@ impl lines::Reader for Table {
     }
 }
 
-/// The row that begins at `at`; none if it is no whole one. What is in columns that count for nothing does not matter.
+/// The row that begins at `at`; none if it is no whole one. What is in columns that count for nothing does
+/// not matter.
 #[inline(always)]
 fn row(bytes: &[u8], at: usize) -> Option<Row> {
     let (run, at) = signed(bytes, at)?;
@@ -113,7 +116,7 @@ fn kind(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
 }
 
 impl Table {
-    /// Whether the row's run is one of those that are counted.
+    /// Counts the row. Returns false if its run is not among those counted.
     #[inline(always)]
     fn count(&mut self, row: &Row) -> bool {
         match self.runs.get_mut(self.last) {
@@ -128,11 +131,11 @@ impl Table {
 
     #[cold]
     fn of(&mut self, number: i64) -> Option<&mut Run> {
-        let known = self.runs.iter().position(|run| run.number == number);
-        if known.is_none() && self.runs.len() == MOST_RUNS {
+        let index = self.runs.iter().position(|run| run.number == number);
+        if index.is_none() && self.runs.len() == MOST_RUNS {
             return None;
         }
-        self.last = known.unwrap_or_else(|| {
+        self.last = index.unwrap_or_else(|| {
             self.runs.push(Run::new(number));
             self.runs.len() - 1
         });
@@ -150,8 +153,8 @@ impl Table {
         end + 1
     }
 
-    pub fn found(self) -> Value {
-        let runs: Vec<Value> = self.runs.into_iter().map(Run::found).collect();
+    pub fn summary(self) -> Value {
+        let runs: Vec<Value> = self.runs.into_iter().map(Run::summary).collect();
         json!({"runs": runs, "unread": self.unread.count, "examples": self.unread.examples})
     }
 }
@@ -186,22 +189,22 @@ impl Run {
         }
     }
 
-    fn found(mut self) -> Value {
-        let told = |times: &Times| json!({"count": times.count, "response": times.response()});
+    fn summary(mut self) -> Value {
+        let times_summary = |times: &Times| json!({"count": times.count, "response": times.response()});
         let types = self.types.iter().zip(self.failed).zip(TYPES).map(|((times, failed), name)| {
             let name = String::from_utf8_lossy(&name[..name.len() - 1]).into_owned();
-            let mut one = told(times);
-            one["failed"] = failed.into();
-            (name, one)
+            let mut summary = times_summary(times);
+            summary["failed"] = failed.into();
+            (name, summary)
         });
         let types: Map<String, Value> = types.collect();
-        let mut found = told(&self.all.times);
-        found["run"] = self.number.into();
-        found["ended_s"] = (self.ended_ms as f64 / 1e3).into();
-        found["failed"] = self.failed.iter().sum::<u64>().into();
-        found["types"] = types.into();
-        found["rolled_back"] = told(&self.rolled_back);
-        found["intervals"] = self.all.intervals();
-        found
+        let mut summary = times_summary(&self.all.times);
+        summary["run"] = self.number.into();
+        summary["ended_s"] = (self.ended_ms as f64 / 1e3).into();
+        summary["failed"] = self.failed.iter().sum::<u64>().into();
+        summary["types"] = types.into();
+        summary["rolled_back"] = times_summary(&self.rolled_back);
+        summary["intervals"] = self.all.intervals();
+        summary
     }
 }

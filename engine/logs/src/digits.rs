@@ -1,7 +1,7 @@
-//! Numbers out of decimal digits, eight at a time, and fields that are only passed over.
+//! Parsing of decimal numbers, eight digits at a time, and skipping of fields.
 
-/// How many bytes may be looked at behind the place where a number begins.
-pub const AHEAD: usize = 8;
+/// Readable bytes behind the start of a number.
+pub const PADDING: usize = 8;
 
 const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
@@ -13,7 +13,7 @@ fn eight(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(eight) ^ 0x3030_3030_3030_3030
 }
 
-/// How many of the eight are digits before the first that is none.
+/// Number of leading digits among the eight.
 #[inline(always)]
 fn digits(eight: u64) -> usize {
     // Bytes above nine get their highest bit; what they carry over lies behind the first of them.
@@ -21,7 +21,8 @@ fn digits(eight: u64) -> usize {
     (others.trailing_zeros() / 8) as usize
 }
 
-/// The number that the first `count` of the eight make (Lemire, Number parsing at a gigabyte per second, 2021). `count` is not 0.
+/// The number that the first `count` of the eight make (Lemire, Number parsing at a gigabyte per second,
+/// 2021). `count` is not 0.
 #[inline(always)]
 fn value(eight: u64, count: usize) -> u64 {
     let digits = eight << (64 - 8 * count); // zeros before them
@@ -30,7 +31,8 @@ fn value(eight: u64, count: usize) -> u64 {
     low.wrapping_mul(0x000f_4240_0000_0064).wrapping_add(high.wrapping_mul(0x0000_2710_0000_0001)) >> 32
 }
 
-/// The number whose digits begin at `at`, and where they end. None where no digit is, or where it is too large for an i64.
+/// Parses the number at `at`. Returns it with its end; none if there is no digit, or the number exceeds an
+/// i64.
 #[inline(always)]
 pub fn number(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
     let first = eight(bytes, at);
@@ -90,7 +92,8 @@ pub fn exactly(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
     (bytes[at] == byte).then_some(at + 1)
 }
 
-/// Where the next line begins after the last field that is of interest; further ones, after `end`, are passed over.
+/// Where the next line begins after the last field that is of interest; further ones, after `end`, are passed
+/// over.
 #[inline(always)]
 pub fn ended(bytes: &[u8], at: usize, end: u8) -> Option<usize> {
     match bytes[at] {
@@ -108,7 +111,7 @@ mod tests {
     use super::*;
 
     fn padded(text: &[u8]) -> Vec<u8> {
-        [text, b"\n", &[b'9'; AHEAD]].concat()
+        [text, b"\n", &[b'9'; PADDING]].concat()
     }
 
     #[test]
@@ -128,20 +131,27 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig {
+            cases: 512, failure_persistence: None, ..ProptestConfig::default()
+        })]
 
         #[test]
-        fn a_number_is_what_the_standard_library_reads(text in prop::collection::vec(prop_oneof![48u8..58, any::<u8>()], 0..24)) {
+        fn a_number_is_what_the_standard_library_reads(
+            text in prop::collection::vec(prop_oneof![48u8..58, any::<u8>()], 0..24)
+        ) {
             let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-            let known = std::str::from_utf8(&text[..end]).unwrap().parse::<i64>().ok().map(|value| (value, end));
-            prop_assert_eq!(number(&padded(&text), 0), known);
+            let number_text = std::str::from_utf8(&text[..end]).unwrap();
+            let expected = number_text.parse::<i64>().ok().map(|value| (value, end));
+            prop_assert_eq!(number(&padded(&text), 0), expected);
         }
 
         #[test]
-        fn fields_are_passed_over_to_their_end(text in prop::collection::vec(prop_oneof![48u8..58, Just(b','), any::<u8>()], 0..24)) {
+        fn fields_are_passed_over_to_their_end(
+            text in prop::collection::vec(prop_oneof![48u8..58, Just(b','), any::<u8>()], 0..24)
+        ) {
             let line = text.split(|byte| *byte == b'\n').next().unwrap();
-            let known = line.iter().position(|byte| *byte == b',').map(|at| at + 1);
-            prop_assert_eq!(past(&padded(&text), 0, b','), known);
+            let expected = line.iter().position(|byte| *byte == b',').map(|at| at + 1);
+            prop_assert_eq!(past(&padded(&text), 0, b','), expected);
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Every transaction of an execution that ended well, by when it ended and how long it took: counted and forgotten.
+//! Statistics of the transactions of an execution that succeeded, by end and duration; single ones are not
+//! stored.
 
 use serde_json::Value;
 
 use super::seconds::Seconds;
 use super::times::Times;
 
-/// So many transactions are waited for before it is decided where seconds begin to count: clients that were all begun at once
-/// are among them.
+/// Number of transactions buffered before the origin of the seconds is fixed: it covers all clients that
+/// started at once.
 const EARLY: usize = 1 << 15;
 
 pub struct Ledger {
@@ -73,9 +74,9 @@ impl Ledger {
     /// Columns of seconds; `origin_s` is where the base lies from the beginning of the execution.
     pub fn intervals(&mut self) -> Value {
         let base_s = self.base();
-        let mut found = self.seconds.intervals(self.ticks_per_s / 1e3);
-        found["origin_s"] = (base_s - self.begun_s.min(base_s)).into();
-        found
+        let mut intervals = self.seconds.intervals(self.ticks_per_s / 1e3);
+        intervals["origin_s"] = (base_s - self.begun_s.min(base_s)).into();
+        intervals
     }
 }
 
@@ -92,9 +93,9 @@ mod tests {
             ledger.add(end_s, ticks);
         }
         assert_eq!((ledger.begun_s, ledger.length_s()), (100.0, 2.5));
-        let found = ledger.intervals();
+        let intervals = ledger.intervals();
         assert_eq!(
-            (&found["done"], &found["origin_s"], &found["first"]),
+            (&intervals["done"], &intervals["origin_s"], &intervals["first"]),
             (&json!([2, 1]), &json!(0.0), &json!(0))
         );
     }

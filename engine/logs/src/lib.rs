@@ -1,5 +1,5 @@
-//! Finished outputs of other tools that have gigabytes: read a block at a time, counted and forgotten. What is given back is as
-//! small for an hour as for a second; what could not be read is counted, and the first of it shown.
+//! Readers of gigabytes of finished output of other tools, block by block. The result is as small for an hour
+//! as for a second; lines that cannot be parsed are counted, and the first of them shown.
 
 mod alike;
 mod benchmarksql;

@@ -1,4 +1,4 @@
-//! Files in blocks of whole lines: memory is that of one block, however long the files and their lines are.
+//! Files in blocks of complete lines. Memory is that of one block, for files and lines of any length.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,34 +6,34 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::digits::AHEAD;
+use super::digits::PADDING;
 use loadcell_core::observe::{Directive, Observer};
 
-/// Small enough to stay in a core's own cache between being read and being looked at.
+/// Small enough to stay in a core's private cache between reading and parsing.
 const BLOCK_BYTES: usize = 1 << 20;
-/// How often an observer is asked, and told: some hundredths of a second.
+/// Bytes between two progress events: some hundredths of a second.
 const TICK_BYTES: u64 = 16 << 20;
 
-/// Lines, each with its end, the last one too; `AHEAD` bytes behind them may be looked at.
+/// Lines, each with its end, the last one too; `PADDING` bytes behind them are readable.
 pub struct Lines<'a> {
     pub bytes: &'a [u8],
     pub begin: usize,
     pub end: usize,
 }
 
-/// Who reads them.
+/// Consumer of lines.
 pub trait Reader {
     fn take(&mut self, lines: Lines<'_>);
 
-    /// A line that is longer than a block, of which this is the beginning.
+    /// Receives the beginning of a line that is longer than a block.
     fn too_long(&mut self, begin: &[u8]);
 }
 
-/// Why there is no result.
+/// Reason for a missing result.
 #[derive(Debug)]
 pub enum Unfinished {
     Io(io::Error),
-    /// The observer did not want to wait for one.
+    /// Aborted by the observer.
     Aborted,
 }
 
@@ -53,15 +53,15 @@ pub fn read(
     for file in files {
         total_bytes += file.metadata()?.len();
     }
-    let (mut read_bytes, mut told_bytes) = (0, 0);
+    let (mut read_bytes, mut reported_bytes) = (0, 0);
     for file in files {
         let mut source = File::open(file)?;
         blocks(&mut source, BLOCK_BYTES, reader, &mut |bytes| {
             read_bytes += bytes as u64;
-            if read_bytes - told_bytes < TICK_BYTES {
+            if read_bytes - reported_bytes < TICK_BYTES {
                 return Ok(());
             }
-            told_bytes = read_bytes;
+            reported_bytes = read_bytes;
             let event = json!({"type": "progress", "read_bytes": read_bytes, "total_bytes": total_bytes});
             match (observer.event(&event), observer.tick()) {
                 (Directive::Continue, Directive::Continue) => Ok(()),
@@ -72,14 +72,14 @@ pub fn read(
     Ok(())
 }
 
-/// One source in blocks of at most `size` bytes; `went` is told how many bytes more were read.
+/// Reads a source in blocks of at most `size` bytes; `progress` receives the bytes of each read.
 pub fn blocks<E: From<io::Error>>(
     source: &mut impl Read,
     size: usize,
     reader: &mut impl Reader,
-    went: &mut impl FnMut(usize) -> Result<(), E>,
+    progress: &mut impl FnMut(usize) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut buffer = vec![0; size + 1 + AHEAD];
+    let mut buffer = vec![0; size + 1 + PADDING];
     let mut held = 0; // of a line whose end is not read yet
     let mut within = false; // a line that is longer than a block
     loop {
@@ -112,7 +112,7 @@ pub fn blocks<E: From<io::Error>>(
             (within, held) = (true, 0);
         }
         buffer.copy_within(end..end + held, 0);
-        went(read)?;
+        progress(read)?;
     }
 }
 
@@ -123,15 +123,15 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Kept {
+    struct Collected {
         lines: Vec<u8>,
         too_long: usize,
     }
 
-    impl Reader for Kept {
+    impl Reader for Collected {
         fn take(&mut self, lines: Lines<'_>) {
             assert_eq!(lines.bytes[lines.end - 1], b'\n');
-            assert!(lines.bytes.len() >= lines.end + AHEAD);
+            assert!(lines.bytes.len() >= lines.end + PADDING);
             self.lines.extend(&lines.bytes[lines.begin..lines.end]);
         }
 
@@ -141,20 +141,28 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig {
+            cases: 512, failure_persistence: None, ..ProptestConfig::default()
+        })]
 
         #[test]
-        fn every_line_comes_once_or_is_too_long(lines in prop::collection::vec("[a-c]{0,9}", 0..12), size in 2usize..24, ended: bool) {
+        fn every_line_comes_once_or_is_too_long(
+            lines in prop::collection::vec("[a-c]{0,9}", 0..12), size in 2usize..24, ended: bool
+        ) {
             let mut text = lines.join("\n");
             if ended { text.push('\n') }
-            let mut kept = Kept::default();
+            let mut collected = Collected::default();
             let mut read = 0;
-            blocks(&mut text.as_bytes(), size, &mut kept, &mut |bytes| { read += bytes; io::Result::Ok(()) }).unwrap();
+            blocks(&mut text.as_bytes(), size, &mut collected, &mut |bytes| {
+                read += bytes;
+                io::Result::Ok(())
+            })
+            .unwrap();
             prop_assert_eq!(read, text.len());
             let fits = |line: &&str| line.len() < size;
-            let known: String = text.lines().filter(fits).map(|line| format!("{line}\n")).collect();
-            prop_assert_eq!(String::from_utf8(kept.lines).unwrap(), known);
-            prop_assert_eq!(kept.too_long, text.lines().count() - text.lines().filter(fits).count());
+            let expected: String = text.lines().filter(fits).map(|line| format!("{line}\n")).collect();
+            prop_assert_eq!(String::from_utf8(collected.lines).unwrap(), expected);
+            prop_assert_eq!(collected.too_long, text.lines().count() - text.lines().filter(fits).count());
         }
     }
 }

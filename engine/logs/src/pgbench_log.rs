@@ -1,5 +1,5 @@
-//! pgbench's log of every transaction (`-l`): client, number, time (microseconds, or a word), script, second, microsecond, and
-//! perhaps more.
+//! pgbench's log of every transaction (`-l`): client, number, time (microseconds, or a word), script, second,
+//! microsecond, and perhaps more.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,19 +16,20 @@ use loadcell_core::observe::Observer;
 const MOST_CLIENTS: i64 = 1 << 20;
 /// Far beyond any clock: a larger number is no second since 1970.
 const MOST_S: i64 = 1 << 40;
-/// pgbench has four (`failed`, `serialization`, `deadlock`, `skipped`); no log is believed to have more than this.
+/// pgbench has four (`failed`, `serialization`, `deadlock`, `skipped`); no log is believed to have more than
+/// this.
 const MOST_WORDS: usize = 16;
 const TICKS_PER_MS: u32 = 1000;
 
 /// Reads the logs of one execution, one for each of its threads.
 ///
-/// `{"count", "length_s", "began_s", "clients", "words", "response", "intervals", "unread", "examples"}`: `words` stand in place of
-/// the times of transactions that failed or were skipped; `intervals` are columns, see [`Ledger`]. Where no transaction ended,
-/// only `count`, `words`, `unread` and `examples` are there.
+/// `{"count", "length_s", "began_s", "clients", "words", "response", "intervals", "unread", "examples"}`:
+/// `words` stand in place of the times of transactions that failed or were skipped; `intervals` are columns,
+/// see [`Ledger`]. Where no transaction ended, only `count`, `words`, `unread` and `examples` are there.
 pub fn pgbench_log(files: &[PathBuf], observer: &mut dyn Observer) -> Result<Value, Unfinished> {
     let mut log = Log::default();
     lines::read(files, &mut log, observer)?;
-    Ok(log.found())
+    Ok(log.summary())
 }
 
 pub struct Log {
@@ -57,9 +58,9 @@ impl lines::Reader for Log {
         let mut at = lines.begin;
         while at < lines.end {
             at = match transaction(lines.bytes, at) {
-                Some(found) => {
-                    self.count(&found);
-                    found.next
+                Some(transaction) => {
+                    self.count(&transaction);
+                    transaction.next
                 }
                 None => self.odd(lines.bytes, at),
             };
@@ -71,8 +72,8 @@ impl lines::Reader for Log {
     }
 }
 
-/// The transaction whose line begins at `at`; none if it is no whole one, or did not end well. What is in fields that count for
-/// nothing does not matter.
+/// The transaction whose line begins at `at`; none if it is no whole one, or did not succeed. Ignored fields
+/// may hold anything.
 #[inline(always)]
 fn transaction(bytes: &[u8], at: usize) -> Option<Transaction> {
     let (client, at) = number(bytes, at)?;
@@ -93,21 +94,21 @@ fn transaction(bytes: &[u8], at: usize) -> Option<Transaction> {
 
 impl Log {
     #[inline(always)]
-    fn count(&mut self, one: &Transaction) {
-        match self.clients.get_mut(one.client) {
+    fn count(&mut self, transaction: &Transaction) {
+        match self.clients.get_mut(transaction.client) {
             Some(seen) => *seen = true,
-            None => self.meet(one.client),
+            None => self.add_client(transaction.client),
         }
-        self.ledger.add(one.end_s, one.ticks);
+        self.ledger.add(transaction.end_s, transaction.ticks);
     }
 
     #[cold]
-    fn meet(&mut self, client: usize) {
+    fn add_client(&mut self, client: usize) {
         self.clients.resize(client + 1, false);
         self.clients[client] = true;
     }
 
-    /// Passes over a line that is no transaction which ended well.
+    /// Skips a line that is not a successful transaction.
     #[cold]
     fn odd(&mut self, bytes: &[u8], begin: usize) -> usize {
         let end = memchr::memchr(b'\n', &bytes[begin..]).map_or(bytes.len(), |length| begin + length);
@@ -121,22 +122,22 @@ impl Log {
         end + 1
     }
 
-    pub fn found(mut self) -> Value {
-        let mut found = json!({"count": self.ledger.times.count, "words": self.words});
-        found["unread"] = self.unread.count.into();
-        found["examples"] = self.unread.examples.into();
+    pub fn summary(mut self) -> Value {
+        let mut summary = json!({"count": self.ledger.times.count, "words": self.words});
+        summary["unread"] = self.unread.count.into();
+        summary["examples"] = self.unread.examples.into();
         if self.ledger.times.count > 0 {
-            found["length_s"] = self.ledger.length_s().into();
-            found["began_s"] = self.ledger.begun_s.into();
-            found["clients"] = self.clients.iter().filter(|seen| **seen).count().into();
-            found["response"] = self.ledger.times.response().into();
-            found["intervals"] = self.ledger.intervals();
+            summary["length_s"] = self.ledger.length_s().into();
+            summary["began_s"] = self.ledger.begun_s.into();
+            summary["clients"] = self.clients.iter().filter(|seen| **seen).count().into();
+            summary["response"] = self.ledger.times.response().into();
+            summary["intervals"] = self.ledger.intervals();
         }
-        found
+        summary
     }
 }
 
-/// What stands for the time of a transaction that failed or was skipped; none if the line is none of the log.
+/// Word in place of the time of a transaction that failed or was skipped; none if the line is not of the log.
 fn word(line: &[u8]) -> Option<&str> {
     let line = std::str::from_utf8(line.trim_ascii()).ok()?;
     let is_number = |field: &str| !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());

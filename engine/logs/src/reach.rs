@@ -1,5 +1,4 @@
-//! How many ended in each second (or more of them together) of an execution: what says how far throughput went within intervals
-//! that are wider.
+//! Range of the throughput within wide intervals: counts by second (or by several of them) of an execution.
 
 use std::collections::VecDeque;
 
@@ -14,7 +13,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Makes room for what ends in this second; whether that is possible.
+    /// Makes room for this second. Returns false if the range would be too long.
     pub fn reserve(&mut self, second: i64) -> bool {
         if self.counts.is_empty() {
             self.first = second;
@@ -31,12 +30,12 @@ impl Reach {
         true
     }
 
-    /// So many ended in a second that there is room for.
+    /// Adds `count` to a second that has room.
     pub fn add(&mut self, second: i64, count: u64) {
         self.counts[(second - self.first) as usize] += count;
     }
 
-    /// Puts seconds together two by two.
+    /// Joins seconds two by two.
     pub fn halve(&mut self) {
         let old = std::mem::take(self);
         for (second, count) in (old.first..).zip(old.counts) {
@@ -45,10 +44,10 @@ impl Reach {
         }
     }
 
-    /// The fewest and the most that ended in any of so many seconds from `start` on.
+    /// Lowest and highest count of the given number of seconds from `start` on.
     pub fn between(&self, start: i64, seconds: i64) -> (u64, u64) {
         let of =
-            |second: i64| usize::try_from(second - self.first).ok().and_then(|place| self.counts.get(place));
+            |second: i64| usize::try_from(second - self.first).ok().and_then(|index| self.counts.get(index));
         (start..start + seconds)
             .map(|second| of(second).copied().unwrap_or(0))
             .fold((u64::MAX, 0), |(low, high), count| (low.min(count), high.max(count)))
@@ -85,8 +84,8 @@ mod tests {
     fn two_by_two_they_are_half_as_many() {
         let mut reach = reach(&[(-3, 1), (-2, 2), (-1, 4), (0, 8), (1, 16), (2, 32)]);
         reach.halve();
-        let each: Vec<u64> = (-2..=1).map(|second| reach.between(second, 1).0).collect();
-        assert_eq!(each, [1, 6, 24, 32]);
+        let counts: Vec<u64> = (-2..=1).map(|second| reach.between(second, 1).0).collect();
+        assert_eq!(counts, [1, 6, 24, 32]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The seconds of one execution: what ended in each, how long it took in the mean, and its tail. Memory depends on how long the
-//! execution took and on how far its times spread, never on what it did; a very long one has wider intervals instead.
+//! Statistics by second of an execution: throughput, mean and tail of the times. Memory depends on the length
+//! of the execution and the spread of its times, not on the number of transactions. A very long execution has
+//! wider intervals.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +8,25 @@ use serde_json::{Value, json};
 
 use super::reach::Reach;
 
-/// More than a day of seconds. Beyond it neighbours are joined two by two, so that memory and files stay small.
+/// More than a day of seconds. Beyond it neighbours are joined two by two, so that memory and files stay
+/// small.
 const MOST: usize = 100_000;
-/// Counts that are kept once they are put together.
+/// Counts stored after merging.
 const MOST_COUNTS: usize = 1 << 20;
 /// 64 buckets for each doubling: a percentile is right within 0.8%.
 const PART_BITS: u32 = 6;
 const BUCKETS: usize = 65 << PART_BITS;
-/// Of a key: above them is the interval.
+/// Low bits of a key that hold the bucket; the interval is above them.
 const BUCKET_BITS: u32 = 13;
 /// Seconds that are counted in tables; whatever comes is near the last.
 const PAGES: usize = 16;
 
-/// One second (or, of very many, some of them together) while things end in it.
+/// Open second (or several joined ones) with counts by bucket.
 struct Page {
     second: i64,
-    /// Empty until anything ends in it.
+    /// Empty until the first count.
     counts: Vec<u64>,
-    /// The buckets that anything is in.
+    /// Range of buckets in use.
     low: usize,
     high: usize,
     sum: f64,
@@ -32,17 +34,17 @@ struct Page {
 
 /// Counts by interval and bucket, in the order of time. Seconds are below 2^50.
 pub struct Seconds {
-    /// How wide a page's second is.
+    /// Width of a page's second.
     second_s: i64,
     per_second: f64,
-    /// An interval is of so many seconds, as a power of two.
+    /// Binary logarithm of the seconds in an interval.
     joined_bits: u32,
     pages: Vec<Page>,
-    /// By `interval << BUCKET_BITS | bucket`; some may be there twice until they are put together.
+    /// By `interval << BUCKET_BITS | bucket`; keys may repeat until they are merged.
     counts: Vec<(i64, u64)>,
-    /// Ticks of what ended, by interval.
+    /// Sums of the times in ticks, by interval.
     sums: BTreeMap<i64, f64>,
-    /// What ended, by second.
+    /// Counts by second.
     reach: Reach,
 }
 
@@ -61,7 +63,7 @@ impl Default for Seconds {
 }
 
 impl Seconds {
-    /// Something that took so many ticks ended `since_s` after the base, or before it.
+    /// Adds a transaction of `ticks` ticks that ended `since_s` after the base, or before it.
     #[inline]
     pub fn add(&mut self, since_s: f64, ticks: u64) {
         let second = self.second(since_s);
@@ -79,8 +81,8 @@ impl Seconds {
     #[inline]
     fn second(&self, since_s: f64) -> i64 {
         let seconds = since_s * self.per_second; // exact: a power of two
-        let whole = seconds as i64;
-        whole - i64::from(whole as f64 > seconds)
+        let truncated = seconds as i64;
+        truncated - i64::from(truncated as f64 > seconds)
     }
 
     #[inline(never)]
@@ -103,7 +105,7 @@ impl Seconds {
         page
     }
 
-    /// Moves what a table has to where the others are.
+    /// Moves the counts of a page to the common ones.
     fn close(&mut self, slot: usize) {
         let page = &mut self.pages[slot];
         if page.low > page.high {
@@ -122,10 +124,10 @@ impl Seconds {
         (page.second, page.low, page.high, page.sum) = (i64::MIN, BUCKETS, 0, 0.0);
     }
 
-    /// Puts counts of the same interval and bucket together, and makes intervals wider where there are too many.
+    /// Merges counts of the same interval and bucket, and makes intervals wider where there are too many.
     fn settle(&mut self) {
         self.close_all();
-        self.put_together();
+        self.merge_counts();
         while self.sums.len() > MOST || self.counts.len() > MOST_COUNTS {
             self.widen();
         }
@@ -137,7 +139,8 @@ impl Seconds {
         }
     }
 
-    /// Makes seconds wider: there are too many of them to know what ended in each. Intervals are never narrower.
+    /// Makes seconds wider: there are too many of them to know what ended in each. Intervals are never
+    /// narrower.
     fn coarsen(&mut self) {
         self.close_all();
         if self.joined_bits == 0 {
@@ -149,12 +152,12 @@ impl Seconds {
         self.reach.halve();
     }
 
-    fn put_together(&mut self) {
+    fn merge_counts(&mut self) {
         self.counts.sort_unstable_by_key(|(key, _)| *key);
-        self.counts.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
+        self.counts.dedup_by(|next, previous| {
+            let same = next.0 == previous.0;
             if same {
-                kept.1 += next.1;
+                previous.1 += next.1;
             }
             same
         });
@@ -167,7 +170,7 @@ impl Seconds {
             let (interval, bucket) = parts(*key);
             *key = interval >> 1 << BUCKET_BITS | bucket as i64;
         }
-        self.put_together();
+        self.merge_counts();
         let mut sums = BTreeMap::new();
         for (interval, sum) in std::mem::take(&mut self.sums) {
             *sums.entry(interval >> 1).or_default() += sum;
@@ -175,9 +178,9 @@ impl Seconds {
         self.sums = sums;
     }
 
-    /// Columns of all intervals, also those in which nothing ended, but for the last, which is cut: `first` is the number of the
-    /// first, each `width_s` wide. Times are null where nothing ended. `lowest` and `highest` are throughputs (per s) of the seconds
-    /// that were joined to one; null where none were.
+    /// Columns of all intervals, also those in which nothing ended, but for the last, which is cut: `first`
+    /// is the number of the first, each `width_s` wide. Times are null where nothing ended. `lowest` and
+    /// `highest` are throughputs (per s) of the seconds that were joined to one; null where none were.
     pub fn intervals(&mut self, ticks_per_ms: f64) -> Value {
         self.settle();
         let (mut low, mut high) = (0, 0);
@@ -190,26 +193,26 @@ impl Seconds {
         }
         let number = (high - low) as usize;
         let mut done = vec![0; number];
-        let (mut means, mut lates): (Vec<Option<f64>>, Vec<Option<f64>>) =
+        let (mut averages, mut lates): (Vec<Option<f64>>, Vec<Option<f64>>) =
             (vec![None; number], vec![None; number]);
-        for within in self.counts.chunk_by(|one, next| parts(one.0).0 == parts(next.0).0) {
+        for within in self.counts.chunk_by(|count, next| parts(count.0).0 == parts(next.0).0) {
             let interval = parts(within[0].0).0;
-            let place = (interval - low) as usize;
-            if place == number {
+            let index = (interval - low) as usize;
+            if index == number {
                 continue;
             }
-            done[place] = within.iter().map(|(_, count)| count).sum::<u64>();
-            means[place] = Some(self.sums[&interval] / done[place] as f64 / ticks_per_ms);
+            done[index] = within.iter().map(|(_, count)| count).sum::<u64>();
+            averages[index] = Some(self.sums[&interval] / done[index] as f64 / ticks_per_ms);
             let mut up_to = 0;
             let reached = within.iter().find(|(_, count)| {
                 up_to += count;
-                up_to as f64 >= 0.99 * done[place] as f64
+                up_to as f64 >= 0.99 * done[index] as f64
             });
-            lates[place] = reached.map(|(key, _)| middle(parts(*key).1) / ticks_per_ms);
+            lates[index] = reached.map(|(key, _)| middle(parts(*key).1) / ticks_per_ms);
         }
         let (lowest, highest) = self.extremes(low, high).unzip();
         json!({
-            "first": low, "width_s": self.width_s(), "done": done, "mean_ms": means, "p99_ms": lates,
+            "first": low, "width_s": self.width_s(), "done": done, "mean_ms": averages, "p99_ms": lates,
             "lowest": lowest, "highest": highest,
         })
     }
@@ -218,7 +221,8 @@ impl Seconds {
         self.second_s << self.joined_bits
     }
 
-    /// The lowest and the highest throughput of the seconds in each of these intervals; none where each is a second.
+    /// The lowest and the highest throughput of the seconds in each of these intervals; none where each is a
+    /// second.
     fn extremes(&self, low: i64, high: i64) -> Option<(Vec<f64>, Vec<f64>)> {
         let rate = |count: u64| count as f64 * self.per_second;
         let of = |interval: i64| {
@@ -239,7 +243,8 @@ fn parts(key: i64) -> (i64, usize) {
     (key >> BUCKET_BITS, (key & ((1 << BUCKET_BITS) - 1)) as usize)
 }
 
-/// 64 buckets for each doubling; below 64 each number has its own. It is the exponent and the first 6 bits of the mantissa.
+/// 64 buckets for each doubling; below 64 each number has its own. It is the exponent and the first 6 bits of
+/// the mantissa.
 #[inline]
 fn bucket(ticks: u64) -> usize {
     let bits = (ticks as f64).to_bits() >> (52 - PART_BITS);
@@ -262,8 +267,8 @@ fn middle(bucket: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn column(found: &Value, name: &str) -> Vec<Option<f64>> {
-        found[name].as_array().unwrap().iter().map(Value::as_f64).collect()
+    fn column(intervals: &Value, name: &str) -> Vec<Option<f64>> {
+        intervals[name].as_array().unwrap().iter().map(Value::as_f64).collect()
     }
 
     #[test]
@@ -281,12 +286,16 @@ mod tests {
         for (since_s, ticks) in [(0.5, 1), (3.5, 2), (-0.5, 7), (4.5, 3)] {
             seconds.add(since_s, ticks);
         }
-        let found = seconds.intervals(1.0);
-        assert_eq!((&found["first"], &found["width_s"]), (&json!(-1), &json!(1)));
-        assert_eq!(found["done"], json!([1, 1, 0, 0, 1]));
-        assert_eq!((&found["lowest"], &found["highest"]), (&Value::Null, &Value::Null), "nothing was joined");
-        assert_eq!(column(&found, "mean_ms"), [Some(7.0), Some(1.0), None, None, Some(2.0)]);
-        assert_eq!(column(&found, "p99_ms"), [Some(7.0), Some(1.0), None, None, Some(2.0)]);
+        let intervals = seconds.intervals(1.0);
+        assert_eq!((&intervals["first"], &intervals["width_s"]), (&json!(-1), &json!(1)));
+        assert_eq!(intervals["done"], json!([1, 1, 0, 0, 1]));
+        assert_eq!(
+            (&intervals["lowest"], &intervals["highest"]),
+            (&Value::Null, &Value::Null),
+            "nothing was joined"
+        );
+        assert_eq!(column(&intervals, "mean_ms"), [Some(7.0), Some(1.0), None, None, Some(2.0)]);
+        assert_eq!(column(&intervals, "p99_ms"), [Some(7.0), Some(1.0), None, None, Some(2.0)]);
     }
 
     #[test]
@@ -296,10 +305,10 @@ mod tests {
             let mixed = number * 7_919 % 40_000;
             seconds.add(mixed as f64 / 100.0, 100 + mixed % 100);
         }
-        let found = seconds.intervals(1.0);
-        assert_eq!(column(&found, "done"), [Some(100.0); 399]);
-        assert_eq!(column(&found, "mean_ms"), [Some(149.5); 399]);
-        let lates = column(&found, "p99_ms");
+        let intervals = seconds.intervals(1.0);
+        assert_eq!(column(&intervals, "done"), [Some(100.0); 399]);
+        assert_eq!(column(&intervals, "mean_ms"), [Some(149.5); 399]);
+        let lates = column(&intervals, "p99_ms");
         assert!(lates.iter().all(|late| (late.unwrap() - 198.0).abs() <= 2.0), "{lates:?}");
     }
 
@@ -309,20 +318,20 @@ mod tests {
         for number in 0..345_600 {
             seconds.add(f64::from(number) * 300.0 + 0.5, 7);
         }
-        let found = seconds.intervals(1.0);
-        let done = column(&found, "done");
+        let intervals = seconds.intervals(1.0);
+        let done = column(&intervals, "done");
         assert!((10_000..=MOST).contains(&done.len()), "{}", done.len());
-        let (width_s, seconds_s) = (found["width_s"].as_i64().unwrap(), seconds.second_s);
+        let (width_s, seconds_s) = (intervals["width_s"].as_i64().unwrap(), seconds.second_s);
         assert!(width_s > 300 && 1 < seconds_s && seconds_s < width_s, "{seconds_s} {width_s}");
-        let highest = column(&found, "highest");
+        let highest = column(&intervals, "highest");
         assert!(
             highest.iter().all(|highest| *highest == Some(1.0 / seconds_s as f64)),
             "one at most ended in any"
         );
-        assert!(column(&found, "lowest").iter().all(|lowest| *lowest == Some(0.0)));
-        let all: f64 = done.iter().map(|one| one.unwrap()).sum();
+        assert!(column(&intervals, "lowest").iter().all(|lowest| *lowest == Some(0.0)));
+        let all: f64 = done.iter().map(|count| count.unwrap()).sum();
         assert!((345_590.0..=345_600.0).contains(&all), "{all}");
-        assert!(column(&found, "p99_ms").iter().all(|late| *late == Some(7.0)));
+        assert!(column(&intervals, "p99_ms").iter().all(|late| *late == Some(7.0)));
     }
 
     #[test]
@@ -337,16 +346,16 @@ mod tests {
                 }
             }
         }
-        let found = seconds.intervals(1.0);
-        assert_eq!((&found["width_s"], seconds.second_s), (&json!(2), 1));
-        let (lowest, highest) = (column(&found, "lowest"), column(&found, "highest"));
+        let intervals = seconds.intervals(1.0);
+        assert_eq!((&intervals["width_s"], seconds.second_s), (&json!(2), 1));
+        let (lowest, highest) = (column(&intervals, "lowest"), column(&intervals, "highest"));
         let odd = |column: &[Option<f64>]| {
             let others = |(_, value): &(usize, &Option<f64>)| **value != Some(1.0);
             column
                 .iter()
                 .enumerate()
                 .filter(others)
-                .map(|(place, value)| (place, value.unwrap()))
+                .map(|(index, value)| (index, value.unwrap()))
                 .collect::<Vec<_>>()
         };
         assert_eq!((odd(&lowest), odd(&highest)), (vec![(35_000, 0.0)], vec![(45_000, 3.0)]));
@@ -359,9 +368,9 @@ mod tests {
         for number in 0..all {
             seconds.add((number / 33) as f64, 1 << (number % 33));
         }
-        let found = seconds.intervals(1.0);
+        let intervals = seconds.intervals(1.0);
         assert!(seconds.counts.len() <= MOST_COUNTS);
-        assert!(found["width_s"].as_i64().unwrap() > 1);
+        assert!(intervals["width_s"].as_i64().unwrap() > 1);
         assert_eq!(seconds.counts.iter().map(|(_, count)| count).sum::<u64>(), all);
     }
 
@@ -373,6 +382,6 @@ mod tests {
         }
         let done = column(&seconds.intervals(1.0), "done");
         assert!(done.len() <= MOST);
-        assert_eq!(done.iter().map(|one| one.unwrap()).sum::<f64>(), 2.0);
+        assert_eq!(done.iter().map(|count| count.unwrap()).sum::<f64>(), 2.0);
     }
 }

@@ -1,5 +1,5 @@
-//! A text in its order: tables of lines that differ in numbers alone, and what stands between them. A thread of its own reads
-//! ahead, a few blocks at most: memory does not grow with the text.
+//! Sections of a text in their order: tables of lines that differ in numbers alone, and the lines between
+//! them. A separate thread reads a few blocks in advance: memory does not grow with the text.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -9,15 +9,15 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-use super::alike::{AHEAD, alike};
+use super::alike::{PADDING, table};
 
-/// So much is read at once: some ten thousand lines, which stay in a processor's cache between being read and being looked at.
+/// Bytes of a block: some ten thousand lines, which stay in a processor's cache between reading and parsing.
 const BLOCK_BYTES: usize = 4 << 20;
-/// Blocks that wait to be asked for.
-const BLOCKS_AHEAD: usize = 2;
+/// Blocks read in advance.
+const READ_BLOCKS: usize = 2;
 /// Fewer lines are read one by one as quickly.
 const FEWEST: usize = 200;
-/// Columns whose memory is kept with a block, to be used again.
+/// Spare columns of a block, whose memory is reused.
 const MOST_SPARE: usize = 32;
 
 /// A part of a text. `columns` are the numbers of lines alike; without any it is lines of all kinds.
@@ -39,18 +39,19 @@ struct Block {
 /// The parts of a text, one after the other.
 pub struct Stretches {
     from: Receiver<io::Result<Block>>,
-    /// Blocks that were looked at, to be filled again: to be given fresh memory takes as long as to read into it.
+    /// Blocks that were looked at, to be filled again: to be given fresh memory takes as long as to read into
+    /// it.
     back: Sender<Block>,
     block: Block,
     part: Part,
-    /// How much of the text lies behind what was given.
+    /// Bytes up to the end of the current part.
     pub read_bytes: u64,
 }
 
 impl Stretches {
-    /// Of files, one after the other; the lines of tables begin with `begin`.
+    /// Reads files one after the other; the lines of tables begin with `begin`.
     pub fn new(files: Vec<PathBuf>, begin: Vec<u8>) -> io::Result<Self> {
-        let (to, from) = sync_channel(BLOCKS_AHEAD);
+        let (to, from) = sync_channel(READ_BLOCKS);
         let (back, spent) = channel();
         // It ends when there is no more, or when nobody asks any more.
         thread::Builder::new().name("import".into()).spawn(move || {
@@ -61,7 +62,7 @@ impl Stretches {
         Ok(Self { from, back, block: Block::default(), part: Part::default(), read_bytes: 0 })
     }
 
-    /// Goes to the next part. False where there is none.
+    /// Advances to the next part. Returns false after the last one.
     pub fn advance(&mut self) -> io::Result<bool> {
         self.block.spare.extend(std::mem::take(&mut self.part).columns);
         loop {
@@ -105,29 +106,29 @@ fn read(
     Ok(())
 }
 
-/// A source in blocks that end where a line ends, each with where that is; the last one perhaps does not, and neither does one
-/// without any line's end. `AHEAD` bytes behind the end may be looked at. `emptied` gives what may be filled; `take` says whether it
-/// wants more.
+/// A source in blocks that end where a line ends, each with where that is; the last one perhaps does not, and
+/// neither does one without any line's end. `PADDING` bytes behind the end are readable. `emptied` returns
+/// a block to fill; `take` returns whether to continue.
 fn blocks(
     source: &mut impl Read,
     size: usize,
     emptied: &mut impl FnMut() -> Block,
     take: &mut impl FnMut(Block, usize) -> bool,
 ) -> io::Result<()> {
-    let mut rest: Vec<u8> = Vec::new();
+    let mut remaining: Vec<u8> = Vec::new();
     loop {
         let mut block = emptied();
         let bytes = &mut block.bytes;
         bytes.clear();
-        bytes.reserve(rest.len() + size + AHEAD);
-        bytes.append(&mut rest);
+        bytes.reserve(remaining.len() + size + PADDING);
+        bytes.append(&mut remaining);
         let read = source.by_ref().take(size as u64).read_to_end(bytes)?;
         let all = bytes.len();
         let last = read < size;
-        let whole = if last { None } else { memchr::memrchr(b'\n', bytes) };
-        let end = whole.map_or(all, |place| place + 1);
-        rest.extend_from_slice(&bytes[end..]);
-        bytes.resize(all + AHEAD, 0);
+        let last_newline = if last { None } else { memchr::memrchr(b'\n', bytes) };
+        let end = last_newline.map_or(all, |index| index + 1);
+        remaining.extend_from_slice(&bytes[end..]);
+        bytes.resize(all + PADDING, 0);
         if (end > 0 && !take(block, end)) || last {
             return Ok(());
         }
@@ -136,22 +137,22 @@ fn blocks(
 
 fn parts(bytes: &[u8], end: usize, begin: &[u8], spare: &mut Vec<Vec<f64>>) -> VecDeque<Part> {
     let mut parts = VecDeque::new();
-    let (mut kept, mut at) = (0, 0);
+    let (mut done, mut at) = (0, 0);
     let line_after = |at: usize| memchr::memchr(b'\n', &bytes[at..end]).map(|length| at + length + 1);
     while at < end {
         if bytes[at..end].starts_with(begin) {
-            let found = alike(bytes, at, end, spare);
-            if found.rows >= FEWEST {
-                if at > kept {
-                    parts.push_back(Part { lines: kept..at, columns: Vec::new() });
+            let table = table(bytes, at, end, spare);
+            if table.rows >= FEWEST {
+                if at > done {
+                    parts.push_back(Part { lines: done..at, columns: Vec::new() });
                 }
-                parts.push_back(Part { lines: at..found.end, columns: found.columns });
-                kept = found.end;
+                parts.push_back(Part { lines: at..table.end, columns: table.columns });
+                done = table.end;
             } else {
-                spare.extend(found.columns);
+                spare.extend(table.columns);
             }
-            if found.end > at {
-                at = found.end;
+            if table.end > at {
+                at = table.end;
                 continue;
             }
         }
@@ -160,8 +161,8 @@ fn parts(bytes: &[u8], end: usize, begin: &[u8], spare: &mut Vec<Vec<f64>>) -> V
             None => break,
         }
     }
-    if kept < end {
-        parts.push_back(Part { lines: kept..end, columns: Vec::new() });
+    if done < end {
+        parts.push_back(Part { lines: done..end, columns: Vec::new() });
     }
     parts
 }
@@ -173,15 +174,15 @@ mod tests {
     use super::*;
 
     fn all(text: &[u8], size: usize) -> Vec<Vec<u8>> {
-        let mut found = Vec::new();
+        let mut texts = Vec::new();
         let used = || Block { bytes: b"used".to_vec(), ..Block::default() };
         blocks(&mut { text }, size, &mut { used }, &mut |block, end| {
-            assert!(block.bytes.len() >= end + AHEAD);
-            found.push(block.bytes[..end].to_vec());
+            assert!(block.bytes.len() >= end + PADDING);
+            texts.push(block.bytes[..end].to_vec());
             true
         })
         .unwrap();
-        found
+        texts
     }
 
     fn rows(count: usize) -> String {
@@ -191,12 +192,12 @@ mod tests {
     #[test]
     fn a_long_row_of_lines_alike_is_a_table_between_others() {
         let text = format!("head\n{}[ odd\n{}tail", rows(FEWEST), rows(FEWEST - 1));
-        let padded = [text.as_bytes(), &[0; AHEAD]].concat();
-        let found = parts(&padded, text.len(), b"[ ", &mut Vec::new());
-        let of = |place: usize| &text[found[place].lines.clone()];
-        assert_eq!((found.len(), of(0), of(1)), (3, "head\n", &rows(FEWEST)[..]));
-        assert_eq!(found[1].columns.iter().map(Vec::len).collect::<Vec<_>>(), [FEWEST, FEWEST]);
-        assert!(of(2).starts_with("[ odd\n") && of(2).ends_with("tail") && found[2].columns.is_empty());
+        let padded = [text.as_bytes(), &[0; PADDING]].concat();
+        let sections = parts(&padded, text.len(), b"[ ", &mut Vec::new());
+        let of = |index: usize| &text[sections[index].lines.clone()];
+        assert_eq!((sections.len(), of(0), of(1)), (3, "head\n", &rows(FEWEST)[..]));
+        assert_eq!(sections[1].columns.iter().map(Vec::len).collect::<Vec<_>>(), [FEWEST, FEWEST]);
+        assert!(of(2).starts_with("[ odd\n") && of(2).ends_with("tail") && sections[2].columns.is_empty());
     }
 
     #[test]
@@ -216,19 +217,22 @@ mod tests {
         assert_eq!(seen, [(2, table.clone()), (0, b"no end".to_vec()), (2, table.clone())]);
         assert_eq!(stretches.read_bytes as usize, 2 * table.len() + 6);
 
-        drop(Stretches::new(vec![files[0].clone(); 20], b"[ ".to_vec()).unwrap()); // nobody reads it to its end
+        // Dropped before its end.
+        drop(Stretches::new(vec![files[0].clone(); 20], b"[ ".to_vec()).unwrap());
         assert!(Stretches::new(vec![home.join("none")], b"[ ".to_vec()).unwrap().advance().is_err());
         std::fs::remove_dir_all(&home).unwrap();
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig {
+            cases: 512, failure_persistence: None, ..ProptestConfig::default()
+        })]
 
         #[test]
         fn blocks_lose_nothing_and_end_where_lines_end(text in "[ab\n]{0,60}", size in 1usize..40) {
-            let found = all(text.as_bytes(), size);
-            prop_assert_eq!(found.concat(), text.as_bytes());
-            for block in found.iter().rev().skip(1) {
+            let texts = all(text.as_bytes(), size);
+            prop_assert_eq!(texts.concat(), text.as_bytes());
+            for block in texts.iter().rev().skip(1) {
                 prop_assert!(block.ends_with(b"\n") || !block.contains(&b'\n'));
                 prop_assert!(block.len() <= 2 * size);
             }
@@ -236,10 +240,10 @@ mod tests {
 
         #[test]
         fn parts_are_the_whole_text_in_its_order(text in "([ab1\n]|\\[ 1\n){0,60}") {
-            let padded = [text.as_bytes(), &[0; AHEAD]].concat();
-            let found = parts(&padded, text.len(), b"[ ", &mut Vec::new());
-            let together: Vec<u8> = found.iter().flat_map(|part| text[part.lines.clone()].bytes()).collect();
-            prop_assert_eq!(together, text.as_bytes());
+            let padded = [text.as_bytes(), &[0; PADDING]].concat();
+            let sections = parts(&padded, text.len(), b"[ ", &mut Vec::new());
+            let joined: Vec<u8> = sections.iter().flat_map(|part| text[part.lines.clone()].bytes()).collect();
+            prop_assert_eq!(joined, text.as_bytes());
         }
     }
 }

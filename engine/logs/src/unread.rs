@@ -1,4 +1,4 @@
-//! Lines that nobody understood: counted, and the first of them kept to be shown.
+//! Lines that cannot be parsed: their count, and the first of them as examples.
 
 const MOST_SHOWN: usize = 5;
 const LONGEST_SHOWN: usize = 200;
@@ -10,7 +10,7 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// One more; an empty line is none.
+    /// Counts a line; empty lines are ignored.
     #[cold]
     pub fn add(&mut self, line: &[u8]) {
         let line = line.trim_ascii();

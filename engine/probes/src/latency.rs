@@ -140,7 +140,7 @@ mod tests {
             let addresses: HashSet<_> = (0..count).map(|_| chase.follow(1)).collect();
             assert_eq!(addresses.len(), count);
             assert_eq!(chase.at, start);
-            assert!(addresses.iter().all(|address| address % LINE == 0), "each has a line of its own");
+            assert!(addresses.iter().all(|address| address % LINE == 0), "each has a separate line");
         }
     }
 

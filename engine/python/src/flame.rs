@@ -16,9 +16,9 @@ const HEAD_BYTES: u64 = 1 << 16;
 
 /// The stacks in a file with the output of `perf script`, each once with its number of samples, sorted.
 ///
-/// The outermost frame is the process, `name-pid`; functions of the kernel end in `_[k]`, what was compiled at run time
-/// in `_[j]`; blanks in a process's name are `_`. Samples of other events than the first one's are left out. Of a file
-/// that holds no stacks there are none.
+/// The outermost frame is the process, `name-pid`; functions of the kernel end in `_[k]`, what was compiled
+/// at run time in `_[j]`; blanks in a process's name are `_`. Samples of other events than the first one's
+/// are left out. Of a file that holds no stacks there are none.
 pub fn fold(script: &Path) -> io::Result<String> {
     let mut options = perf::Options::default();
     options.include_pid = true;
@@ -75,9 +75,9 @@ server 10/10 1.030001: cpu-clock:
     fn folded(text: &[u8]) -> String {
         let path = std::env::temp_dir().join(format!("loadcell-fold-{}-{}", std::process::id(), text.len()));
         std::fs::write(&path, text).unwrap();
-        let found = fold(&path).unwrap();
+        let stacks = fold(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        found
+        stacks
     }
 
     #[test]

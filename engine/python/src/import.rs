@@ -29,15 +29,16 @@ fn reading(
     on_event: Py<PyAny>,
     read: impl FnOnce(&mut Listener) -> Result<Value, Unfinished> + Send,
 ) -> PyResult<String> {
-    let found = listen(py, on_event, |listener| match read(listener) {
-        Ok(found) => Ok(Ok(found.to_string())),
+    let document = listen(py, on_event, |listener| match read(listener) {
+        Ok(document) => Ok(Ok(document.to_string())),
         Err(Unfinished::Io(error)) => Ok(Err(error)),
         Err(Unfinished::Aborted) => Err(LoadError::aborted()),
     })?;
-    Ok(found?)
+    Ok(document?)
 }
 
-/// The parts of a text in its order: `(text, columns)`, where a table of lines alike has its first line as text.
+/// The parts of a text in its order: `(text, columns)`, where a table of lines alike has its first line as
+/// text.
 #[pyclass]
 pub struct Stretches(Mutex<logs::Stretches>);
 
@@ -50,16 +51,16 @@ impl Stretches {
         Ok(Self(Mutex::new(logs::Stretches::new(files, begin)?)))
     }
 
-    fn __iter__(own: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        own
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Part<'py>>> {
         if !py.detach(|| self.lock().advance())? {
             return Ok(None);
         }
-        let own = self.lock();
-        let (text, columns) = (own.text(), own.columns().len());
+        let sections = self.lock();
+        let (text, columns) = (sections.text(), sections.columns().len());
         let end = if columns > 0 {
             memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1)
         } else {
@@ -68,25 +69,25 @@ impl Stretches {
         Ok(Some((PyBytes::new(py, &text[..end]), columns)))
     }
 
-    /// The numbers at one place in each line of the table that was given last, as doubles.
-    fn column<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyBytes>> {
-        let own = self.lock();
+    /// Column `index` of the last table, as doubles.
+    fn column<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let sections = self.lock();
         let column =
-            own.columns().get(place).ok_or_else(|| PyIndexError::new_err("there is no such column"))?;
+            sections.columns().get(index).ok_or_else(|| PyIndexError::new_err("there is no such column"))?;
         PyBytes::new_with(py, size_of_val(&column[..]), |bytes| {
-            for (place, number) in bytes.chunks_exact_mut(size_of::<f64>()).zip(column) {
-                place.copy_from_slice(&number.to_ne_bytes());
+            for (cell, number) in bytes.chunks_exact_mut(size_of::<f64>()).zip(column) {
+                cell.copy_from_slice(&number.to_ne_bytes());
             }
             Ok(())
         })
     }
 
-    /// All of what was given last, as it is written.
+    /// Text of the last part, unchanged.
     fn text<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.lock().text())
     }
 
-    /// How many bytes of the text lie behind what was given.
+    /// Bytes of the text up to the end of the last part.
     #[getter]
     fn read_bytes(&self) -> u64 {
         self.lock().read_bytes

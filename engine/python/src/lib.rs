@@ -23,7 +23,7 @@ create_exception!(
     _engine,
     EngineError,
     PyException,
-    "Why there is no result: one argument, a JSON object with `code` and `reason`, a code of the catalogue with its `args`."
+    "Error of a load: one argument, a JSON object with `code` and `reason` (code of the catalogue, `args`)."
 );
 
 /// Set by `stop`, from any thread or from a signal handler.
@@ -32,16 +32,16 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// Start instant of the armed load, set by `start_at` from any thread; 0 until then.
 static START_AT: AtomicU64 = AtomicU64::new(0);
 
-/// A Python callable that is told of events, and Python's signals.
+/// A Python callable that receives events, and Python's signals.
 struct Listener {
     on_event: Py<PyAny>,
-    /// What it raised, or a signal did.
+    /// Exception of the callable or of a signal handler.
     raised: Option<PyErr>,
 }
 
 impl Listener {
-    fn ask(&mut self, what: impl FnOnce(Python<'_>) -> PyResult<()>) -> Directive {
-        match Python::attach(what) {
+    fn ask(&mut self, call: impl FnOnce(Python<'_>) -> PyResult<()>) -> Directive {
+        match Python::attach(call) {
             Ok(()) if STOP.load(Relaxed) => Directive::Finish,
             Ok(()) => Directive::Continue,
             Err(raised) => {
@@ -94,7 +94,8 @@ fn run(py: Python<'_>, spec: String, on_event: Py<PyAny>) -> PyResult<String> {
     listen(py, on_event, |listener| start::run(&spec, listener)).map(|result| result.to_string())
 }
 
-/// Makes the load that `spec` (JSON) describes by calling what `client` gives for each client's number; otherwise as `run`.
+/// Makes the load that `spec` (JSON) describes by calling what `client` gives for each client's number;
+/// otherwise as `run`.
 #[pyfunction]
 fn run_calls(py: Python<'_>, spec: String, on_event: Py<PyAny>, client: Py<PyAny>) -> PyResult<String> {
     let clients = calls::Clients(client);
@@ -113,20 +114,21 @@ fn prepare(py: Python<'_>, spec: String, on_event: Py<PyAny>) -> PyResult<String
     Ok(result.to_string())
 }
 
-/// Says what a workload (JSON) would do, or what is wrong with it, without any target.
+/// Validates a workload (JSON) without a target; returns its operations.
 #[pyfunction]
 fn check(workload: &str) -> PyResult<String> {
-    start::check(workload).map(|found| found.to_string()).map_err(|problem| error(&problem))
+    start::check(workload).map(|report| report.to_string()).map_err(|problem| error(&problem))
 }
 
-/// The version of an embedded store's engine, and the library it is in: `{"engine", "library"}`, where the library may be null.
+/// The version of an embedded store's engine, and the library it is in: `{"engine", "library"}`, where the
+/// library may be null.
 #[pyfunction]
 fn store(engine: &str) -> PyResult<String> {
-    start::about_store(engine).map(|found| found.to_string()).map_err(|problem| error(&problem))
+    start::about_store(engine).map(|about| about.to_string()).map_err(|problem| error(&problem))
 }
 
-/// Answers network probes at `address` (`HOST:PORT`) until it is stopped; says `{"type": "listening", "address"}` when it listens,
-/// and returns what it served.
+/// Answers network probes at `address` (`HOST:PORT`) until it is stopped; says `{"type": "listening",
+/// "address"}` when it listens, and returns what it served.
 #[pyfunction]
 fn serve(py: Python<'_>, address: String, on_event: Py<PyAny>) -> PyResult<String> {
     listen(py, on_event, |listener| network::serve(&address, listener))
@@ -145,7 +147,8 @@ fn merge(py: Python<'_>, results: Vec<String>) -> PyResult<String> {
     py.detach(|| merge_results(&results)).map(|merged| merged.to_string()).map_err(|problem| error(&problem))
 }
 
-/// Ends what is running, or would run next, early but properly. May be called from any thread or signal handler.
+/// Ends what is running, or would run next, early but properly. May be called from any thread or signal
+/// handler.
 #[pyfunction]
 fn stop() {
     STOP.store(true, Relaxed);

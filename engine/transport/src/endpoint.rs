@@ -51,7 +51,9 @@ impl Endpoint {
         let name = format!("{host}:{}", target.port());
         let addresses: Vec<_> = (host, target.port())
             .to_socket_addrs()
-            .map_err(|error| LoadError::said("connection", error, "engine.host-name", json!({"host": host})))?
+            .map_err(|error| {
+                LoadError::with_text("connection", error, "engine.host-name", json!({"host": host}))
+            })?
             .map(Address::Tcp)
             .collect();
         let tls = match target.sslmode {

@@ -56,7 +56,7 @@ impl Tls {
         };
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| LoadError::said("tls", error, "engine.error", json!({})))?
+            .map_err(|error| LoadError::with_text("tls", error, "engine.error", json!({})))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(trust))
             .with_no_client_auth();
@@ -85,7 +85,7 @@ struct Verify {
 impl Trust {
     fn of(path: &Path, provider: &Arc<CryptoProvider>, name: bool) -> Result<Self, LoadError> {
         let unreadable = |why: String| {
-            LoadError::said("tls", why, "engine.tls-file", json!({"path": path.display().to_string()}))
+            LoadError::with_text("tls", why, "engine.tls-file", json!({"path": path.display().to_string()}))
         };
         let roots: Vec<_> = CertificateDer::pem_file_iter(path)
             .and_then(Iterator::collect)

@@ -1,8 +1,9 @@
 //! When the next transaction is due.
 //!
-//! In a closed loop a client's next transaction is due when its last one is done. In an open loop transactions are due
-//! at the instants of a schedule, whether or not a client is free to carry them: those that are due and have no client
-//! yet are the backlog. It is never stored: two places in the schedule, what is due and what was sent, are all of it.
+//! In a closed loop a client's next transaction is due when its last one is done. In an open loop
+//! transactions are due at the instants of a schedule, whether or not a client is idle: those that are due
+//! and have no client yet are the backlog. It is never stored: two positions in the schedule describe it,
+//! that of the offered and that of the sent load.
 
 mod open_loop;
 mod profile;
@@ -17,21 +18,23 @@ use crate::record::{Recorder, Window};
 
 /// Decides when work starts. Each thread has its own, for all of its clients together.
 pub trait Pacer {
-    /// Whether transactions are due by a schedule, for whichever client is free, and not by the client that is.
+    /// True if transactions are due by a schedule, for any idle client; false if a client's last transaction
+    /// makes its next one due.
     const SCHEDULED: bool;
 
-    /// It is known when work begins, and when it is to end; again where a measurement begins for itself after the warm-up.
+    /// Sets the window of the load. Called again if the measurement begins separately after the warm-up.
     fn begin(&mut self, window: &Window, recorder: &mut Recorder);
 
-    /// When a client that is free since `free` (`Nanos::MAX`: that will be at some time) should start its next
-    /// transaction. An instant in the past is one that is already late, and stays the start of the response time.
+    /// Instant at which a client that is idle since `free` (`Nanos::MAX`: not idle yet) should start its next
+    /// transaction. An instant in the past means that the start is late; the response time begins there all
+    /// the same.
     fn due(&self, free: Nanos) -> Nanos;
 
-    /// The transaction that `due` told of is being started; `pass` has told of it.
+    /// Starts the transaction of `due`, which `mark_due_until` has already counted.
     fn start_next(&mut self, recorder: &mut Recorder);
 
-    /// Tells the recorder of all that falls due before `until`, whether or not it is started. To be called before it is
-    /// started, and before the recorder's slot ends in which it is due.
+    /// Counts all transactions due before `until` as offered, whether or not they are started. Must be called
+    /// before they are started, and before the end of the interval in which they are due.
     fn mark_due_until(&mut self, until: Nanos, recorder: &mut Recorder);
 }
 

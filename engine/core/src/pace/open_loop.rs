@@ -8,8 +8,8 @@ use crate::record::{Recorder, Window};
 
 /// A thread's schedule with its backlog.
 ///
-/// Both are places in the same sequence: `ahead` is the first request that has not been counted as due, `behind` the first that was
-/// not started. What lies between them waits, in the order in which it fell due.
+/// Both are places in the same sequence: `ahead` is the first request that has not been counted as due,
+/// `behind` the first that was not started. What lies between them waits, in the order in which it fell due.
 pub struct OpenLoop {
     arrivals: Arrivals,
     /// The rate from the start of the measurement on; until then it is what it starts with.

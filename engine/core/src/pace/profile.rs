@@ -1,6 +1,6 @@
-//! The rate over time, and at which instant how many requests should have come.
+//! Rate over time, and its integral: the number of requests offered until an instant.
 
-/// A stretch of time over which the rate goes evenly from one value to another.
+/// Span of time in which the rate changes linearly from one value to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSegment {
     pub from_per_s: f64,
@@ -13,13 +13,13 @@ impl RateSegment {
         Self { from_per_s: rate_per_s, to_per_s: rate_per_s, length_s }
     }
 
-    /// How many requests come in it.
+    /// Number of requests in the segment.
     fn count(&self) -> f64 {
         (self.from_per_s + self.to_per_s) / 2.0 * self.length_s
     }
 
-    /// How long it takes until `count` requests have come: the root of `from x + (to - from) / (2 length) x^2 = count`,
-    /// in the form that loses no digits where the rate hardly changes.
+    /// Time in seconds until `count` requests are due: the root of `from x + (to - from) / (2 length) x^2 =
+    /// count`, in the form that loses no digits where the rate hardly changes.
     fn time_of(&self, count: f64) -> f64 {
         if count <= 0.0 {
             return 0.0;
@@ -30,13 +30,13 @@ impl RateSegment {
     }
 }
 
-/// Pieces one after the other. What the last one ends with goes on for ever.
+/// Consecutive segments. The final rate of the last one continues for ever.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     segments: Vec<PlacedSegment>,
 }
 
-/// A piece with the time at which it begins, and how many requests should have come by then.
+/// Segment with its start time, and the number of requests due before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct PlacedSegment {
     segment: RateSegment,
@@ -58,8 +58,8 @@ impl Profile {
         Self { segments: begun }
     }
 
-    /// When `count` requests have come, in seconds; infinite if that many never come. `from` is the number of the piece
-    /// where an earlier, lower count was found, and becomes that of this one: to go on from there costs nothing.
+    /// Time in seconds at which `count` requests are due; infinite if that many never are. `from` is the
+    /// index of the segment of an earlier, lower count, and becomes that of this count.
     pub fn time_of(&self, count: f64, from: &mut usize) -> f64 {
         while let Some(next) = self.segments.get(*from + 1).filter(|next| count >= next.count) {
             debug_assert!(next.at_s >= self.segments[*from].at_s);
@@ -72,7 +72,7 @@ impl Profile {
         at_s + segment.time_of(count - before).min(segment.length_s)
     }
 
-    /// How many requests should have come after `time_s`.
+    /// Number of requests due before `time_s`.
     #[cfg(test)]
     pub fn count_at(&self, time_s: f64) -> f64 {
         let PlacedSegment { segment, at_s, count } =

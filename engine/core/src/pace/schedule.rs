@@ -6,7 +6,7 @@ use super::Profile;
 use crate::clock::Nanos;
 use crate::random::Random;
 
-/// How requests follow on each other at a given rate.
+/// Distribution of the gaps between requests at a given rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
@@ -17,7 +17,8 @@ pub enum Arrivals {
     Poisson,
 }
 
-/// What part of a load's requests one thread has: as many as it has of the clients, `thread`, `thread + threads`, ...
+/// Share of a load's requests that belongs to one thread: that of its clients, `thread`, `thread + threads`,
+/// ...
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduleShare {
     pub thread: u32,
@@ -26,8 +27,8 @@ pub struct ScheduleShare {
 }
 
 impl ScheduleShare {
-    /// How many of the clients are the thread's.
-    fn own(self) -> u32 {
+    /// Number of clients of the thread.
+    fn thread_clients(self) -> u32 {
         (self.clients - self.thread).div_ceil(self.threads)
     }
 }
@@ -35,19 +36,19 @@ impl ScheduleShare {
 /// The streams of random numbers of schedules lie far from those of clients, which are numbered from 0.
 const STREAM: u64 = 1 << 48;
 
-/// A place in the schedule, from which it goes on: a copy goes the same way.
+/// Position in the schedule. A copy continues with the same instants.
 ///
-/// Requests are placed on the axis of how many have come, where their rate is always 1, and each place is turned into
-/// the instant at which the profile has let so many come. On that axis constant arrivals are the whole numbers, of which
-/// each thread takes those of its clients (request k is client `k % clients`'s, in name only: any client of the
-/// thread carries it), and together they are evenly spaced. Poisson arrivals of a thread have exponential gaps
-/// whose mean is the inverse of its share; independent Poisson processes together are one of the sum of their rates.
-/// (Time rescaling: Cinlar, Introduction to Stochastic Processes, 1975, ch. 4.7.)
+/// Requests are placed on the axis of the expected count, where their rate is always 1, and each position is
+/// converted to the instant at which the profile reaches it. On that axis constant arrivals are the integers,
+/// of which each thread takes those of its clients (request k is client `k % clients`'s, in name only: any
+/// client of the thread sends it), and together they are evenly spaced. Poisson arrivals of a thread have
+/// exponential gaps whose mean is the inverse of its share; independent Poisson processes together are one of
+/// the sum of their rates. (Time rescaling: Cinlar, Introduction to Stochastic Processes, 1975, ch. 4.7.)
 #[derive(Clone, Debug)]
 pub struct Schedule {
     profile: Arc<Profile>,
     origin: Nanos,
-    /// The profile's piece in which `next` lies.
+    /// Index of the profile's segment that contains `next`.
     segment: usize,
     positions: Positions,
     next: Nanos,
@@ -56,24 +57,24 @@ pub struct Schedule {
 #[derive(Clone, Debug)]
 enum Positions {
     Constant { share: ScheduleShare, taken: u64 },
-    Poisson { random: Random, mean_gap: f64, place: f64 },
+    Poisson { random: Random, mean_gap: f64, position: f64 },
 }
 
 impl Positions {
-    /// The next place on the axis.
+    /// Next position on the axis.
     #[inline]
     fn next(&mut self) -> f64 {
         match self {
             Self::Constant { share, taken } => {
-                let own = u64::from(share.own());
-                let (round, client) = (*taken / own, *taken % own);
+                let clients = u64::from(share.thread_clients());
+                let (round, client) = (*taken / clients, *taken % clients);
                 *taken += 1;
                 let number = client * u64::from(share.threads) + u64::from(share.thread);
                 (round * u64::from(share.clients) + number) as f64
             }
-            Self::Poisson { random, mean_gap, place } => {
-                *place -= (1.0 - random.unit()).ln() * *mean_gap;
-                *place
+            Self::Poisson { random, mean_gap, position } => {
+                *position -= (1.0 - random.unit()).ln() * *mean_gap;
+                *position
             }
         }
     }
@@ -92,8 +93,8 @@ impl Schedule {
             Arrivals::Constant => Positions::Constant { share, taken: 0 },
             Arrivals::Poisson => Positions::Poisson {
                 random: Random::stream(seed, STREAM + u64::from(share.thread)),
-                mean_gap: f64::from(share.clients) / f64::from(share.own()),
-                place: 0.0,
+                mean_gap: f64::from(share.clients) / f64::from(share.thread_clients()),
+                position: 0.0,
             },
         };
         let mut schedule = Self { profile, origin, segment: 0, positions, next: 0 };
@@ -107,7 +108,7 @@ impl Schedule {
         self.next
     }
 
-    /// Goes on to the request after that.
+    /// Advances to the request after that.
     #[inline]
     pub fn advance(&mut self) {
         let time_ns = self.profile.time_of(self.positions.next(), &mut self.segment) * 1e9;
@@ -133,7 +134,7 @@ mod tests {
     }
 
     /// The instants of all threads together before `end_s`, in order, relative to the origin.
-    fn together(
+    fn all_instants(
         profile: &Arc<Profile>,
         arrivals: Arrivals,
         threads: u32,
@@ -154,8 +155,8 @@ mod tests {
         instants
     }
 
-    /// Kolmogorov's statistic, `sqrt(n) D`, of values that should be uniform in 0..1. 1.95 is passed by chance
-    /// once in 1000 (Kolmogorov 1933).
+    /// Kolmogorov's statistic, `sqrt(n) D`, of values that should be uniform in 0..1. 1.95 is passed by
+    /// chance once in 1000 (Kolmogorov 1933).
     fn kolmogorov(mut values: Vec<f64>) -> f64 {
         values.sort_by(f64::total_cmp);
         let n = values.len() as f64;
@@ -175,7 +176,7 @@ mod tests {
     fn constant_arrivals_are_evenly_spaced_over_all_threads() {
         let rate = 2_000.0;
         for (threads, clients) in [(1, 1), (1, 8), (2, 16), (3, 7), (4, 5)] {
-            let all = together(
+            let all = all_instants(
                 &profile(&[RateSegment::constant(rate, 9.0)]),
                 Arrivals::Constant,
                 threads,
@@ -217,7 +218,7 @@ mod tests {
     fn poisson_gaps_are_exponential_over_all_threads_and_in_each() {
         let rate = 1_000.0;
         for (threads, clients) in [(1, 4), (2, 16), (3, 7)] {
-            let all = together(
+            let all = all_instants(
                 &profile(&[RateSegment::constant(rate, 1.0)]),
                 Arrivals::Poisson,
                 threads,
@@ -240,7 +241,8 @@ mod tests {
 
     #[test]
     fn poisson_gaps_do_not_depend_on_the_gap_before() {
-        let all = together(&profile(&[RateSegment::constant(1_000.0, 1.0)]), Arrivals::Poisson, 2, 2, 100.0);
+        let all =
+            all_instants(&profile(&[RateSegment::constant(1_000.0, 1.0)]), Arrivals::Poisson, 2, 2, 100.0);
         let gaps = gaps(&all);
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>();
@@ -250,9 +252,9 @@ mod tests {
     }
 
     #[test]
-    fn a_poisson_ramp_is_a_poisson_process_on_the_axis_of_what_has_come() {
+    fn a_poisson_ramp_is_a_poisson_process_on_the_axis_of_the_expected_count() {
         let ramp = profile(&[RateSegment { from_per_s: 100.0, to_per_s: 3_000.0, length_s: 60.0 }]);
-        let all = together(&ramp, Arrivals::Poisson, 2, 6, 60.0);
+        let all = all_instants(&ramp, Arrivals::Poisson, 2, 6, 60.0);
         let positions: Vec<f64> = all.iter().map(|&instant| ramp.count_at(instant as f64 / 1e9)).collect();
         let uniform = positions.windows(2).map(|pair| 1.0 - (pair[0] - pair[1]).exp()).collect();
         let distance = kolmogorov(uniform);
@@ -263,7 +265,7 @@ mod tests {
     #[test]
     fn a_constant_ramp_gives_every_second_its_number_of_requests() {
         let ramp = profile(&[RateSegment { from_per_s: 100.0, to_per_s: 1_100.0, length_s: 10.0 }]);
-        let all = together(&ramp, Arrivals::Constant, 2, 4, 12.0);
+        let all = all_instants(&ramp, Arrivals::Constant, 2, 4, 12.0);
         let count =
             |from: u64, to: u64| all.iter().filter(|&&t| (from * SECOND..to * SECOND).contains(&t)).count();
         for second in 0..10 {
@@ -286,9 +288,9 @@ mod tests {
             }
             instants
         };
-        let mut one = make(5);
-        one.advance();
-        assert_eq!(take(one.clone()), take(one));
+        let mut schedule = make(5);
+        schedule.advance();
+        assert_eq!(take(schedule.clone()), take(schedule));
         assert_eq!(take(make(5)), take(make(5)));
         assert_ne!(take(make(5)), take(make(6)));
     }

@@ -1,5 +1,5 @@
-//! High dynamic range histogram (Gil Tene's HdrHistogram): 3 significant digits from 1 ns to more than an hour, in memory
-//! of fixed size that is touched at creation.
+//! High dynamic range histogram (Gil Tene's HdrHistogram): 3 significant digits from 1 ns to more than an
+//! hour, in memory of fixed size that is touched at creation.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -47,7 +47,8 @@ impl Count for u64 {
     }
 }
 
-/// Histogram of times in nanoseconds. Count, sum, minimum and maximum are exact, all other values within 1/1000.
+/// Histogram of times in nanoseconds. Count, sum, minimum and maximum are exact, all other values within
+/// 1/1000.
 #[derive(Clone, PartialEq)]
 pub struct Histogram<C: Count = u64> {
     cells: Box<[C]>,
@@ -89,7 +90,8 @@ fn span_of(cell: usize) -> (Nanos, Nanos) {
 }
 
 impl<C: Count> Histogram<C> {
-    /// Histogram of the given counts by cell; none if `min` or `max` does not lie in the first or last cell in use.
+    /// Histogram of the given counts by cell; none if `min` or `max` does not lie in the first or last cell
+    /// in use.
     pub(super) fn from_counts(counts: &[C], sum: u64, min: Nanos, max: Nanos) -> Option<Self> {
         let is_used = |count: &C| (*count).into() > 0;
         let (first, last) = (counts.iter().position(is_used)?, counts.iter().rposition(is_used)?);
@@ -176,8 +178,8 @@ impl<C: Count> Histogram<C> {
         (squares / self.count as f64).sqrt()
     }
 
-    /// Value that a share `quantile` (0..=1) of all values does not exceed: the highest value of the lowest such cell, but
-    /// at most the maximum.
+    /// Value that a share `quantile` (0..=1) of all values does not exceed: the highest value of the lowest
+    /// such cell, but at most the maximum.
     pub fn quantile(&self, quantile: f64) -> Nanos {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -255,12 +257,12 @@ mod tests {
             for quantile in [0.0, 0.001, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0] {
                 let rank = ((quantile * values.len() as f64).ceil() as usize).clamp(1, values.len());
                 let exact = values[rank - 1];
-                let found = histogram.quantile(quantile);
+                let value = histogram.quantile(quantile);
                 assert!(
-                    found >= exact && found - exact <= exact / 1000,
-                    "seed {seed}: quantile {quantile} is {exact}, not {found}"
+                    value >= exact && value - exact <= exact / 1000,
+                    "seed {seed}: quantile {quantile} is {exact}, not {value}"
                 );
-                assert!(found <= histogram.max());
+                assert!(value <= histogram.max());
             }
         }
     }
@@ -288,10 +290,10 @@ mod tests {
             merged.merge(&small);
         }
         merged.merge(&Histogram::<u32>::new());
-        let whole = of(&values);
-        assert_eq!(merged.cells, whole.cells);
-        assert_eq!((merged.count, merged.sum), (whole.count, whole.sum));
-        assert_eq!((merged.min, merged.max), (whole.min, whole.max));
+        let total = of(&values);
+        assert_eq!(merged.cells, total.cells);
+        assert_eq!((merged.count, merged.sum), (total.count, total.sum));
+        assert_eq!((merged.min, merged.max), (total.min, total.max));
     }
 
     #[test]

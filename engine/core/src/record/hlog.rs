@@ -1,8 +1,8 @@
 //! Interval log of HdrHistogram, version 1.3, as its readers and plotters take it.
 //!
-//! A histogram is encoded as V2 (counts as ZigZag LEB128, runs of zeros as one negative number) behind a header,
-//! compressed with zlib, in base64. The encoding has no sum, minimum and maximum: where these must not be lost they go
-//! beside it, as in the JSON of a [`Histogram`].
+//! A histogram is encoded as V2 (counts as ZigZag LEB128, runs of zeros as one negative number) behind a
+//! header, compressed with zlib, in base64. The encoding has no sum, minimum and maximum: where these must
+//! not be lost they go beside it, as in the JSON of a [`Histogram`].
 
 use std::io::{Read, Write};
 
@@ -23,7 +23,8 @@ const HEADER_BYTES: usize = 40;
 /// Size of the longest payload: every cell in use, with 9 bytes each.
 const MAX_PAYLOAD_BYTES: usize = 9 * CELLS;
 
-/// Recorded values are nanoseconds; the column of the maximum is in milliseconds, as the format's readers expect.
+/// Recorded values are nanoseconds; the column of the maximum is in milliseconds, as the format's readers
+/// expect.
 const NANOS_PER_UNIT: f64 = 1e6;
 
 /// Header lines of a log whose times are relative to `base`.

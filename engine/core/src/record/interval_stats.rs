@@ -3,8 +3,8 @@
 use super::{Histogram, OpId, Span};
 use crate::clock::Nanos;
 
-/// Counts of an operation. `started = succeeded + failed + in flight`; retries are inside one operation. In an open loop
-/// a transaction counts as started when it is due, whether or not a client is idle.
+/// Counts of an operation. `started = succeeded + failed + in flight`; retries are inside one operation. In
+/// an open loop a transaction counts as started when it is due, whether or not a client is idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub started: u64,
@@ -36,7 +36,8 @@ pub struct OperationStats {
     pub in_flight: u64,
     pub response: Histogram<u32>,
     pub service: Histogram<u32>,
-    /// Latencies of requests sent on time (response == service). Merged into both histograms by `resolve_shared`.
+    /// Latencies of requests sent on time (response == service). Merged into both histograms by
+    /// `resolve_shared`.
     pub coincident: Histogram<u32>,
     /// Each success is a whole transaction, whose times are recorded here alone until `resolve_shared`.
     pub is_transaction: bool,
@@ -147,8 +148,8 @@ pub struct IntervalStats {
     pub queries: Queries,
     pub received: Received,
     pub errors: Vec<ErrorCount>,
-    /// Lateness of starts against the earliest possible instant; in an open loop against the due instant, of requests whose
-    /// client was idle.
+    /// Lateness of starts against the earliest possible instant; in an open loop against the due instant, of
+    /// requests whose client was idle.
     pub lateness: Histogram<u32>,
     /// Wait of due requests for a client.
     pub backlog_wait: Histogram<u32>,
@@ -194,8 +195,8 @@ impl IntervalStats {
         Self { operations: vec![OperationStats::default(); operations], ..Self::default() }
     }
 
-    /// Adds the times that the thread recorded only once to all histograms they belong to: response times that are service
-    /// times, too, and times of operations that are whole transactions.
+    /// Adds the times that the thread recorded only once to all histograms they belong to: response times
+    /// that are service times, too, and times of operations that are whole transactions.
     pub fn resolve_shared(&mut self) {
         self.operations.iter_mut().for_each(OperationStats::resolve_shared);
         let [transaction, others @ ..] = &mut self.operations[..] else { return };
@@ -326,19 +327,19 @@ mod tests {
 
     #[test]
     fn merging_adds_and_clearing_forgets() {
-        let mut one = IntervalStats::new(1);
-        one.operations[0].counts.started = 3;
-        one.operations[0].response.record(5);
-        let mut two = one.clone();
-        two.operations[0].failed_response.get_or_insert_default().record(9);
-        count_error(&mut two.errors, OpId(0), "X", "x", 4);
-        one.merge(&two);
-        assert_eq!(one.operations[0].counts.started, 6);
-        assert_eq!(one.operations[0].response.count(), 2);
-        assert_eq!(one.operations[0].failed_response.as_ref().unwrap().count(), 1);
-        assert_eq!(one.errors[0].count, 4);
-        one.clear();
-        assert_eq!(one.operations[0].counts, Counts::default());
-        assert_eq!((one.operations[0].response.count(), one.errors.len()), (0, 0));
+        let mut stats = IntervalStats::new(1);
+        stats.operations[0].counts.started = 3;
+        stats.operations[0].response.record(5);
+        let mut other = stats.clone();
+        other.operations[0].failed_response.get_or_insert_default().record(9);
+        count_error(&mut other.errors, OpId(0), "X", "x", 4);
+        stats.merge(&other);
+        assert_eq!(stats.operations[0].counts.started, 6);
+        assert_eq!(stats.operations[0].response.count(), 2);
+        assert_eq!(stats.operations[0].failed_response.as_ref().unwrap().count(), 1);
+        assert_eq!(stats.errors[0].count, 4);
+        stats.clear();
+        assert_eq!(stats.operations[0].counts, Counts::default());
+        assert_eq!((stats.operations[0].response.count(), stats.errors.len()), (0, 0));
     }
 }

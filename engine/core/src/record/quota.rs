@@ -1,14 +1,16 @@
 //! Quota of a load of a fixed number of transactions.
 //!
-//! All threads share one budget, so that none runs out of work while another has much. Each takes a batch at a time, which
-//! gets smaller as the budget shrinks; starting a transaction of its batch involves no other thread.
+//! All threads share one budget, so that none runs out of work while another has much. Each takes a batch at
+//! a time, which gets smaller as the budget shrinks; starting a transaction of its batch involves no other
+//! thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Largest batch: as many transactions a stalled thread withholds from the others.
 const LARGEST_BATCH: u64 = 64;
-/// Share of a batch in the remaining budget of each thread, so that nearly all of it is given out before batches reach one.
+/// Share of a batch in the remaining budget of each thread, so that nearly all of it is given out before
+/// batches reach one.
 const BATCH_DIVISOR: u64 = 8;
 
 /// Transactions that all threads together may still start.
@@ -56,7 +58,7 @@ impl Quota {
         Self::Shared { budget, local_batch: 0 }
     }
 
-    pub fn each(transactions: u64, clients: usize, threads: u32) -> Self {
+    pub fn per_client(transactions: u64, clients: usize, threads: u32) -> Self {
         Self::Each { remaining: vec![transactions; clients], threads }
     }
 
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn each_client_has_its_own_number() {
-        let mut quota = Quota::each(3, 2, 2); // clients 1 and 3 of thread 1 of 2
+        let mut quota = Quota::per_client(3, 2, 2); // clients 1 and 3 of thread 1 of 2
         for _ in 0..3 {
             assert_eq!(quota.reserve(1, 1), 1);
             quota.consume(1);

@@ -1,8 +1,9 @@
 //! Recorder of one thread. Nothing is shared, locked or allocated while a request is counted.
 //!
-//! A recorder fills the statistics of one interval after another. The thread calls `advance` with every instant that it
-//! reads from the clock, *before* it passes the event of that instant to a session. All that a session records therefore
-//! belongs to the open interval, and counting compares no times. A closed interval is published, and a cleared one reused.
+//! A recorder fills the statistics of one interval after another. The thread calls `advance` with every
+//! instant that it reads from the clock, *before* it passes the event of that instant to a session. All that
+//! a session records therefore belongs to the open interval, and counting compares no times. A closed
+//! interval is published, and a cleared one reused.
 
 use super::interval_stats::count_error;
 use super::sink::{ErrorThrottle, Published, RECONNECTED, Sink, Trouble};
@@ -25,8 +26,8 @@ pub struct Recorder {
     error_throttle: ErrorThrottle,
     connections: Connections,
     resting: TimeWeightedCount,
-    /// Sum of the intended starts of the transactions in progress. It wraps: only its difference from as many later instants
-    /// is used, which is the total age.
+    /// Sum of the intended starts of the transactions in progress. It wraps: only its difference from as many
+    /// later instants is used, which is the total age.
     intended: Nanos,
     /// Present in an open loop.
     open_backlog: Option<OpenBacklog>,
@@ -76,7 +77,8 @@ impl Recorder {
         }
     }
 
-    /// Creates a recorder that publishes its intervals. To be called on the thread whose CPU time is recorded.
+    /// Creates a recorder that publishes its intervals. To be called on the thread whose CPU time is
+    /// recorded.
     pub fn publishing(operations: &[Operation], sink: Sink) -> Self {
         Self { sink: Some(sink), ..Self::new(operations) }
     }
@@ -92,8 +94,8 @@ impl Recorder {
         self.open_backlog = Some(OpenBacklog::default());
     }
 
-    /// Ends the window at `end`, earlier than planned. The open interval ends there, or belongs to the drain phase if it
-    /// was opened later.
+    /// Ends the window at `end`, earlier than planned. The open interval ends there, or belongs to the drain
+    /// phase if it was opened later.
     pub fn end_at(&mut self, end: Nanos) {
         self.window.end = end;
         let span = &mut self.interval.span;
@@ -245,7 +247,8 @@ impl Recorder {
         self.quota.consume(self.client);
         self.intended = self.intended.wrapping_add(at);
         if let Some(open_backlog) = &mut self.open_backlog {
-            // It may be due before the interval began, where a thread learns late that the measurement has begun.
+            // It may be due before the interval began, where a thread learns late that the measurement has
+            // begun.
             open_backlog.presence_ns -= at as i64 - self.interval.span.start as i64;
         }
     }
@@ -305,8 +308,9 @@ impl Recorder {
         self.note_end(op, intended, done);
     }
 
-    /// Records the success of a transaction that consists of the single operation `op`. Their common times are recorded
-    /// once, until [`IntervalStats::resolve_shared`]. Every success of `op` must be recorded this way.
+    /// Records the success of a transaction that consists of the single operation `op`. Their common times
+    /// are recorded once, until [`IntervalStats::resolve_shared`]. Every success of `op` must be recorded
+    /// this way.
     #[inline]
     pub fn succeed_single(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
         self.interval.operations[TRANSACTION.index()].counts.succeeded += 1;
@@ -371,12 +375,12 @@ impl Recorder {
     }
 
     /// A client rests from `at` on.
-    pub fn begin_rest(&mut self, at: Nanos) {
+    pub fn begin_think_time(&mut self, at: Nanos) {
         self.resting.increment(at);
     }
 
     /// A client has rested until `at`.
-    pub fn end_rest(&mut self, at: Nanos) {
+    pub fn end_think_time(&mut self, at: Nanos) {
         self.resting.decrement(at);
     }
 
@@ -386,8 +390,8 @@ impl Recorder {
         self.interval.lateness.record(by);
     }
 
-    /// Records by how much a transaction started after it was due, because there was no idle client until then. To be
-    /// called before the remaining backlog is set.
+    /// Records by how much a transaction started after it was due, because there was no idle client until
+    /// then. To be called before the remaining backlog is set.
     #[inline]
     pub fn record_backlog_wait(&mut self, by: Nanos) {
         self.interval.backlog_wait.record(by);

@@ -10,13 +10,13 @@ const OP: OpId = TRANSACTION;
 fn recorder() -> (Recorder, Receiver<Published>) {
     let (to, published) = channel();
     let (_, free_list) = channel();
-    let send = Box::new(move |what| to.send(what).unwrap());
+    let send = Box::new(move |event| to.send(event).unwrap());
     (Recorder::publishing(OPS, Sink { send, free_list }), published)
 }
 
-/// What was handed over, complete as whoever merges it makes it.
+/// Published intervals, with their shared times resolved.
 fn intervals(published: &Receiver<Published>) -> Vec<IntervalStats> {
-    let interval = |what| match what {
+    let interval = |event| match event {
         Published::Interval(mut interval) => {
             interval.resolve_shared();
             Some(*interval)
@@ -112,10 +112,10 @@ fn time_that_clients_rest_is_cut_at_the_interval_too() {
     let (mut recorder, published) = recorder();
     recorder.set_window(Window { begin: 100, start: 100, end: 120, interval: 10 });
     recorder.advance(102);
-    recorder.begin_rest(101); // it was free since then
-    recorder.begin_rest(102);
+    recorder.begin_think_time(101); // it was free since then
+    recorder.begin_think_time(102);
     recorder.advance(113);
-    recorder.end_rest(112); // it was due then
+    recorder.end_think_time(112); // it was due then
     recorder.advance(120);
     let intervals = intervals(&published);
     assert_eq!(intervals.iter().map(|interval| interval.resting_ns).collect::<Vec<_>>(), [9 + 8, 2 * 2 + 8]);
@@ -135,7 +135,7 @@ fn the_window_can_end_early_even_before_it_started() {
 }
 
 #[test]
-fn trouble_is_told_once_an_interval_and_code() {
+fn trouble_is_published_once_an_interval_and_code() {
     let (mut recorder, published) = recorder();
     recorder.set_window(Window { begin: 100, start: 100, end: 200, interval: 10 });
     recorder.set_client(7);
@@ -146,7 +146,7 @@ fn trouble_is_told_once_an_interval_and_code() {
     }
     let troubles: Vec<_> = published
         .try_iter()
-        .filter_map(|what| match what {
+        .filter_map(|event| match event {
             Published::Trouble(trouble) => Some((trouble.at, trouble.client)),
             Published::Interval(_) => None,
         })
@@ -158,14 +158,14 @@ fn trouble_is_told_once_an_interval_and_code() {
 fn memory_of_a_slot_is_used_again() {
     let (to, published) = channel();
     let (give, free_list) = channel();
-    let send = Box::new(move |what| to.send(what).unwrap());
+    let send = Box::new(move |event| to.send(event).unwrap());
     let mut recorder = Recorder::publishing(OPS, Sink { send, free_list });
     recorder.set_window(Window { begin: 100, start: 100, end: 200, interval: 10 });
     recorder.advance(100);
     let spare = Box::new(IntervalStats::new(1));
-    let place = std::ptr::from_ref(&*spare);
+    let address = std::ptr::from_ref(&*spare);
     give.send(spare).unwrap();
     recorder.advance(110);
-    assert!(std::ptr::eq(recorder.stats(), place));
+    assert!(std::ptr::eq(recorder.stats(), address));
     assert_eq!(intervals(&published).len(), 1);
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::clock::Nanos;
 
-/// What the load is for at an instant.
+/// Phase of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {

@@ -1,7 +1,8 @@
 //! The loop of one blocking client: it selects operations, executes them by a call, and records them.
 //!
-//! Unlike a reactor it waits only for the instant at which an operation is due: an operation has ended when its call
-//! returns. Service time begins when everything is ready for the call, and ends when the call has returned.
+//! Unlike a reactor it waits only for the instant at which an operation is due: an operation has ended when
+//! its call returns. Service time begins when everything is ready for the call, and ends when the call has
+//! returned.
 
 use std::io;
 
@@ -13,8 +14,9 @@ use loadcell_core::record::{LifetimeCounts, Recorder};
 
 /// One client whose operations are calls: selects, executes and records them.
 pub trait BlockingClient {
-    /// Permits several operations within one `execute`, one after another. Called in a closed loop without batches. The
-    /// first operation is the selected one; the others are reported by `next_event` and `record_event`.
+    /// Permits several operations within one `execute`, one after another. Called in a closed loop without
+    /// batches. The first operation is the selected one; the others are reported by `next_event` and
+    /// `record_event`.
     fn allow_batching(&mut self) {}
 
     /// Clears the selection.
@@ -41,7 +43,8 @@ pub trait BlockingClient {
     /// Records the execution from `sent` to `done`.
     fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos);
 
-    /// Returns true while earlier operations are in progress: `execute` is then called even if nothing more may start.
+    /// Returns true while earlier operations are in progress: `execute` is then called even if nothing more
+    /// may start.
     fn is_unfinished(&self) -> bool {
         false
     }
@@ -58,15 +61,16 @@ pub struct BlockingLoop<P, C> {
     now: Nanos,
     /// End of the client's last operation.
     idle_since: Nanos,
-    /// Time within the open interval that selecting, recording and pacing took, as opposed to the client's calls.
+    /// Time within the open interval that selecting, recording and pacing took, as opposed to the client's
+    /// calls.
     overhead_ns: Nanos,
     /// CPU time of the thread when the interval began.
     cpu_ns: Nanos,
 }
 
 impl<P: Pacer, C: BlockingClient> BlockingLoop<P, C> {
-    /// Creates the loop of client `number`, which executes at most `max_batch` operations by one call. To be created
-    /// and run on its own thread.
+    /// Creates the loop of client `number`, which executes at most `max_batch` operations by one call. To be
+    /// created and run on its own thread.
     pub fn new(
         number: u32,
         mut client: C,
@@ -105,7 +109,7 @@ impl<P: Pacer, C: BlockingClient> BlockingLoop<P, C> {
             let closed = now >= *admit_until;
             let unfinished =
                 usable && self.client.is_unfinished() && (closed || self.thread.recorder.reserve(1) == 0);
-            if !unfinished && (closed || !usable || !self.reserve_or_rest(now)) {
+            if !unfinished && (closed || !usable || !self.reserve_or_idle(now)) {
                 self.wait(Nanos::MAX)?;
                 continue;
             }
@@ -126,13 +130,13 @@ impl<P: Pacer, C: BlockingClient> BlockingLoop<P, C> {
 
     /// Reserves one transaction of a closed loop's quota. Returns false when there is none: the client rests.
     #[inline]
-    fn reserve_or_rest(&mut self, now: Nanos) -> bool {
+    fn reserve_or_idle(&mut self, now: Nanos) -> bool {
         let recorder = &mut self.thread.recorder;
         if P::SCHEDULED || recorder.reserve(1) > 0 {
             return true;
         }
         if !std::mem::replace(&mut self.resting, true) {
-            recorder.begin_rest(now);
+            recorder.begin_think_time(now);
         }
         false
     }
@@ -201,7 +205,8 @@ impl<P: Pacer, C: BlockingClient> BlockingLoop<P, C> {
         executed
     }
 
-    /// When the client could start its next operation: in a closed loop it is due then, even if the thread wakes up later.
+    /// When the client could start its next operation: in a closed loop it is due then, even if the thread
+    /// wakes up later.
     #[inline]
     fn ready_since(&self) -> Nanos {
         self.idle_since.max(self.thread.admit_from)
@@ -224,8 +229,8 @@ impl<P: Pacer, C: BlockingClient> BlockingLoop<P, C> {
         Ok(())
     }
 
-    /// Ends an interval's CPU accounting: all but the overhead counts as waiting, be it the client's calls, which run on
-    /// this thread, or busy waits.
+    /// Ends an interval's CPU accounting: all but the overhead counts as waiting, be it the client's calls,
+    /// which run on this thread, or busy waits.
     #[cold]
     fn close_interval(&mut self) {
         let cpu_ns = clock::thread_cpu();

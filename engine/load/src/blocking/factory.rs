@@ -23,8 +23,8 @@ pub trait BlockingClientFactory: Sync {
     /// Operations that the clients count and time, the transaction first.
     fn operations(&self) -> &[Operation];
 
-    /// Creates client `number`. Called on the client's own thread before the load begins; a slow call returns early
-    /// once `is_wanted` returns false.
+    /// Creates client `number`. Called on the client's own thread before the load begins; a slow call returns
+    /// early once `is_wanted` returns false.
     fn client(&self, number: u32, is_wanted: &dyn Fn() -> bool) -> Result<Self::Client<'_>, Fault>;
 
     /// Most operations that are selected for one execution.

@@ -1,4 +1,4 @@
-//! What goes wrong in a call, in a few codes that are the same for whatever is called.
+//! Failures of a call, by a few codes common to all called libraries.
 
 use loadcell_core::error::{Failure, LoadError, LoadStep};
 use std::io;
@@ -8,7 +8,7 @@ use std::io;
 pub struct Fault {
     pub code: &'static str,
     pub message: String,
-    /// Nothing more can be had of what is called until it is opened anew.
+    /// The called library is unusable until it is reopened.
     pub fatal: bool,
 }
 

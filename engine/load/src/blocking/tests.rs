@@ -47,7 +47,7 @@ impl BlockingClient for Nothing {
 fn measured(pacer: impl Pacer, batch: usize, late: Nanos, length: Nanos) -> Vec<IntervalStats> {
     let (to, published) = channel();
     let (_give, free_list) = channel();
-    let send = Box::new(move |what| to.send(what).unwrap());
+    let send = Box::new(move |event| to.send(event).unwrap());
     let recorder = Recorder::publishing(OPS, Sink { send, free_list });
     let control = Arc::new(Control::new().unwrap());
     let events = EventSender { thread: 0, to: channel().0 };
@@ -57,7 +57,7 @@ fn measured(pacer: impl Pacer, batch: usize, late: Nanos, length: Nanos) -> Vec<
     std::thread::sleep(Duration::from_nanos(late));
     control.begin(Window { begin, start: begin, end: now() + length, interval: 5 * MILLISECOND });
     client_loop.run().unwrap();
-    let interval = |what| match what {
+    let interval = |event| match event {
         Published::Interval(interval) if interval.span.phase == Phase::Measure => Some(*interval),
         _ => None,
     };

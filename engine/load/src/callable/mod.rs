@@ -1,7 +1,8 @@
-//! Loads whose transactions are calls of foreign code: each client is a thread that calls its callable repeatedly.
+//! Loads whose transactions are calls of foreign code: each client is a thread that calls its callable
+//! repeatedly.
 //!
-//! Pacing, timing and recording are the engine's, as for any other load. The spans that a callable reports while it runs
-//! (in a [`SpanLog`]) are recorded after the call, each in the interval in which it happened.
+//! Pacing, timing and recording are the engine's, as for any other load. The spans that a callable reports
+//! while it runs (in a [`SpanLog`]) are recorded after the call, each in the interval in which it happened.
 
 mod client;
 mod span_log;
@@ -20,8 +21,8 @@ use loadcell_core::record::{Kind, Operation};
 pub trait CallableFactory: Sync {
     type Callable: Callable;
 
-    /// Creates the callable of client `number`, which logs its spans in `log`. Called on the client's own thread before
-    /// the load begins.
+    /// Creates the callable of client `number`, which logs its spans in `log`. Called on the client's own
+    /// thread before the load begins.
     fn callable(&self, number: u32, log: SpanLog, operations: &[Operation]) -> Result<Self::Callable, Fault>;
 }
 

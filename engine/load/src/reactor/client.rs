@@ -108,8 +108,8 @@ pub struct Client<S> {
     pub was_connected: bool,
     /// The time after its quota is being counted as rest.
     exhausted: bool,
-    /// Attempts since the last connection: time of the first, number of failed ones, number of those followed at once
-    /// by another kind of connection, and index of the target's address.
+    /// Attempts since the last connection: time of the first, number of failed ones, number of those followed
+    /// at once by another kind of connection, and index of the target's address.
     pub tried_since: Nanos,
     pub failed_attempts: u32,
     pub detours: u32,
@@ -225,8 +225,8 @@ impl<S: Session> Client<S> {
         shared.reconnect_queue.push_back(self.index);
     }
 
-    /// The connection that the transaction in progress needs is ready. Its socket stays registered for writability, too,
-    /// which causes no events while it is writable.
+    /// The connection that the transaction in progress needs is ready. Its socket stays registered for
+    /// writability, too, which causes no events while it is writable.
     fn on_reconnected<P: Pacer>(&mut self, shared: &mut Shared<P>, now: Nanos) -> Result<(), Loss> {
         (self.state, self.reconnecting) = (State::Busy, false);
         (self.failed_attempts, self.detours) = (0, 0);
@@ -262,14 +262,15 @@ impl<S: Session> Client<S> {
         if due > now {
             self.state = State::Pausing;
             self.due = due;
-            thread.recorder.begin_rest(idle_since);
+            thread.recorder.begin_think_time(idle_since);
             shared.timers.set(due, Timer::Start, self.token());
         } else {
             self.start(shared, due, now);
         }
     }
 
-    /// Reserves one transaction of a closed loop's quota. Returns false when there is none: the client is done.
+    /// Reserves one transaction of a closed loop's quota. Returns false when there is none: the client is
+    /// done.
     #[inline]
     pub fn reserve_or_finish<P>(&mut self, shared: &mut Shared<P>, now: Nanos) -> bool {
         let recorder = &mut shared.thread.recorder;
@@ -279,7 +280,7 @@ impl<S: Session> Client<S> {
         }
         self.state = State::Exhausted;
         if !std::mem::replace(&mut self.exhausted, true) {
-            recorder.begin_rest(now);
+            recorder.begin_think_time(now);
         }
         false
     }
@@ -342,11 +343,12 @@ impl<S: Session> Client<S> {
             return;
         }
         self.state = State::Pausing;
-        shared.thread.recorder.begin_rest(now);
+        shared.thread.recorder.begin_think_time(now);
         shared.timers.set(now, Timer::Start, self.token());
     }
 
-    /// Resumes the session when `descriptor` is readable. A descriptor that epoll refuses is taken for readable.
+    /// Resumes the session when `descriptor` is readable. A descriptor that epoll refuses is taken for
+    /// readable.
     #[cold]
     fn await_readable<P: Pacer>(&mut self, shared: &mut Shared<P>, descriptor: RawFd, now: Nanos) {
         if shared.thread.epoll.add(descriptor, self.token().auxiliary(), false).is_err() {

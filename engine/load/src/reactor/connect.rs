@@ -11,7 +11,8 @@ use loadcell_core::pace::Pacer;
 use loadcell_core::session::{Context, Reconnect, Session};
 use loadcell_transport::{Socket, TlsStream, Transport};
 
-/// Connections made at the same time. A server's socket has a limited backlog; clients beyond it wait for seconds.
+/// Connections made at the same time. A server's socket has a limited backlog; clients beyond it wait for
+/// seconds.
 const MAX_CONNECTING: usize = 32;
 
 /// Back-off after a loss: doubled with each failed attempt, up to the maximum.
@@ -21,7 +22,8 @@ const MAX_BACK_OFF: Nanos = SECOND;
 /// Kinds of connection that may be tried at once one after another (with TLS, without).
 const MAX_DETOURS: u32 = 3;
 
-/// Retry time of a first connection that was refused because of too many: those of an earlier load may be closing.
+/// Retry time of a first connection that was refused because of too many: those of an earlier load may be
+/// closing.
 const TOO_MANY_RETRY: Nanos = SECOND;
 
 const STARTING_UP: [&str; 2] = ["57P03", "LOADING"];
@@ -162,7 +164,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             State::Busy | State::Idle | State::Pausing | State::Exhausted => {
                 shared.in_progress -= usize::from(state == State::Busy);
                 if state == State::Pausing {
-                    thread.recorder.end_rest(now);
+                    thread.recorder.end_think_time(now);
                 }
                 shared.idle.retain(|&idle| idle != index);
                 thread.on_disconnected(now);

@@ -88,7 +88,8 @@ impl Control {
 pub struct Bounds {
     /// Quota of the measurement.
     pub quota: Quota,
-    /// Length of the warm-up; the measurement begins when nothing of it is in progress any more. None without a warm-up.
+    /// Length of the warm-up; the measurement begins when nothing of it is in progress any more. None without
+    /// a warm-up.
     pub warmup_ns: Option<Nanos>,
 }
 
@@ -106,9 +107,9 @@ pub enum ThreadEvent {
     /// One more client has its first connection.
     Connected,
     Refused(Refusal),
-    /// Of a bounded load: no transaction of the warm-up is in progress any more.
+    /// No transaction of a bounded load's warm-up is in progress any more.
     WarmupDrained,
-    /// Of a bounded load: all transactions have ended, the last of them at this instant.
+    /// All transactions of a bounded load have ended, the last of them at this instant.
     QuotaExhausted(Nanos),
     Published(Published),
     /// The last event of a thread: all it counted, or why it broke.

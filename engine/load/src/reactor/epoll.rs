@@ -14,7 +14,8 @@ const BATCH: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     pub index: u32,
-    /// Distinguishes a connection from an earlier one of the same client, whose last events may still be in the batch.
+    /// Distinguishes a connection from an earlier one of the same client, whose last events may still be in
+    /// the batch.
     pub generation: u32,
 }
 
@@ -113,7 +114,8 @@ impl Epoll {
 
     /// Waits for events until `until` at the latest. Returns the number of events, which `event` then gives.
     ///
-    /// The timer in the queue is set only when `until` changes: a timeout for each wait would cost a kernel timer each.
+    /// The timer in the queue is set only when `until` changes: a timeout for each wait would cost a kernel
+    /// timer each.
     pub fn wait(&mut self, until: Nanos) -> io::Result<usize> {
         if until != self.timer_set_to {
             self.set_timer(until)?;
@@ -135,8 +137,8 @@ impl Epoll {
                 tv_nsec: (max_ns % SECOND) as libc::c_long,
             };
             let (time, no_mask) = (std::ptr::from_ref(&time), std::ptr::null::<libc::sigset_t>());
-            // SAFETY: `events` has room for `BATCH` events, `time` is valid for the call. Not by libc's wrapper, which
-            // older ones lack.
+            // SAFETY: `events` has room for `BATCH` events, `time` is valid for the call. Not by libc's
+            // wrapper, which older ones lack.
             let count =
                 unsafe { libc::syscall(libc::SYS_epoll_pwait2, queue, events, size, time, no_mask, 0usize) };
             match event_count(check(count as libc::c_int)) {
@@ -209,9 +211,9 @@ impl Waker {
     }
 
     pub fn wake(&self) {
-        let one = 1u64;
+        let increment = 1u64;
         // SAFETY: eight bytes, as an eventfd requires. It fails only after 2^64 calls that nobody read.
-        unsafe { libc::write(self.0.as_raw_fd(), std::ptr::from_ref(&one).cast(), 8) };
+        unsafe { libc::write(self.0.as_raw_fd(), std::ptr::from_ref(&increment).cast(), 8) };
     }
 }
 

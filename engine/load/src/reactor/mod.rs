@@ -1,8 +1,8 @@
 //! Clients of one thread: their connections, and the order in which they start transactions.
 //!
-//! Request and reply cost one write and one read, besides a share of the wait for events: bytes go to the session as
-//! soon as they are read, and its output is written at once. Nothing is shared with other threads, and nothing is
-//! allocated for a request.
+//! Request and reply cost one write and one read, besides a share of the wait for events: bytes go to the
+//! session as soon as they are read, and its output is written at once. Nothing is shared with other threads,
+//! and nothing is allocated for a request.
 
 mod client;
 mod connect;
@@ -141,8 +141,8 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         }
     }
 
-    /// Makes the connections that transactions wait for. At once: later events of the old connection must not be taken
-    /// for events of the new one.
+    /// Makes the connections that transactions wait for. At once: later events of the old connection must not
+    /// be taken for events of the new one.
     #[inline]
     fn reconnect_pending(&mut self) {
         while let Some(index) = self.shared.reconnect_queue.pop_front() {
@@ -176,7 +176,8 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         self.shared.next_sweep = next.max(now + MIN_SWEEP_PERIOD);
     }
 
-    /// Fails the expired requests of a client that has several in progress. Returns when the next one expires.
+    /// Fails the expired requests of a client that has several in progress. Returns when the next one
+    /// expires.
     #[cold]
     fn expire_requests(&mut self, index: usize, now: Nanos, timeout: Nanos) -> Nanos {
         let (client, shared) = (&mut self.clients[index], &mut self.shared);
@@ -216,7 +217,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 let shared = &mut self.shared;
                 shared.thread.advance(now);
                 let due = client.due;
-                shared.thread.recorder.end_rest(due);
+                shared.thread.recorder.end_think_time(due);
                 if now >= shared.thread.admit_until || now < shared.thread.admit_from {
                     client.state = State::Idle;
                     return;

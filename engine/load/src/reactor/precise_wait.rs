@@ -1,9 +1,9 @@
 //! Waiting for an instant without overshooting it.
 //!
-//! A thread that sleeps until an instant runs again some microseconds later: a timer has to fire, a core to wake up, the
-//! thread to be scheduled. `PreciseWait` therefore sleeps until shortly before the instant, and then polls for events. It
-//! learns how long before from the lateness of its sleeps. The CPU time of polling is waiting, not work, and is reported
-//! separately.
+//! A thread that sleeps until an instant runs again some microseconds later: a timer has to fire, a core to
+//! wake up, the thread to be scheduled. `PreciseWait` therefore sleeps until shortly before the instant, and
+//! then polls for events. It learns how long before from the lateness of its sleeps. The CPU time of polling
+//! is waiting, not work, and is reported separately.
 
 use std::io;
 

@@ -67,7 +67,8 @@ impl<P: Pacer> Shared<P> {
 
     /// Waits for events or the next deadline. Returns the number of events.
     ///
-    /// Starting a due transaction on time has precedence; where none is to come the wait costs one call of the kernel.
+    /// Starting a due transaction on time has precedence; where none is to come the wait costs one call of
+    /// the kernel.
     #[inline]
     pub fn wait(&mut self) -> io::Result<usize> {
         let until = self.next_deadline();
@@ -88,8 +89,8 @@ impl<P: Pacer> Shared<P> {
         if *warmup_end > self.woken_at {
             next = next.min(*warmup_end); // The drained warm-up is to be reported.
         }
-        // The last client may have finished after the window's end, in a batch of events that began before it. Then no
-        // event follows, and the end of the load must still be noticed.
+        // The last client may have finished after the window's end, in a batch of events that began before
+        // it. Then no event follows, and the end of the load must still be noticed.
         next.min(if window.end > self.woken_at { window.end } else { self.drain_end() })
     }
 

@@ -1,5 +1,5 @@
-//! State that every load thread has, whether its clients share a reactor or block in calls: the instants of the load, the
-//! thread's recorder and pacer, and its channel to the coordinator.
+//! State that every load thread has, whether its clients share a reactor or block in calls: the instants of
+//! the load, the thread's recorder and pacer, and its channel to the coordinator.
 
 use std::io;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ pub struct ThreadState<P> {
     pub precise_wait: PreciseWait,
     pub window: Window,
     bounds: Option<Bounds>,
-    /// Transactions may start in `[admit_from, admit_until)`: in the window, or in a bounded load first in the warm-up
-    /// and then in the measurement.
+    /// Transactions may start in `[admit_from, admit_until)`: in the window, or in a bounded load first in
+    /// the warm-up and then in the measurement.
     pub admit_from: Nanos,
     pub admit_until: Nanos,
     /// End of a bounded load's warm-up, after which nothing of it starts.
@@ -97,7 +97,8 @@ impl<P: Pacer> ThreadState<P> {
         opened
     }
 
-    /// Admits transactions within `window`, or within its warm-up while the start of the measurement is unknown.
+    /// Admits transactions within `window`, or within its warm-up while the start of the measurement is
+    /// unknown.
     #[cold]
     fn open(&mut self, window: Window) {
         self.window = window;
@@ -121,7 +122,7 @@ impl<P: Pacer> ThreadState<P> {
         self.pacer.begin(&Window { begin: self.admit_from, ..window }, &mut self.recorder);
     }
 
-    /// Of a bounded load: reports, once each, that the warm-up has drained and that the quota is exhausted.
+    /// Reports of a bounded load, once each, that the warm-up has drained and that the quota is exhausted.
     #[inline]
     pub fn report_bounds(&mut self, now: Nanos) {
         if self.bounds.is_none() {

@@ -19,7 +19,8 @@ pub enum Timer {
     ConnectTimeout,
 }
 
-/// Timers in the order of their instants. A timer is never cancelled: the token's generation shows that it is outdated.
+/// Timers in the order of their instants. A timer is never cancelled: the token's generation shows that it is
+/// outdated.
 #[derive(Default)]
 pub struct TimerQueue {
     heap: BinaryHeap<Reverse<(Nanos, Timer, u32, u32)>>,

@@ -1,4 +1,4 @@
-//! Loads of so many transactions: never one more or fewer, and over when the last of them is.
+//! Bounded loads: exactly the given number of transactions, and the end with the last of them.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
@@ -27,7 +27,8 @@ fn brisk() -> Server {
     Server::start(Manner { service: Duration::from_micros(200), ..Manner::default() })
 }
 
-/// What holds whenever all was made: the measurement has `requests`, begun and ended in it, and intervals fill it.
+/// Checks a complete bounded load: the measurement has `requests`, begun and ended in it, and intervals fill
+/// it.
 fn check_made(requests: u64, result: &Value, watch: &Watch<'_>) {
     check_identities(result, watch);
     assert_eq!(result["outcome"], "completed", "{}", result["reason_args"]);
@@ -85,7 +86,8 @@ fn the_window_ends_with_the_last_answer() {
     check_made(10, &result, &watch);
     let transaction = &result["operations"][0];
     let spent = transaction["response"]["mean_ns"].as_f64().unwrap() * 10.0;
-    // Two clients that always wait: what they spent is the window, but for a last turn that only one of them had.
+    // Two clients that always wait: what they spent is the window, but for a last turn that only one of them
+    // had.
     let window = 2.0 * number(&result["window"]["duration_ns"]) as f64;
     let longest = transaction["response"]["max_ns"].as_f64().unwrap();
     assert!((0.0..=longest + 0.02 * window).contains(&(window - spent)), "{spent} of {window} ns");
@@ -128,7 +130,7 @@ fn what_fails_was_made_too() {
 }
 
 #[test]
-fn an_open_loop_has_so_many_due_and_ends_when_all_are_answered() {
+fn an_open_loop_has_the_requests_due_and_ends_when_all_are_answered() {
     let server = brisk();
     for (threads, warmup_ms) in [(1, 0), (2, 0), (2, 100)] {
         let before = server.seen.answers.load(SeqCst);
@@ -156,7 +158,7 @@ fn an_open_loop_with_a_backlog_makes_no_more_either() {
 fn clients_that_rest_make_their_number_too() {
     let server = brisk();
     let mut watch = Watch::new(|_| Directive::Continue);
-    let resting = Echoes { rest: 5 * MILLISECOND, ..echoes(8) };
+    let resting = Echoes { think_time: 5 * MILLISECOND, ..echoes(8) };
     let result = run(&resting, &context(&server), &bounded(50, load(4, 2, 30, 60_000)), &mut watch).unwrap();
     check_made(50, &result, &watch);
 }

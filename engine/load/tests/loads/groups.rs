@@ -21,7 +21,7 @@ fn due(rate: f64, most_overdue_ms: u64, load: Load) -> Load {
     Load { schedule: Some(schedule), ..load }
 }
 
-fn together(context: &TargetContext, groups: &[(&str, &Echoes, &Load)], watch: &mut Watch<'_>) -> Value {
+fn run_grouped(context: &TargetContext, groups: &[(&str, &Echoes, &Load)], watch: &mut Watch<'_>) -> Value {
     let parts: Vec<_> = groups
         .iter()
         .map(|&(name, sessions, load)| GroupInput { name, clients: sessions as _, load })
@@ -40,13 +40,13 @@ fn a_closed_and_an_open_group_are_one_record_with_an_account_each() {
     let (closed, open) = (load(4, 2, 100, 500), due(200.0, 5_000, load(3, 1, 100, 500)));
     let echoes = echoes(8);
     let result =
-        together(&context(&server), &[("busy", &echoes, &closed), ("paced", &echoes, &open)], &mut watch);
+        run_grouped(&context(&server), &[("busy", &echoes, &closed), ("paced", &echoes, &open)], &mut watch);
     check_identities(&result, &watch);
     assert_eq!(result["outcome"], "completed");
     assert_eq!(result["schedule"], Value::Null);
 
     let operations = result["operations"].as_array().unwrap();
-    let named: Vec<_> = operations.iter().map(|each| each["name"].as_str().unwrap()).collect();
+    let named: Vec<_> = operations.iter().map(|operation| operation["name"].as_str().unwrap()).collect();
     assert_eq!(named, ["transaction", "busy", "busy:ask", "paced", "paced:ask"]);
     for count in ["attempted", "carried_in", "succeeded", "failed", "in_flight"] {
         let of = |index: usize| number(&operations[index][count]);
@@ -88,8 +88,11 @@ fn a_closed_and_an_open_group_are_one_record_with_an_account_each() {
         assert_eq!((number(&busy["in_flight"]), number(&busy["connected"])), (4, 4));
         assert!(busy.get("backlog").is_none() && paced.get("backlog").is_some());
         assert_eq!(event["backlog"], paced["backlog"]);
-        let each = event["operations"].as_array().unwrap();
-        assert_eq!(number(&each[0]["started"]), number(&each[1]["started"]) + number(&each[3]["started"]));
+        let merged = event["operations"].as_array().unwrap();
+        assert_eq!(
+            number(&merged[0]["started"]),
+            number(&merged[1]["started"]) + number(&merged[3]["started"])
+        );
         assert!(
             event["hlog"]
                 .as_array()
@@ -107,7 +110,7 @@ fn an_overloaded_group_ends_the_load_for_all_and_is_named() {
     let (closed, open) = (load(2, 1, 0, 60_000), due(5_000.0, 200, load(1, 1, 0, 60_000)));
     let echoes = echoes(8);
     let result =
-        together(&context(&server), &[("calm", &echoes, &closed), ("flood", &echoes, &open)], &mut watch);
+        run_grouped(&context(&server), &[("calm", &echoes, &closed), ("flood", &echoes, &open)], &mut watch);
     check_identities(&result, &watch);
     assert_eq!(result["outcome"], "overloaded");
     let args = &result["reason_args"];
@@ -129,7 +132,7 @@ fn a_group_without_any_connection_ends_the_load_for_all_and_is_named() {
     let brief = Load { lost_ns: 300 * MILLISECOND, ..load(2, 1, 0, 60_000) };
     let patient = Load { lost_ns: 60 * SECOND, ..load(2, 1, 0, 60_000) };
     let echoes = echoes(8);
-    let result = together(
+    let result = run_grouped(
         &context(&server),
         &[("patient", &echoes, &patient), ("brief", &echoes, &brief)],
         &mut watch,
@@ -139,12 +142,13 @@ fn a_group_without_any_connection_ends_the_load_for_all_and_is_named() {
     assert!(result["reason_args"]["where"].as_str().unwrap().starts_with("127.0.0.1"));
     let troubled = watch.of("trouble");
     assert!(["patient", "brief"].iter().all(|name| troubled.iter().any(|event| event["group"] == *name)));
-    // What failed is said with its group, and adds up.
+    // Errors carry their group, and add up.
     let errors = result["errors"].as_array().unwrap();
     for (index, name) in [(0, "patient"), (1, "brief")] {
-        let own = errors.iter().filter(|error| error["group"] == name && error["operation"] == "transaction");
+        let group_errors =
+            errors.iter().filter(|error| error["group"] == name && error["operation"] == "transaction");
         let failed = number(&result["groups"][index]["operations"][0]["failed"]);
-        assert_eq!(own.map(|error| number(&error["count"])).sum::<u64>(), failed);
+        assert_eq!(group_errors.map(|error| number(&error["count"])).sum::<u64>(), failed);
     }
 }
 
@@ -152,9 +156,10 @@ fn a_group_without_any_connection_ends_the_load_for_all_and_is_named() {
 fn groups_connect_together_or_not_at_all() {
     let server = Server::start(Manner { most: 5, ..Manner::default() });
     let mut watch = Watch::new(|_| Directive::Continue);
-    let one = load(4, 1, 0, 500);
+    let small = load(4, 1, 0, 500);
     let echoes = echoes(8);
-    let result = together(&context(&server), &[("a", &echoes, &one), ("b", &echoes, &one)], &mut watch);
+    let result =
+        run_grouped(&context(&server), &[("a", &echoes, &small), ("b", &echoes, &small)], &mut watch);
     assert_eq!(result["outcome"], "connect-failed");
     let args = &result["reason_args"];
     assert_eq!((number(&args["refused"]), number(&args["clients"])), (3, 8), "{result}");

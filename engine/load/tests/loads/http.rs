@@ -1,4 +1,4 @@
-//! Whole loads of HTTP: connections that are made within transactions, and transactions that are given up.
+//! Whole loads of HTTP: connections that are made within transactions, and transactions that time out.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -17,7 +17,7 @@ use loadcell_load::run;
 use loadcell_protocols::http1::Http1;
 use loadcell_workloads::http::Sessions;
 
-/// What the server does with request number so-and-so, whose head this is; whether the connection goes on.
+/// Server's reaction to a request, given its number and head. Returns whether the connection stays open.
 type Answer = fn(&mut TcpStream, u64, &str) -> bool;
 
 struct Service {
@@ -68,7 +68,9 @@ fn ok(stream: &mut TcpStream) -> bool {
 fn measure(service: &Service, load: &Load, section: Value) -> Value {
     let spec = json!({
         "version": 1,
-        "target": {"protocol": "http", "host": "127.0.0.1", "port": service.address.port(), "sslmode": "disable"},
+        "target": {
+            "protocol": "http", "host": "127.0.0.1", "port": service.address.port(), "sslmode": "disable",
+        },
         "workload": {"http": section},
         "load": {"clients": load.clients, "duration_ns": load.duration_ns},
     });
@@ -98,12 +100,12 @@ fn check_littles_law(result: &Value, load: &Load) {
         figures["count"].as_f64().unwrap_or(0.0) * figures["mean_ns"].as_f64().unwrap_or(0.0)
     };
     let client = |name: &str| result["client"][name].as_f64().unwrap();
-    let found = spent("response") + spent("failed_response") + client("age_at_end_ns")
+    let accounted_ns = spent("response") + spent("failed_response") + client("age_at_end_ns")
         - client("age_at_start_ns")
         + client("reconnecting_ns");
     let all = f64::from(load.clients) * result["window"]["duration_ns"].as_f64().unwrap();
     // What is amiss is what a client spends between two transactions, at the window's two ends.
-    assert!((found / all - 1.0).abs() < 0.05, "{found} of {all}: {result:#}");
+    assert!((accounted_ns / all - 1.0).abs() < 0.05, "{accounted_ns} of {all}: {result:#}");
 }
 
 fn operation<'r>(result: &'r Value, name: &str) -> &'r Value {
@@ -158,8 +160,8 @@ fn a_connection_for_each_request_is_no_reconnection() {
         (0, 0)
     );
     assert_eq!(number(&result["lifetime"]["operations"]["connect"]), lifetime);
-    let (connect, whole) = (operation(&result, "connect"), operation(&result, "transaction"));
-    assert!(connect["service"]["mean_ns"].as_f64() < whole["service"]["mean_ns"].as_f64());
+    let (connect, transaction) = (operation(&result, "connect"), operation(&result, "transaction"));
+    assert!(connect["service"]["mean_ns"].as_f64() < transaction["service"]["mean_ns"].as_f64());
     assert!(errors(&result).is_empty());
 }
 
@@ -174,18 +176,18 @@ fn what_is_not_answered_in_time_fails_then_and_not_later() {
     let load = Load { timeout_ns: Some(50 * MILLISECOND), ..load(4, 2, 0, 600) };
     let result = measure(&service, &load, one_path());
     assert_eq!(errors(&result), ["timeout"]);
-    let whole = operation(&result, "transaction");
-    let failed = &whole["failed_response"];
+    let transaction = operation(&result, "transaction");
+    let failed = &transaction["failed_response"];
     assert!(number(&failed["count"]) >= 1);
     assert!(number(&failed["min_ns"]) >= 50 * MILLISECOND);
-    // Nobody waits for what is given up: with 600 ms each, a client would see one of them.
+    // Nobody waits for a response after its timeout: with 600 ms each, a client would see one of them.
     assert!(failed["mean_ns"].as_f64().unwrap() < 400e6, "{failed}");
-    assert!(number(&whole["succeeded"]) > number(&whole["failed"]));
+    assert!(number(&transaction["succeeded"]) > number(&transaction["failed"]));
     assert_eq!(number(&result["client"]["reconnects"]), 0);
 }
 
 #[test]
-fn a_server_that_never_answers_is_given_up_again_and_again() {
+fn a_server_that_never_answers_times_out_again_and_again() {
     let service = serve(|_, _, _| true);
     let load = Load { timeout_ns: Some(40 * MILLISECOND), ..load(2, 1, 0, 400) };
     let result = measure(&service, &load, one_path());
@@ -215,8 +217,8 @@ fn a_server_that_hangs_up_costs_the_requests_it_did_not_answer() {
     let mut codes = errors(&result);
     codes.sort_unstable();
     assert_eq!(codes, ["connection", "length"]);
-    let whole = operation(&result, "transaction");
-    let share = number(&whole["failed"]) as f64 / number(&whole["attempted"]) as f64;
+    let transaction = operation(&result, "transaction");
+    let share = number(&transaction["failed"]) as f64 / number(&transaction["attempted"]) as f64;
     assert!((0.2..0.6).contains(&share), "{share}");
     assert_eq!(number(&result["client"]["reconnects"]), 0);
 }
@@ -234,7 +236,9 @@ fn an_open_loop_connects_when_something_is_due() {
     };
     let spec = json!({
         "version": 1,
-        "target": {"protocol": "http", "host": "127.0.0.1", "port": service.address.port(), "sslmode": "disable"},
+        "target": {
+            "protocol": "http", "host": "127.0.0.1", "port": service.address.port(), "sslmode": "disable",
+        },
         "workload": {"http": one_path()},
         "load": {"clients": 4, "duration_ns": 1},
     });
@@ -244,14 +248,14 @@ fn an_open_loop_connects_when_something_is_due() {
     let load = Load { schedule: Some(schedule), ..load(4, 1, 0, 400) };
     let result = run(&sessions, &ground_of(service.address), &load, &mut watch).unwrap();
     check_identities_but_stages(&result, &watch);
-    let whole = operation(&result, "transaction");
-    assert!((110..=120).contains(&number(&whole["attempted"])), "{whole}");
+    let transaction = operation(&result, "transaction");
+    assert!((110..=120).contains(&number(&transaction["attempted"])), "{transaction}");
     assert!(number(&result["lifetime"]["operations"]["connect"]) >= 20);
     assert_eq!(number(&result["client"]["reconnects"]), 0);
 }
 
 #[test]
-fn who_is_refused_from_the_first_is_told_so() {
+fn a_refused_connection_is_reported_from_the_first() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

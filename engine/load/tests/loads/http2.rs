@@ -30,12 +30,12 @@ struct Seen {
     at_once: AtomicU64,
 }
 
-/// How a server leaves.
+/// Behaviour of a server that ends connections.
 #[derive(Clone, Copy)]
 enum Manner {
-    /// So many requests are answered on a connection; the next is said not to have been begun.
+    /// It answers this number of requests on a connection, and refuses the next one as not processed.
     Refuse(u64),
-    /// With the last of so many answers it says that it leaves, and hangs up.
+    /// After this number of answers it announces the end (GOAWAY), and closes.
     Leave(u64),
     /// It says so when nobody asks for anything.
     LeaveIdle(u64),
@@ -104,7 +104,8 @@ fn converse(mut stream: TcpStream, seen: &Seen, manner: Manner) -> Option<()> {
             Manner::Backwards(nth) => {
                 waiting.push(id);
                 seen.at_once.fetch_max(waiting.len() as u64, SeqCst);
-                // The last requests of a load may be fewer: then the others are answered as soon as nothing else comes.
+                // The last requests of a load may be fewer: then the others are answered as soon as nothing
+                // else comes.
                 stream.set_read_timeout(Some(SHORT)).ok()?;
                 if waiting.len() < AT_ONCE.into() && stream.peek(&mut [0]).is_ok_and(|count| count > 0) {
                     continue;
@@ -137,8 +138,8 @@ fn converse(mut stream: TcpStream, seen: &Seen, manner: Manner) -> Option<()> {
     }
 }
 
-/// The last words. What the client still asks is read: a socket that is closed over unread requests resets the connection, and
-/// the client may never see what it was told.
+/// The last words. What the client still asks is read: a socket that is closed over unread requests resets
+/// the connection, and the client may never see what it was told.
 fn hang_up(mut stream: TcpStream, last: &[u8]) -> Option<()> {
     stream.write_all(last).ok()?;
     stream.shutdown(Shutdown::Write).ok()?;
@@ -150,7 +151,7 @@ fn measure(manner: Manner, requests: u64) -> (Value, Arc<Seen>) {
     measure_several(manner, requests, 1, None)
 }
 
-/// With so many streams, and a time that a request may take.
+/// Runs a load with `streams` streams and a timeout of requests.
 fn measure_several(
     manner: Manner,
     requests: u64,
@@ -177,7 +178,7 @@ fn measure_several(
     (result, seen)
 }
 
-/// Of all transactions: attempted, failed, retried.
+/// Counts of all transactions: attempted, failed, retried.
 fn counts(result: &Value) -> [u64; 3] {
     let lifetime = &result["operations"][0];
     ["attempted", "failed", "retried"].map(|name| number(&lifetime[name]))

@@ -30,8 +30,8 @@ const ASK: OpId = OpId(1);
 /// Sends eight bytes (or more), and wants them back.
 struct Echo {
     request: usize,
-    /// How long it rests before each transaction.
-    rest: Nanos,
+    /// Pause before each transaction.
+    think_time: Nanos,
     greeted: bool,
     /// The transaction in progress: its number, when it should have started, when it was sent.
     asked: Option<(u64, Nanos, Nanos)>,
@@ -39,7 +39,7 @@ struct Echo {
     long: Arc<AtomicU64>,
 }
 
-/// Of responses longer than this `Echoes::long` counts.
+/// Responses longer than this are counted in `Echoes::long`.
 const LONG: Nanos = 150 * MILLISECOND;
 
 impl Session for Echo {
@@ -95,7 +95,7 @@ impl Session for Echo {
     }
 
     fn think_time(&mut self, _: Nanos) -> Nanos {
-        self.rest
+        self.think_time
     }
 
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect {
@@ -112,7 +112,7 @@ impl Session for Echo {
 
 struct Echoes {
     request: usize,
-    rest: Nanos,
+    think_time: Nanos,
     long: Arc<AtomicU64>,
 }
 
@@ -130,7 +130,7 @@ impl SessionFactory for Echoes {
         let next = u64::from(client) << 32;
         Echo {
             request: self.request,
-            rest: self.rest,
+            think_time: self.think_time,
             greeted: false,
             asked: None,
             next,
@@ -194,7 +194,7 @@ fn ground_of(address: SocketAddr) -> TargetContext {
 }
 
 fn echoes(request: usize) -> Echoes {
-    Echoes { request, rest: 0, long: Arc::default() }
+    Echoes { request, think_time: 0, long: Arc::default() }
 }
 
 fn measure(server: &Server, load: &Load, watch: &mut Watch<'_>) -> Value {
@@ -205,7 +205,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is a count"))
 }
 
-/// What holds of every result, whatever happened.
+/// Checks the identities that hold for every result.
 fn check_identities(result: &Value, watch: &Watch<'_>) {
     check_operations(result, result["operations"].as_array().unwrap(), watch);
     assert_eq!(result["queries"]["total"], result["operations"][0]["succeeded"]);
@@ -226,8 +226,8 @@ fn check_operations(result: &Value, operations: &[Value], watch: &Watch<'_>) {
         let measured = intervals.iter().filter(|event| event["phase"] == "measure");
         let seen = measured
             .flat_map(|event| event["operations"].as_array().unwrap())
-            .filter(|each| each["name"] == operation["name"]);
-        assert_eq!(seen.map(|each| number(&each["succeeded"])).sum::<u64>(), of("succeeded"));
+            .filter(|counts| counts["name"] == operation["name"]);
+        assert_eq!(seen.map(|counts| number(&counts["succeeded"])).sum::<u64>(), of("succeeded"));
     }
 }
 
@@ -248,7 +248,8 @@ fn counts_times_and_littles_law_agree_with_the_server() {
     assert!(number(&response["min_ns"]) >= service.as_nanos() as u64);
     assert!(number(&response["p50_ns"]) <= number(&response["p99_ns"]));
 
-    // N = X R: in a closed loop every client is always waiting, except for what the window cuts off at its ends.
+    // N = X R: in a closed loop every client is always waiting, except for what the window cuts off at its
+    // ends.
     let waited = mean * number(&transaction["succeeded"]) as f64;
     let window = f64::from(CLIENTS) * number(&result["window"]["duration_ns"]) as f64;
     assert!((waited - window).abs() <= f64::from(CLIENTS) * max, "{waited} of {window} ns");
@@ -273,7 +274,7 @@ fn clients_that_rest_are_timed_from_the_end_of_their_rest() {
     const CLIENTS: u32 = 4;
     let server = Server::start(Manner { service: Duration::from_millis(2), ..Manner::default() });
     let mut watch = Watch::new(|_| Directive::Continue);
-    let resting = Echoes { rest: 20 * MILLISECOND, ..echoes(8) };
+    let resting = Echoes { think_time: 20 * MILLISECOND, ..echoes(8) };
     let result = run(&resting, &context(&server), &load(CLIENTS, 2, 110, 600), &mut watch).unwrap();
     check_identities(&result, &watch);
     let transaction = &result["operations"][0];
@@ -300,7 +301,7 @@ fn events_come_in_order_and_on_time() {
     let mut watch = Watch::new(|_| Directive::Continue);
     let result = measure(&server, &load(3, 2, 250, 400), &mut watch);
     let start = number(&result["window"]["start_mono_ns"]);
-    let said: Vec<String> = watch
+    let events: Vec<String> = watch
         .events
         .iter()
         .filter(|(_, event)| event["phase"] != "drain")
@@ -310,8 +311,8 @@ fn events_come_in_order_and_on_time() {
             other => other.to_string(),
         })
         .collect();
-    let (warmup, measured): (Vec<_>, Vec<_>) = said[1..].iter().partition(|text| text.contains("warmup"));
-    assert_eq!(said[0], "connected");
+    let (warmup, measured): (Vec<_>, Vec<_>) = events[1..].iter().partition(|text| text.contains("warmup"));
+    assert_eq!(events[0], "connected");
     assert_eq!(warmup, ["-> warmup", "warmup 0", "warmup 1", "warmup 2"]);
     assert_eq!(measured, ["-> measure", "measure 0", "measure 1", "measure 2", "measure 3"]);
     let lengths: Vec<_> =
@@ -378,8 +379,8 @@ fn a_lost_connection_is_an_error_and_its_time_is_in_the_record() {
         + transaction["failed_response"]["mean_ns"].as_f64().unwrap() * number(&transaction["failed"]) as f64;
     let window = 5.0 * number(&result["window"]["duration_ns"]) as f64;
     assert!((waited / window - 1.0).abs() < 0.15, "{waited} of {window} ns");
-    let told: Vec<_> = watch.of("trouble").iter().map(|event| event["code"].as_str().unwrap()).collect();
-    assert!(told.contains(&"connection") && told.contains(&"reconnected"), "{told:?}");
+    let codes: Vec<_> = watch.of("trouble").iter().map(|event| event["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"connection") && codes.contains(&"reconnected"), "{codes:?}");
 }
 
 #[test]
@@ -432,7 +433,7 @@ fn clients_that_are_refused_are_counted_with_the_servers_own_words() {
 }
 
 #[test]
-fn no_server_and_a_silent_one_are_told_apart() {
+fn no_server_and_a_silent_one_have_different_outcomes() {
     let server = Server::start(Manner::default());
     server.die();
     std::thread::sleep(Duration::from_millis(50));
@@ -490,7 +491,7 @@ fn a_stopped_load_ends_soon_and_has_a_result() {
 }
 
 #[test]
-fn a_load_that_nobody_wants_any_more_is_given_up() {
+fn a_load_is_aborted_on_request() {
     let server = Server::start(Manner { deaf: true, ..Manner::default() });
     let mut watch =
         Watch::new(

@@ -1,4 +1,4 @@
-//! Open loops: what is due is due, whether the target keeps up, stands still, is slow, or is gone.
+//! Open loops: requests are due by the schedule, whether the target keeps up, pauses, is slow, or is gone.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use loadcell_core::pace::Arrivals;
 use loadcell_core::spec::{Load, Schedule, Stretch};
 use loadcell_load::run;
 
-/// The same load with its requests due at these rates, each for so many milliseconds.
+/// The same load with its requests due at these rates, started for a number of milliseconds.
 fn paced(load: Load, arrivals: Arrivals, rates: &[(f64, u64)]) -> Load {
     let rate = rates
         .iter()
@@ -26,33 +26,33 @@ fn brisk() -> Server {
     Server::start(Manner { service: Duration::from_micros(200), ..Manner::default() })
 }
 
-/// What holds of every open loop.
+/// Checks the identities that hold for every open loop.
 fn check_schedule(result: &Value, watch: &Watch<'_>) {
     check_identities(result, watch);
-    let (transaction, kept) = (&result["operations"][0], &result["schedule"]);
+    let (transaction, schedule) = (&result["operations"][0], &result["schedule"]);
     let seconds = number(&result["window"]["duration_ns"]) as f64 / 1e9;
-    let offered = number(&kept["offered"]);
+    let offered = number(&schedule["offered"]);
     assert_eq!(offered + number(&transaction["carried_in"]), number(&transaction["attempted"]));
-    assert!((kept["offered_per_s"].as_f64().unwrap() * seconds - offered as f64).abs() < 1e-3);
+    assert!((schedule["offered_per_s"].as_f64().unwrap() * seconds - offered as f64).abs() < 1e-3);
     let succeeded = number(&transaction["succeeded"]);
-    assert!((kept["achieved_per_s"].as_f64().unwrap() * seconds - succeeded as f64).abs() < 1e-3);
-    assert!(number(&transaction["in_flight"]) >= number(&kept["backlog"]["at_end"]));
+    assert!((schedule["achieved_per_s"].as_f64().unwrap() * seconds - succeeded as f64).abs() < 1e-3);
+    assert!(number(&transaction["in_flight"]) >= number(&schedule["backlog"]["at_end"]));
     let intervals = watch.of("interval");
     let measured = intervals.iter().filter(|event| event["phase"] == "measure");
     let due = measured.map(|event| number(&event["operations"][0]["started"])).sum::<u64>();
     assert_eq!(due, offered);
 
-    // Little's law: the time that requests were there is the sum of their response times, but for those that the
-    // window cuts at either end.
+    // Little's law: the time that requests were there is the sum of their response times, but for those that
+    // the window cuts at either end.
     let waited = ["response", "failed_response"].map(|kind| {
         let figures = &transaction[kind];
         let (count, mean) =
             (figures["count"].as_f64().unwrap_or(0.0), figures["mean_ns"].as_f64().unwrap_or(0.0));
         (count * mean, figures["max_ns"].as_f64().unwrap_or(0.0))
     });
-    let longest = waited[0].1.max(waited[1].1).max(number(&kept["backlog"]["overdue_ns"]) as f64);
+    let longest = waited[0].1.max(waited[1].1).max(number(&schedule["backlog"]["overdue_ns"]) as f64);
     let cut = (number(&transaction["carried_in"]) + number(&transaction["in_flight"])) as f64 * longest;
-    let (sum, there) = (waited[0].0 + waited[1].0, number(&kept["presence_ns"]) as f64);
+    let (sum, there) = (waited[0].0 + waited[1].0, number(&schedule["presence_ns"]) as f64);
     assert!((sum - there).abs() <= cut + 1.0, "{sum} of {there} ns");
 }
 
@@ -66,8 +66,8 @@ fn as_many_are_due_as_the_rate_says_whatever_the_threads() {
         check_schedule(&result, &watch);
         assert_eq!(result["outcome"], "completed");
         assert_eq!(number(&result["schedule"]["offered"]), 200);
-        // Whoever was not waiting for a connection is in one histogram, who was in the other; so is who was due in the warm-up and
-        // is started after it, where the machine stalls between the two.
+        // Whoever was not waiting for a connection is in first histogram, who was in the other; so is who was
+        // due in the warm-up and is started after it, where the machine stalls between the two.
         let counted = ["pacing_error", "backlog_wait"]
             .map(|kind| result["schedule"][kind]["count"].as_u64().unwrap_or(0));
         let carried_in = number(&result["operations"][0]["carried_in"]);
@@ -103,37 +103,40 @@ fn poisson_arrivals_differ_with_the_seed_only() {
         load.schedule.as_mut().unwrap().seed = seed;
         let result = measure(&server, &load, &mut watch);
         check_schedule(&result, &watch);
-        let each = watch
+        let started = watch
             .of("interval")
             .iter()
             .map(|event| number(&event["operations"][0]["started"]))
             .collect::<Vec<_>>();
-        (number(&result["schedule"]["offered"]), each)
+        (number(&result["schedule"]["offered"]), started)
     };
-    let (one, other) = (offered(1), offered(2));
-    assert_eq!(one, offered(1));
-    assert_ne!(one, other);
+    let (first, other) = (offered(1), offered(2));
+    assert_eq!(first, offered(1));
+    assert_ne!(first, other);
     // The deviation of 200 is its root.
-    assert!(one.0.abs_diff(200) < 60, "{one:?}");
+    assert!(first.0.abs_diff(200) < 60, "{first:?}");
 }
 
 #[test]
 fn requests_that_find_no_connection_wait_and_the_wait_is_in_their_response_time() {
-    // One connection, 20 ms each: of 10 that are due each 10 ms, the tenth waits for 90 ms.
+    // One connection, 20 ms started: of 10 that are due started 10 ms, the tenth waits for 90 ms.
     let server = Server::start(Manner { service: Duration::from_millis(20), ..Manner::default() });
     let mut watch = Watch::new(|_| Directive::Continue);
     let load = paced(load(1, 1, 0, 300), Arrivals::Constant, &[(100.0, 95), (0.0, 1)]);
     let result = measure(&server, &load, &mut watch);
     check_schedule(&result, &watch);
-    let (transaction, kept) = (&result["operations"][0], &result["schedule"]);
-    assert_eq!((number(&kept["offered"]), number(&transaction["succeeded"])), (10, 10));
-    assert_eq!((number(&kept["pacing_error"]["count"]), number(&kept["backlog_wait"]["count"])), (1, 9));
+    let (transaction, schedule) = (&result["operations"][0], &result["schedule"]);
+    assert_eq!((number(&schedule["offered"]), number(&transaction["succeeded"])), (10, 10));
+    assert_eq!(
+        (number(&schedule["pacing_error"]["count"]), number(&schedule["backlog_wait"]["count"])),
+        (1, 9)
+    );
     let (response, service) = (&transaction["response"], &transaction["service"]);
     assert!(number(&response["max_ns"]) >= 110 * MILLISECOND, "{response}");
     assert!(number(&service["p50_ns"]) < 40 * MILLISECOND, "{service}");
-    assert!(number(&kept["backlog_wait"]["max_ns"]) >= 90 * MILLISECOND);
-    assert!((4..=9).contains(&number(&kept["backlog"]["peak"])), "{kept}");
-    assert_eq!(number(&kept["backlog"]["at_end"]), 0);
+    assert!(number(&schedule["backlog_wait"]["max_ns"]) >= 90 * MILLISECOND);
+    assert!((4..=9).contains(&number(&schedule["backlog"]["peak"])), "{schedule}");
+    assert_eq!(number(&schedule["backlog"]["at_end"]), 0);
     let backlogs: Vec<_> = watch.of("interval").iter().map(|event| number(&event["backlog"])).collect();
     assert!(backlogs[0] >= 4 && backlogs[2] == 0, "{backlogs:?}");
 }
@@ -151,8 +154,8 @@ fn a_stall_holds_up_everything_that_is_due_meanwhile() {
     let load = paced(load(6, 2, 0, 700), Arrivals::Constant, &[(500.0, 700)]);
     let result = run(&echoes, &context(&server), &load, &mut watch).unwrap();
     check_schedule(&result, &watch);
-    // Of the 100 that were due in the stall a quarter was due in its first 50 ms; a closed loop would have seen 6. (How many
-    // exactly is measured where nothing else runs: tests/truth.)
+    // Of the 100 that were due in the stall a quarter was due in its first 50 ms; a closed loop would have
+    // seen 6. (How many exactly is measured where nothing else runs: tests/truth.)
     let long = echoes.long.load(SeqCst);
     assert!((20..=150).contains(&long), "{long} were longer than 150 ms");
     let service = &result["operations"][0]["service"];
@@ -170,8 +173,8 @@ fn a_target_that_cannot_keep_up_ends_the_load_with_its_backlog_on_record() {
         let from = now();
         let load = paced(load(2, 1, warmup_ms, 60_000), Arrivals::Constant, &[(600.0, 60_000)]);
         let result = measure(&server, &load, &mut watch);
-        // 2/3 of what is due is left over: the oldest has been due for a second after one and a half, and then
-        // it is seen whether the backlog still grows after two.
+        // 2/3 of the offered load stays in the backlog: the oldest has been due for a second after first and
+        // a half, and then it is seen whether the backlog still grows after two.
         let took = now() - from;
         assert!((1_400 * MILLISECOND..4 * SECOND).contains(&took), "{took} ns");
         assert_eq!(result["outcome"], "overloaded");
@@ -215,7 +218,7 @@ fn lost_connections_leave_the_schedule_as_it_is() {
     check_schedule(&result, &watch);
     assert_eq!(number(&result["schedule"]["offered"]), 400);
     let failed = number(&result["operations"][0]["failed"]);
-    assert!(failed >= 5, "{failed} of 400 failed, one of 40 was to");
+    assert!(failed >= 5, "{failed} of 400 failed, first of 40 was to");
 }
 
 #[test]

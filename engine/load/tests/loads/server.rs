@@ -1,4 +1,5 @@
-//! A server whose every behaviour is known: it answers each eight bytes with the same eight bytes, when it was told to.
+//! A server whose every behaviour is known: it answers each eight bytes with the same eight bytes, when it
+//! was told to.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,11 +13,11 @@ use loadcell_core::clock::{Nanos, now};
 pub const GREETING: u8 = b'H';
 pub const REFUSAL: u8 = b'R';
 
-/// What the server does.
+/// Behaviour of the server.
 #[derive(Clone)]
 pub struct Manner {
     pub service: Duration,
-    /// So many connections are greeted at once; more are refused.
+    /// Number of connections greeted at once; more are refused.
     pub most: u64,
     /// It never greets.
     pub mute: bool,

@@ -67,7 +67,7 @@ fn refused(error: &io::Error) -> LoadError {
         Some(libc::ENOMEM) => "engine.io-uring-memory",
         _ => "engine.io-uring-forbidden",
     };
-    LoadError::said("io-uring", message, step, json!({}))
+    LoadError::with_text("io-uring", message, step, json!({}))
 }
 
 impl<'d> Ring<'d> {

@@ -237,27 +237,32 @@ fn problem(directory: &Path, disk: Value) -> String {
 #[test]
 fn a_disk_is_never_filled() {
     let directory = TempDirectory::new();
-    let said = problem(directory.path(), json!({"size_bytes": 1_u64 << 49}));
-    assert!(said.contains(r#""needed_bytes":1125899906842624"#), "{said}");
+    let message = problem(directory.path(), json!({"size_bytes": 1_u64 << 49}));
+    assert!(message.contains(r#""needed_bytes":1125899906842624"#), "{message}");
     assert!(
-        said.contains("engine.no-room") && said.contains("free_bytes") && said.contains("kept_bytes"),
-        "{said}"
+        message.contains("engine.no-room")
+            && message.contains("free_bytes")
+            && message.contains("kept_bytes"),
+        "{message}"
     );
 }
 
 #[test]
 fn memory_is_never_filled_by_a_file_system_without_a_size() {
-    let said = problem(Path::new("/proc"), json!({"size_bytes": 1_u64 << 49})); // which has none either
-    assert!(said.contains("engine.memory-files") && said.contains("\"clients\":2"), "{said}");
-    assert!(said.contains("available_bytes"), "{said}");
+    let message = problem(Path::new("/proc"), json!({"size_bytes": 1_u64 << 49})); // which has none either
+    assert!(message.contains("engine.memory-files") && message.contains("\"clients\":2"), "{message}");
+    assert!(message.contains("available_bytes"), "{message}");
 }
 
 #[test]
-fn a_directory_that_takes_no_files_is_said() {
-    let said = problem(Path::new("/proc"), json!({}));
-    assert!(said.contains("engine.make-file") && said.contains("/proc"), "{said}");
-    let said = problem(Path::new("/nowhere/at/all"), json!({}));
-    assert!(said.contains("engine.use-directory") && said.contains("No such file or directory"), "{said}");
+fn a_directory_that_takes_no_files_is_reported() {
+    let message = problem(Path::new("/proc"), json!({}));
+    assert!(message.contains("engine.make-file") && message.contains("/proc"), "{message}");
+    let message = problem(Path::new("/nowhere/at/all"), json!({}));
+    assert!(
+        message.contains("engine.use-directory") && message.contains("No such file or directory"),
+        "{message}"
+    );
 }
 
 #[test]

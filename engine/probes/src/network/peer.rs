@@ -24,7 +24,7 @@ impl Peer {
     /// Check that a compatible server listens at `HOST:PORT`.
     pub fn connect_to(name: &str) -> Result<Self, LoadError> {
         let unknown = |error: io::Error| {
-            LoadError::said("connection", error, "engine.peer-name", json!({"peer": name}))
+            LoadError::with_text("connection", error, "engine.peer-name", json!({"peer": name}))
         };
         let mut last = unknown(io::ErrorKind::NotFound.into());
         for address in name.to_socket_addrs().map_err(unknown)? {
@@ -39,7 +39,7 @@ impl Peer {
     /// Start a server on the loopback in a separate process, which separates its resource usage from the
     /// clients'.
     pub fn start_child() -> Result<Self, LoadError> {
-        let refused = |error: io::Error| LoadError::said("limit", error, "engine.loopback", json!({}));
+        let refused = |error: io::Error| LoadError::with_text("limit", error, "engine.loopback", json!({}));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let parent = std::process::id();
@@ -107,7 +107,9 @@ impl PeerError {
     fn at(&self, name: &str) -> LoadError {
         let arguments = json!({"peer": name});
         match self {
-            Self::Gone(error) => LoadError::said("connection", plain(error), "engine.peer-gone", arguments),
+            Self::Gone(error) => {
+                LoadError::with_text("connection", plain(error), "engine.peer-gone", arguments)
+            }
             Self::Stranger => LoadError::at("connection", "engine.peer-stranger", arguments),
             Self::Other(version) => {
                 let arguments = json!({"peer": name, "found": version, "expected": VERSION});

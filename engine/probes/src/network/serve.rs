@@ -25,12 +25,12 @@ pub fn serve(address: &str, observer: &mut dyn Observer) -> Result<ServerTotals,
 
 fn refused(address: &str, error: &io::Error) -> LoadError {
     let text = error.to_string();
-    let said = text.split(" (os error").next().unwrap_or_default();
+    let message = text.split(" (os error").next().unwrap_or_default();
     let step = match error.raw_os_error() {
         Some(libc::EADDRINUSE) => "engine.listen-in-use",
         Some(libc::EADDRNOTAVAIL) => "engine.listen-elsewhere",
         Some(libc::EACCES) => "engine.listen-denied",
         _ => "engine.listen",
     };
-    LoadError::said("connection", said, step, json!({"address": address}))
+    LoadError::with_text("connection", message, step, json!({"address": address}))
 }

@@ -124,11 +124,11 @@ fn problem(peer: &str) -> String {
 }
 
 #[test]
-fn a_peer_that_is_gone_is_said_before_anything_is_measured() {
+fn a_peer_that_is_gone_is_reported_before_anything_is_measured() {
     let gone = listener().local_addr().unwrap(); // It is closed again.
-    let said = problem(&gone.to_string());
-    assert!(said.contains("engine.peer-gone") && said.contains("Connection refused"), "{said}");
-    assert!(said.contains(&gone.to_string()));
+    let message = problem(&gone.to_string());
+    assert!(message.contains("engine.peer-gone") && message.contains("Connection refused"), "{message}");
+    assert!(message.contains(&gone.to_string()));
     assert!(problem("no port").contains("engine.peer-name"));
 }
 
@@ -152,8 +152,8 @@ fn unrelated_and_incompatible_servers_are_distinguished() {
     assert!(problem(&stranger(Vec::new())).contains("engine.peer-stranger"));
     let mut other = Answer::Welcome.encode();
     other[9] = 9;
-    let said = problem(&stranger(other.to_vec()));
-    assert!(said.contains("engine.peer-version") && said.contains("\"found\":9"), "{said}");
+    let message = problem(&stranger(other.to_vec()));
+    assert!(message.contains("engine.peer-version") && message.contains("\"found\":9"), "{message}");
     assert!(problem(&stranger(Answer::Full.encode().to_vec())).contains("engine.peer-full"));
 }
 

@@ -37,7 +37,7 @@ fn feed(http: &mut Http1, bytes: &[u8], piece: usize) -> Result<Response, Failur
         while response.again.is_none()
             && let Some((size, event)) = http.next(&unread[at..], &mut Vec::new())?
         {
-            assert!(size > 0 || matches!(event, ResponseEvent::End { .. }), "it goes on");
+            assert!(size > 0 || matches!(event, ResponseEvent::End { .. }), "it makes progress");
             at += size;
             match event {
                 ResponseEvent::Nothing | ResponseEvent::Part => {}

@@ -227,7 +227,7 @@ impl Http2 {
                 Err(Code::PROTOCOL_ERROR.because(finding).into())
             }
             None if frame.kind == frame::CONTINUATION => {
-                let finding = "the server goes on with header fields that it has not begun";
+                let finding = "the server continues header fields that it has not begun";
                 Err(Code::PROTOCOL_ERROR.because(finding).into())
             }
             _ => Ok(()),

@@ -378,7 +378,7 @@ fn reset_has_the_servers_code() {
         assert_eq!(
             harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 3, OK)).unwrap(),
             "200 end",
-            "it goes on"
+            "it continues"
         );
     }
 }

@@ -301,8 +301,8 @@ impl Handshake {
             }
             ([0x04], Plugin::CachingSha2) => Err(failure(
                 "auth",
-                "caching_sha2_password wants to see the password at this user's first login, and anybody could listen: \
-                 use TLS",
+                "caching_sha2_password wants to see the password at this user's first login, and anybody \
+                 could listen: use TLS",
             )),
             _ => Err(Malformed("an answer to the proof that is neither yes nor no".into()).into()),
         }

@@ -90,7 +90,8 @@ impl Authentication {
             Some(method) => Err(Failure {
                 code: NOT_AUTHORISED.into(),
                 message: format!(
-                    "the server asks for {}, which loadcell does not speak: allow scram-sha-256 in pg_hba.conf",
+                    "the server asks for {}, which loadcell does not speak: allow scram-sha-256 in \
+                     pg_hba.conf",
                     match method {
                         2 => "Kerberos V5".to_owned(),
                         7 | 8 => "GSSAPI".to_owned(),

@@ -87,8 +87,8 @@ impl Parameter {
             let arguments = json!({"name": name, "most": most});
             Err(SpecError::new(code, format!("workload.http.parameters.{name}"), arguments))
         };
-        let given = (options.from.or(options.to), &options.values, options.letters);
-        let source = match given {
+        let settings = (options.from.or(options.to), &options.values, options.letters);
+        let source = match settings {
             (Some(_), None, None) => {
                 let (from, to) = (options.from.unwrap_or(0), options.to.unwrap_or(u64::MAX));
                 if options.to.is_none() || from > to || to - from == u64::MAX {

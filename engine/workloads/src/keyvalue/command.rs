@@ -33,18 +33,18 @@ impl Command {
             SpecError::new(code, format!("workload.kv.commands.{name}"), arguments)
         };
         let mut arguments = Vec::new();
-        let mut rest = template.trim_start();
-        while let Some(first) = rest.chars().next() {
+        let mut remaining = template.trim_start();
+        while let Some(first) = remaining.chars().next() {
             let (argument, behind) = match first {
                 '"' | '\'' => {
-                    rest[1..].split_once(first).ok_or_else(|| wrong("engine.spec.command-quote", ""))?
+                    remaining[1..].split_once(first).ok_or_else(|| wrong("engine.spec.command-quote", ""))?
                 }
-                _ => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
+                _ => remaining.split_at(remaining.find(char::is_whitespace).unwrap_or(remaining.len())),
             };
             arguments.push(
                 pieces(argument).map_err(|unknown| wrong("engine.spec.command-placeholder", &unknown))?,
             );
-            rest = behind.trim_start();
+            remaining = behind.trim_start();
         }
         if arguments.is_empty() {
             return Err(wrong("engine.spec.command-empty", ""));

@@ -130,7 +130,7 @@ impl Options {
             return Ok(builder);
         }
         let all: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
-        Err(LoadError::said("script", all.join("\n"), "engine.script", json!({})))
+        Err(LoadError::with_text("script", all.join("\n"), "engine.script", json!({})))
     }
 }
 

@@ -3,7 +3,7 @@
 //! | function | against pgbench 15 with the same `--random-seed` |
 //! | --- | --- |
 //! | `random` | bit-equal |
-//! | `random_gaussian`, `random_exponential`, `random_zipfian` | bit-equal with an equal C library, see below |
+//! | `random_gaussian`, `random_exponential`, `random_zipfian` | bit-equal with an equal C library (below) |
 //! | `permute`, `hash`, `hash_murmur2`, `hash_fnv1a` | bit-equal (integers only) |
 //! | the streams of clients, `default_seed` | bit-equal |
 //! | the choice of the next script | bit-equal for one thread, see below |

@@ -153,7 +153,7 @@ mod tests {
 
     fn outcome(line: &str, wanted: bool) -> Outcome {
         let mut shell_command = ShellCommand::start(line.into(), wanted).unwrap();
-        assert_eq!(shell_command.done_signal.read(&mut [0]).unwrap(), 0, "nothing is said, it is only over");
+        assert_eq!(shell_command.done_signal.read(&mut [0]).unwrap(), 0, "no data, only the end");
         shell_command.outcome()
     }
 
@@ -173,7 +173,7 @@ mod tests {
     fn captured_output_is_the_first_line() {
         assert_eq!(outcome("echo 1; echo 2; exit 3", true), Ok(b"1\n".into()));
         assert_eq!(outcome("printf 42", true), Ok(b"42".into()));
-        assert_eq!(outcome("yes 7", true), Ok(b"7\n".into()), "who goes on printing is not listened to");
+        assert_eq!(outcome("yes 7", true), Ok(b"7\n".into()), "further output is ignored");
         assert_eq!(outcome(":", true), Err("the shell command printed nothing".into()));
         assert_eq!(outcome("head -c 100000 /dev/zero", true).unwrap().len() as u64, LONGEST_LINE);
         assert_eq!(

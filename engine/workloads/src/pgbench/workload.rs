@@ -60,7 +60,7 @@ impl Pgbench {
             && let Some(mut error) = program.first_shell()
         {
             error.advice = None;
-            return Err(LoadError::said(SCRIPT, error, "engine.script-shell", json!({})));
+            return Err(LoadError::with_text(SCRIPT, error, "engine.script-shell", json!({})));
         }
         let mut names = Names::default();
         let mut operations =

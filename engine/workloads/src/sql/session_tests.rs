@@ -587,7 +587,7 @@ fn retries_are_limited() {
     harness.begin();
     harness.on_message(BEGUN).unwrap();
     harness.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
-    assert_eq!(harness.on_message(ROLLED_BACK), Ok(NextAction::Reply), "the next one has retries of its own");
+    assert_eq!(harness.on_message(ROLLED_BACK), Ok(NextAction::Reply), "the next one has its own retries");
 }
 
 #[test]

@@ -159,7 +159,8 @@ fn constant_folding_changes_no_value() {
 #[test]
 fn first_client_draws_like_pgbench() {
     let script = "\\set a debug(random(10, 19))\n\\set a debug(random_exponential(100, 199, 10.0))\n\
-                  \\set a debug(random_gaussian(1000, 1999, 10.0))\n\\set a debug(random_zipfian(1, 9, 1.3))\n";
+                  \\set a debug(random_gaussian(1000, 1999, 10.0))\n\
+                  \\set a debug(random_zipfian(1, 9, 1.3))\n";
     let (shown, ended) = run(script, &[], Mode::Simple);
     assert_eq!(ended, Ok(()));
     let values: Vec<_> = shown.iter().map(|line| line.split_once(": ").unwrap().1).collect();
