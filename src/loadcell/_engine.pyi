@@ -64,13 +64,13 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     """
 
 class Recording:
-    """What a client's callable tells of the parts of a call: each is recorded as an operation of its own."""
+    """Receives the parts of a call from a client's callable: each is recorded as a separate operation."""
 
     def timed(self, name: str) -> AbstractContextManager[None]:
         """A part, timed from entering to leaving; it fails with what is raised within. Raises KeyError for an unknown name."""
 
     def retried(self, name: str) -> None:
-        """What is in progress of a part failed in a way that may be tried again, and is."""
+        """A part in progress failed in a way that may be retried, and is retried."""
 
 def run_calls(
     spec: str, on_event: Callable[[str], None], client: Callable[[int, Recording], Callable[[], object]]
@@ -83,7 +83,7 @@ def run_calls(
     exception's `code` (a str; else its class's name) and the first line of its text; with `fatal = True`, or where it is no
     `Exception`, nothing more is called by this client. One that `client` raises ends the load as `connect-failed`.
 
-    What a call takes is not the client's own time, of which only what lies between calls is told (`busy`).
+    The duration of a call is not client time; only the time between calls counts as `busy`.
     """
 
 def prepare(spec: str, on_event: Callable[[str], None]) -> str:
@@ -93,7 +93,7 @@ def prepare(spec: str, on_event: Callable[[str], None]) -> str:
     """
 
 def check(workload: str) -> str:
-    """What a workload (the `workload` section of a specification) will do, found out without a target.
+    """Analyses a workload (the `workload` section of a specification) without a target.
 
     Known for `pgbench`: `{"writes": bool, "operations": [name, ...]}`, `writes` when a statement may change rows. Raises
     EngineError with code `script` when a script is wrong: the finding has a paragraph for each mistake, with script, line
@@ -177,7 +177,7 @@ class Stretches:
         """The numbers at one place in each line of the table that was given last, as doubles. Raises IndexError."""
 
     def text(self) -> bytes:
-        """All lines of what was given last."""
+        """All lines of the input read last."""
 
 def version() -> str:
     """Return the engine's version."""

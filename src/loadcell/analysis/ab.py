@@ -1,4 +1,4 @@
-"""A trial of HTTP in the figures that ApacheBench (ab) prints, under its names and by its definitions, where those are sound.
+"""A trial of HTTP in the metrics of ApacheBench (ab), under its names and by its definitions, where those are sound.
 
 Complete requests are those whose response arrived whole, also with a status that is no success: what ab counts. Requests per second =
 complete / T. Time per request (mean) = concurrency x T / complete, which is no measured mean; the measured one stands
@@ -47,7 +47,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Ab:
-    """What ab would print. Counts are of the measured window; rates a second."""
+    """Output that ab would print. Counts are of the measured window; rates are per second."""
 
     complete: float
     failed: float
@@ -74,7 +74,7 @@ def of_record(record: TrialRecord) -> Ab | None:
         if not error.code.startswith(_STATUS):
             counts[_HEADINGS.get(error.code, "exceptions")] += error.count
     complete, seconds = sum(totals.statuses.values()), window.duration_s
-    # In an open loop connections rest between what is due: that is no time of a request.
+    # In an open loop connections rest between arrivals: that is no time of a request.
     clients = None if record.schedule else _clients(record)
     return Ab(
         complete=complete,
@@ -103,7 +103,7 @@ def _times(totals: Totals, operations: Mapping[str, OperationStats]) -> dict[str
     connect = _with_zeros(connects or Latency(), requests)
     processing = Times()
     if requests and not (connects and connects.count):
-        processing = total  # no request had to wait for a connection of its own
+        processing = total  # no request waited for a connection
     elif total.mean_ms is not None and connect.mean_ms is not None:
         processing = Times(mean_ms=max(total.mean_ms - connect.mean_ms, 0.0))
     first_byte = operations["first_byte"].service if "first_byte" in operations else None

@@ -48,7 +48,7 @@ def reach(repeats: Repeats) -> tuple[float, float] | None:
 
 
 def overlap(repeats: Repeats, other: Repeats) -> bool:
-    """Whether two medians may be one, as far as these repeats tell."""
+    """True if two medians may be one, as far as these repeats tell."""
     a, b = reach(repeats), reach(other)
     return a is not None and b is not None and a[0] <= b[1] and b[0] <= a[1]
 
@@ -59,7 +59,7 @@ def alike(
     repeats: Callable[[Treatment], Repeats],
     figure: Callable[[Trial], float | None],
 ) -> bool:
-    """Whether this run does not tell two treatments apart in a figure: their medians may be one, and block by block neither
+    """True if this run does not tell two treatments apart in a figure: their medians may be one, and block by block neither
     was ahead of the other (the interval for the median of their ratio holds 1). What moves a whole block makes ranges
     overlap, and leaves its ratio as it is.
     """

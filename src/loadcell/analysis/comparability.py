@@ -1,4 +1,4 @@
-"""What the throughput of a treatment is a figure of, and so which treatments can be held against each other.
+"""The quantity that the throughput of a treatment measures, and so which treatments can be compared.
 
 A disk's reads and the passes over a memory are no more and no less than each other, whatever a plan makes of them: of such treatments
 none is the highest, none is to be chosen, and there is no effect of going from one to the other. What counts is what is measured
@@ -27,7 +27,7 @@ _OF_ONE_SIZE = ("sysbench", "rr", "crr")
 PART = "part"
 #: What a client group has beside its workload.
 _OF_A_GROUP = ("share", "load")
-#: Settings of the workload `tool` that say whose figures they are; of its others none does.
+#: Settings of the workload `tool` that identify what is measured.
 _TOOLS = (
     "sysbench", "fio", "pgbench", "ab", "wrk", "redis-benchmark", "iperf3", "netperf", "mbw", "dd", "stress-ng", "read_as",
 )  # fmt: skip
@@ -36,7 +36,7 @@ _OF_SYSBENCH = ("cpu", "memory", "fileio", "threads", "mutex")
 
 
 def of(settings: Mapping[str, Any], units: Iterable[str], levels: Mapping[str, Any] | None = None) -> str:
-    """What is measured with these settings of a treatment, counted in these units: the same text for the same thing.
+    """The quantity measured with these settings of a treatment, counted in these units: equal texts for equal quantities.
 
     Of an imported output `levels` say which of the things it is that the tool reports apart (fio's reads and writes).
     """
@@ -52,7 +52,7 @@ def of_treatment(described: TreatmentRecord, counting: Iterable[Trial]) -> str:
 
 
 def count(treatments: Iterable[Treatment]) -> int:
-    """How many different things were measured; of more than one no figures can be held against each other."""
+    """Number of different quantities measured; values of more than one cannot be compared."""
     return len({treatment.measures for treatment in treatments if treatment.measured})
 
 

@@ -38,7 +38,7 @@ def _any(*names: str) -> Callable[[set[str], list[Finding]], bool]:
 
 
 def _saturates(_: set[str], remaining: list[Finding]) -> bool:
-    """Whether a line of rising load got its statement, which says where the best level is and what is tied with it."""
+    """True if a line of rising load got its statement, which says where the best level is and what is tied with it."""
     few = (
         "found.saturation.few",
         "found.saturation.why",
@@ -101,7 +101,7 @@ def _well_together(findings: list[Finding]) -> list[Finding]:
 
 
 def _lines_together(findings: list[Finding]) -> Iterator[Finding]:
-    """What is the same for several lines of rising load is said once, of all of them."""
+    """Combine equal statements about several lines of rising load into one."""
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
         if finding.kind == "saturation" and "line" in finding.message.arguments:
@@ -117,7 +117,7 @@ def _lines_together(findings: list[Finding]) -> Iterator[Finding]:
 
 
 def _said(finding: Finding) -> str:
-    """What a finding says, of whatever line."""
+    """The statement of a finding, regardless of the line."""
     other_arguments = {name: value for name, value in finding.message.arguments.items() if name != "line"}
     return f"{finding.message.code} {other_arguments}"
 
@@ -132,7 +132,7 @@ def _line_of(findings: Sequence[Finding]) -> Message:
 
 
 def _checks_together(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """What several checks noticed is one sentence for each severity; its evidence is that of all."""
+    """Combine the findings of several checks, one for each severity; the evidence is that of all."""
     findings = list(findings)
     groups: dict[str, list[Finding]] = {}
     for finding in findings:

@@ -1,6 +1,6 @@
 """Percentiles that cannot be: of no distribution is p90 above p99, or the mean outside the extremes.
 
-Figures of other tools are taken as they are; a tool that estimates each percentile by itself can give such ones.
+Values of other tools are taken as they are; a tool that estimates each percentile separately can give contradictory ones.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-#: Figures of one distribution from the lowest to the highest that they can be.
+#: Values of one distribution in ascending order.
 RISING = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "p99.99_ms", "max_ms")
 #: Histograms keep three digits; a mean may lie this far beside an extreme that all values share.
 ROUNDING = 0.01
@@ -17,7 +17,7 @@ BUCKET = 0.02
 
 
 def impossible(figures: Mapping[str, float | None]) -> dict[str, float]:
-    """The figures that contradict each other, the first such pair; empty when all of them can be."""
+    """The first pair of values that contradict each other; empty if all are possible."""
     values = {name: value for name in RISING if (value := figures.get(name)) is not None}
     for (lower, low), (upper, high) in pairwise(values.items()):
         if low > high * (1 + BUCKET if upper == "max_ms" else 1):

@@ -1,4 +1,4 @@
-"""Whether the machine drifted: blocks hold every treatment once, so a block that is slower throughout is no effect."""
+"""True if the machine drifted: blocks hold every treatment once, so a block that is slower throughout is no effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each factor does, alone and together with others: the analysis of variance on the logarithmic scale.
+"""Main effects and interactions of factors: analysis of variance on the logarithmic scale.
 
 On that scale a factor that costs a third costs a third everywhere, so effects are ratios and an interaction is what
 is left when ratios do not simply multiply (Jain, *The Art of Computer Systems Performance Analysis*, 1991, ch. 16-23).
@@ -24,7 +24,7 @@ from loadcell.stats import additive
 from loadcell.stats.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Whole
 from loadcell.stats.distributions import f_tail, t_quantile
 
-#: A term is told apart from noise when chance gives its F this rarely, over all terms together (Bonferroni).
+#: A term is significant if chance gives its F this rarely, over all terms (Bonferroni).
 SURPRISE = 0.05
 #: Without repeats to tell, a term matters when it explains this share of the variation; a factor also when it multiplies
 #: by as much as `MUCH`: a load from 1 to 256 clients explains nearly all, and what costs a fifth matters beside it.
@@ -51,13 +51,13 @@ class Ratio:
 
     @property
     def told_apart(self) -> bool | None:
-        """Whether the interval leaves out 1; None without one."""
+        """True if the interval leaves out 1; None without one."""
         return None if self.low is None or self.high is None else not self.low <= 1 <= self.high
 
 
 @dataclass(frozen=True)
 class Change:
-    """What going from one level of a factor to another multiplies the figure by; `base` is where that was, if one place."""
+    """Ratio of the metric between one level of a factor and another; `base` is where that was, if one place."""
 
     key: str
     before: str
@@ -81,7 +81,7 @@ class MainEffect:
 
     @property
     def matters(self) -> bool:
-        """Whether it is worth speaking of."""
+        """True if it is worth speaking of."""
         size = max(self.change.ratio.value, 1 / self.change.ratio.value)
         if self.real is None:
             return self.share >= HARDLY or size >= MUCH
@@ -104,7 +104,7 @@ class Interaction:
 
     @property
     def matters(self) -> bool:
-        """Whether it is worth speaking of: how far apart are the ratios that should be one?"""
+        """True if it is worth speaking of: how far apart are the ratios that should be one?"""
         ratios = [change.ratio.value for change in self.changes.values()]
         if self.real is None:
             return self.share >= HARDLY
@@ -153,7 +153,7 @@ class Effects:
 
 
 def find(treatments: Sequence[Treatment], figure: Figure, design: str) -> Effects:
-    """The effects on a figure (a number above 0) of a run whose plan says `design`."""
+    """Effects on a metric (a number above 0) of a run whose plan has `design`."""
     kind: Design = "one-at-a-time" if design == "one-at-a-time" else "full"
     every = dict.fromkeys(key for treatment in treatments for key in treatment.levels)
     keys = [key for key in every if len(_levels(key, treatments)) > 1]
@@ -307,7 +307,7 @@ def _squares(
 
 
 class _Rows:
-    """Means over the treatments that have certain levels, held against one another."""
+    """Contrasts between means over the treatments with certain levels."""
 
     def __init__(
         self,

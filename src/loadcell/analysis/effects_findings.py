@@ -1,4 +1,4 @@
-"""What there is to say of factors: what each does, what two do together, and what cannot be told."""
+"""Findings on factors: main effects, interactions, and what the design cannot show."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def meaning(code: str) -> str | None:
 
 
 def _class_of(code: str) -> str:
-    """What codes of a kind have in common; empty where there are no kinds."""
+    """The common part of codes of a kind; empty if there are no kinds."""
     if code.startswith("http-"):
         return code[:6]
     return code[:2] if len(code) == 5 else ""

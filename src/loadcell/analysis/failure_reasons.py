@@ -22,7 +22,7 @@ def why(record: TrialRecord) -> Message | None:
 
 
 def remedy(record: TrialRecord) -> Message | None:
-    """What a record says is to be done; None where it says nothing."""
+    """Remedy of a record; None if it has none."""
     code, args = _coded(record)
     advice = record.advice
     return Message(f"{code}.advice", args, recorded=(advice, "")) if advice else None

@@ -1,4 +1,4 @@
-"""What there is to say of a run, in the order a reader wants it: what came out, what it cost, what went wrong, how far to trust it."""
+"""Findings of a run in reading order: result, cost, failures, how far to trust it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 WIDE_SPREAD = 0.10
 #: Checks of the data, worth a word also when they hold.
 VERIFIED = ("tpcc-consistency", "pgbench-balances", "values")
-#: A figure from here on is said without its fraction.
+#: Values from here on are written without a fraction.
 WHOLE_FROM = 100
 #: How many names a sentence lists before it only counts.
 MOST_NAMES = 4
@@ -75,7 +75,7 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     key = ("found.throughput" if only else "found.highest") + ("" if has_tail else ".no-latency")
     well: Severity = "problem" if not params["throughput_per_s"] else "info" if behind else "good"
     yield Finding("throughput", Message(key, params).rated(well), (top.id,))
-    # A figure that is the throughput under another name (IOPS) has just been said.
+    # A metric that is the throughput under another name (IOPS) is reported above.
     for name, value in top.figures.items():
         if value.median is not None and not math.isclose(value.median, top.throughput.median or 0.0):
             counted = abs(value.median) >= WHOLE_FROM or value.median == round(value.median)
@@ -117,7 +117,7 @@ def _beside_the_best(best: Best) -> Iterator[Finding]:
 
 
 def _along_the_factor(best: Best) -> Iterator[Finding]:
-    """How throughput ends along a numeric factor; of a load, saturation says that and more."""
+    """Course of throughput along a numeric factor; for a load, saturation reports it in more detail."""
     top, highest = best.treatment, best.treatment.throughput.median or 0.0
     if best.at_edge and open_loop_capacity.fell_behind(top):
         return  # more that falls due would not be answered either
@@ -232,7 +232,7 @@ def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
 
 
 def held(all_trials: Sequence[Trial]) -> Iterator[Finding]:
-    """What was verified of the data after the load, and held."""
+    """Verifications of the data after the load that succeeded."""
     for name in VERIFIED:
         verdicts = [check.verdict for trial in all_trials for check in trial.checks if check.name == name]
         if verdicts and all(verdict == "ok" for verdict in verdicts):
@@ -241,7 +241,7 @@ def held(all_trials: Sequence[Trial]) -> Iterator[Finding]:
 
 
 def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
-    """How far repeats of one treatment lie apart, and whether blocks do."""
+    """Spread of repeats of one treatment, and of blocks."""
     spreads = {
         treatment: spread_of_treatment
         for treatment in treatments
@@ -266,7 +266,7 @@ def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
 
 
 def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
-    """How far the figures reach beyond this run."""
+    """Precision and reach of the results beyond this run."""
     measured = [treatment for treatment in treatments if treatment.measured]
     if not measured:
         return
@@ -289,7 +289,7 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
 
 
 def unusable(all_trials: Sequence[Trial]) -> Iterator[Finding]:
-    """Trials that ended well without a figure, or with one of nothing done."""
+    """Succeeded trials without a value, or with nothing done."""
     empty = [trial for trial in all_trials if trial.status == "ok" and not trial.throughput_per_s]
     if empty:
         names = tuple(trial.name for trial in empty)

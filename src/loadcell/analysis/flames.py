@@ -1,4 +1,4 @@
-"""What sampled stacks say: which functions and processes the samples fell on, and the tree that a flame graph draws.
+"""Analysis of sampled stacks: functions and processes of the samples, and the tree that a flame graph draws.
 
 A sample is a look at one CPU at one moment. A function's *self* share is that of samples in which it was running; its *total*
 share that of samples in which it, or something it had called, was. With n samples, a share p has a standard error of
@@ -49,7 +49,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Others:
-    """So many functions together: `own` samples fell on one of them, `total` on one of them or what it had called."""
+    """Several functions combined: `own` samples fell on one of them, `total` on one of them or its callees."""
 
     count: int
     own: int
@@ -77,7 +77,7 @@ class Profile:
 
     @property
     def samples(self) -> int:
-        """How many samples there are."""
+        """Number of samples there are."""
         return sum(count for _, count in self.stacks)
 
     @property

@@ -1,4 +1,4 @@
-"""What belongs together, put into groups."""
+"""Grouping of equivalent items."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OfGroup:
-    """One group over the trials of a treatment that ended well.
+    """One group over the succeeded trials of a treatment.
 
     `share` is its part of all transactions that succeeded; `response` has a figure for each key of `FIGURES`. `offered`
     and `backlog` are those of an open loop, and empty in a closed one.
@@ -101,7 +101,7 @@ def over(treatment: Treatment) -> tuple[OfGroup, ...]:
 
 
 def findings(treatment: Treatment) -> Iterator[Finding]:
-    """How each of a treatment's groups fared; nothing where there are none."""
+    """Results of each of a treatment's groups; empty if it has none."""
     for group in over(treatment):
         p99 = group.response["p99_ms"].median
         if group.throughput.median is None or p99 is None:

@@ -1,4 +1,4 @@
-"""What is to be said of a run that was made of other tools' outputs: loadcell ran nothing of it, and could not read all of it."""
+"""Findings on a run that was made of other tools' outputs: loadcell ran nothing of it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sources(run: RunRecord) -> tuple[ImportedFile, ...]:
 
 
 def done(run: RunRecord) -> Message:
-    """What was done: nothing was run, files were read."""
+    """Summary of the import: files were read, nothing was run."""
     read = sources(run)
     executions = sum(file.measured for file in read)
     samples = sum(file.samples for file in read)
@@ -46,7 +46,7 @@ def done(run: RunRecord) -> Message:
 
 
 def findings(run: RunRecord) -> Iterator[Finding]:
-    """What of the files was not understood."""
+    """Lines of the files that were not understood."""
     damaged = [file for file in sources(run) if file.unread]
     if damaged:
         quoted = [line.strip() for file in damaged for line in file.examples]
@@ -59,7 +59,7 @@ def findings(run: RunRecord) -> Iterator[Finding]:
 
 
 def samples_alone(run: RunRecord) -> bool:
-    """Whether there are but samples of a monitor: no load, and so no figure of one."""
+    """True if there are but samples of a monitor: no load, and so no figure of one."""
     read = sources(run)
     return bool(read) and not any(file.measured for file in read)
 

@@ -1,4 +1,4 @@
-"""How treatments lie along factors: what a picture of them has on its horizontal axis, and what tells its lines apart."""
+"""Arrangement of treatments along factors: the horizontal axis of a chart, and what distinguishes its lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from loadcell.analysis.treatments import Treatment, short_keys
 
-#: More lines than this cannot be told apart by colour and shape.
+#: More lines than this are not distinguishable by colour and shape.
 MOST_SERIES = 8
 #: More pictures side by side than this are not looked at.
 MOST_FACETS = 36
@@ -42,7 +42,7 @@ class Axis:
 
     @property
     def numeric(self) -> bool:
-        """Whether its levels are numbers."""
+        """True if its levels are numbers."""
         return self.scale != "ordered"
 
 
@@ -89,7 +89,7 @@ def _number(level: str, value: Any) -> float | None:
 
 
 def is_number(level: str) -> bool:
-    """Whether a level's label is a bare number."""
+    """True if a level's label is a bare number."""
     return _number(level, None) is not None
 
 
@@ -137,5 +137,5 @@ def _axis_of(key: str, name: str, treatments: Sequence[Treatment]) -> Axis:
 
 
 def asked(key: str) -> bool:
-    """Whether a factor says what work is done, and not how the target is set up or how hard it is driven."""
+    """True if a factor says what work is done, and not how the target is set up or how hard it is driven."""
     return key.startswith(_ASKED)

@@ -1,4 +1,4 @@
-"""What servers under valgrind had lost when they ended, as the answer that such trials give."""
+"""Memory that servers under valgrind had lost when they ended: the result of such trials."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
         "indirect_bytes": most.indirect,
         "possible_bytes": most.possible,
     }
-    # How much is too much the plan says: `expect` has a verdict of its own.
+    # The limit is the plan's: `expect` has its verdict.
     yield Finding("memory", Message("found.lost", params).rated("caution"), (name,))

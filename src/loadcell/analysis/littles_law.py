@@ -1,4 +1,4 @@
-"""Little's law held against every trial again, from its stored totals alone.
+"""Little's law checked again for every trial, from its stored totals alone.
 
 In a closed loop each of N clients is always in a transaction, or rests, so `N = X (R + Z)` (Little 1961; the interactive
 response-time law of Denning and Buzen 1978), X counting every transaction that ended. Where clients send several at once, that is the least, and so many times it the most.
@@ -58,7 +58,7 @@ def check(trial: Trial) -> Law:
 
 
 def _of_groups(laws: Sequence[Law]) -> Law:
-    """Of client groups side by side it holds if it holds of each; what is there of each adds up."""
+    """For client groups it holds if it holds for each; numbers in the system add up."""
     verdicts = [law.verdict for law in laws]
     verdict = next((verdict_word for verdict_word in ("broken", "unknown") if verdict_word in verdicts), "ok")
     expected, measured, tolerance = (

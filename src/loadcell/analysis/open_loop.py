@@ -1,4 +1,4 @@
-"""How an open loop went in one trial: what was due, what was achieved, how late the client was, what was left over."""
+"""Result of an open loop in one trial: offered and completed load, lateness of the client, backlog at the end."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.model.message import Argument, Message
 from loadcell.stats.repeats import Repeats, summarise
 
-#: Of what was due, the share that must have been achieved to say that the target kept up: what is under way at the
+#: The share of the offered load that must have been completed for the target to have kept up: what is under way at the
 #: window's ends, and the chance in Poisson arrivals, are the rest.
 KEPT_UP = 0.98
 #: Response time above service time by less than this factor is not worth a sentence.
@@ -19,7 +19,7 @@ NOTABLE_WAIT = 1.2
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """How a treatment's schedule was kept, over the trials that ended well; when none did, over those overloaded.
+    """Result of a treatment's schedule over the succeeded trials; if none succeeded, over those overloaded.
 
     `service` and `pacing` are in ms by the keys of `treatments.LATENCIES`; service times only of trials that ended well.
     """
@@ -42,7 +42,7 @@ class Kept:
 
     @property
     def kept_up(self) -> bool:
-        """Whether (nearly) all that was due was achieved, in every trial."""
+        """True if (nearly) all that was due was achieved, in every trial."""
         return not self.overloaded and self.share is not None and self.share >= KEPT_UP
 
 
@@ -70,18 +70,18 @@ def kept(treatment: Treatment) -> Kept | None:
 
 
 def fell_behind(treatment: Treatment) -> bool:
-    """Whether more fell due than was answered: how long its requests took is then a matter of how long the trials lasted."""
+    """True if more fell due than was answered: how long its requests took is then a matter of how long the trials lasted."""
     loop = kept(treatment)
     return loop is not None and loop.share is not None and not loop.kept_up
 
 
 def all_kept(treatments: Sequence[Treatment]) -> tuple[Kept, ...]:
-    """Of every treatment that was an open loop, in the plan's order."""
+    """Results of every treatment with an open loop, in the plan's order."""
     return tuple(loop for treatment in treatments if (loop := kept(treatment)) is not None)
 
 
 def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
-    """How far the target kept up, what waited, and how punctual the client was; nothing for closed loops."""
+    """Completed against offered load, waiting, and punctuality of the client; nothing for closed loops."""
     loops = all_kept(treatments)
     good = [loop for loop in loops if loop.kept_up]
     behind = [loop for loop in loops if not loop.kept_up and loop.share is not None]

@@ -18,7 +18,7 @@ Place = tuple[Any, ...]
 
 
 def findings(run: RunRecord, records: Sequence[TrialRecord]) -> Iterator[Finding]:
-    """Of each factor that places: its levels that were one place on this machine, from run.json and each trial.json."""
+    """For each factor that places: its levels that were equal on this machine, from run.json and each trial.json."""
     placed = {trial.treatment: _place(trial.affinity) for trial in records if trial.affinity}
     treatments = [treatment for treatment in run.treatments if treatment.id in placed]
     for factor in run.factors:
@@ -65,6 +65,6 @@ def _alike(
 
 
 def _cpus(places: Mapping[tuple[tuple[str, str], ...], Place]) -> str:
-    """The target's processors, or, where it has none of its own, the client's; nothing where they are not the same everywhere."""
+    """The target's processors, or the client's if it has none; empty if they differ between trials."""
     cpus = {str(position[0] or position[2] or "") for position in places.values()}
     return cpus.pop() if len(cpus) == 1 else ""

@@ -1,4 +1,4 @@
-"""Figures of distributions without the percentiles that too few observations carry (`loadcell.plan.quantiles` has the rule).
+"""Distributions without the percentiles that too few observations support (`loadcell.plan.quantiles` has the rule).
 
 Trials are compared where some more lie beyond, as a figure made by a single observation is another one in every trial.
 """
@@ -20,7 +20,7 @@ LEAST_BEYOND_TO_COMPARE = 5
 
 
 def carries(figures: Mapping[str, float], key: str, beyond: int = LEAST_BEYOND) -> bool:
-    """Whether so many observations lie beyond the quantile of this key; for what is none, True.
+    """True if so many observations lie beyond the quantile of this key; for what is none, True.
 
     Figures that do not say how many observations there were are taken to have had enough: the tool that gave them knew.
     """
@@ -34,7 +34,7 @@ def left_out(figures: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def carried(figures: Mapping[str, float] | None) -> Mapping[str, float] | None:
-    """Figures of a distribution (ms, by the record's keys) without those that there are too few observations for."""
+    """Values of a distribution (ms, by the record's keys) without those that too few observations support."""
     if figures is None:
         return None
     return {key: value for key, value in figures.items() if carries(figures, key)}

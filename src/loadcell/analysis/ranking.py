@@ -32,7 +32,7 @@ MOST = 7
 
 
 class Concern(IntEnum):
-    """What a finding does to the reader's conclusion; the module says why in this order."""
+    """Effect of a finding on the reader's conclusion; the module explains the order."""
 
     STANDS = 0
     ANSWER = 1
@@ -162,6 +162,6 @@ def place_of(key: str) -> tuple[Concern, int]:
 
 
 def _mostly_lost(finding: Finding) -> bool:
-    """Whether fewer than half of the trials came to a good end: what is left need not be typical."""
+    """True if fewer than half of the trials succeeded: the remaining ones need not be typical."""
     ok, of = finding.message.arguments["ok_count"], finding.message.arguments["count"]
     return isinstance(ok, int) and isinstance(of, int) and 2 * ok < of

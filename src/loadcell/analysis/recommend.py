@@ -15,13 +15,13 @@ from loadcell.analysis.treatments import Treatment
 
 #: How much is due: what arrives, and nothing that is chosen.
 RATE = "load.rate"
-#: Response-time figures to compare by, the first that all have.
+#: Response-time percentiles to compare by: the first that all treatments have.
 TAILS = ("p99_ms", "p95_ms", "mean_ms")
 
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """`choice`, beside `best` (highest throughput) and `lowest`; figures are shares of throughput or ms.
+    """`choice`, besides `best` (highest throughput) and `lowest`; values are shares of throughput or ms.
 
     Bought: `tail` names the response time compared by (None where trials lack it); `gain_times` is the throughput of
     `choice` over that of `lowest`. Risked: `lost_share` of the highest throughput; `alike` are treatments that repeats
@@ -53,7 +53,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     measured = [item for item in treatments if item.measured]
     if len(measured) < 2 or not any(_speed(item) for item in measured):
         return None
-    # A factor of several settings has a name of its own; what it sets tells what it is.
+    # The name of a factor of several settings does not tell what it sets.
     if any(asked(key) or key == RATE for item in measured for key in (*item.levels, *item.values)):
         return None
     sound = [item for item in measured if _sound(item)] or measured
@@ -82,7 +82,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
 
 
 def _beaten(other: Treatment, choice: Treatment, tail: str | None) -> bool:
-    """Whether repeats tell that the choice is faster, or its tail shorter."""
+    """True if repeats tell that the choice is faster, or its tail shorter."""
     if _speed(other) < _speed(choice) and not alike_in_throughput(other, choice):
         return True
     here, there = (None if tail is None else item.latency_ms(tail) for item in (choice, other))

@@ -12,7 +12,7 @@ MOST_NAMES = 4
 
 
 def choice(recommendation: Recommendation) -> Finding:
-    """What to choose, or that nothing tells what: the one sentence of a summary."""
+    """The choice, or that none is supported: the one sentence of a summary."""
     if not recommendation.founded:
         best: dict[str, Argument] = {
             "treatment": recommendation.best.label,
@@ -40,7 +40,7 @@ def choice(recommendation: Recommendation) -> Finding:
 
 
 def buys(recommendation: Recommendation) -> Iterator[Finding]:
-    """What there is more of than at the lowest throughput measured; nothing where repeats do not tell that there is more."""
+    """Gain over the lowest throughput measured; nothing if repeats do not show one."""
     if not recommendation.founded or recommendation.lowest in (recommendation.choice, *recommendation.alike):
         return
     if recommendation.gain_times != float("inf"):
@@ -56,7 +56,7 @@ def buys(recommendation: Recommendation) -> Iterator[Finding]:
 
 
 def risks(recommendation: Recommendation) -> Iterator[Finding]:
-    """What may make the choice a wrong one; nothing where there is none."""
+    """Reasons that the choice may be wrong; nothing if there are none."""
     if not recommendation.founded:
         return
     label = recommendation.choice.label

@@ -1,4 +1,4 @@
-"""What a Redis did and held at each treatment, out of the samples of its monitor."""
+"""Activity and state of a Redis at each treatment, from the samples of its monitor."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RedisServed:
 
 
 def by_treatment(samples: Frame, treatments: Iterable[Treatment]) -> tuple[RedisServed, ...]:
-    """The figures of each treatment that was watched."""
+    """Values of each treatment that was watched."""
     treatments = tuple(treatments)
     frame = measured(samples, treatments)
     if not len(frame):

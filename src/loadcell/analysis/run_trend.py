@@ -1,4 +1,4 @@
-"""Whether throughput rose or fell from a run's first trial to its last: wear, heat, a table that grows, a cache that fills.
+"""True if throughput rose or fell from a run's first trial to its last: wear, heat, a table that grows, a cache that fills.
 
 Each trial is taken relative to its treatment's median, so that the order of treatments is no trend. Blocks that lie
 apart without order are `drift`'s affair.

@@ -1,4 +1,4 @@
-"""What monitors' samples come to in a trial: means, maxima and sums of columns. Pure: a frame in, figures out."""
+"""Aggregates of monitors' samples in a trial: means, maxima and sums of columns. Pure: a frame in, values out."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Mark:
 
 @dataclass(frozen=True, eq=False)
 class Saturation:
-    """What a sweep says of saturation.
+    """Saturation of a sweep.
 
     `peak` is the level of highest throughput. `enough` is the lowest that reaches `best.NEARLY` of it: past it clients
     add waiting, not work. `knee` is where the curve bends most (Kneedle), None where it does not bend; `power` where
@@ -59,7 +59,7 @@ class Saturation:
 
     @property
     def at_edge(self) -> bool:
-        """Whether the highest throughput was, or might as well have been, at the highest load tried."""
+        """True if the highest throughput was, or might as well have been, at the highest load tried."""
         last = len(self.sweep.loads) - 1
         return self.peak.at == last or self.peak.last == last
 
@@ -85,7 +85,7 @@ class Saturation:
 
 
 def find(treatments: Sequence[Treatment]) -> tuple[Saturation | Sweep, ...]:
-    """Every line of rising load: judged, or the bare line where fewer than `FEWEST_LEVELS` levels gave a figure.
+    """Every line of rising load: judged, or the bare line if fewer than `FEWEST_LEVELS` levels have a value.
 
     None at all where nothing was measured: that is said, and there is no more to it.
     """
@@ -166,7 +166,7 @@ def _knee(sweep: Sweep, again: Floats | None) -> Mark | None:
 
 
 def rebound(line: Saturation) -> float | None:
-    """Of loads measured once, by which share throughput rises again after it fell: None where repeats tell more.
+    """For loads measured once, the share by which throughput rises again after it fell: None where repeats tell more.
 
     No law of scalability rises again. So this much, at least, lies between measurements for other reasons than load.
     """

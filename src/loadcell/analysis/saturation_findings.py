@@ -1,4 +1,4 @@
-"""What there is to say of saturation: a statement a line, and why no curve supports it where none does."""
+"""Findings on saturation: a statement per line, and the reason if no curve supports it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _WITH_WAITING = {
 
 
 def _only_wait(line: Saturation) -> bool:
-    """Whether there is a load past which nothing more is done, as surely as repeats tell."""
+    """True if there is a load past which nothing more is done, as surely as repeats tell."""
     last = len(line.sweep.loads) - 1
     return line.enough.at < last and line.enough.last != last
 
@@ -153,7 +153,7 @@ def reasons(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
 
 
 def details(line: Saturation | Sweep) -> Iterator[Finding]:
-    """What waiting past the level that is enough costs, and which treatments gave no figure."""
+    """Cost of load beyond the sufficient level, and treatments without a value."""
     sweep = _sweep(line)
     if sweep.unusable:
         names = tuple(treatment.label for treatment in sweep.unusable)

@@ -1,4 +1,4 @@
-"""What a search found, read again from its finished trials: its probes in order, its answer, and how sure that is."""
+"""Result of a search from its finished trials: its probes in order, its answer, and how sure that is."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _searched(
 
 
 def findings(searches: Sequence[Searched]) -> Iterator[Finding]:
-    """What each search says, its answer first."""
+    """Findings of each search, its answer first."""
     for search in searches:
         yield from _findings(search)
 
@@ -199,7 +199,7 @@ def _answer(search: Searched, params: Mapping[str, Argument]) -> Message:
 
 
 def _beside(search: Searched, params: Mapping[str, Argument]) -> Iterator[Finding]:
-    """How far the answer may lie from the true one."""
+    """Possible distance of the answer from the true one."""
     search_answer, labels = search.answer, search.labels
     if search_answer.plateau is not None and search_answer.plateau[0] != search_answer.plateau[1]:
         low, high = (labels[level] for level in search_answer.plateau)

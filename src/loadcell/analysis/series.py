@@ -12,11 +12,11 @@ from loadcell.store.frames import Column, Frame, Groups, Numbers, group_rows
 
 
 def bucket_size(points: int, at_most: int) -> int:
-    """How many neighbouring points become one so that `points` shrink to `at_most` or fewer."""
+    """Number of neighbouring points become one so that `points` shrink to `at_most` or fewer."""
     return max(1, math.ceil(points / at_most))
 
 
-#: Ends of the names under which `thin` gives the extremes of what it joined.
+#: Suffixes of the names under which `thin` gives the extremes of the joined values.
 LOWEST, HIGHEST = "_lowest", "_highest"
 
 

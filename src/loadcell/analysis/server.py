@@ -1,4 +1,4 @@
-"""What a database server did: its counters at each treatment, its checkpoints, the statements that took most time."""
+"""Activity of a database server: counters at each treatment, checkpoints, the statements that took most time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loadcell.analysis.waits import Waited, measured
 from loadcell.model.trial_record import MonitorRecord, TrialRecord
 from loadcell.store.frames import Frame
 
-#: Sums over the measurement that are shown as rates, or held against commits.
+#: Sums over the measurement that are shown as rates, or compared with commits.
 _SUMS = (
     "elapsed_s", "commits", "rollbacks", "deadlocks", "blocks_hit", "blocks_read", "temp_bytes", "wal_bytes",
     "wal_full_pages",

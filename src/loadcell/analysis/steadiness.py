@@ -1,4 +1,4 @@
-"""How steady the trials of a run were: each judged by itself, then what that says of the run, in findings."""
+"""Steadiness of the trials of a run: each judged separately, then findings on the run."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Recorded(Protocol):
         ...
 
     def events(self) -> Frame:
-        """What happened when."""
+        """An event with its time."""
         ...
 
 
@@ -151,7 +151,7 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
 
 
 def _steps(record: TrialRecord) -> tuple[int, float] | None:
-    """How many intervals a trial's measurement has, and their length in seconds; None when it was not measured."""
+    """Number of intervals a trial's measurement has, and their length in seconds; None when it was not measured."""
     duration_s = record.measure.duration_s if record.measure else None
     written = (record.settings.get("load") or {}).get("interval") or 1.0
     step_s = float(parse(written, SECONDS, "")) if isinstance(written, str) else float(written)
@@ -179,7 +179,7 @@ def _times_of(events: Frame, name: str) -> dict[str, list[float]]:
 def _causes(
     judged: Judged, samples: Mapping[str, tuple[Any, Any]], checkpoints: Sequence[float]
 ) -> tuple[Cause, ...]:
-    """What came with the dips, events first, then what grew most."""
+    """Causes of the dips: events first, then what grew most."""
     dips, line = judged.steadiness.dips, judged.timeline
     if dips is None:
         return ()
@@ -199,7 +199,7 @@ def _causes(
 
 
 def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Iterator[Finding]:
-    """What there is to say of a run's steadiness; nothing without timelines."""
+    """Findings on a run's steadiness; nothing without timelines."""
     labels = {treatment.id: treatment.label for treatment in treatments}
     able = [judgement for judgement in judged if judgement.steadiness.steady is not None]
     # Under valgrind a server is read for what it lost: its throughput counts in nothing, steady or not.

@@ -40,7 +40,7 @@ class Sweep:
 
     @property
     def repeated(self) -> bool:
-        """Whether repeats lie apart, so that there is a spread to reckon with."""
+        """True if repeats lie apart, so that there is a spread to reckon with."""
         return self.speed is not None and self.speed.variance is not None
 
 

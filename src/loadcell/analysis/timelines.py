@@ -1,4 +1,4 @@
-"""What was recorded of a trial over time, on one even grid: throughput, and whatever may explain it."""
+"""Time series of a trial on one even grid: throughput, and whatever may explain it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Timeline:
 
     @property
     def length_s(self) -> float:
-        """How long it is."""
+        """Duration in seconds."""
         return self.step_s * self.throughput.size
 
     def on_grid(self, t_s: Array, values: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What every treatment gave: its trials' figures put together, and the name people read it by."""
+"""Results of every treatment: the values of its trials combined, and its label."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadcell.analysis.types import OfType, over
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.stats.repeats import Repeats, summarise
 
-#: Response-time figures a treatment has, by their key in a trial's record.
+#: Response-time statistics of a treatment, by their key in a trial's record.
 LATENCIES = ("mean_ms", *QUANTILES, "max_ms")
 
 
@@ -50,7 +50,7 @@ class Treatment:
 
     @property
     def measured(self) -> bool:
-        """Whether at least one trial gave a figure."""
+        """True if at least one trial has a value."""
         return self.throughput.median is not None
 
     def latency_ms(self, key: str) -> float | None:

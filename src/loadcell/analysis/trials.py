@@ -31,7 +31,7 @@ from loadcell.model.trial_record import (
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
 
-#: The checks every trial is held against; others are shown by their own name.
+#: The checks of every trial; others are shown by their code.
 CHECKS = (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
     "clock-step", "neighbour", "pacing", "backlog", "tpcc-consistency", "pgbench-balances",
@@ -46,7 +46,7 @@ OVERLOADED = "overloaded"
 
 @dataclass(frozen=True)
 class ErrorCount:
-    """How often one kind of error came up in one trial.
+    """Frequency of one kind of error in one trial.
 
     `transactions` is how many it ended for good. `count` is that, or, where it ended none (all were tried again with
     success), how many statements it struck: the record has both, and a failure is not to be counted twice.
@@ -114,12 +114,12 @@ class Trial:
     unit: str | None = None
     #: what the target had lost, which was looked into meanwhile and so too slow to be compared; None where it was not
     lost: Lost | None = None
-    #: whether its figures are those that a tool printed: rounded, and by the tool's own lights
+    #: True if its figures are those that a tool printed: rounded, and by the tool's own lights
     reported: bool = False
 
     @property
     def counts(self) -> bool:
-        """Whether its figures enter medians: only those of trials that ended well do."""
+        """True if its values enter medians: those of succeeded trials do."""
         return self.status == "ok" and self.throughput_per_s is not None and self.lost is None
 
     @property
@@ -129,17 +129,17 @@ class Trial:
 
     @property
     def advice(self) -> str | None:
-        """What to do about it, in the record's own words."""
+        """The remedy, in the record's words."""
         return self.remedy.text if self.remedy else None
 
     @property
     def overloaded(self) -> bool:
-        """Whether it was given up because ever more was due than the target took."""
+        """True if it was aborted because the backlog kept growing."""
         return self.reason_code == OVERLOADED
 
 
 def _number(value: Any) -> float | None:
-    """A figure of a record; what is no finite number (NaN, an infinity) is no figure."""
+    """A number of a record; None if it is not finite (NaN, an infinity)."""
     return value if isinstance(value, int | float) and math.isfinite(value) else None
 
 
@@ -204,7 +204,7 @@ def from_record(record: TrialRecord) -> Trial:
 
 
 def lack(trials: Iterable[Trial], keys: Iterable[str]) -> bool:
-    """Whether any that counts had too few transactions for one of these quantiles."""
+    """True if any that counts had too few transactions for one of these quantiles."""
     wanted = set(keys)
     return any(trial.counts and wanted & {*trial.left_out} for trial in trials)
 

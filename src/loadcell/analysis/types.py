@@ -15,7 +15,7 @@ TYPE, OUTCOME = "type", "outcome"
 #: Where the unit is one operation, what an operation does is its type; of blocks also the flush that follows one.
 _OPERATIONS = {"operation": (TYPE, "read", "write"), "block": (TYPE, "read", "write", "other")}
 
-#: Response-time figures a type is shown with, by their key in a trial's record.
+#: Response-time statistics of a type, by their key in a trial's record.
 FIGURES = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms")
 
 
@@ -31,7 +31,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class OfType:
-    """One type or outcome over the trials of a treatment that ended well.
+    """One type or outcome over the succeeded trials of a treatment.
 
     `share` is its part of all transactions that succeeded; `response` has a figure for each key of `FIGURES`.
     """

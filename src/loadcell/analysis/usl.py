@@ -41,7 +41,7 @@ Reason = Literal[
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its 95 % interval; the ends are None where there is none to be had, `high` where it is open."""
+    """A value with its 95 % interval; an end is None if there is none, `high` if it is open."""
 
     value: float
     low: float | None = None
@@ -50,7 +50,7 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Usl:
-    """A fit. `reason` says why the peak is not identified; figures that the data cannot give are None.
+    """A fit. `reason` says why the peak is not identified; values that the data do not support are None.
 
     Intervals of sigma, kappa and N* are of the curve's shape, from which blocks are taken out; those of rates hold what
     blocks differ by, too. `rate` is lambda (per second), `peak_load` N* (clients), `peak_throughput` X(N*), `ceiling` lambda / sigma, which
@@ -71,7 +71,7 @@ class Usl:
 
     @property
     def identified(self) -> bool:
-        """Whether the peak is."""
+        """True if the peak is."""
         return not self.reason
 
 
@@ -172,7 +172,7 @@ def _level_noise(speed: Additive, chance: np.random.Generator) -> Floats:
 
 
 def _unexplained(missed: Floats, speed: Additive) -> bool:
-    """Whether the curve misses the loads by more than repeats differ: the F test for lack of fit."""
+    """True if the curve misses the loads by more than repeats differ: the F test for lack of fit."""
     assert speed.variance is not None
     freedom = len(missed) - 3
     f = float(np.sum(speed.counts * missed**2)) / freedom / speed.variance
@@ -180,7 +180,7 @@ def _unexplained(missed: Floats, speed: Additive) -> bool:
 
 
 def _curve_noise(missed: Floats, chance: np.random.Generator) -> Floats:
-    """Draws of what the curve misses loads by: that, and not the scatter of repeats, is then what is uncertain."""
+    """Draws of the lack of fit: that, and not the scatter of repeats, is then what is uncertain."""
     loads = len(missed)
     freedom = loads - 3
     pool: Floats = missed * np.sqrt(loads / freedom) * additive.widened(freedom)

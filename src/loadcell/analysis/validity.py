@@ -1,4 +1,4 @@
-"""What speaks against a trial's figures: what it noticed itself, and what its stored figures show again, or first."""
+"""Doubts about a trial's values: from its own checks, and from its stored values checked again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r" \(\d+\)$")
 
 @dataclass(frozen=True)
 class Doubt:
-    """One check that did not come out well: `broken` (the figures are wrong) or only noticed, with its evidence."""
+    """One check that did not succeed: `broken` (the values are wrong) or only noticed, with its evidence."""
 
     name: str
     broken: bool

@@ -1,4 +1,4 @@
-"""What a server's sessions waited for: over the time of a trial, and at each treatment.
+"""Waits of a server's sessions: over the time of a trial, and at each treatment.
 
 Sessions are looked at at regular instants (active session history). The mean number of active sessions found in a
 state is the share of time spent in it, times the sessions: Little's law read backwards. Looks are instants, so a wait
@@ -17,7 +17,7 @@ from loadcell.store.frames import Frame, Text, matching_rows, taken
 
 #: What a session does that waits for nothing.
 RUNNING = "CPU"
-#: More kinds than this cannot be told apart by colour; what is left is put together.
+#: More kinds than this are not distinguishable by colour; the others are combined.
 MOST_KINDS = 7
 
 
@@ -36,7 +36,7 @@ class Waited:
     waits: Mapping[str, float]
 
     def share(self, name: str) -> float:
-        """Of the active sessions' time, the part spent in this."""
+        """The share of the active sessions' time spent in this wait."""
         return self.waits.get(name, 0.0) / self.active if self.active else 0.0
 
 
@@ -108,7 +108,7 @@ def until(frame: Frame, ends: Mapping[str, float | None]) -> Frame:
 
 
 def by_treatment(waits: Frame, looks: Frame, treatments: Iterable[Treatment]) -> tuple[Waited, ...]:
-    """What each treatment's sessions waited for; treatments that were not looked at are left out."""
+    """Waits of each treatment's sessions; treatments that were not watched are left out."""
     treatments = tuple(treatments)
     counted = measured(looks, treatments)
     if not len(counted):

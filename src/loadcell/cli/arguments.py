@@ -1,4 +1,4 @@
-"""What several commands take: a plan, `--set` and `--only`, with what a shell completes for them."""
+"""Arguments of several commands: a plan, `--set` and `--only`, with their shell completion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Seed(click.ParamType[int]):
-    """What a random order is drawn from: any whole number that fits. Its range would be the longest line of every help."""
+    """The seed of a random order: any whole number that fits. Its range would be the longest line of every help."""
 
     name = "N"
 
@@ -48,7 +48,7 @@ class Whole(click.IntRange):
 
 
 def language_option(of: str) -> Callable[[F], F]:
-    """The option --lang: the language of what is named."""
+    """The option --lang: the language of the named output."""
     return click.option(
         "--lang",
         type=click.Choice(["en", "zh"]),

@@ -18,7 +18,7 @@ from loadcell.store import layout
 
 @contextmanager
 def _said() -> Iterator[None]:
-    """What the store cannot do becomes one message and exit status 2."""
+    """Turn errors of the store into one message and exit status 2."""
     try:
         yield
     except store_errors.StoreError as error:

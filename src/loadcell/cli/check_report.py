@@ -1,4 +1,4 @@
-"""What a plan would run: as plain values, and as the brief report of `loadcell check`."""
+"""Contents of a plan: as plain values, and as the brief report of `loadcell check`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MOST_COLUMNS = 6
 
 
 def build(document: Document) -> Report:
-    """The report of what `check.describe` returned."""
+    """The report of `check.describe`."""
     factors, search = document["factors"], document["search"]
     if search:
         others = [factor for factor in factors if factor["key"] != search["factor"]]
@@ -189,7 +189,7 @@ def _order(document: Document) -> Section:
 
 
 def _search(document: Document) -> str:
-    """What is searched, for what, and in how many trials."""
+    """Subject and goal of a search, and its number of trials."""
     search, repeats = document["search"], document["repeats"]
     count = search["searches"]
     times = f", {count} times: for each treatment of the other factors" if count > 1 else ""
@@ -317,7 +317,7 @@ def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> dict[str, An
 
 
 def _search_values(plan: LoadedPlan) -> dict[str, Any] | None:
-    """What is searched, how often, and with how many trials before the answer is confirmed; None in other designs."""
+    """Subject and goal of a search, and its number of trials before confirmation; None in other designs."""
     if plan.search is None:
         return None
 

@@ -186,7 +186,7 @@ def _machine_pages(
     lang: str,
     command: Sequence[str],
 ) -> ComparisonPages:
-    """Two machines, and the runs of what ran on both. Raises StoreError and CannotCompareError."""
+    """Two machines, and the runs of workloads that ran on both. Raises StoreError and CannotCompareError."""
     if len(named) != 2:
         verb = "is" if len(named) == 1 else "are"
         raise click.UsageError(f"Machines are compared two at a time, and {len(named)} {verb} named.")
@@ -225,7 +225,7 @@ def _machines(named: tuple[str, ...], baseline: str | None) -> tuple[str, ...]:
 
 
 def _are_machines(named: Sequence[str]) -> bool:
-    """Whether these are machines rather than runs of a target: JSON of `loadcell host`, or two baselines."""
+    """True if these are machines rather than runs of a target: JSON of `loadcell host`, or two baselines."""
     if any(machines.is_document(name) for name in named):
         return True
     return len(named) == 2 and all(machines.is_baseline(run_finder.find_run(name)) for name in named)
@@ -269,7 +269,7 @@ def _fraction(text: str) -> float:
 
 
 def _places(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...], Path | None]:
-    """What to write, and where to; Markdown alone may be printed instead."""
+    """Formats and paths to write; Markdown alone may be printed instead."""
     if out is None:
         if "html" in formats:
             raise click.UsageError("--format html needs --out: a directory, or the file to write.")

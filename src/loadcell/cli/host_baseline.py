@@ -45,7 +45,7 @@ _ALONE = (
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line says."""
+    """Options of the command line."""
 
     directory: Path | None
     peer: str | None
@@ -60,7 +60,7 @@ class Asked:
 
 
 def measure(asked: Asked) -> int:
-    """Run it, or what is left of it, then show it: the exit status is that of `loadcell run`."""
+    """Run it, or the remaining trials of it, then show it: the exit status is that of `loadcell run`."""
     try:
         with beginning():
             stored = None if asked.resume is None else _stored(asked, asked.resume)
@@ -81,7 +81,7 @@ def measure(asked: Asked) -> int:
 
 
 def _again(path: Path, asked: Asked) -> str:
-    """The command that goes on with it. What --anonymous has taken out of the record it says again."""
+    """The command that resumes it. Values that --anonymous removed from the record are given again."""
     words = [commands.resume(path, by=COMMAND)]
     if asked.anonymous:
         words.append("--anonymous")
@@ -94,7 +94,7 @@ def _again(path: Path, asked: Asked) -> str:
 
 
 def _run(asked: Asked, stored: StoredRun | None) -> execution.Ended:
-    """All of it, or what is left of `stored`."""
+    """All of it, or the remaining trials of `stored`."""
     with beginning():
         plan, sets, only, resumed = PLAN, _sets(asked), asked.only, None
         if stored is not None:
@@ -127,7 +127,7 @@ def _run(asked: Asked, stored: StoredRun | None) -> execution.Ended:
 
 
 def _sets(asked: Asked) -> tuple[str, ...]:
-    """What the options change in the plan. A path is meant from here, not from where the plan is."""
+    """Changes of the plan by the options. A path is relative to the working directory, not to the plan."""
     settings = []
     if asked.directory is not None:
         settings.append(f"target.host.directory={_writable(asked.directory)}")
@@ -150,7 +150,7 @@ def _writable(directory: Path) -> Path:
 
 
 def _stored(asked: Asked, named: str) -> StoredRun:
-    """The run that is gone on with, and stays what it was begun as."""
+    """The resumed run, which keeps its original settings."""
     if asked.out or asked.sets or asked.only:
         raise click.UsageError(_ALONE)
     stored = stored_runs.read_run(run_finder.find_run(named))
@@ -161,7 +161,7 @@ def _stored(asked: Asked, named: str) -> StoredRun:
 
 
 def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tuple[str, ...], Path]:
-    """The plan, its changes and the directory of a run that is gone on with: it brings them along, all but its names."""
+    """The plan, its changes and the directory of a resumed run: it has them all, except for names."""
     sets = stored.run.sets
     if stored.run.anonymous:
         lost = anonymise.asked_again(sets)
@@ -175,7 +175,7 @@ def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tup
 
 
 def _options(missing: Iterable[str]) -> str:
-    """How settings are given again that a record no longer has."""
+    """Options that give settings again that a record no longer has."""
     options = {"target.host.directory": "--directory", "target.host.peer": "--peer"}
     if set(missing) <= options.keys():
         return f"give {' and '.join(sorted(options[path] for path in missing))} again."

@@ -201,7 +201,7 @@ def _file(option: str, text: str) -> str:
 
 
 def _parameter(text: str) -> tuple[str, dict[str, Any]]:
-    """What a `NAME=VALUES` says. Raises click.UsageError."""
+    """Parse `NAME=VALUES`. Raises click.UsageError."""
     name, equals, values = text.partition("=")
     if not equals or not name or not values:
         raise click.UsageError(f"--param {text}: give NAME=FROM..TO, NAME=VALUE,VALUE or NAME=@FILE.")

@@ -125,7 +125,7 @@ def redis(
 
 
 def _levels(tests: Sequence[str], commands: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What is measured one after the other: a level for each test, and beside tests for each command."""
+    """The measurements, one after the other: a level for each test, and besides tests for each command."""
     if not tests:
         return {}
     verbs = {name: {"workload.kv.mix": {name: 1}} for name in tests}
@@ -133,7 +133,7 @@ def _levels(tests: Sequence[str], commands: Mapping[str, Any]) -> dict[str, dict
 
 
 def _name(number: int, command: str) -> str:
-    """What a command is called in the record: its first word, told apart by a number from others and from verbs of `kv`."""
+    """Name of a command in the record: its first word, with a number where it is ambiguous or a verb of `kv`."""
     word = re.sub(r"[^a-z0-9_]", "", command.split()[0].lower() if command.split() else "")[:32] or "command"
     if not word[0].isalpha():
         word = "command"

@@ -142,7 +142,7 @@ def _plan(
     retry_failed: bool,
     profile: str | None,
 ) -> tuple[LoadedPlan, Path | None]:
-    """The plan to run, and the run to go on with. A resumed run brings its plan, --set and --only along."""
+    """The plan to run, and the run to resume. A resumed run has its plan, --set and --only."""
     if resume is None:
         if plan is None:
             raise click.UsageError("Missing argument 'PLAN': a file, or a name that `loadcell plans` lists.")
@@ -188,7 +188,7 @@ def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
 
 
 def progress(quiet: bool) -> run_progress.Progress:
-    """What shows a run's progress on standard error."""
+    """The progress display on standard error."""
     if quiet:
         return run_progress.Progress()
     if sys.stderr.isatty():

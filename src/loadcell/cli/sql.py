@@ -162,7 +162,7 @@ def _without_password_word(dsn: str) -> tuple[str, str | None]:
 
 
 def _shown(dsn: str) -> str:
-    """What can be shown of anything that was given for a DSN: no password."""
+    """The printable part of a DSN: without its password."""
     return re.sub(r":[^:@/]*@", ":...@", _PASSWORD_WORD.sub(" password=...", dsn))
 
 

@@ -1,4 +1,4 @@
-"""The beginning of a run, before there is anything of it: who interrupts it there is told so."""
+"""The start of a run, before its directory exists: an interrupt gets a message about that."""
 
 from __future__ import annotations
 

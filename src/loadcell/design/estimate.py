@@ -1,4 +1,4 @@
-"""How long a run will take, as far as a plan alone can tell."""
+"""Duration of a run, as far as a plan alone can tell."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ADDED_UP = 10_000
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run is expected to take: `load_s` is fixed by the plan, `total_s` includes a guess at the rest.
+    """Expected duration of a run: `load_s` is fixed by the plan, `total_s` includes an estimate of the remainder.
 
     Of a search it is the usual most; `at_most` is how many trials it can come to when repeats contradict it (else None).
     `counted`: there are loads that end by a number of requests, and how long those take is in none of these.

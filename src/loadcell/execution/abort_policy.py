@@ -1,4 +1,4 @@
-"""Whether there is any sense in going on with a run whose target does not come up."""
+"""True if there is any sense in going on with a run whose target does not come up."""
 
 from __future__ import annotations
 

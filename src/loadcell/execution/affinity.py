@@ -33,7 +33,7 @@ _FIRST_MAPPING = 4096
 
 @dataclass(frozen=True)
 class Look:
-    """What was read back at one moment: how many threads may run on which processors, how many processes have which policy."""
+    """Affinity read back at one moment: number of threads by allowed processors, number of processes by memory policy."""
 
     side: Side
     when: str
@@ -63,7 +63,7 @@ class Pinning:
 
     @property
     def apart(self) -> bool:
-        """Whether target and client have processors of their own each."""
+        """True if target and client have processors of their own each."""
         both = [set(numbers(pin.cpus, "")) for pin in (self.pins.target, self.pins.client) if pin.cpus]
         return len(both) == 2 and not both[0] & both[1]
 
@@ -91,7 +91,7 @@ class Pinning:
             self.look("client", event["phase"], workers(self.root, self.own))
 
     def checks(self) -> list[Check]:
-        """Whether all that was read back is as it was to be; nothing where the plan says nothing."""
+        """True if all that was read back is as it was to be; nothing where the plan says nothing."""
         if not self.asked:
             return []
         wrong = [
@@ -132,7 +132,7 @@ class Pinning:
 
 
 def of(settings: Resolved, parts: Parts, root: Path = Path("/")) -> Pinning:
-    """What the settings of a trial mean on this machine. Raises TargetError where that cannot be had any more."""
+    """Placements of a trial on this machine. Raises TargetError if they are no longer possible."""
     if not settings.affinity.given or parts.topology is None:
         return Pinning()
     in_worker = bool(parts.targets[settings.target_name].in_worker)

@@ -1,4 +1,4 @@
-"""A load of which nothing succeeded: there is no figure to trust, so its trial has failed and says of what.
+"""Trials in which no request succeeded: they have failed, with the commonest error as the reason.
 
 Only the whole of what is scored counts: a target that is down for a while within it has answered before or after.
 """
@@ -19,12 +19,12 @@ from loadcell.model.message import Message
 from loadcell.model.trial_record import TRANSACTION, Totals, TrialRecord
 from loadcell.plan.expect import Expectation
 
-#: The figures by which a plan can say that it is failures it wants to see.
+#: Metrics by which a plan can state that it expects failures.
 _OF_FAILURES = ("errors", "error_rate")
 
 
 def fruitless(record: TrialRecord, protocol: str) -> Message | None:
-    """Why a trial, as its record has it, has no figures: all that ended in the measurement failed. None where that is not so.
+    """Reason why a trial has no results: every request of the measurement failed. None otherwise.
 
     What a tool counted is taken by its own figures: one that gives a throughput had successes, whether it counts them or not.
     """
@@ -47,7 +47,7 @@ def fruitless(record: TrialRecord, protocol: str) -> Message | None:
 
 
 def wanted(expect: Sequence[Expectation], figures: Mapping[str, float | None]) -> bool:
-    """Whether failures are what the plan wants: an expectation of them holds, and would not if there were none."""
+    """True if failures are what the plan wants: an expectation of them holds, and would not if there were none."""
     return any(
         expectation.metric.rpartition(".")[2] in _OF_FAILURES
         and expectation.judge(figures).verdict == "met"

@@ -48,13 +48,13 @@ def anonymous_run(run: RunRecord) -> RunRecord:
 
 
 def asked_again(sets: Iterable[str]) -> dict[str, str]:
-    """Of a run without names, those settings (path -> what stands for it) that its changes of the plan no longer say."""
+    """Settings of an anonymised run (path -> placeholder) that its changes of the plan do not give."""
     pairs = (text.partition("=") for text in sets)
     return {path: value for path, _, value in pairs if DIRECTORY in value or MOUNT in value or PEER in value}
 
 
 def _call_anew(document: dict[str, Any], run: Path) -> None:
-    """What goes on with the run, as it is called from beside it."""
+    """The command that resumes the run, as it is called from beside it."""
     if document.get("reason_code") == "interrupted":
         by = document["reason_args"]["resume"].partition(" --resume ")[0]
         reason = INTERRUPTED(resume=resume(run.name, by=by))
@@ -62,7 +62,7 @@ def _call_anew(document: dict[str, Any], run: Path) -> None:
 
 
 def _instead(documents: Any) -> dict[str, str]:
-    """What is replaced by what, the longest first: a path within another goes before that one."""
+    """Replacements, the longest first: a path within another precedes that one."""
     placeholders: dict[str, str] = {}
     for plain in documents:
         for options in _hosts(plain):

@@ -1,4 +1,4 @@
-"""What processes that have no part in a trial used of the CPU while it was measured."""
+"""CPU time of processes that have no part in a trial, during its measurement."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Used:
 
 
 def on_this_machine(endpoint: Mapping[str, Any]) -> bool:
-    """Whether the target that the engine is pointed at may run here; another name is taken for another machine's."""
+    """True if the target that the engine is pointed at may run here; another name is taken for another machine's."""
     if endpoint.get("socket"):
         return True
     host = str(endpoint.get("host") or "")
@@ -62,7 +62,7 @@ def between(
     ours: Iterable[int],
     tick_hz: int | None = None,
 ) -> list[Used]:
-    """What each process used from one look to the other, most first, without `ours` and their descendants.
+    """CPU time of each process between two looks, most first, without `ours` and their descendants.
 
     A process that ends hands what it used to the one that waits for it, its whole life at once: what it had used before
     the first look is taken off again. Whoever waits for orphans gets lives that nobody knows the beginning of, so of

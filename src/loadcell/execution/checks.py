@@ -1,6 +1,6 @@
-"""What every trial is held against before its figures count. Pure functions of the record.
+"""Checks of every trial. Pure functions of the record.
 
-A verdict is `ok`, `noticed` (something disturbed the trial; its figures stand, with the remark beside them),
+A verdict is `ok`, `noticed` (something disturbed the trial; its results stand, with the remark beside them),
 `broken` (the measurement cannot be trusted: the trial is `invalid`) or `unknown` (there was nothing to check it on).
 """
 
@@ -137,7 +137,7 @@ def client_limit(result: Mapping[str, Any], cores: int | None = None) -> Check:
     return Check("client-limit", verdict, detail)
 
 
-#: Figures of one distribution from the lowest to the highest that they can be.
+#: Values of one distribution in ascending order.
 _RISING = ("min_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
 
 
@@ -261,7 +261,7 @@ def server_calls(
 
 
 def _most_commits(lifetime: Mapping[str, Any]) -> float:
-    """How many commits the load can have caused: one a transaction, or one a statement where there is no BEGIN."""
+    """Number of commits the load can have caused: one a transaction, or one a statement where there is no BEGIN."""
     transactions, failed = int(lifetime["transactions"]), int(lifetime.get("failed", 0))
     queries = int(lifetime.get("queries", 0))
     if (lifetime.get("operations") or {}).get("begin") or not transactions:
@@ -271,7 +271,7 @@ def _most_commits(lifetime: Mapping[str, Any]) -> float:
 
 @dataclass
 class Covered:
-    """What the intervals of a window add up to: all that is kept of them, however many there are."""
+    """Sum of the intervals of a window: all that is kept of them, however many there are."""
 
     intervals: int = 0
     seconds: float = 0.0
@@ -326,7 +326,7 @@ def neighbour(seen: Sequence[int]) -> Check:
 
 
 def conditions(name: str, conditions_found: Sequence[Condition]) -> Check:
-    """What must be true of the data after the load; how many do not meet each condition, and the first of them."""
+    """Conditions of the data after the load; number of violations of each, and the first of them."""
     if not conditions_found:
         return Check(name, "unknown", {})
     detail: dict[str, Any] = {condition.says: condition.wrong for condition in conditions_found}
@@ -341,7 +341,7 @@ WRONG_VALUES = ("lost", "stale", "corrupt")
 
 
 def values(result: Mapping[str, Any]) -> Check:
-    """What was read is what was written. For loads that hold the values they read against those they wrote."""
+    """Values read are equal to the values written. For loads that verify the values they read."""
     counts = dict.fromkeys(WRONG_VALUES, 0)
     for error in result.get("errors", []):
         if error["code"] in counts and error["operation"] == TRANSACTION:
@@ -354,7 +354,7 @@ _REMARKS = {"indirect": "direct-io", "streams": "streams"}
 
 
 def remarks(result: Mapping[str, Any]) -> list[Check]:
-    """What the load itself noticed of the machine; nothing where there was nothing."""
+    """Remarks of the load on the machine; empty if there are none."""
     remarks_of_result = result.get("remarks") or {}
     remark_checks = [
         Check(_REMARKS[name], "noticed", dict(detail)) for name, detail in remarks_of_result.items()
@@ -372,7 +372,7 @@ def in_memory(target: Mapping[str, Any] | None) -> list[Check]:
 def ports(result: Mapping[str, Any]) -> Check | None:
     """Connections could not be begun because this machine had no port left for them; None where that was not so.
 
-    Where clients waited for one for long, the figures are those of this lack, and not the target's.
+    Where clients waited for one for long, the results show this shortage, and not the target.
     """
     counts = {True: 0, False: 0}
     for error in result.get("errors", []):

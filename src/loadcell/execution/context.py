@@ -1,4 +1,4 @@
-"""What a trial is run with: everything that reaches outside, in one value, so that tests can hand in other things."""
+"""Context of a run's trials: all access to the outside in one value, so that tests can replace it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RunContext:
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
 
     def waiting_lines(self) -> list[str]:
-        """What targets said since the last call."""
+        """Lines of targets since the last call."""
         lines = []
         while not self.lines.empty():
             lines.append(self.lines.get())
@@ -46,7 +46,7 @@ class RunContext:
 
 
 def threads(load: Load, cores: int, *, local: bool, clients: int | None = None) -> int:
-    """How many threads the client uses: what the plan says, or a share of the cores; never more than clients.
+    """Number of threads the client uses: what the plan says, or a share of the cores; never more than clients.
 
     `clients` are those of all groups, where the load has groups.
     """

@@ -46,7 +46,7 @@ class LoadStoppedError(Exception):
 
 
 class Executor(Protocol):
-    """What a trial needs: a load made from a specification (contract of the engine, docs/explanation/engine.md)."""
+    """Executes a load from a specification (contract of the engine, docs/explanation/engine.md)."""
 
     def execute(
         self,
@@ -199,7 +199,7 @@ def _is_armed(mode: str, spec: Mapping[str, Any]) -> bool:
 
 
 def _measured(mode: str, last: dict[str, Any] | None) -> bool:
-    """Whether what a worker said at its end is a load that had been measured for a while."""
+    """True if what a worker said at its end is a load that had been measured for a while."""
     if mode != "run" or last is None or last["type"] != "result":
         return False
     return bool((last["result"].get("window") or {}).get("duration_ns"))

@@ -1,4 +1,4 @@
-"""Client groups of a trial: what the engine is asked for, how its answer is held against each, and what is recorded."""
+"""Client groups of a trial: their part of the specification, their checks, and their record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BADNESS = {"unknown": 0, "ok": 1, "noticed": 2, "broken": 3}
 
 
 def threads_of(group: Group, settings: Resolved, total: int) -> int:
-    """How many threads a group's connections are spread over: its own setting, or its part of all threads; at least one."""
+    """Number of threads a group's connections are spread over: its own setting, or its part of all threads; at least one."""
     threads = group.load.threads
     if group.share is None and isinstance(threads, int):
         return threads
@@ -39,7 +39,7 @@ def of_specification(
 
 
 def held(result: Mapping[str, Any], settings: Resolved, cores: int | None = None) -> list[Check]:
-    """What every load is held against. A law that is about one kind of clients is held against each group.
+    """Checks of every load. A law that is about one kind of clients is checked for each group.
 
     `cores` is how many the client may use, by all of its groups' threads together.
     """
@@ -75,7 +75,7 @@ def held(result: Mapping[str, Any], settings: Resolved, cores: int | None = None
 
 
 def _pipeline(settings: Resolved | Group) -> int:
-    """How many requests a client has under way at the most: in a pipeline, or on streams."""
+    """Number of requests a client has under way at the most: in a pipeline, or on streams."""
     return max(int(getattr(settings.workload, name, 1)) for name in ("pipeline", "streams"))
 
 
@@ -84,7 +84,7 @@ def _open(result: Mapping[str, Any]) -> list[Check]:
 
 
 def _worst(pairs: Sequence[tuple[str, Check]]) -> Check:
-    """The worst group's verdict with its figures, and what became of the others."""
+    """The worst group's verdict with its values, and the verdicts of the others."""
     name, worst = max(pairs, key=lambda pair: _BADNESS[pair[1].verdict])
     others = {other: check.verdict for other, check in pairs}
     return Check(worst.name, worst.verdict, {"group": name, **worst.detail, "groups": others})

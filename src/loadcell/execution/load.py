@@ -45,7 +45,7 @@ def trial_seed(run_seed: int, repeat: int) -> int:
 def specification(
     endpoint: dict[str, Any], workload: dict[str, Any], resolved: Resolved, threads: int, seed: int
 ) -> dict[str, Any]:
-    """What the engine is given. Holds secrets: never to be written anywhere."""
+    """The specification for the engine. Holds secrets: never to be written anywhere."""
     load = resolved.load
     return {
         "version": 1,
@@ -166,7 +166,7 @@ class LoadWatch:
             sampler.start()
 
     def stop_monitors(self) -> dict[str, Any]:
-        """End sampling, write what is left, and give the account of each monitor."""
+        """End sampling, write the waiting rows, and return the account of each monitor."""
         accounts = {sampler.name: sampler.stop() for sampler in self._samplers}
         self.metrics = {key: value for account in accounts.values() for key, value in account.metrics.items()}
         self._samplers.clear()
@@ -221,7 +221,7 @@ class LoadWatch:
             self.meet(self._context.neighbours())
 
     def meet(self, pids: list[int]) -> None:
-        """Note other runs; each is said once a trial."""
+        """Note other runs; each is reported once per trial."""
         for pid in pids:
             if pid not in self.neighbours:
                 self.neighbours.add(pid)

@@ -1,4 +1,4 @@
-"""What the machine went through while a trial was measured: swapping, throttling, other processes, a client kept waiting.
+"""State of the machine while a trial was measured: swapping, throttling, other processes, a client kept waiting.
 
 Each is a difference of counters between the measurement's first instant and its last, so that nothing is missed between
 samples, and nothing of it needs a monitor. All of it is only *noticed*: the figures are right, of a machine in that state.
@@ -62,7 +62,7 @@ class Machine:
             self._ended = self._count()
 
     def checks(self, target: list[int] | None) -> list[Check]:
-        """What there is to say. `target` are its processes here; None when it may be any process of this machine."""
+        """Checks of the machine. `target` are its processes here; None if it may be any process of this machine."""
         before, after = self._begun, self._ended
         if before is None or after is None or after.at_ns <= before.at_ns:
             return [Check(name, "unknown", {}) for name in NAMES]
@@ -156,7 +156,7 @@ def _swapped(root: Path) -> int | None:
 
 
 def _quota_us(root: Path) -> int | None:
-    """How long this process's control group, or one above it, was held back by its CPU limit; None without a limit."""
+    """Time for which this process's control group, or one above it, was throttled by its CPU limit; None without a limit."""
     group_path = next(
         (
             line[3:].strip("/")
@@ -180,7 +180,7 @@ def _quota_us(root: Path) -> int | None:
 
 
 def _hot(root: Path) -> int | None:
-    """How often processors were slowed down by heat; None where none counts it."""
+    """Number of times that processors were slowed down by heat; None if it is not counted."""
     home = root / "sys/devices/system/cpu"
     counts = [
         read_small(home / cpu / "thermal_throttle" / name).strip()

@@ -89,7 +89,7 @@ class Phases:
         self.end("ok")
 
     def begin(self, name: str, started_mono_ns: int | None = None, started_utc: str | None = None) -> None:
-        """A phase begins; the one before it, if it was still open, ended well."""
+        """A phase begins; the one before it, if it was still open, succeeded."""
         if self.open:
             self.end("ok", started_mono_ns)
         mono_ns = self.monotonic_ns() if started_mono_ns is None else started_mono_ns
@@ -108,7 +108,7 @@ class Phases:
 
     @property
     def open(self) -> bool:
-        """Whether the last phase has not ended."""
+        """True if the last phase has not ended."""
         return bool(self.found) and "status" not in self.found[-1]
 
     @property
@@ -117,7 +117,7 @@ class Phases:
         return str(self.found[-1]["name"]) if self.found else ""
 
     def _ending(self, error: BaseException, limit_s: float | None) -> TrialEndedError | None:
-        """What an exception means for the trial; None for one that is not the trial's business."""
+        """The end of the trial for an exception; None for one that does not concern the trial."""
         name = self.current
         match error:
             case TrialEndedError():

@@ -89,7 +89,7 @@ def profiling(
 
 
 def inside(sampler: CpuSampler | None, target: Target[Any]) -> dict[str, Any]:
-    """What the executor is told, so that a target in the process that makes the load is sampled before that begins."""
+    """Arguments for the executor, so that a target in the worker process is sampled from its start."""
     if sampler is None or not target.in_worker:
         return {}
     return {"on_start": lambda pid: sampler.attach([pid], by_thread=True)}

@@ -1,4 +1,4 @@
-"""What a run says of itself while it goes on: the interface, how time left is foretold, and the plain line-by-line form."""
+"""Progress of a run: the interface, the forecast of the remaining time, and the plain line-by-line form."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Course:
 
     @property
     def size(self) -> str:
-        """How many trials, in words."""
+        """Number of trials, in words."""
         if self.about:
             return f"a search of about {len(self.trials)} trials"
         return "1 trial" if len(self.trials) == 1 else f"{len(self.trials):,} trials"
@@ -115,7 +115,7 @@ class Forecast:
 
     @property
     def overhead_s(self) -> float:
-        """What a trial is expected to take besides its load: the mean so far.
+        """Expected duration of a trial besides its load: the mean so far.
 
         Without the first as soon as there are others: that one starts the target and loads the data. Where requests are counted
         the load is part of it, and the first trial's is foretold from what it has made.
@@ -128,12 +128,12 @@ class Forecast:
 
     @property
     def _took_s(self) -> float:
-        """How long the present trial has been going on."""
+        """Duration of the present trial so far."""
         return 0.0 if self._began is None else self.clock() - self._began
 
     @property
     def _to_come_s(self) -> float | None:
-        """How long the present trial's requests will go on, as fast as until now; None where they are not counted."""
+        """Remaining duration of the present trial's requests at their present rate; None if they are not counted."""
         if not self.share or self._measuring is None:
             return None
         return (self.clock() - self._measuring) * (1 - self.share) / self.share
@@ -185,7 +185,7 @@ class Progress:
         """Data are being loaded."""
 
     def made(self, requests: int, of: int) -> None:
-        """So many of the measurement's requests have ended, where their number ends it; comes before each interval."""
+        """This many of the measurement's requests have ended, if their number ends it; precedes each interval."""
 
     def interval(self, rate_per_s: float, p99_ms: float | None, errors: int, backlog: int) -> None:
         """An interval of the load has gone by; `errors` counts since the measurement's start."""

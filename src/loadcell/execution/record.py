@@ -11,7 +11,7 @@ from loadcell.model.engine_messages import error_remedy
 from loadcell.model.instants import utc_text
 from loadcell.model.trial_record import TRANSACTION
 
-#: the engine's names of a distribution's figures, and those of the record
+#: Statistics of a distribution: the engine's names and those of the record
 _FIGURES = {
     "mean_ns": "mean_ms", "stdev_ns": "stdev_ms", "min_ns": "min_ms", "max_ns": "max_ms", "p50_ns": "p50_ms",
     "p90_ns": "p90_ms", "p95_ns": "p95_ms", "p99_ns": "p99_ms", "p999_ns": "p99.9_ms", "p9999_ns": "p99.99_ms",
@@ -98,7 +98,7 @@ def explained(error: Mapping[str, Any], protocol: str) -> dict[str, Any]:
 
 
 def schedule_account(schedule: Mapping[str, Any] | None, seconds: float) -> dict[str, Any] | None:
-    """How an open loop was kept; `requests_mean` is how many were due and not answered, on average over the window."""
+    """Record of an open loop; `requests_mean` is the mean number of requests due and not answered in the window."""
     if schedule is None:
         return None
     backlog = schedule["backlog"]
@@ -119,7 +119,7 @@ def schedule_account(schedule: Mapping[str, Any] | None, seconds: float) -> dict
 
 
 def _per_s(stats: Mapping[str, Any], seconds: float) -> float | None:
-    """What succeeded in that time; where a tool gave its own rate, that, as it printed it."""
+    """Successes per second; if a tool gave its rate, that rate."""
     if "throughput_per_s" in stats:
         return stats["throughput_per_s"]  # type: ignore[no-any-return]
     return stats["succeeded"] / seconds if seconds > 0 else None

@@ -1,4 +1,4 @@
-"""Going on with a run that was broken off: what is left of it, and whether the plan is still the same."""
+"""Resuming an interrupted run: its remaining trials, and whether the plan is unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store.read import StoredRun
 
-#: Not measured, only told apart by the user's haste: done again without being asked for.
+#: Not measured, but interrupted by the user: run again without being asked for.
 NOT_DONE = frozenset({"aborted"})
 #: Results, though not good ones: done again only with --retry-failed.
 _NOT_GOOD = frozenset({"failed", "timed-out", "invalid"})
@@ -30,7 +30,7 @@ class PlanChangedError(Exception):
 
 @dataclass(frozen=True)
 class Remaining:
-    """What a resumed run does (`todo`), and the finished trials it keeps, by name."""
+    """Trials to run of a resumed run (`todo`), and its finished trials by name."""
 
     todo: tuple[Trial, ...]
     kept: dict[str, TrialRecord]

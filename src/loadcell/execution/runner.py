@@ -51,7 +51,7 @@ NOTHING_LEFT = "Nothing was run, and nothing is left of it."
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is done, besides the plan. `out` is the run's directory; None: one under `results`.
+    """Options of a run, besides the plan. `out` is the run's directory; None: one under `results`.
 
     `aa` runs every treatment as two identical arms, `anonymous` keeps names and addresses of the machine out of the record; a
     resumed run keeps what it was begun with.
@@ -71,7 +71,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Ended:
-    """What came of a run. `exit_status` as the command line has it; `reason` when it ended before its end."""
+    """Outcome of a run. `exit_status` as the command line has it; `reason` if it ended early."""
 
     path: Path
     state: str
@@ -96,7 +96,7 @@ class Runner:
 
     @property
     def begun(self) -> bool:
-        """Whether there is something to resume."""
+        """True if there is something to resume."""
         return self.standing is not None
 
     def run(self) -> Ended:
@@ -159,13 +159,13 @@ class Runner:
             writer.close()
 
     def _again(self, path: Path) -> str:
-        """The command that goes on with the run."""
+        """The command that resumes the run."""
         return commands.resume(path, by=self.options.by)
 
     def _rest(
         self, stored: StoredRun, ordered: Sequence[Trial], search: Searching | None
     ) -> tuple[dict[str, TrialRecord], Known | Searching]:
-        """Of a run that is gone on with: the finished trials by name, and what is left."""
+        """Finished trials of a resumed run by name, and its remaining trials."""
         if search is not None:
             return search.replay(stored), search
         remaining = resume.remaining(stored, ordered, retry_failed=self.options.retry_failed)
@@ -225,7 +225,7 @@ class Runner:
         context: RunContext,
         records: list[TrialRecord],
     ) -> Message | None:
-        """Run the trials; returns why the rest was given up, if it was."""
+        """Run the trials; returns the reason if the run was abandoned."""
         mine: list[TrialRecord] = []
         for trial in ahead:
             if context.interrupts.requested:

@@ -1,4 +1,4 @@
-"""A search as a run does it: each trial written into run.json before it begins, and gone on with from there when it was broken off."""
+"""A search in a run: each trial is written into run.json before it begins, and an interrupted search resumes from there."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Searching:
         self.run, self._writer, self._progress = run, writer, progress
 
     def course(self, title: str) -> Course:
-        """What is ahead, as far as it can be told."""
+        """The trials to come, as far as they are known."""
         done = sum(map(len, self.searches.seen)) - self._kept
         ahead = [("", self._load_s)] * (done + max(1, self.searches.left()))
         path = self._writer.path

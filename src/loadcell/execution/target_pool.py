@@ -63,7 +63,7 @@ class TargetPool:
         if self._up is not None:
             try:
                 self._up.down()
-            except Exception as error:  # the others must still be put away
+            except Exception as error:  # the others must still be removed
                 trouble = error
         for target in self._targets.values():
             try:

@@ -1,4 +1,4 @@
-"""What a tool reported of itself is held against what can be known of it: no more than that its figures can be."""
+"""Sanity checks of a tool's own values: they can show that values are impossible, not that they are right."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class TrialRun:
         self._document.update(reason=died.text, died_during=phase)
 
     def _conclude(self, status: str, reason: Message) -> None:
-        """How it ended and why: in English for who reads the record, and as a code with arguments for who writes of it."""
+        """Record the end and its reason: in English for readers of the record, and as a code with arguments."""
         self._document.update(
             status=status,
             reason=reason.text,
@@ -141,7 +141,7 @@ class TrialRun:
         }
 
     def _load(self, target: Target[Any]) -> dict[str, Any]:
-        """Warm-up and measurement, by the executor; the phases between are told by the engine."""
+        """Warm-up and measurement, by the executor; the engine reports the phases."""
         resolved = self._resolved
         limit_s = float(resolved.load.warmup + resolved.load.duration + resolved.limits.load_slack)
         if self._workload().lays_out:
@@ -171,7 +171,7 @@ class TrialRun:
         return result
 
     def _specification(self, target: Target[Any]) -> dict[str, Any]:
-        """What the engine is asked for."""
+        """The specification for the engine."""
         composite, settings = self._workload(), self._resolved
         endpoint, threads = target.endpoint(), self._threads(target)
         seed = trial_seed(self.run_seed, self.trial.repeat)
@@ -183,7 +183,7 @@ class TrialRun:
         return {**specification(endpoint, work, settings, threads, seed), **composite.made_by}
 
     def _add_figures(self, result: dict[str, Any]) -> None:
-        """The workload's own figures, beside those that every workload has."""
+        """Add the metrics of workload and monitors to those of every load."""
         totals, measure = self._document["totals"], self._document["measure"]
         if totals is not None:
             composite = self._workload()
@@ -210,7 +210,7 @@ class TrialRun:
         self._checks.append(self._counted(result, target.counters(), alone=alone))
 
     def _counted(self, result: dict[str, Any], after: dict[str, int], *, alone: bool) -> Check:
-        """Whether the target counted what the client did."""
+        """True if the target counted what the client did."""
         before, lifetime = self._counters_before, result.get("lifetime")
         calls = self._workload().calls(result)
         if calls and lifetime is not None and any(name.startswith("calls_") for name in after):
@@ -291,7 +291,7 @@ class TrialRun:
             self.context.progress.preparing(event["done_rows"], event["total_rows"])
 
     def _of_machine(self) -> list[Check]:
-        """What the machine went through. A system in the load's own threads waits for cores itself: that is measured."""
+        """Checks of the machine. A system in the worker's threads waits for cores itself: that is measured."""
         machine_checks = self._watch.machine.checks(self._target_here)
         in_worker = self._target is not None and self._target.in_worker
         return [check for check in machine_checks if not (in_worker and check.name == "client-waiting")]
@@ -311,13 +311,13 @@ class TrialRun:
 
     @property
     def _pin(self) -> dict[str, Any]:
-        """What the worker is told of where to run."""
+        """The worker's placement."""
         pin = self._placed.pins.client
         return {"pin": [pin.cpus, pin.memory]} if pin.given else {}
 
     @property
     def _cores(self) -> int:
-        """How many processors the client may use."""
+        """Number of processors the client may use."""
         return self._placed.pins.client.size or self.context.cores
 
     def _event(self, event: dict[str, Any]) -> None:
@@ -374,7 +374,7 @@ class TrialRun:
             *self._of_machine(),
         ]
         cpu = watch.target_cpu.mean
-        # figures that are not trusted meet and miss nothing
+        # untrusted values neither meet nor miss an expectation
         trusted = self._document["status"] == "ok"
         for line in self.context.waiting_lines():
             self.writer.output(line)

@@ -21,7 +21,7 @@ _HALF_MADE_S = 3600.0
 
 
 def make(run_id: str, home: Path = HOME) -> Path:
-    """A new directory for this process's run, readable by others (a server run by root has a user of its own)."""
+    """A new directory for this process's run, readable by others (a server run by root has another user)."""
     base = _base(home)
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=base))
     new.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What every reader of a tool's output gives: what was measured, and what of the output was not understood."""
+"""Contract of readers of tools' outputs: measurements, and the lines that were not understood."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from loadcell.model.message import MessageError
 if TYPE_CHECKING:
     from loadcell.ingest.samples import Samples
 
-#: Lines that were not understood are counted; so many are kept to be shown.
+#: Lines that were not understood are counted; this many are kept as examples.
 MOST_SHOWN = 5
 
 
@@ -111,7 +111,7 @@ class Unread:
                 self.examples.append(line.strip()[:200])
 
     def more(self, count: int, example: str = "") -> None:
-        """So many more at once."""
+        """Count several at once."""
         if count > 0 and example.strip():
             self.add(example)
             count -= 1
@@ -128,7 +128,7 @@ def not_understood(count: int) -> str:
 
 
 def understood(take: Callable[[str], bool], line: str) -> bool:
-    """Whether a reader took a line; one that was cut within a figure is not understood."""
+    """True if a reader took a line; a line cut within a number is not understood."""
     try:
         return take(line)
     except ValueError:

@@ -32,7 +32,7 @@ _LARGEST = 2**20
 
 
 def is_folder(path: Path) -> bool:
-    """Whether this is a result folder."""
+    """True if this is a result folder."""
     try:
         return (path / RESULT).is_file()
     except OSError:
@@ -101,7 +101,7 @@ def _collected(data: Path) -> list[Path]:
 
 
 def files(path: Path) -> list[Path]:
-    """What of a result is kept with the run: the properties are not, as the password is in them."""
+    """Files of a result that are kept with the run: not the properties, which contain the password."""
     if not is_directory(path):
         return [path]
     return [

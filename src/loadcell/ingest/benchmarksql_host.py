@@ -1,4 +1,4 @@
-"""What BenchmarkSQL's collector sampled on the database's machine: sys_info.csv, and a file for each disk and network interface."""
+"""Samples of BenchmarkSQL's collector on the database's machine: sys_info.csv, and a file for each disk and network interface."""
 
 from __future__ import annotations
 

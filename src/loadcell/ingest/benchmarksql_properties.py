@@ -82,7 +82,7 @@ class Connection:
 
 @dataclass(frozen=True)
 class Properties:
-    """What a property file says, without its password.
+    """Contents of a property file, without its password.
 
     `options` are those of workload `tpcc`; exactly one of `run_minutes` and `transactions_per_terminal` is not 0.
     """
@@ -167,7 +167,7 @@ def _unescaped(text: str) -> str:
 
 
 def understand(properties: Mapping[str, str], name: str) -> Properties:
-    """What the properties of the file `name` mean. Raises PropertiesError with everything that is wrong."""
+    """Options from the properties of the file `name`. Raises PropertiesError with every mistake."""
     wrong = [f"`{key}` is missing" for key in REQUIRED if not properties.get(key, "").strip()]
     numbers: dict[str, int] = {}
     for key in sorted(_NUMBERS & properties.keys()):

@@ -11,7 +11,7 @@ from loadcell.ingest.base import Measured, Unread, number
 from loadcell.ingest.formats import ImportProblemError, Source, is_directory, must_be_text
 from loadcell.ingest.text_blocks import BLOCK_BYTES, Output
 
-#: What a column can be, beside a factor of its own name: throughput, counts, time, and latencies by `latency.p99` ...
+#: Roles of a column, besides a factor of its name: throughput, counts, time, and latencies by `latency.p99` ...
 WHOLE = ("throughput", "succeeded", "failed", "duration", "clients", "title")
 LATENCIES = ("mean", "stdev", "min", "max", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99")
 TARGETS = (*WHOLE, *(f"latency.{name}" for name in LATENCIES), "factor")
@@ -78,7 +78,7 @@ def _table(path: Path, mapping: Mapping[str, str]) -> tuple[list[str], list[list
 
 
 def _measured(row: Mapping[str, str], mapping: Mapping[str, str], unit: str) -> Measured:
-    """What a row says. Raises ValueError where it lacks a throughput, or a cell is no number that could be one."""
+    """Read a row. Raises ValueError if it lacks a throughput, or a cell is no valid number."""
     named = {
         role: row[column] for column, role in mapping.items() if role != "factor" and row[column].strip()
     }

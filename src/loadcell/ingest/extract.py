@@ -1,4 +1,4 @@
-"""Figures taken from any command's output by a pattern, a path into its JSON, or a column of its CSV."""
+"""Metrics taken from any command's output by a pattern, a path into its JSON, or a column of its CSV."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TAKE: Mapping[str, Callable[[Sequence[float]], float]] = {
     "sum": sum,
 }
 
-#: Figures that every trial has a place for; any other name is a figure of the command's own.
+#: Metrics with a place in every trial's record; any other name is a metric of the command.
 WHOLE = ("throughput", "succeeded", "failed", "duration")
 LATENCIES = ("mean", "stdev", "min", "max", "p50", "p90", "p95", "p99", "p99.9", "p99.99")
 PLACED = (*WHOLE, *(f"latency.{name}" for name in LATENCIES))
@@ -42,7 +42,7 @@ _SEPARATORS = (",", ";", "\t")
 
 
 class NoFigureError(MessageError):
-    """A figure was not found; the reason says what was looked for."""
+    """A value was not found; the reason says what was looked for."""
 
 
 def path_of(text: str) -> list[str | int | None]:
@@ -117,7 +117,7 @@ def _follow(document: Any, steps: Sequence[str | int | None]) -> Iterator[Any]:
 
 
 def _below(document: Any, step: str | int | None) -> list[Any]:
-    """What one step leads to; nothing where there is no such place."""
+    """The node that one step leads to; None if there is none."""
     if isinstance(document, dict):
         return list(document.values()) if step is None else [document[step]] if step in document else []
     if isinstance(document, list):
@@ -144,7 +144,7 @@ def _by_column(column: str, text: str) -> list[Any]:
 
 
 def measured(values: Mapping[str, float], wall_s: float) -> Measured:
-    """What a command said of itself, by the names that figures have; without a throughput, how often it could run in a second."""
+    """A measurement from a command's values by name; without a throughput, the number of executions per second."""
     duration_s = values.get("duration", wall_s)
     throughput = values.get("throughput", 1 / wall_s if wall_s > 0 else None)
     others = {name: value for name, value in values.items() if name not in PLACED}
@@ -158,7 +158,7 @@ def measured(values: Mapping[str, float], wall_s: float) -> Measured:
 
 
 def response(values: Mapping[str, float]) -> dict[str, float]:
-    """Those of the figures that are latencies, in ms by the record's keys."""
+    """The latencies among the values, in ms by the record's keys."""
     return {
         f"{name.removeprefix('latency.')}_ms": value
         for name, value in values.items()

@@ -22,7 +22,7 @@ class ImportProblemError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """What was read together: by which tool's reader, and what was in it. `also` are files that belong to `path`;
+    """One output: the tool, and its reading. `also` are files that belong to `path`;
     `shown` is how people named it, where that is no file's name (`-`)."""
 
     path: Path
@@ -33,7 +33,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What it is called where it is told of."""
+        """Name in messages."""
         return self.shown or str(self.path)
 
     @property

@@ -1,4 +1,4 @@
-"""What people name to be imported, as plain files: what is compressed is unpacked, and a pipe is read once and kept."""
+"""Inputs of an import as plain files: compressed files are unpacked, and a pipe is read once and kept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNPACK: dict[bytes, Callable[[Path], Any]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
-#: Logs of one execution are told by such names, which stand in one directory.
+#: Logs of one execution have such names, in one directory.
 _NUMBERED = re.compile(r".*\.\d+")
 
 

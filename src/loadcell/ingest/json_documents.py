@@ -17,7 +17,7 @@ from loadcell.ingest.messages import (
 
 #: No tool prints as much; a document is held in memory as a whole.
 MOST_BYTES = 256 * 2**20
-#: So many lines that begin like JSON and are none show that the text is another.
+#: This many lines that begin like JSON and are none show that the text is another.
 _MOST_FAILURES = 100
 
 

@@ -1,4 +1,4 @@
-"""How far the reading of a long output is, on a terminal."""
+"""Progress of reading a long output, on a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEAST_BYTES = 64 * 2**20
 
 
 class Bar:
-    """Is told how many bytes were read, and of how many; shows a bar for what is long, and takes it away at the end.
+    """Progress of reading, in bytes of a total; shows a bar for long inputs, and removes it at the end.
 
     `long` is called while what is long is read.
     """

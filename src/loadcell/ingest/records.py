@@ -38,7 +38,7 @@ def treatments(arranged: Arranged) -> tuple[TreatmentRecord, ...]:
 
 
 def settings(execution: Execution) -> dict[str, Any]:
-    """What the tool says of how it was run."""
+    """Settings as the tool reported them."""
     load = {"clients": execution.measured.clients} if execution.measured.clients is not None else {}
     return {"tool": {execution.source.tool: dict(execution.measured.settings)}, "load": load}
 

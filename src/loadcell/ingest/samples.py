@@ -1,4 +1,4 @@
-"""What a monitor's output held: values at instants, in the columns of loadcell's own monitor where it has them, else beside."""
+"""Samples of a monitor's output: values at instants, in the columns of loadcell's monitor, others in a separate table."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Samples:
             row[position] = old + value if how == "sum" else max(old, value)
 
     def get(self, at_s: float, column: str) -> float | None:
-        """What was put there."""
+        """The value in a cell."""
         row = self._rows.get(at_s)
         value = math.nan if row is None else float(row[self._places[column]])
         return None if math.isnan(value) else value
@@ -86,7 +86,7 @@ class Samples:
         self._row(at_s)
 
     def number(self, instant: Callable[[float], float | None]) -> None:
-        """What was put by number happened at these instants; None: nobody knows when, and it is left out."""
+        """Instants of the rows put by number; a row without a known instant is left out."""
         self._instant = instant
         self._rows = {at_s: row for at_s, row in self._rows.items() if instant(at_s) is not None}
 
@@ -143,7 +143,7 @@ class Samples:
             )
 
     def others(self) -> Iterator[tuple[float, Beside]]:
-        """What has no column, as it came."""
+        """Values without a column, in order."""
         self._others.flush()
         self._others.seek(0)
         for at_s, kind, name, value in csv.reader(self._others):
@@ -157,7 +157,7 @@ class Samples:
 
 
 def batched(rows: Iterable[Row], count: int) -> Iterator[list[Row]]:
-    """So many at once."""
+    """Rows in batches."""
     iterator = iter(rows)
     while some := list(islice(iterator, count)):
         yield some

@@ -1,4 +1,4 @@
-"""What sar's figures are in the columns of the host monitor; everything else goes beside them."""
+"""sar's values in the columns of the host monitor; all others in a separate table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from loadcell.ingest.samples import Samples
 from loadcell.monitors.host import NOT_DISKS, NOT_LINKS
 
 _KIB, _SECTOR = 1024, 512
-#: Figures that are a column's as they are, but for the unit.
+#: Values that fit a column except for their unit.
 _DIRECT = {
     "ldavg-1": ("load1", 1), "runq-sz": ("runnable", 1), "blocked": ("blocked", 1), "cswch/s": ("context_switches_per_s", 1),
     "majflt/s": ("major_faults_per_s", 1), "pswpin/s": ("swap_in_per_s", 1), "pswpout/s": ("swap_out_per_s", 1),

@@ -76,14 +76,14 @@ class Intervals(Sequence[Interval]):
 
     @property
     def joined(self) -> int:
-        """How many printed ones, or seconds, one that is kept stands for, at most."""
+        """Number of printed ones, or seconds, one that is kept stands for, at most."""
         if not self._few:
             self._settle()
         return self._joined * self._each
 
     @property
     def _few(self) -> bool:
-        """Whether all came one by one, and are no more than are kept: then there is no need for columns."""
+        """True if all came one by one, and are no more than are kept: then there is no need for columns."""
         return not self._kept and not self._fresh and len(self._one_by_one) <= self._most
 
     def append(self, interval: Interval) -> None:
@@ -103,7 +103,7 @@ class Intervals(Sequence[Interval]):
             self._settle()
 
     def shrink(self, most: int) -> None:
-        """No more than so many, from now on."""
+        """Limit the number of intervals from now on."""
         self._most = most - most % 2
         if self._few:
             return
@@ -143,7 +143,7 @@ class Intervals(Sequence[Interval]):
         )
 
     def _settle(self) -> None:
-        """Keep of what came as many as make whole ones; wider ones when there is no more room."""
+        """Join complete groups of intervals; join wider ones when the limit is reached."""
         self._hold()
         if not self._fresh:
             return
@@ -196,7 +196,7 @@ class Intervals(Sequence[Interval]):
 
 
 class Room:
-    """What several executions may keep in all: the more there are, the longer the intervals of the longest become."""
+    """Shared limit of several executions: the more there are, the longer the intervals of the longest become."""
 
     def __init__(self, most: int = MOST, most_each: int = MOST_EACH) -> None:
         self._most, self._least = most, most_each
@@ -236,7 +236,7 @@ def _column(part: Columns, key: str) -> Column:
 
 
 def _joined(old: Columns, by: int) -> Columns:
-    """So many neighbours as one; the last may be of fewer."""
+    """Join neighbours in groups of `by`; the last group may be smaller."""
     import numpy as np
 
     if by == 1:

@@ -14,7 +14,7 @@ BLOCK_BYTES = 8 * 2**20
 #: No tool prints longer lines; what is longer is no text, and its end is left out.
 LONGEST_LINE = 2**16
 
-#: Is told how many bytes were read, and of how many.
+#: Called with the bytes read, and the total.
 Told = Callable[[int, int], object]
 
 
@@ -26,7 +26,7 @@ class Output:
     told: Told | None = None
 
     def first_line(self) -> bytes:
-        """How it begins."""
+        """The first line."""
         with self.files[0].open("rb") as file:
             return file.readline(LONGEST_LINE)
 
@@ -54,7 +54,7 @@ class Output:
         return lines(self.blocks())
 
     def on_event(self, event: str) -> None:
-        """What the engine says while it reads the files itself."""
+        """Pass on the engine's progress while it reads the files."""
         if self.told is not None:
             progress = json.loads(event)
             self.told(progress["read_bytes"], progress["total_bytes"])

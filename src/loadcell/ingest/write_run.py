@@ -71,7 +71,7 @@ def write(
 
 
 def _joined(arranged: Arranged) -> list[int]:
-    """How many printed intervals one stands for in each execution, so that all together are as many as a run has room for."""
+    """Number of printed intervals one stands for in each execution, so that all together are as many as a run has room for."""
     room = Room()
     for execution in arranged.executions:
         if isinstance(execution.measured.intervals, Intervals):

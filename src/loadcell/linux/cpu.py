@@ -64,7 +64,7 @@ def cpu(root: Path) -> dict[str, Any]:
 
 
 def _first_of_cpuinfo(root: Path) -> dict[str, str]:
-    """What /proc/cpuinfo says of the first processor, by key; of later ones only what the first lacks."""
+    """Fields of /proc/cpuinfo of the first processor, by key; of later ones only what the first lacks."""
     fields: dict[str, str] = {}
     for row in text(root / "proc/cpuinfo").splitlines():
         key, _, value = row.partition(":")
@@ -117,7 +117,7 @@ def simd(root: Path) -> list[str] | None:
 
 
 def governor(root: Path) -> str | None:
-    """What decides the clock: of all processors, where they differ joined. Raises UnavailableError."""
+    """Clock governors of all processors, joined where they differ. Raises UnavailableError."""
     values = {
         line(root / _CPUS / f"cpu{number}/cpufreq/scaling_governor")
         for number in numbers(line(root / _CPUS / "online"))
@@ -129,7 +129,7 @@ def governor(root: Path) -> str | None:
 
 
 def turbo(root: Path) -> bool:
-    """Whether the clock may rise above nominal. Raises UnavailableError where nothing says so."""
+    """True if the clock may rise above nominal. Raises UnavailableError where nothing says so."""
     off = line(root / _CPUS / "intel_pstate/no_turbo")
     if off is not None:
         return off == "0"
@@ -157,7 +157,7 @@ def smt(root: Path) -> str | None:
 
 
 def mitigations(root: Path) -> dict[str, str] | None:
-    """What the kernel does against weaknesses of this processor, by their name."""
+    """Kernel mitigations of this processor's vulnerabilities, by name."""
     mitigations = {}
     for file in sorted((root / _CPUS / "vulnerabilities").glob("*")):
         state = line(file)
@@ -167,7 +167,7 @@ def mitigations(root: Path) -> dict[str, str] | None:
 
 
 def numa_nodes(root: Path) -> int:
-    """How many there are; one where the kernel knows of none."""
+    """Number of there are; one where the kernel knows of none."""
     return len(_nodes(root)) or 1
 
 

@@ -13,7 +13,7 @@ _MEMORY_DEVICE = re.compile(r"/dev/z?ram\d+")
 
 
 def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/sys/block")) -> dict[str, Any]:
-    """What `path` lies on: `type`, `device`, `mount`, `options`, `size_bytes`, `free_bytes`.
+    """File system of `path`: `type`, `device`, `mount`, `options`, `size_bytes`, `free_bytes`.
 
     Of a file system in a file, `image` is the same of that file, and `direct` whether the device goes past the page cache
     of what it lies on. Where files are nowhere but in memory, `memory` names what holds them there. `mountinfo` is the text of /proc/self/mountinfo (read when None); see proc_pid_mountinfo(5).
@@ -57,7 +57,7 @@ def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/s
 
 
 def _memory(facts: dict[str, Any], mountinfo: str, block: Path) -> str | None:
-    """What holds a file system's files in memory, in itself or below; None where that is a device, or cannot be seen."""
+    """What holds a file system's files in memory, itself or below; None for a device, or if it cannot be seen."""
     if facts.get("type") in _OF_MEMORY:
         return str(facts["type"])
     if _MEMORY_DEVICE.fullmatch(facts.get("device", "")):

@@ -1,4 +1,4 @@
-"""What a machine is, as far as it bears on performance: environment.json of every run, and `loadcell host`."""
+"""Inventory of a machine, as far as it affects performance: environment.json of every run, and `loadcell host`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRIVATE = ("hostname",)
 
 
 def questions(root: Path = Path("/")) -> dict[str, Callable[[], Any]]:
-    """What is asked, in the order it is shown."""
+    """Questions of the inventory, in the order of display."""
     return {
         "hostname": socket.gethostname,
         "kernel": system.kernel,

@@ -19,7 +19,7 @@ _UNKNOWN_SIZE, _EXTENDED_SIZE, _IN_KIB = 0xFFFF, 0x7FFF, 0x8000
 
 
 def total_bytes(root: Path) -> int | None:
-    """What the kernel has to give."""
+    """Memory that the kernel manages."""
     return _meminfo(root, "MemTotal")
 
 
@@ -29,7 +29,7 @@ def swap_bytes(root: Path) -> int | None:
 
 
 def swap_used_bytes(root: Path) -> int | None:
-    """How much of it is in use."""
+    """Memory in use."""
     total, free = _meminfo(root, "SwapTotal"), _meminfo(root, "SwapFree")
     return None if total is None or free is None else total - free
 

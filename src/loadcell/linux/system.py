@@ -23,7 +23,7 @@ _VENDORS = {
 #: A hypervisor that does not say which.
 UNKNOWN = "unknown hypervisor"
 
-#: Kernel settings that have explained a figure before.
+#: Kernel settings that are known to explain results.
 _SYSCTLS = (
     "vm.swappiness", "vm.dirty_ratio", "vm.dirty_background_ratio", "vm.overcommit_memory", "vm.nr_hugepages",
     "vm.zone_reclaim_mode", "kernel.numa_balancing", "kernel.sched_autogroup_enabled", "kernel.perf_event_paranoid",
@@ -51,7 +51,7 @@ def kernel() -> str:
 
 
 def command_line(root: Path) -> str | None:
-    """What the kernel was started with."""
+    """Command line of the kernel."""
     return line(root / "proc/cmdline")
 
 
@@ -62,7 +62,7 @@ def settings(root: Path) -> dict[str, str]:
 
 
 def clocksource(root: Path) -> str | None:
-    """What the kernel reads the time from."""
+    """Clock source of the kernel."""
     return line(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
@@ -92,13 +92,13 @@ def load(root: Path) -> list[float]:
 
 
 def limits() -> dict[str, int]:
-    """What this process may have: open files, now and at most."""
+    """Limits of this process: open files, soft and hard."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return {"open_files": soft, "open_files_hard": hard}
 
 
 def container(root: Path) -> dict[str, Any] | None:
-    """What the control groups allow: processors by quota, and memory; None without a limit.
+    """Limits of the control groups: processors by quota, and memory; None without a limit.
 
     The smallest of all groups that this process is in, cgroup v2 and v1.
     """
@@ -164,5 +164,5 @@ def time_sync(root: Path) -> dict[str, Any]:
 
 
 def usable_threads() -> int:
-    """How many this process may run on."""
+    """Number of this process may run on."""
     return len(os.sched_getaffinity(0))

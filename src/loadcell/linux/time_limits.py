@@ -15,7 +15,7 @@ from loadcell.model.message import Message, MessageError
 
 #: Reading /proc and /sys takes microseconds; a dead mount, or a broken firmware table, can take forever.
 LIMIT_S = 1.5
-#: So many questions are asked at the same time; each that hangs keeps one of them from being more.
+#: Number of questions asked at the same time; each that hangs occupies one.
 AT_ONCE = 64
 
 

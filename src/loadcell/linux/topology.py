@@ -1,4 +1,4 @@
-"""How this machine's processors are laid out, and which of them are ours: what placements in plans are made from."""
+"""Layout of this machine's processors, and which of them are available: the base of placements in plans."""
 
 from __future__ import annotations
 

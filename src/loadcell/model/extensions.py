@@ -33,7 +33,7 @@ def entries(group: str) -> Mapping[str, EntryPoint]:
 
 
 def load(entry: EntryPoint) -> Any:
-    """What the entry point names. Raises ExtensionError."""
+    """The object that the entry point names. Raises ExtensionError."""
     try:
         return entry.load()
     except Exception as error:
@@ -45,5 +45,5 @@ def load(entry: EntryPoint) -> Any:
 
 
 def load_all(group: str) -> tuple[Any, ...]:
-    """What all entry points of a group name, in the order of their names. Raises ExtensionError."""
+    """The objects that all entry points of a group name, in the order of their names. Raises ExtensionError."""
     return tuple(load(entry) for _, entry in sorted(entries(group).items()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-#: Digits that a figure of a performance test can carry.
+#: Significant digits of a performance test's values.
 DIGITS = 3
 Write = Callable[[float], str]
 _BYTES = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -39,7 +39,7 @@ def whole(value: float) -> str:
 
 
 def rate(value: float) -> str:
-    """A figure per second, one digit finer than other figures: `2,859`, `440.2`."""
+    """A value per second, one digit finer than other values: `2,859`, `440.2`."""
     return significant(value, 4)
 
 

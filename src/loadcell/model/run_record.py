@@ -1,4 +1,4 @@
-"""What a run was to do and how far it came: `run.json` of a run directory."""
+"""Task and progress of a run: `run.json` of a run directory."""
 
 from __future__ import annotations
 

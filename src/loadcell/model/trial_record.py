@@ -21,7 +21,7 @@ TRANSACTION = "transaction"
 
 
 class Status(StrEnum):
-    """How a trial ended."""
+    """Outcome of a trial."""
 
     OK = "ok"
     #: target or load broke, or nothing succeeded
@@ -92,7 +92,7 @@ class OperationStats:
 
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
-    """What a part declared of a metric (`loadcell.model.metrics.Metric`), for readers without that part."""
+    """Declaration of a metric (`loadcell.model.metrics.Metric`), for readers without the part that declared it."""
 
     kind: Kind
     better: Direction
@@ -342,7 +342,7 @@ class MonitorRecord:
 
 @dataclass(frozen=True, slots=True)
 class SearchObservation:
-    """What a search takes from a trial; `met` is None when the trial says nothing about its level."""
+    """Observation of a trial in a search; `met` is None when the trial says nothing about its level."""
 
     group: int
     level: int

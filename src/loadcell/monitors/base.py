@@ -1,4 +1,4 @@
-"""What every monitor gives: a few rows of samples, each time it is asked."""
+"""Contract of monitors: a few rows per sample."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTERVAL_NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class MonitorContext:
-    """What a monitor may look at.
+    """Context of a monitor.
 
     `roots` gives the present ids of the target's root processes; `observed` is the target's access for monitors of its
     kind (`Target.observed`), None if there is none; `process_kind` reduces the title of a process of the target to its
@@ -58,7 +58,7 @@ class Monitor(ABC, Generic[Opts]):
 
     @property
     def interval_ns(self) -> int:
-        """How often it is to be asked."""
+        """Sampling interval in ns."""
         return INTERVAL_NS
 
     def finish(self, elapsed_s: float) -> list[Row]:  # noqa: ARG002
@@ -70,7 +70,7 @@ class Monitor(ABC, Generic[Opts]):
         return {}
 
     def events(self) -> list[Row]:
-        """What happened since the last call, each with its `event`; the sampler adds the time."""
+        """Events since the last call, each with its `event`; the sampler adds the time."""
         return []
 
     def metrics(self) -> Mapping[str, float]:
@@ -78,7 +78,7 @@ class Monitor(ABC, Generic[Opts]):
         return {}
 
     def account(self) -> Row:
-        """What else belongs into the record of the trial: plain JSON, asked for once, after `close`."""
+        """Further entries of the trial's record: plain JSON, asked for once, after `close`."""
         return {}
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ _WRAP_64 = 1 << 64
 
 
 def difference(before: int, now: int) -> int:
-    """How far a counter has come, never negative.
+    """Increase of a counter, never negative.
 
     A fall of more than half the range is a wrap: 64 bits where the old value needed them, else 32 (the
     milliseconds of /proc/diskstats are 32 bits wide). Any other fall is a reset, or one of the small steps back

@@ -19,7 +19,7 @@ declare(
 )
 
 _ROLE_LENGTH = 80
-#: Of each process at most so many rows: with a hundred of them some 30 MB, however long the load lasts.
+#: Maximum number of rows per process: with a hundred of them some 30 MB, however long the load lasts.
 _MOST_SAMPLES = 1_800
 
 
@@ -29,7 +29,7 @@ class TargetOptions(Options):
 
 @dataclass(frozen=True)
 class _Totals:
-    """What one process has used since it started; None where the kernel does not let us look."""
+    """Resources that one process has used since its start; None where the kernel denies access."""
 
     stat: ProcessStat
     read_bytes: int | None
@@ -168,7 +168,7 @@ class Target(Monitor[TargetOptions]):
         return total
 
     def _role(self, stat: ProcessStat) -> str:
-        """What the process says it is: its title, or its command line."""
+        """Title of the process, or its command line."""
         key = (stat.pid, stat.start)
         if key in self._roles:
             return self._roles[key]

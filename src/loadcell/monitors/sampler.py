@@ -1,4 +1,4 @@
-"""Asks a monitor at regular instants, in a thread of its own, and keeps account of its lateness and its price."""
+"""Samples a monitor at regular instants in a dedicated thread, and records its lateness and cost."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Schedule:
 
 @dataclass
 class Account:
-    """What sampling gave and cost: for trial.json."""
+    """Result and cost of sampling: for trial.json."""
 
     table: SampleTable
     samples: int = 0

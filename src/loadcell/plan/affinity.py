@@ -41,12 +41,12 @@ class PlacementError(ValueError):
 
     @property
     def finding(self) -> str:
-        """What was found, in English."""
+        """The finding, in English."""
         return self.message.text
 
     @property
     def allowed(self) -> str:
-        """What there is instead, in English."""
+        """The remedy, in English."""
         return self.there_is.text
 
 
@@ -156,7 +156,7 @@ class Affinity(Options):
 
     @property
     def given(self) -> bool:
-        """Whether the plan says anything of it."""
+        """True if the plan says anything of it."""
         return bool(self.document())
 
     @property

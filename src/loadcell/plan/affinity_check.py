@@ -1,4 +1,4 @@
-"""A plan's placements held against the target and the machine: what is impossible, and what is to be known."""
+"""Checks of a plan's placements against target and machine: what is impossible, and remarks."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def _key(affinity: Affinity, key: str) -> str:
 
 
 def target_is_started(target: type[Any], options: Options | None) -> bool:
-    """Whether loadcell decides where the target runs; where it says nothing of that, it does."""
+    """True if loadcell decides where the target runs; where it says nothing of that, it does."""
     asked = getattr(target, "started", None)
     return True if asked is None or options is None else bool(asked(options))
 
 
 def remarks(settings: Resolved, parts: Parts) -> list[Advice]:
-    """What to know of placements that are possible."""
+    """Remarks on possible placements."""
     if not settings.affinity.given or parts.topology is None:
         return []
     in_worker = bool(getattr(parts.targets[settings.target_name], "in_worker", False))
@@ -88,7 +88,7 @@ def remarks(settings: Resolved, parts: Parts) -> list[Advice]:
 
 
 def meanings(resolved: Iterable[Resolved], machine: Topology) -> dict[str, dict[str, str]]:
-    """Of all these settings: what each placement is here, by the key that it stands under (`target` -> `all` -> `0-7`)."""
+    """Meaning of each placement of these settings, by key (`target` -> `all` -> `0-7`)."""
     meanings_by_key: dict[str, dict[str, str]] = {}
     for settings in resolved:
         for key, placement in settings.affinity.placements.items():
@@ -109,7 +109,7 @@ class Pins:
 
 
 def of(affinity: Affinity, machine: Topology, *, in_worker: bool) -> Pins:
-    """What placements mean on this machine. A target in the worker has no process of its own. Raises PlacementError."""
+    """Meaning of placements on this machine. A target in the worker has no process. Raises PlacementError."""
 
     there = affinity.placements
 

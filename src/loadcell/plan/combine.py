@@ -1,4 +1,4 @@
-"""How factors become treatments: counted first, built one by one when asked for."""
+"""Combination of factors into treatments: counted first, built one by one on demand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Combinations(Sequence[Combination]):
 
     @cached_property
     def _alone(self) -> list[tuple[int, int] | None]:
-        """What differs from the baseline: nothing, or one factor's level."""
+        """Difference from the baseline: nothing, or one factor's level."""
         steps: list[tuple[int, int] | None] = [None]
         for index, size in enumerate(self._sizes):
             if index not in self._crossed:
@@ -37,7 +37,7 @@ class Combinations(Sequence[Combination]):
 
     @cached_property
     def total(self) -> int:
-        """How many there are (not limited, as len() is, by a machine word)."""
+        """Number of there are (not limited, as len() is, by a machine word)."""
         return math.prod(self._sizes[index] for index in self._crossed) * len(self._alone)
 
     def __len__(self) -> int:

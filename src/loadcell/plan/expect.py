@@ -1,4 +1,4 @@
-"""Expectations: `errors == 0`, `latency.p99 < 20ms`. Each trial is held against them; one missed makes the run exit 1."""
+"""Expectations: `errors == 0`, `latency.p99 < 20ms`. Each trial is judged by them; one missed makes the run exit 1."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ExpectationError(ValueError):
 
 @dataclass(frozen=True)
 class Few:
-    """Of how many observations a percentile is, and how many it needs to be one."""
+    """Number of observations of a percentile, and the number it needs."""
 
     count: int
     needed: int
@@ -124,7 +124,7 @@ class Expectation:
     def judge(self, metrics: Mapping[str, float | None]) -> Verdict:
         """Compare a trial's metrics, in the units of `Metric.kind`, with the expectation.
 
-        A percentile that no observation lies beyond is none (`loadcell.plan.quantiles`): nothing is said of it.
+        A percentile beyond which no observation lies is undefined (`loadcell.plan.quantiles`): it is not judged.
         """
         value = metrics.get(self.metric)
         if value is None or math.isnan(value):

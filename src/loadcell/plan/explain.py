@@ -152,7 +152,7 @@ def _problem(
 
 
 def _bound(bound: Any, node: Node) -> Any:
-    """A bound as one would write it in the place of what was found: `100%` for a percentage, `512MiB` for a size."""
+    """A bound in the notation of plans: `100%` for a percentage, `512MiB` for a size."""
     text = getattr(node, "text", "")
     for quantity in (Duration, Rate, Size, Fraction):
         if isinstance(bound, int | float) and re.fullmatch(quantity.pattern, text):

@@ -199,7 +199,7 @@ def _once(levels: tuple[Level, ...], where: str, problems: list[Problem]) -> Ite
 
 
 def _label(keys: tuple[str, ...], node: Node) -> str:
-    """How a level is called: as written; a whole target or workload by its name."""
+    """Label of a level: as written; a target or workload by its name."""
     if isinstance(node, Scalar):
         return node.text or "null"
     if isinstance(node, Keys) and keys in (("target",), ("workload",)) and len(node.entries) == 1:
@@ -229,7 +229,7 @@ def _crossed_by_name(cross: Items, factors: list[Factor], problems: list[Problem
 
 
 def _overlap(first: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether setting one path would change what the other sets."""
+    """True if setting one path would change what the other sets."""
     shorter = min(len(first), len(other))
     return first[:shorter] == other[:shorter]
 

@@ -20,7 +20,7 @@ from loadcell.plan.parts import Options, Parts
 from loadcell.plan.paths import of_group
 from loadcell.plan.problems import Mark, PlanError, Problem, in_order, listed, nearest, shown
 
-#: each has threads and connections of its own; a report's colours tell no more apart
+#: each has dedicated threads and connections; a report's colours distinguish no more
 MOST_GROUPS = 8
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
 _FORM = "groups by name, each with a workload and a share or load: `read-only: {sysbench: {...}, share: 20}`"
@@ -270,7 +270,7 @@ class Reader:
         return Keys(mark, {**entries, **self._window()})
 
     def _window(self) -> dict[str, Entry]:
-        """What makes the trial's window, as the plan has it or by default."""
+        """Settings of the trial's window, by the plan or by default."""
         section = self.root.get("load")
         limits = {}
         for key in _WINDOW:
@@ -280,7 +280,7 @@ class Reader:
         return limits
 
     def _once(self, problem: Problem) -> None:
-        """What is wrong with the plan's load is wrong in each group."""
+        """Mistakes in the plan's load are mistakes of each group."""
         if problem not in self.problems:
             self.problems.append(problem)
 

@@ -131,7 +131,7 @@ def _tree(text: str, path: Path, problems: list[Problem], placed: bool) -> Keys:
 
 
 def _settled(plan: Arrangement, misread: bool) -> Iterator[Problem]:
-    """What is wrong with the settings; when a factor could not be read, what it would have given is not missed."""
+    """Mistakes in the settings; settings that an unreadable factor would have given are not missed."""
     for problem in (*plan.problems, *plan.table.check(CHECKED_AT_ONCE)):
         if not (misread and problem.finding == explain.MISSING):
             yield problem
@@ -158,7 +158,7 @@ def _head(root: Keys, problems: list[Problem]) -> Head | None:
 
 
 def _figures(root: Keys) -> tuple[str, ...]:
-    """The names that the plan itself gives to figures of its workload, where that takes such names (`figures`)."""
+    """Names that the plan gives to metrics of its workload, if that takes such names (`figures`)."""
     workload = root.get("workload")
     named = (
         [entry.node.get("figures") for entry in workload.entries.values() if isinstance(entry.node, Keys)]

@@ -59,11 +59,11 @@ class LoadedPlan:
 
     @property
     def treatment_count(self) -> int:
-        """How many treatments there are, without building any."""
+        """Number of treatments there are, without building any."""
         return len(self._table)
 
     def size(self) -> int:
-        """How many trials a run has, without building any."""
+        """Number of trials a run has, without building any."""
         return self.treatment_count * self.repeats
 
     def treatment(self, index: int) -> Treatment:

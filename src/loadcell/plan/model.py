@@ -57,7 +57,7 @@ class Head(Options, use_attribute_docstrings=True):
     design: DesignName = "full"
     """How factors become treatments: every combination, or each factor alone round the plan's own values; or a search."""
     repeats: Annotated[int, Field(ge=1, le=1000)] = 3
-    """How many times every treatment is measured. Intervals need 6 or more; below, results are descriptive only."""
+    """Number of times every treatment is measured. Intervals need 6 or more; below, results are descriptive only."""
     order: OrderName = "blocks"
     """In which order trials run: in randomised blocks of one repeat each, or as written, block after block."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
@@ -71,7 +71,7 @@ class Load(Options, use_attribute_docstrings=True):
     """Connections, a number or `cpus`: one for each processor there is for this process. Without a `rate` each sends the next request as soon as the last one is answered (closed loop); with one, each
     request takes whichever of them is free, and waits while none is."""
     rate: AnyRate | None = None
-    """How many requests are due in a second, answered or not (open loop): `2000/s`, steps or a ramp."""
+    """Number of requests are due in a second, answered or not (open loop): `2000/s`, steps or a ramp."""
     arrivals: Arrivals = "constant"
     """How requests of a `rate` follow on each other: evenly, or at random as from many independent users."""
     max_backlog: _Positive = Duration(5)
@@ -104,7 +104,7 @@ class Load(Options, use_attribute_docstrings=True):
 
     @property
     def count(self) -> int | None:
-        """How many requests end the measurement; None where time does."""
+        """Number of requests end the measurement; None where time does."""
         if self.requests_per_client is not None:
             return self.requests_per_client * (self.clients or 1)
         return self.requests

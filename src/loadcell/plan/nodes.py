@@ -49,7 +49,7 @@ class Keys:
     entries: Mapping[str, Entry]
 
     def get(self, key: str) -> Node | None:
-        """What stands under `key`."""
+        """The node under `key`."""
         entry = self.entries.get(key)
         return entry.node if entry else None
 
@@ -78,7 +78,7 @@ def plain(node: Node) -> Any:
 
 
 def at(root: Node, keys: tuple[str, ...]) -> Node | None:
-    """What stands at a path of keys, None when nothing does."""
+    """The node at a path of keys; None if there is none."""
     node: Node | None = root
     for key in keys:
         node = node.get(key) if isinstance(node, Keys) else None

@@ -1,4 +1,4 @@
-"""What a command line changes in a plan: `--set path=value` and `--only factor=level,level`."""
+"""Changes of a plan on the command line: `--set path=value` and `--only factor=level,level`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of what a plan can name: targets, workloads and monitors.
+"""Contracts of the parts that a plan can name: targets, workloads and monitors.
 
 `plan/` knows these shapes, never the names behind them: a `Parts` value is handed in by the caller
 (`loadcell.parts.installed()` gathers the built-in ones and those of entry points).
@@ -30,7 +30,7 @@ class Options(BaseModel):
 
 
 class Part(Protocol):
-    """What a plan needs to know of a target, workload or monitor.
+    """Contract of a target, workload or monitor for the plan's reader.
 
     More is optional: a target's `in_worker` says that it lives in the process that makes the load, its `started(options)` that
     loadcell starts its processes, its `misfits(options)` are reasons why it cannot be had on this machine; a workload's `needs`

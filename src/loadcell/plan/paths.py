@@ -80,7 +80,7 @@ def settings(
 
 
 def of_group(parts: Parts) -> dict[str, Any]:
-    """What may stand under the name of a client group: a workload, and how much of it."""
+    """Settings of a client group: a workload, and its share of the load."""
     return {
         **{name: part.Options for name, part in parts.workloads.items()},
         "share": float,
@@ -103,7 +103,7 @@ def fields_at(annotation: Any, keys: tuple[str | int, ...]) -> list[str]:
 
 
 def _section(section: str, parts: Parts) -> Any:
-    """What stands below a section: a model, or models by name."""
+    """Contents of a section: a model, or models by name."""
     fixed: dict[str, Any] = {"load": Load, "affinity": Affinity, "limits": Limits}
     if section in fixed:
         return fixed[section]

@@ -1,4 +1,4 @@
-"""What is wrong with a plan, and where: every mistake is a value, and all of them are shown at once."""
+"""Mistakes in a plan with their positions: every mistake is a value, and all are shown at once."""
 
 from __future__ import annotations
 

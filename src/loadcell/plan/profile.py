@@ -1,4 +1,4 @@
-"""What a plan wants to be profiled: `profile: cpu`, or `profile: {cpu: {...}}` with options."""
+"""Profiling options of a plan: `profile: cpu`, or `profile: {cpu: {...}}` with options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which percentiles so many observations carry: the rule that expectations are judged by, and reports leave figures out by.
+"""Number of observations that a percentile needs: the rule of expectations and reports.
 
 The q-quantile of n observations is the least of them that a share q does not exceed, the ceil(nq)-th in their order: the inverse of the
 empirical distribution, definition 1 of Hyndman and Fan, *Sample Quantiles in Statistical Packages* (The American Statistician 50,
@@ -19,7 +19,7 @@ ROUNDING = 1e-9
 
 
 def enough(count: float, quantile: float, beyond: int = LEAST_BEYOND) -> bool:
-    """Whether of so many observations at least `beyond` lie beyond their quantile."""
+    """True if at least `beyond` of these observations lie beyond their quantile."""
     return count * (1 - quantile) >= beyond - ROUNDING
 
 

@@ -25,7 +25,7 @@ class RangeError(Exception):
 
 
 def looks_like_range(node: Node) -> bool:
-    """Whether a mapping was meant as a range."""
+    """True if a mapping was meant as a range."""
     return isinstance(node, Keys) and any(key in node.entries for key in KEYS)
 
 

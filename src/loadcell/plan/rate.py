@@ -43,9 +43,9 @@ class Step(Options, use_attribute_docstrings=True):
     """A rate that lasts for some time. `0/s` is a pause."""
 
     rate: _Rate
-    """How many requests are due in a second."""
+    """Number of requests are due in a second."""
     for_: _Positive = Field(alias="for")
-    """How long it lasts."""
+    """Duration in seconds."""
 
 
 class Steps(Options, use_attribute_docstrings=True):
@@ -69,7 +69,7 @@ class Ramp(Options, use_attribute_docstrings=True):
     to: _Rate
     """The rate it comes to, and then keeps."""
     over: _Positive
-    """How long that takes."""
+    """Duration in seconds."""
 
     @model_validator(mode="after")
     def _some(self) -> Ramp:
@@ -127,7 +127,7 @@ def part(rate: Rate | Steps | Ramp, of_it: float) -> Rate | Steps | Ramp:
 
 
 def length_s(rate: Rate | Steps | Ramp) -> Duration | None:
-    """How long what is written takes; None for a single rate, which lasts as long as is needed."""
+    """Duration of the schedule; None for a single rate, which lasts as long as needed."""
     match rate:
         case Steps():
             return Duration(sum(float(step.for_) for step in rate.steps))
@@ -137,7 +137,7 @@ def length_s(rate: Rate | Steps | Ramp) -> Duration | None:
 
 
 def requests(rate: Rate | Steps | Ramp, duration_s: float) -> float:
-    """How many requests fall due in a measurement of this length (with Poisson arrivals: on average)."""
+    """Number of requests fall due in a measurement of this length (with Poisson arrivals: on average)."""
     return sum(
         (stretch.from_per_s + stretch.to_per_s) / 2 * stretch.seconds
         for stretch in stretches(rate, duration_s)
@@ -145,7 +145,7 @@ def requests(rate: Rate | Steps | Ramp, duration_s: float) -> float:
 
 
 def time_of(rate: Rate | Steps | Ramp, count: int) -> float:
-    """When so many requests have fallen due, in seconds from the measurement's start (infinite: they never will)."""
+    """Time at which a number of requests has fallen due, in seconds from the measurement's start (infinite: never)."""
     at_s, remaining = 0.0, float(count)
     for stretch in stretches(rate, float(length_s(rate) or 1)):
         due = (stretch.from_per_s + stretch.to_per_s) / 2 * stretch.seconds
@@ -177,7 +177,7 @@ def text(rate: Rate | Steps | Ramp) -> str:
 def advice(
     rate: Rate | Steps | Ramp | None, connections: int | None, duration_s: float, bound: int | None = None
 ) -> Iterator[Advice]:
-    """What a reader should know of an open loop before it is run; `bound` is the number of requests that ends it."""
+    """Remarks on an open loop before it runs; `bound` is the number of requests that ends it."""
     if rate is None or connections is None:
         return
     peak = highest(rate)

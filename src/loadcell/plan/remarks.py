@@ -1,4 +1,4 @@
-"""What there is to say about a plan that is valid but may not do what its author hopes."""
+"""Remarks on a valid plan that may not do what its author hopes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
 
 
 def _length(load: Load) -> Iterator[Advice]:
-    """What a trial of hours writes."""
+    """Remarks on the size of a long trial's files."""
     rows = int((load.expected_s or 0.0) / load.interval)
     if rows > _MANY_INTERVALS:
         yield Advice(

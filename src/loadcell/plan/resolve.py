@@ -217,7 +217,7 @@ class Resolver:
         return self._section(root, "load", Load, problems)
 
     def _knows_load(self, root: Keys) -> bool:
-        """Whether the workload named, readable or not, is one that knows settings of the load."""
+        """True if the workload named, readable or not, is one that knows settings of the load."""
         node = root.get("workload")
         named = node.entries if isinstance(node, Keys) else {}
         return any(hasattr(self._parts.workloads.get(name), "load_settings") for name in named)
@@ -378,7 +378,7 @@ def _uncounted(root: Keys, load: Load) -> Iterator[Problem]:
 
 
 def _load_problems(root: Keys, load: Load) -> list[Problem]:
-    """What no single setting of the load can know."""
+    """Conditions that involve several settings of the load."""
     problems: list[Problem] = []
     if load.clients is None:
         problems.append(

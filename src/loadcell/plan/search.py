@@ -74,7 +74,7 @@ class Search:
 
     @property
     def keeping_up(self) -> bool:
-        """Whether a level has to be kept up with."""
+        """True if a level has to be kept up with."""
         return self.kind == "bound" and self.key == RATE
 
     @property
@@ -98,7 +98,7 @@ class Search:
 
 
 def is_search(root: Keys) -> bool:
-    """Whether the plan's design is a search, or was meant to be."""
+    """True if the plan's design is a search, or was meant to be."""
     node = root.get("design")
     return isinstance(node, Keys) or (isinstance(node, Scalar) and node.value == "search")
 
@@ -145,7 +145,7 @@ def read_search(
 
 
 def names(key: str, text: str) -> bool:
-    """Whether the text after an `--only` names the factor that is searched."""
+    """True if the text after an `--only` names the factor that is searched."""
     return text.partition("=")[0].strip() in (key, key.rpartition(".")[2])
 
 
@@ -174,7 +174,7 @@ def _located(node: Keys, key: str, parts: Parts, problems: list[Problem]) -> tup
 def _objective(
     node: Keys, options: SearchOptions, problems: list[Problem]
 ) -> tuple[Literal["maximum", "bound"], str] | None:
-    """What kind of search it is, and the metric it reports."""
+    """Kind of a search, and the metric it reports."""
     word, _, name = options.objective.partition(" ")
     name = name.strip()
     if word == "max" and name in MAXIMA:

@@ -84,12 +84,12 @@ def references(text: str) -> list[str]:
 
 
 def is_secret_key(key: str) -> bool:
-    """Whether a setting of this name holds a secret."""
+    """True if a setting of this name holds a secret."""
     return _SECRET_KEY.search(key) is not None
 
 
 def holds_literal(text: str) -> bool:
-    """Whether a text (a DSN, a command line) holds a password written out."""
+    """True if a text (a DSN, a command line) holds a password written out."""
     for pattern in (_IN_URL, _IN_WORDS):
         for match in pattern.finditer(text):
             literal = REFERENCE.sub("", match["secret"].strip("'\""))
@@ -106,7 +106,7 @@ def problems_of(root: Keys, env: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def _has_places(keys: tuple[str, ...]) -> bool:
-    """Whether a workload is set there, by itself or by a level of a factor."""
+    """True if a workload is set there, by itself or by a level of a factor."""
     sections = keys[1:] if keys[0] in _FACTORS else keys[:1]
     return any(key.partition(".")[0] in _WITH_PLACES for key in sections)
 

@@ -129,7 +129,7 @@ class Topology:
         return sorted((core for core in cores if core), key=lambda core: (home.get(core[0], 0), core))
 
     def remarks(self, affinity: Affinity, *, in_worker: bool) -> Iterator[Advice]:
-        """What there is to say of placements that are possible here. `together`: target and client are one process."""
+        """Remarks on possible placements. `in_worker`: target and client are one process."""
         there = affinity.placements
         for key in ("target", "client"):
             if getattr(affinity, key) is not None:
@@ -184,12 +184,12 @@ class Pin:
 
     @property
     def given(self) -> bool:
-        """Whether anything is to be done."""
+        """True if anything is to be done."""
         return bool(self.cpus or self.memory)
 
     @property
     def size(self) -> int | None:
-        """How many processors; None where that is as it comes."""
+        """Number of processors; None where that is as it comes."""
         return len(numbers(self.cpus, "")) if self.cpus else None
 
 

@@ -121,7 +121,7 @@ class Table:
         return Treatment(self._names.of(index, combination), labels, values, resolved), []
 
     def check(self, at_most: int) -> Iterator[Problem]:
-        """What is wrong with the treatments: with all of them, or of many with `at_most`, spread from first to last."""
+        """Mistakes in the treatments: in all of them, or in up to `at_most`, spread from first to last."""
         count = len(self)
         chosen = (
             range(count) if count <= at_most else (i * (count - 1) // (at_most - 1) for i in range(at_most))

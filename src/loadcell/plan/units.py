@@ -132,7 +132,7 @@ def _plainest(amount: Decimal, units: Mapping[str, Decimal], choices: tuple[str,
 
 
 class _Quantity:
-    """What the four kinds share: how pydantic reads, writes and describes them."""
+    """Base of the four kinds: reading, writing and description for pydantic."""
 
     units: ClassVar[Mapping[str, Decimal]]
     allowed: ClassVar[str]
@@ -202,7 +202,7 @@ class Size(_Quantity, int):
 
 
 class Rate(_Quantity, float):
-    """How often: a float per second, written `2000/s`."""
+    """A frequency: a float per second, written `2000/s`."""
 
     units = PER_SECOND
     allowed = "a rate with its unit, such as 2000/s or 30/min"

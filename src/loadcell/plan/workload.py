@@ -1,4 +1,4 @@
-"""What every workload gives: its data, and what the engine, or whoever makes the load, is told to do with it."""
+"""Contract of workloads: data, and specification of the load for the engine or another generator."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ class Workload(ABC, Generic[Opts]):
 
     @abstractmethod
     def data(self) -> dict[str, Any] | None:
-        """What the data set depends on, as plain JSON values; None when the workload needs no data.
+        """Description of the data set, as plain JSON values; None if the workload needs no data.
 
         Two workloads with equal `data()` can share a data set. The dict is also the `workload` the
         engine is given to load the data.
         """
 
     def loading(self) -> dict[str, Any] | None:
-        """What the engine is given to load the data: `data()`, and how it is done where that may vary."""
+        """Specification for loading the data: `data()`, and settings of the loading itself."""
         return self.data()
 
     @property
     @abstractmethod
     def changes_data(self) -> bool:
-        """Whether running it leaves the data set other than it was loaded."""
+        """True if running it leaves the data set other than it was loaded."""
 
     @abstractmethod
     def engine(self) -> dict[str, Any]:
@@ -86,11 +86,11 @@ class Workload(ABC, Generic[Opts]):
 
     @property
     def lays_out(self) -> bool:
-        """Whether the load itself makes what it needs before it begins: that may take as long as `limits.prepare` allows."""
+        """True if the load itself makes what it needs before it begins: that may take as long as `limits.prepare` allows."""
         return False
 
     def figures(self, operations: Mapping[str, Mapping[str, Any]], seconds: float) -> dict[str, float]:  # noqa: ARG002
-        """Figures of its own, by name, from a trial's counts (`succeeded` ...) by operation and the measured time.
+        """Values of the workload's metrics, by key, from a trial's counts (`succeeded` ...) by operation and the measured time.
 
         A metric that expectations may name is declared (`loadcell.model.metrics`).
         """
@@ -102,7 +102,7 @@ class Workload(ABC, Generic[Opts]):
         return {}
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of its figures must know: keys of `note.*` in the report's texts."""
+        """Notes on its results: codes of `note.*` in the report's texts."""
         return ()
 
     #: whether the engine holds every value that it reads against what it wrote

@@ -1,4 +1,4 @@
-"""What a profiler says when it cannot do its work."""
+"""Contract of errors of profilers."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from loadcell.model.message import MessageError
 
 
 class ProfilerError(MessageError):
-    """What was found, and what to do about it. It ends the trial that was to be profiled, and nothing else."""
+    """An error with its remedy. It ends the profiled trial, and nothing else."""

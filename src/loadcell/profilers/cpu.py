@@ -42,7 +42,7 @@ class CpuSampler:
     def attach(self, roots: list[int], *, by_thread: bool = False) -> None:
         """Get ready to sample the trees of these processes. Raises ProfilerError.
 
-        `by_thread`: what is in them is told apart by the names of their threads, and not by their own.
+        `by_thread`: its processes are distinguished by the names of their threads.
         """
         self._roots, self._by_thread = roots, by_thread
         self._home = tempfile.TemporaryDirectory(prefix="profile-", dir=self.work)
@@ -58,7 +58,7 @@ class CpuSampler:
                     raise
 
     def phase(self, name: str, mono_ns: int) -> None:
-        """The load came to this phase at this time; of what is sampled, `measure` is kept."""
+        """The load entered this phase at this time; of the samples, those of `measure` are kept."""
         if name in ("measure", "drain"):
             self._window.append(mono_ns)
             self._look()
@@ -90,7 +90,7 @@ class CpuSampler:
         return account
 
     def said(self) -> list[str]:
-        """What perf has printed so far."""
+        """Output of perf so far."""
         return [] if self._perf is None else self._perf.said().splitlines()
 
     def remove(self) -> None:
@@ -100,7 +100,7 @@ class CpuSampler:
             self._home = None
 
     def _look(self) -> None:
-        """What the processes are that are there now; a process keeps what it first said it was."""
+        """Kinds of the present processes; a process keeps its first one."""
         if self._by_thread:
             return
         for pid in tree(self.root, self._roots):

@@ -59,7 +59,7 @@ def found() -> str:
 
 
 def trouble(output: str, otherwise: MessageCode = PERF_NOT_SAMPLED) -> ProfilerError:
-    """What perf's own words mean, and what helps; `otherwise` is the code of words that mean nothing known."""
+    """Error for a message of perf, with its remedy; `otherwise` is the code of unknown messages."""
     lines = [line.strip() for line in output.splitlines() if line.strip(" .")]
     low = output.lower()
     if "no such process" in low:
@@ -176,6 +176,6 @@ class Perf:
             raise trouble(self.said())
 
     def said(self) -> str:
-        """What perf has printed."""
+        """Output of perf."""
         printed = self.home / "perf.txt"
         return printed.read_text(encoding="utf-8", errors="replace") if printed.exists() else ""

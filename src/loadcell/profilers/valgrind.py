@@ -38,7 +38,7 @@ KINDS = {
     "Leak_IndirectlyLost": "indirect",
     "Leak_PossiblyLost": "possible",
 }
-#: So many records of losses are kept, those of most bytes.
+#: This many records of losses are kept, those of most bytes.
 MOST_RECORDS = 20
 #: How much longer a server may take to become ready: memcheck slows programs 10 to 50 times (valgrind manual, 1.1).
 SLOWER = 20

@@ -47,7 +47,7 @@ _MESSAGE = 200
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one load, or medians of its repeats. Rates per second, times in ms."""
+    """Values of one load, or medians of its repeats. Rates per second, times in ms."""
 
     throughput_per_s: float | None
     statements_per_s: float | None
@@ -66,7 +66,7 @@ class Figures:
 
 
 def figures(treatment: Treatment, records: Sequence[TrialRecord] = ()) -> Figures:
-    """Those of the trials that ended well; where none did, of what was measured until then. `records` are their documents."""
+    """Values of the succeeded trials; without any, of what was measured until then. `records` are their records."""
     trials = [trial for trial in treatment.trials if trial.counts] or [
         trial for trial in treatment.trials if trial.throughput_per_s is not None
     ]

@@ -64,7 +64,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Tiles:
-    """Key figures side by side."""
+    """Headline values side by side."""
 
     tiles: Sequence[Tile]
 
@@ -154,7 +154,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Flame:
-    """A flame graph: the tree of what called what. `plain` stands for it where nothing can be zoomed or searched."""
+    """A flame graph: the call tree. `plain` replaces it in media without zoom and search."""
 
     id: str
     title: str

@@ -110,7 +110,7 @@ def trouble(trial: Trial, context: ReportContext) -> Remark:
 
 
 def next_steps(context: ReportContext) -> list[tuple[str, str]]:
-    """What to do now: why, and the command or file."""
+    """Next steps: the reason, and the command or file."""
     texts, stored = context.texts, context.stored
     path = reproduce.shown(stored.path)
     page = stored.path / "report.html"
@@ -187,7 +187,7 @@ def table(context: ReportContext) -> Table:
 
 
 def treatment_names(context: ReportContext, treatments: Sequence[Treatment]) -> tuple[list[str], str]:
-    """What treatments are called in one column, and its heading: their levels, or their names."""
+    """Labels of treatments in one column, and its heading: their levels, or their names."""
     factors = factor_columns(context)
     names = [
         ", ".join(treatment.levels[key] for key, _, _ in factors) or treatment.label

@@ -25,7 +25,7 @@ def cache_directory() -> Path:
 
 
 def javascript() -> str:
-    """vega, vega-lite and vega-embed, as one script without names of its own but `vegaEmbed`.
+    """vega, vega-lite and vega-embed, as one script with the one global name `vegaEmbed`.
 
     A cache that cannot be read or written only costs time.
     """

@@ -1,4 +1,4 @@
-"""Columns that a table may do without: where no row has a figure for one, it says nothing and takes room."""
+"""Optional columns of a table: a column without any value is left out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Rows = Sequence[Sequence[Cell]]
 
 
 def known(columns: Sequence[Column], rows: Rows) -> tuple[Sequence[Column], Rows]:
-    """The same without each `spare` column that no row has a figure for: a figure is what a cell is sorted by."""
+    """The columns without each `spare` one that has no value: a value is what a cell is sorted by."""
     indices = [
         index
         for index, column in enumerate(columns)

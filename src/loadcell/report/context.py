@@ -1,4 +1,4 @@
-"""What every section and chart is made from: a stored run, its analysis, and the language."""
+"""Context of every section and chart: a stored run, its analysis, and the language."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _named(analysis: Analysis, texts: Texts) -> Analysis:
 
 @dataclass(frozen=True)
 class ReportContext:
-    """What sections and charts are made from: a stored run, its analysis, and the texts of one language."""
+    """Context of sections and charts: a stored run, its analysis, and the texts of one language."""
 
     stored: StoredRun
     analysis: Analysis
@@ -61,12 +61,12 @@ class ReportContext:
 
     @cached_property
     def steadiness(self) -> tuple[Judged, ...]:
-        """How steady each trial was that has a timeline."""
+        """Steadiness of each trial with a timeline."""
         return steadiness.judge_all(self.analysis.trials, self.stored)
 
     @cached_property
     def imported(self) -> bool:
-        """Whether it was made of other tools' outputs, so that there is no plan, no order and no target of ours."""
+        """True if it was made of other tools' outputs, so that there is no plan, no order and no target of ours."""
         return bool(import_findings.sources(self.stored.run))
 
     @cached_property
@@ -92,12 +92,12 @@ class ReportContext:
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """What treatments are called, by id."""
+        """Labels of treatments, by id."""
         return {treatment.id: treatment.label for treatment in self.analysis.treatments}
 
     @cached_property
     def server(self) -> Evidence:
-        """What a database server said of itself."""
+        """Facts that a database server reported."""
         from loadcell.analysis.server import evidence  # frames: the terminal does without
 
         stored = self.stored
@@ -112,7 +112,7 @@ class ReportContext:
 
     @cached_property
     def redis(self) -> tuple[RedisServed, ...]:
-        """What a Redis did at each treatment."""
+        """Activity of a Redis at each treatment."""
         from loadcell.analysis.redis import by_treatment
 
         return by_treatment(self.stored.samples("redis"), self.analysis.treatments)
@@ -132,7 +132,7 @@ class ReportContext:
 
     @cached_property
     def mixed(self) -> bool:
-        """Whether throughput counts one thing in some trials and another in others."""
+        """True if throughput counts one thing in some trials and another in others."""
         return len({trial.unit for trial in self.analysis.trials if trial.counts}) > 1
 
     def throughput(self, treatment: Treatment) -> str:
@@ -146,6 +146,6 @@ class ReportContext:
 
     @cached_property
     def has_intervals(self) -> bool:
-        """Whether every measured treatment has repeats enough for an interval."""
+        """True if every measured treatment has repeats enough for an interval."""
         measured = [treatment for treatment in self.analysis.treatments if treatment.measured]
         return bool(measured) and all(not treatment.throughput.descriptive_only for treatment in measured)

@@ -71,5 +71,5 @@ def linked(findings: Sequence[Finding], sections: Sequence[Section]) -> Sentence
 
 
 def _anchors(section: Section) -> Iterator[str]:
-    """What can be linked to in a section besides itself: whatever is not folded away."""
+    """Link targets of a section besides itself: whatever is not folded away."""
     return (block.id for block in section.blocks if isinstance(block, Chart | Table))

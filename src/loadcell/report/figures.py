@@ -1,4 +1,4 @@
-"""Figures that a workload or a tool has of its own: what they are called, and how they are written."""
+"""Metrics of a workload, tool or monitor: names and formats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def name(figure: str, texts: Texts) -> str:
 
 
 def write(value: float, repeats: Iterable[float]) -> str:
-    """A figure as people read it: what is counted (retransmits) whole, everything else by its first digits."""
+    """Format of a value: counts (retransmits) in full, everything else by its first digits."""
     counted = value == round(value) and all(repeat == round(repeat) for repeat in repeats)
     return numbers.whole(value) if counted else numbers.rate(value)
 

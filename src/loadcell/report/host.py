@@ -194,7 +194,7 @@ def _time(host: Host, texts: Texts) -> Iterator[Row]:
 
 
 def brief(host: Host, findings: Sequence[Finding], language: str) -> Report:
-    """What `loadcell host` shows: what may hurt measurements first, then what the machine is."""
+    """Report of `loadcell host`: settings that may hurt measurements first, then the machine."""
     texts = Texts(language)
     nothing = Finding("host", Message("host-found.none").rated("good"))
     sections = [

@@ -1,6 +1,6 @@
 """Colours of the report: one set for light, one for dark, under the same names.
 
-Series colours are those of Okabe and Ito (2008), told apart with any colour vision, shifted in lightness until each
+Series colours are those of Okabe and Ito (2008), distinguishable with any colour vision, shifted in lightness until each
 has a contrast of 3:1 or more to the background. A chart names a colour as `var(--c1)`: the page decides what it is.
 """
 

@@ -1,4 +1,4 @@
-"""Charts as SVG pictures, drawn by a process of its own.
+"""Charts as SVG pictures, drawn by a separate process.
 
 Vega takes 0.7 s to start and up to half a second a chart, and lets no other thread run meanwhile. So the painter
 is started before the run is read, and paints while the page is written. This file is also that process's program.

@@ -63,7 +63,7 @@ def _built(context: ReportContext) -> Report:
 
 
 def _load() -> None:
-    """What `publish`, and printing after it, would wait for: modules, texts, templates."""
+    """Load what `publish` and printing need: modules, texts, templates."""
     with uncollected():
         import scipy.special  # noqa: F401 - a tenth of a second
 

@@ -22,7 +22,7 @@ _ENDINGS = {"html": (".html", ".htm"), "md": (".md", ".markdown")}
 
 
 def publish(run_dir: Path, lang: str, formats: Sequence[str], out: Path | None) -> list[Path]:
-    """What `loadcell.report.write` says."""
+    """Result of `loadcell.report.write`."""
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise ValueError(f"no format {unknown[0]!r}: there are {', '.join(FORMATS)}")

@@ -39,7 +39,7 @@ def sized(chart: Chart, width: int) -> dict[str, Any]:
 
 
 def keep_drawn(spec: dict[str, Any], rows: Mapping[str, int]) -> None:
-    """Of views over time those that the chosen trial has samples for, with the axis of time below the last of them.
+    """Views over time for which the chosen trial has samples, with the time axis below the last of them.
 
     One sample is a point; areas above one another take two, as a point does not say which of them it is.
     """
@@ -56,7 +56,7 @@ def keep_drawn(spec: dict[str, Any], rows: Mapping[str, int]) -> None:
 
 
 def _source(view: Mapping[str, Any]) -> str:
-    """What a view draws, beside what is drawn into several views."""
+    """Data of a view, besides those of several views."""
     names: list[str] = [layer["data"]["name"] for layer in view["layer"]]
     return next(name for name in names if name not in BESIDE)
 

@@ -1,4 +1,4 @@
-"""What of a sentence is code (`a command`, `a.setting`) and what a figure: each format sets these off in its own way.
+"""Spans of a sentence: code (`a command`, `a.setting`) and numbers; each format marks them differently.
 
 Sentences are the catalogue's; what stands in the places of their parameters may be from outside. So that a backtick in there pairs with none of
 the sentence's own, the two are looked through apart.
@@ -16,7 +16,7 @@ _CODE = re.compile(r"(?<!`)`(?!`)(\S|\S[^`\n]*?\S)`(?!`)")
 #: In the place of a parameter's backticks while the sentence's own are looked for.
 _OTHER = "\0"
 
-#: A stretch of a sentence, and whether it is a figure.
+#: A span of a sentence; true if it is a number.
 Part = tuple[str, bool]
 
 
@@ -30,7 +30,7 @@ class Piece:
 
 
 def pieces(parts: str | Iterable[Part]) -> list[Piece]:
-    """A sentence taken apart; text alone is one without figures."""
+    """A sentence split into spans; text alone is one span without numbers."""
     pairs = [(parts, False)] if isinstance(parts, str) else list(parts)
     joined = "".join(text for text, _ in pairs)
     figure = [is_figure for text, is_figure in pairs for _ in text]

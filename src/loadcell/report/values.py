@@ -40,14 +40,14 @@ TARGET_FACTS = (
 
 
 def fact(path: str, texts: Texts) -> str:
-    """What a fact of a target is called, with what it is a part of: `data.image.path` is `Data: image: path`."""
+    """Name of a target's fact, with its parent: `data.image.path` is `Data: image: path`."""
     parent, _, part = path.rpartition(".")
     text = texts(f"fact.{path}") if path in TARGET_FACTS else name(part or path, texts)
     return texts("mark.colon").join((fact(parent, texts), text)) if parent else text
 
 
 def name(key: str, texts: Texts) -> str:
-    """What a part of a record is called."""
+    """Name of a part of a record."""
     return texts(f"field.{key}") if key in FIELDS else key
 
 

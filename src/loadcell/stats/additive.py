@@ -1,4 +1,4 @@
-"""Measurements as row + block + noise: what is left of each row once blocks are taken out, and how large the noise is.
+"""Measurements as row + block + noise: the residuals of each row without block effects, and the size of the noise.
 
 Blocks hold every treatment once, so a block that was slow throughout says something of the machine and nothing of the
 treatments. On the logarithmic scale, where both act as factors, it is subtracted (Fisher's randomised blocks).
@@ -30,7 +30,7 @@ LEAST_NOISE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Additive:
-    """`rows` (R,) and `blocks` (B,) are effects, blocks about 0; `residuals` (n,) is what is left of each value.
+    """`rows` (R,) and `blocks` (B,) are effects, blocks about 0; `residuals` (n,) is the residual of each value.
 
     `counts` (R,) is how many values each row has; `freedom` counts what the residuals can still vary in.
     """
@@ -43,7 +43,7 @@ class Additive:
 
     @property
     def variance(self) -> float | None:
-        """Of one value: None where nothing is left to know it from, or where every repeat is the same number."""
+        """Variance of one value: None without degrees of freedom, or if every repeat is the same number."""
         if self.freedom < 1:
             return None
         variance = float(np.sum(self.residuals**2)) / self.freedom
@@ -51,7 +51,7 @@ class Additive:
 
     @property
     def inflation(self) -> float:
-        """What residuals are to be multiplied by before they are drawn from.
+        """Factors for residuals before they are drawn from.
 
         They are too small by sqrt(freedom / n), as they were fitted; and from few of them the variance itself is
         uncertain, for which Student's quantile stands instead of the normal one.
@@ -82,7 +82,7 @@ def fit(values: Floats, row: Whole, block: Whole) -> Additive:
 
 
 def _islands(row: Whole, block: Whole, rows: int, blocks: int) -> int:
-    """Into how many parts rows and blocks fall that share no trial: each part has a level of its own."""
+    """Number of parts of rows and blocks that share no trial: each part has a separate level."""
     of_row = np.arange(rows)
     while True:
         of_block = np.full(blocks, rows)

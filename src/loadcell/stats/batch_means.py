@@ -1,4 +1,4 @@
-"""How sure a mean over time is when one second depends on the second before: batch means.
+"""Precision of a mean over time if one second depends on the previous one: batch means.
 
 Neighbouring seconds of one trial are alike, so a thousand of them tell less than a thousand independent ones would.
 The means of batches that are longer than the dependence are nearly independent; their scatter says how sure the mean
@@ -36,7 +36,7 @@ class Within:
 
 
 def batch_means(values: Array, size: int) -> Array:
-    """Means of whole batches of `size` neighbours; what is left over at the beginning is dropped."""
+    """Means of complete batches of `size` neighbours; the remainder at the beginning is dropped."""
     count = values.size // size
     batches: Array = values[values.size - count * size :].reshape(count, size).mean(axis=1)
     return batches

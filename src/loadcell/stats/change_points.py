@@ -1,7 +1,7 @@
 """Where a series changed: E-divisive, with three answers to the question whether a change could be chance.
 
 E-divisive (Matteson and James 2014) splits a series where the two sides are most unlike (`energy`), asks whether
-that could be chance, and goes on within the parts.
+that could be chance, and continues within the parts.
 
 - `by_t_test`: Student's test of the two sides. As the place was chosen by looking at every place, its p is multiplied
   by how many there were (Bonferroni). Sharp for few values; takes the values to be about normal.
@@ -10,7 +10,7 @@ that could be chance, and goes on within the parts.
   nothing can be found at a level of 1 %.
 - `by_windows`: Fleming et al. (2023), *Hunter: Using Change Point Detection to Hunt for Performance Regressions*, which
   is Apache Otava's: Student's test, uncorrected, in sliding windows; a generous level first, then points that do not
-  hold against their final neighbours are taken away again. Finds the many small changes of a long series; its
+  hold against their final neighbours are removed again. Finds the many small changes of a long series; its
   level is nominal.
 """
 
@@ -183,7 +183,7 @@ def _shuffled(
 ) -> float:  # fmt: skip
     """The share of shuffles whose best split is at least as good, the series itself counted as one of them.
 
-    Once so many reach it that the level is out of reach, the rest cannot change the answer (Besag and Clifford 1991).
+    Once too many reach it for the level to be reached, the remaining ones cannot change the answer (Besag and Clifford 1991).
     """
     del part
     enough = math.floor(level * (permutations + 1))

@@ -23,7 +23,7 @@ _SEED = 20260309
 class CrossCheck:
     """`medians` and `means` are (ratio B/A, low, high); `means` is None where Fieller's interval is unbounded.
 
-    `delta` is P(B > A) - P(B < A): 0 where the two cannot be told apart, 1 or -1 where they do not overlap.
+    `delta` is P(B > A) - P(B < A): 0 for equal distributions, 1 or -1 if they do not overlap.
     """
 
     medians: tuple[float, float, float]

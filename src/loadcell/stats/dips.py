@@ -1,7 +1,7 @@
 """Dips in a series, whether they come again and again, and what comes with them.
 
 A dip is a stretch clearly below the usual level. Dips whose distances are alike are periodic: checkpoints, garbage
-collections, timers. What else was recorded is held against them: did it happen in the dips more than beside them, and
+collections, timers. Other series are compared with them: did it happen in the dips more than beside them, and
 more so than if the dips had lain elsewhere (shifting them round the series keeps both patterns and breaks only their
 meeting)?
 """
@@ -35,7 +35,7 @@ MOST_LOW = 0.4
 WIDTHS = (3, 7, 15, 31)
 #: Normal distribution: standard deviation over median absolute deviation.
 _MAD = 1.4826
-#: Shifts that are tried; the chance of a meeting is told to about 1 %.
+#: Number of shifts tried; the probability of a coincidence is precise to about 1 %.
 _SHIFTS = 400
 
 
@@ -205,14 +205,14 @@ def mask(dips: Dips, size: int, reach: int = 0) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Meeting:
-    """What happened with the dips: `times` as much in them as beside them; `p` is how likely chance brings it there."""
+    """A coincidence with the dips: `times` as much in them as beside them; `p` is its probability by chance."""
 
     times: float
     p: float
 
 
 def meets(where: npt.NDArray[np.bool_], other: Array) -> Meeting | None:
-    """Whether `other`, a series of the same steps, is higher where the dips are; None when it cannot be told."""
+    """True if `other`, a series of the same steps, is higher where the dips are; None when it cannot be told."""
     finite = np.isfinite(other)
     if finite.sum() < other.size / 2 or not where.any() or where.all():
         return None

@@ -11,7 +11,7 @@ def f_tail(f: float, above: int, below: int) -> float:
 
 
 def t_quantile(share: float, freedom: int) -> float:
-    """What Student's t with `freedom` degrees of freedom stays within, to both sides, with probability `share`."""
+    """Two-sided quantile of Student's t with `freedom` degrees of freedom, for probability `share`."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + share) / 2))

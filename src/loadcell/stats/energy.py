@@ -1,4 +1,4 @@
-"""How unlike two stretches of a series are: the energy statistic of Székely and Rizzo (2004), for every way to split it.
+"""Difference of two parts of a series: the energy statistic of Székely and Rizzo (2004), for every split.
 
 For stretches X (n values) and Y (m values),
 
@@ -52,7 +52,7 @@ def statistics(series: Array) -> Array:
 
 @lru_cache(maxsize=32)
 def _weights(n: int) -> tuple[Array, Array, Array]:
-    """What T[i, k], w(i) and w(k) count for in Q[i, k]; 0 where there is no split."""
+    """Weights of T[i, k], w(i) and w(k) in Q[i, k]; 0 where there is no split."""
     i, k = np.arange(n + 1.0)[:, None], np.arange(n + 1.0)[None, :]
     left, right = i, k - i
     split = (left > 0) & (right > 0)

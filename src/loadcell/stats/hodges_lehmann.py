@@ -1,4 +1,4 @@
-"""How large a difference is, and how sure: Hodges-Lehmann estimates of a ratio, with exact intervals.
+"""Size and precision of a difference: Hodges-Lehmann estimates of a ratio, with exact intervals.
 
 Everything is done on logarithms, so that a difference is a ratio and `B/A` and `A/B` say the same. Functions take
 many samples at once (a row each), because simulations need thousands of them. MATH.md says why these and not others.
@@ -44,7 +44,7 @@ class Effect:
 
     @property
     def descriptive_only(self) -> bool:
-        """Whether it describes only the trials that were made."""
+        """True if it describes only the trials that were made."""
         return self.low is None
 
 
@@ -190,5 +190,5 @@ def _cut(counts: list[int], total: int, tail: float) -> int:
     return max(1, cut)
 
 
-#: The normal quantile of half of what `COVERAGE` leaves out.
+#: The normal quantile of half of the probability outside `COVERAGE`.
 _NORMAL = 1.959963984540054

@@ -42,7 +42,7 @@ class Repeats:
 
     @property
     def descriptive_only(self) -> bool:
-        """Whether these repeats describe only themselves."""
+        """True if these repeats describe only themselves."""
         return self.interval is None
 
     @property

@@ -1,4 +1,4 @@
-"""Whether a trial came to rest, and what it did instead: from one throughput a second to a judgement with figures.
+"""Steady state of a trial: from a series of throughput per second to a judgement.
 
 At most 43.5 % of pairs of virtual machine and benchmark reach a steady state (Barrett et al. 2017, *Virtual Machine
 Warmup Blows Hot and Cold*), so *no steady state* is an answer here, and *too short to tell* is another.
@@ -32,7 +32,7 @@ State = Literal["steady", "never-settled", "trend", "too-short", "too-dependent"
 
 @dataclass(frozen=True)
 class Steadiness:
-    """How steady the throughput of one trial was.
+    """Steadiness of the throughput of one trial.
 
     `state` says it in a word. `settled_after` is how many values at the beginning were still warm-up (0: none).
     `within` is the mean of the rest, `trend` its trend, `dips` its dips. `first` is how far the warm-up's mean lay from
@@ -48,7 +48,7 @@ class Steadiness:
 
     @property
     def steady(self) -> bool | None:
-        """Whether there was a steady state; None when that cannot be told."""
+        """True if there was a steady state; None when that cannot be told."""
         return None if self.state.startswith("too-") else self.state == "steady"
 
 
@@ -72,7 +72,7 @@ def judge(series: Array) -> Steadiness:
         and trend.p < LEVEL
         and abs(trend.change) * series.size / (series.size - cut.values) >= NOTABLE_TREND
     ):
-        # what goes on at the same pace after the cut was no warm-up before it
+        # a change that continues at the same pace after the cut was no warm-up before it
         return Steadiness("trend", 0, 0.0, mean_of(series), line.find(level), dips)
     elif (dips is None or dips.period is None) and (within is None or within.effective < FEWEST_EFFECTIVE):
         state = "too-dependent"

@@ -1,4 +1,4 @@
-"""Whether a series rises or falls all along: a straight line through it, judged with its values' dependence in mind.
+"""True if a series rises or falls all along: a straight line through it, judged with its values' dependence in mind.
 
 The line is that of least squares. Values that depend on their neighbours make chance look like a trend, so the number of
 values is replaced by the number of independent ones they are worth, `n (1 - r) / (1 + r)` with r the correlation of

@@ -1,6 +1,6 @@
 """Where the warm-up ends: MSER-5.
 
-Cutting off the beginning takes bias away and makes what is left less sure. MSER cuts where the mean of the rest is
+Cutting off the beginning removes bias and makes the remainder less precise. MSER cuts where the mean of the remainder is
 surest by its own scatter,
 
     d* = argmin over d of  sum over i > d of (y_i - mean_d)^2 / (n - d)^2 ,
@@ -36,7 +36,7 @@ SURE = 2.0
 class Cut:
     """The first `values` values are warm-up; `settled` says whether the rest came to rest after it.
 
-    `difference` is how far the mean of what was cut lies from the rest's, as a share of that.
+    `difference` is the difference between the means of the cut part and the remainder, as a share of the latter.
     """
 
     values: int
@@ -45,10 +45,10 @@ class Cut:
 
 
 def mser(series: Array) -> int:
-    """How many batches MSER cuts off. The last few are never left alone: of two values that are alike, nothing is learnt."""
+    """Number of batches MSER cuts off. The last few are never left alone: of two values that are alike, nothing is learnt."""
     n = series.size
     remaining = n - np.arange(n)
-    # sums over what is left after cutting d, from running sums from the end
+    # sums over the remainder after cutting d, from running sums from the end
     total = series[::-1].cumsum()[::-1]
     squares = (series**2)[::-1].cumsum()[::-1]
     scatter = np.maximum(squares - total**2 / remaining, 0.0) / remaining.astype(np.float64) ** 2
@@ -74,7 +74,7 @@ def cut(series: Array) -> Cut | None:
 
 
 def _difference(series: Array, begins: int) -> float | None:
-    """How far the beginning lies from the rest; None when it is chance, or does not matter."""
+    """Relative difference of the beginning from the remainder; None if it is chance, or does not matter."""
     head, tail = series[:begins], series[begins:]
     level = mean_of(tail)
     if not head.size or level is None or level.mean == 0:

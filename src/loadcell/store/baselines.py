@@ -1,4 +1,4 @@
-"""Names for runs that others are held against: `baselines.json` in the results directory."""
+"""Names for baseline runs: `baselines.json` in the results directory."""
 
 from __future__ import annotations
 

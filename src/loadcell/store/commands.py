@@ -1,16 +1,16 @@
-"""Commands about a run that a person is told to type, as a shell takes them."""
+"""Commands about a run for users to type, quoted for a shell."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
 
-#: What runs a plan, and goes on with it.
+#: The command that runs and resumes a plan.
 RUN = "loadcell run"
 
 
 def resume(run: Path | str, *, by: str = RUN) -> str:
-    """The command that goes on with a run."""
+    """The command that resumes a run."""
     return f"{by} --resume {quoted(run)}"
 
 

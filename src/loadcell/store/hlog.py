@@ -1,7 +1,7 @@
 """Reads latency.hlog back: HdrHistogram's interval log 1.3, histograms of version 2, compressed.
 
 Format: HdrHistogram's own `HistogramLogWriter` and `AbstractHistogram.encodeIntoCompressedByteBuffer` (G. Tene,
-public domain). Counts are ZigZag LEB128 numbers; a negative one stands for so many empty places.
+public domain). Counts are ZigZag LEB128 numbers; a negative one is a number of empty places.
 """
 
 from __future__ import annotations

@@ -73,5 +73,5 @@ def new_run_directory(results: Path, plan_name: str, started: datetime, short_id
 
 
 def is_run(path: Path) -> bool:
-    """Whether this directory is a run's."""
+    """True if this directory is a run's."""
     return (path / RUN).is_file()

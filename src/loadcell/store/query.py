@@ -40,7 +40,7 @@ VIEWS = ("trials", "intervals", "samples", "events")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query gave: column names and rows of plain values."""
+    """Result of a query: column names and rows of plain values."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]

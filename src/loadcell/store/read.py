@@ -1,4 +1,4 @@
-"""Reads a run directory back, whatever state it was left in: damage is said, never raised, where something is left."""
+"""Reads a run directory in any state: damage is reported, not raised, if anything can be read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Damage:
-    """A file of a run that is not whole: which one (relative to the run), what was found, what is left of it."""
+    """A damaged file of a run: its path (relative to the run), the finding, and what can be read."""
 
     file: str
     found: Message
@@ -107,7 +107,7 @@ class StoredRun:
 
     @property
     def left(self) -> list[str]:
-        """Names of planned trials, unscored ones too, that a resumed run would do: those without a record, and those given up."""
+        """Names of planned trials, unscored ones too, that a resumed run would do: those without a record, and aborted ones."""
         given_up = (trial.name for trial in (*self.trials, *self.unscored) if trial.status is Status.ABORTED)
         return [*self.missing, *given_up]
 
@@ -355,7 +355,7 @@ def _json(path: Path) -> JsonObject | Message:
 
 
 def _is_being_written(path: Path) -> bool:
-    """Whether some process holds the lock of a run directory."""
+    """True if some process holds the lock of a run directory."""
     import fcntl
     import os
 

@@ -174,7 +174,7 @@ class TrialWriter:
         self._append(layout.EVENTS, line + "\n")
 
     def output(self, line: str) -> None:
-        """Append one line of what the target or a tool printed."""
+        """Append one line of the output of the target or a tool."""
         self._append(layout.OUTPUT, line.rstrip("\n") + "\n")
 
     def text(self, name: str, text: str) -> None:

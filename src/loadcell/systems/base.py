@@ -1,4 +1,4 @@
-"""What every target gives: a system that can be brought up, filled with data, asked about itself and put away."""
+"""Contract of targets: a system that can be started, filled with data, described and stopped."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TargetContext:
 
 @dataclass(frozen=True)
 class DataSet:
-    """How the data a trial ran on came to be.
+    """Origin of the data that a trial ran on.
 
     `how` is `loaded`, `reused` (nothing had changed) or `restored` (a workload had changed it);
     `duration_s` and `size_bytes` are its price.
@@ -81,7 +81,7 @@ class Target(ABC, Generic[Opts]):
 
     @classmethod
     def started(cls, options: Opts) -> bool:
-        """Whether loadcell starts the system's processes with these options, and so decides where they run."""
+        """True if loadcell starts the system's processes with these options, and so decides where they run."""
         return getattr(options, "server", None) != "external"
 
     @classmethod
@@ -117,7 +117,7 @@ class Target(ABC, Generic[Opts]):
         """Process ids at the root of the system's process trees on this machine; empty when it runs elsewhere."""
 
     def observed(self) -> Any:
-        """What monitors made for this kind of system need to look into it, secrets included; None when there is nothing."""
+        """Access for monitors made for this kind of system, secrets included; None if there is none."""
         return None
 
     @staticmethod
@@ -127,16 +127,16 @@ class Target(ABC, Generic[Opts]):
 
     @abstractmethod
     def alive(self) -> bool:
-        """Whether it still answers."""
+        """True if it still answers."""
 
     @abstractmethod
     def counters(self) -> dict[str, int]:
         """The system's own running counters (transactions, rows ...), to hold the load's record against."""
 
     def examine(self) -> dict[str, Any] | None:
-        """What was found by looking into the system, where that takes its end: it is down afterwards. None where nobody looked.
+        """Result of an examination that ends the system: it is down afterwards. None without an examination.
 
-        A trial on a system that is looked into so is too slow to be compared with any other: its figures do not count.
+        A trial on an examined system is too slow to be compared with any other: its results do not count.
         Raises TargetError.
         """
         return None

@@ -40,7 +40,7 @@ ServerT = TypeVar("ServerT", bound="ManagedServer[Any, Any]")
 
 @dataclass(frozen=True)
 class ServerAddress(ABC):
-    """How to connect to a server, password included. `socket` is a Unix socket's path and takes precedence over `host`."""
+    """Address and credentials of a server. `socket` is a Unix socket's path and takes precedence over `host`."""
 
     host: str
     port: int
@@ -94,7 +94,7 @@ class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
     `name` precedes its lines in the log; `sockets` is the preferred directory of its Unix socket.
     """
 
-    #: from an orderly shutdown to SIGKILL; the first signal is also that of loadcell's own death
+    #: from an orderly shutdown to SIGKILL; the first signal is also sent if loadcell dies
     stop_steps: ClassVar[tuple[StopStep, ...]]
 
     def __init__(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class BenchmarkSqlOptions(Options):
-    """What the file says counts: its warehouses, weights and limit; its terminals and minutes where the plan's `load`
+    """Effective settings of the file: its warehouses, weights and limit; its terminals and minutes where the plan's `load`
     leaves them open."""
 
     properties: str = Field(
@@ -75,7 +75,7 @@ class BenchmarkSqlOptions(Options):
         return self
 
     def read(self) -> Properties:
-        """What the file said when the plan was read."""
+        """Settings of the file when the plan was read."""
         return self._read
 
     def tpcc(self) -> TpccOptions:
@@ -86,7 +86,7 @@ class BenchmarkSqlOptions(Options):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def said(self) -> dict[str, Any]:
-        """What was read, for the record: the file may change later."""
+        """Contents of the file, for the record: the file may change later."""
         return {
             **self._read.options,
             "terminals": self._read.terminals,
@@ -146,7 +146,7 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
         ]
 
     def advice(self) -> list[Advice]:
-        """What of the file does not count here. One remark for all: each is about the same setting."""
+        """Settings of the file without effect. One remark for all: each is about the same setting."""
         read = self.options.read()
         remarks: list[Message] = []
         if read.has_password:
@@ -191,7 +191,7 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
         return remarks
 
     def _target_remarks(self, settings: Resolved) -> list[Advice]:
-        """Whether the server that is measured is the one that `conn` names."""
+        """True if the server that is measured is the one that `conn` names."""
         named = self.options.read().connection
         if named is None:
             return []

@@ -14,7 +14,7 @@ from loadcell.plan.workload import Ask, Condition
 
 @dataclass(frozen=True)
 class CompositeWorkload:
-    """What a trial asks of its workloads; each of `members` is a client group with its workload."""
+    """The workloads of a trial; each of `members` is a client group with its workload."""
 
     members: Sequence[tuple[Group, Any]]
 
@@ -28,21 +28,21 @@ class CompositeWorkload:
         return _merged(workload.data() for _, workload in self.members)
 
     def loading(self) -> dict[str, Any]:
-        """What the engine is given to load them, by the kind of data."""
+        """The specification for loading them, by the kind of data."""
         return _merged(workload.loading() for _, workload in self.members) or {}
 
     @property
     def changes_data(self) -> bool:
-        """Whether any of them does."""
+        """True if any of them does."""
         return any(workload.changes_data for _, workload in self.members)
 
     @property
     def verifies_values(self) -> bool:
-        """Whether any of them holds what it reads against what it wrote."""
+        """True if any of them holds what it reads against what it wrote."""
         return any(workload.verifies_values for _, workload in self.members)
 
     def figures(self, result: Mapping[str, Any], seconds: float) -> dict[str, float]:
-        """Figures that only some workloads have, of all groups together; of several those alone that add up."""
+        """Metrics of all groups combined; of several groups only additive ones."""
         every = self.figures_of_groups(result, seconds)
         metrics = declared()
         totals: dict[str, float] = {}
@@ -53,7 +53,7 @@ class CompositeWorkload:
         return totals
 
     def figures_of_groups(self, result: Mapping[str, Any], seconds: float) -> dict[str, dict[str, float]]:
-        """The same by group, from the engine's result: what the workload makes of its counts, and what is said there."""
+        """Metrics by group, from the engine's result: those computed from its counts, and those it contains."""
         by_group = {}
         for group, workload in self.members:
             its = account(result, group.name)
@@ -63,7 +63,7 @@ class CompositeWorkload:
 
     @property
     def lays_out(self) -> bool:
-        """Whether any of them makes what it needs before its load begins."""
+        """True if any of them makes what it needs before its load begins."""
         return any(workload.lays_out for _, workload in self.members)
 
     @property
@@ -74,12 +74,12 @@ class CompositeWorkload:
 
     @property
     def unit(self) -> str:
-        """What the throughput of all of them counts; operations where they count different things."""
+        """Unit of the throughput of all of them; operations if they differ."""
         units = {str(workload.unit) for _, workload in self.members}
         return units.pop() if len(units) == 1 else "operation"
 
     def calls(self, result: Mapping[str, Any]) -> dict[str, int]:
-        """What the target was asked, in all, from the engine's result: by its own names, where it counts that."""
+        """Requests of all groups by the target's names, if it counts them."""
         calls: dict[str, int] = {}
         for group, workload in self.members:
             operations = (account(result, group.name).get("lifetime") or {}).get("operations") or {}
@@ -88,7 +88,7 @@ class CompositeWorkload:
         return calls
 
     def notes(self) -> list[str]:
-        """What a reader must know of any of them, once."""
+        """Notes of all of them, without repetition."""
         return list(dict.fromkeys(note for _, workload in self.members for note in workload.notes()))
 
     def verify(self, ask: Ask) -> dict[str, list[Condition]]:
@@ -119,7 +119,7 @@ class CompositeWorkload:
 
 
 def account(result: Mapping[str, Any], group: str) -> Mapping[str, Any]:
-    """What the engine's result says of one group, or, without a name, of the only one."""
+    """The part of the engine's result on one group, or, without a name, on the only one."""
     if not group:
         return result
     return next((account for account in result.get("groups", []) if account["name"] == group), {})
@@ -133,5 +133,5 @@ def _merged(sections: Any) -> dict[str, Any] | None:
 
 
 def _share(first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
-    """Whether two workloads may have tables in common: who has no data of its own works on anybody's."""
+    """True if two workloads may share tables: one without data works on those of any other."""
     return first is None or other is None or bool(first.keys() & other.keys())

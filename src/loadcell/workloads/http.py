@@ -1,4 +1,4 @@
-"""Requests of HTTP: one kind or a mix of several, with parameters that are drawn anew for each."""
+"""HTTP requests: one kind or a mix of several, with parameters drawn for each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE
 
 
 def _as_written(version: object) -> object:
-    """What YAML takes for a number."""
+    """A value that YAML reads as a number."""
     number = isinstance(version, int | float) and not isinstance(version, bool)
     return f"{version:g}" if number else version
 
@@ -60,7 +60,7 @@ Version = Annotated[
 
 
 class Check(Options):
-    """What a response's body must be for the request to have succeeded."""
+    """Condition on a response's body for the request to succeed."""
 
     contains: str | None = Field(default=None, min_length=1, description="This text is in it.")
     equals: str | None = Field(default=None, description="It is this text.")
@@ -71,7 +71,7 @@ class Check(Options):
 
 
 class Parameter(Options):
-    """What stands in the place of `${name}`: a number, a value of a list or of a file, or letters."""
+    """Values of `${name}`: a number, a value of a list or of a file, or letters."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -118,7 +118,7 @@ class Parameter(Options):
         return self
 
     def section(self) -> dict[str, Any]:
-        """What the engine is told."""
+        """The section for the engine."""
         law = {
             key: getattr(self, key)
             for key in ("distribution", "theta", "hot_data", "hot_operations", "deviation")
@@ -146,7 +146,7 @@ class BodyFile(Options):
         return self
 
     def section(self) -> str | dict[str, str]:
-        """What the engine is told: a text to the last end of a line, or bytes."""
+        """The section for the engine: a text to the last end of a line, or bytes."""
         try:
             return self._bytes.decode("utf-8")
         except UnicodeDecodeError:
@@ -176,7 +176,7 @@ class Request(Options):
     )
 
     def section(self, name: str) -> dict[str, Any]:
-        """What the engine is told."""
+        """The section for the engine."""
         return {
             "name": name,
             "method": self.method,
@@ -254,7 +254,7 @@ class HttpOptions(Options):
         return self
 
     def kinds(self) -> dict[str, Request]:
-        """Every kind of request; the only one has no name of its own."""
+        """Every kind of request; a single one has no name."""
         if self.requests is None:
             single = Request(method=self.method, path=self.path, headers=self.headers, check=self.check)
             # Its file has been read, from where the plan is.
@@ -265,7 +265,7 @@ class HttpOptions(Options):
         }
 
     def section(self) -> dict[str, Any]:
-        """What the engine is told."""
+        """The section for the engine."""
         return {
             "version": self.version,
             "requests": [request.section(name) for name, request in self.kinds().items()],
@@ -327,7 +327,7 @@ class Http(Workload[HttpOptions]):
 
     @staticmethod
     def load_settings(options: HttpOptions) -> dict[str, Any]:  # noqa: ARG004
-        """How long a request may take, where the plan leaves it open."""
+        """Default time limit of a request."""
         return {"timeout": TIMEOUT}
 
     def data(self) -> None:

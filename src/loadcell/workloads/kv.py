@@ -59,7 +59,7 @@ _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}?")
 
 
 class Mix(Options, use_attribute_docstrings=True):
-    """How often each verb is, in shares of their sum."""
+    """Frequency of each verb, as a share of their sum."""
 
     get: _Share = 0
     """Reads of one key."""
@@ -103,7 +103,7 @@ class SizeBell(Options, use_attribute_docstrings=True):
     mean: Annotated[Size, Field(ge=1, le=_LARGEST_VALUE)]
     """The middle of the bell."""
     deviation: Annotated[Size, Field(ge=0)]
-    """How wide it is: the standard deviation."""
+    """Width of the distribution: the standard deviation."""
 
     @model_validator(mode="after")
     def _is_a_bell(self) -> SizeBell:
@@ -131,7 +131,7 @@ class LifetimeRange(Options, use_attribute_docstrings=True):
         return self
 
     def section(self) -> dict[str, int]:
-        """What the engine is told."""
+        """The section for the engine."""
         return {"from": self.start.ns, "to": self.to.ns}
 
 
@@ -169,17 +169,17 @@ class CommandOptions(Options, use_attribute_docstrings=True):
     command: Annotated[str, AfterValidator(_template)]
     """The command with its arguments; `${key}`, `${number}` and `${value}` are filled in."""
     share: _Share = 1
-    """How often, beside the shares of `mix` and of other commands."""
+    """Frequency, besides the shares of `mix` and of other commands."""
     kind: Literal["read", "write"] = "write"
-    """What it counts as."""
+    """Kind of the operation."""
 
 
-#: What operations of its own are called: no command can have such a name.
+#: Names of built-in operations: no command can have such a name.
 TAKEN = frozenset({*Mix.model_fields, "transaction", "missed"})
 
 
 class KvOptions(Options):
-    """What the clients of a key-value store do."""
+    """Load of a key-value store's clients."""
 
     mix: Mix | None = Field(
         default=None,
@@ -291,7 +291,7 @@ class KvOptions(Options):
             )
 
     def shares(self) -> dict[str, float]:
-        """What is done, by verb: `reads` and the usual 80% filled in. Commands are not in it."""
+        """Frequencies by verb: `reads` and the usual 80% filled in, without commands."""
         if self.mix is not None:
             return self.mix.shares()
         if self.reads is None and self.commands:
@@ -300,7 +300,7 @@ class KvOptions(Options):
         return Mix(get=reads, set=1 - reads).shares()
 
     def section(self) -> dict[str, Any]:
-        """What the engine is told: octets, shares of 1, nanoseconds."""
+        """The section for the engine: bytes, shares of 1, nanoseconds."""
         return {
             **self.model_dump(
                 include={"keys", "key_prefix", "distribution", "theta", "multi", "pipeline", "batch"}

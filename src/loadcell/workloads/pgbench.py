@@ -192,11 +192,11 @@ class PgbenchOptions(Options):
 
     @property
     def writes(self) -> bool:
-        """Whether a statement of the scripts may change rows."""
+        """True if a statement of the scripts may change rows."""
         return bool(self._found["writes"])
 
     def section(self) -> dict[str, Any]:
-        """What the engine is told."""
+        """The section for the engine."""
         texts = {True: "true", False: "false"}
         return {
             "scripts": [
@@ -218,7 +218,7 @@ class PgbenchOptions(Options):
 
 
 def _checked(section: dict[str, Any]) -> dict[str, Any]:
-    """What the engine says of the scripts. Raises ValueError with every mistake, its script, line and column."""
+    """Analysis of the scripts by the engine. Raises ValueError with every mistake, its script, line and column."""
     try:
         from loadcell import _engine
     except ImportError as error:

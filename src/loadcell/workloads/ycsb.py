@@ -88,7 +88,7 @@ class YcsbOptions(Given):  # type: ignore[misc, valid-type]
         return self
 
     def file(self) -> File | None:
-        """What the file said when the plan was read."""
+        """Contents of the file when the plan was read."""
         return self._file
 
     def all(self) -> Properties:
@@ -102,7 +102,7 @@ class YcsbOptions(Given):  # type: ignore[misc, valid-type]
         return self._all.model_dump(mode="json")
 
     def section(self) -> dict[str, Any]:
-        """What the engine is told."""
+        """The section for the engine."""
         every = self._all.model_dump()
         proportions = self._all.proportions()
         exponential = every.pop("exponential")
@@ -173,7 +173,7 @@ class Ycsb(Workload[YcsbOptions]):
         return {"ycsb": self.options.section()}
 
     def calls(self, operations: Mapping[str, int]) -> dict[str, int]:
-        """Of Redis. How many records scans gave is not known, so with scans nothing is said of reads."""
+        """Commands of Redis. The number of records of scans is unknown, so with scans reads are not checked."""
         count = {name: operations.get(name, 0) for name in ("READ", "UPDATE", "INSERT", "SCAN")}
         called = {
             "hset": count["UPDATE"] + count["INSERT"],
@@ -188,7 +188,7 @@ class Ycsb(Workload[YcsbOptions]):
         return unknown_protocol(self.name, self.options.protocol, target)
 
     def advice(self) -> list[Advice]:
-        """What of the file is not known here. One remark for all: each is about the same setting."""
+        """Unknown properties of the file. One remark for all: each is about the same setting."""
         file = self.options.file()
         if file is None or not file.unknown:
             return []

@@ -22,7 +22,7 @@ _Records = Annotated[int, Field(ge=0, le=_MOST_RECORDS)]
 
 
 class Exponential(Options):
-    """How `requestdistribution: exponential` falls off."""
+    """Decay of `requestdistribution: exponential`."""
 
     percentile: Annotated[float, Field(ge=0.001, le=99.999)] = Field(
         default=95, description="So many percent of the operations ..."
@@ -33,7 +33,7 @@ class Exponential(Options):
 
 
 class Properties(Options):
-    """What a workload is made of. Names and defaults are YCSB's."""
+    """Properties of a workload. Names and defaults are YCSB's."""
 
     recordcount: Annotated[int, Field(ge=1, le=_MOST_RECORDS)] = Field(
         default=1000, description="Records that are there before the run phase."
@@ -166,7 +166,7 @@ Given: type[Options] = create_model(
     },
 )  # type: ignore[call-overload]
 
-#: Of a property file: what the load is told.
+#: Properties of a file that concern the load.
 OF_THE_LOAD = ("threadcount", "target", "maxexecutiontime")
 #: Known, and without a meaning here: results, histograms and the way to a store are said in the plan.
 WITHOUT_MEANING = (
@@ -200,7 +200,7 @@ _CORE_CLASSES = ("site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.C
 
 
 class File(Options):
-    """What a property file says: of the workload, of the load, and what is not known."""
+    """Contents of a property file: workload, load, and unknown properties."""
 
     properties: dict[str, Any]
     threadcount: int | None = None

@@ -1,4 +1,4 @@
-"""Levels are held against each other where they measure the same: a disk's reads are neither faster nor slower than its writes."""
+"""Levels are compared only if they measure the same quantity: a disk's reads are neither faster nor slower than its writes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.analysis.trials import Trial
 from loadcell.model.run_record import TreatmentRecord
 
-#: What a level measures, by what it has in common with the others; nothing where no trial of it ended well.
+#: The quantity that a level measures; None if no trial of it succeeded.
 Measured = Mapping[str, str]
 
 
 def measured(described: TreatmentRecord, trials: Sequence[Trial]) -> str | None:
-    """What a treatment measures; None where none of its trials can say so."""
+    """The quantity that a treatment measures; None if none of its trials tells."""
     counting = [trial for trial in trials if trial.counts]
     return comparability.of_treatment(described, counting) if counting else None
 

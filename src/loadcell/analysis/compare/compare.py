@@ -24,7 +24,7 @@ OVERALL = "*"
 #: Cross-checks are made for as many rows as are read; a bootstrap of thousands of rows would only take time.
 MOST_CROSS_CHECKED = 60
 
-#: Figures by block, and by arm where a run of identical arms is compared with something else.
+#: Values by block, and by arm where a run of identical arms is compared with something else.
 Figures = Mapping[tuple[int, str], float]
 #: What identical arms were seen to differ by, by metric and context, as a fraction.
 Noise = Mapping[tuple[str, str], float]
@@ -35,7 +35,7 @@ class Row:
     """One figure in one context, side `side` against the first one.
 
     `context` is a key of the sides' contexts or `OVERALL`; `medians` are those of the first side and of this one (None
-    for OVERALL); `unusable` counts trials that ended well but whose figure is 0 or no number, of either.
+    for OVERALL); `unusable` counts succeeded trials whose value is 0 or no number, of either.
     """
 
     side: int
@@ -68,7 +68,7 @@ class Comparison:
 
     @property
     def incomplete(self) -> bool:
-        """Whether a context that the first side has a figure for has none on another side."""
+        """True if a context with a value on the first side has none on another side."""
         return any(row.effect is None for row in self.rows)
 
 
@@ -130,7 +130,7 @@ def _noise_of(noise: Noise, sides: Sides, row: Row) -> float | None:
 
 
 def _scarce(sides: Sides, row: Row) -> bool:
-    """Whether trials that the row is of had too few transactions for its percentile."""
+    """True if trials that the row is of had too few transactions for its percentile."""
     contexts = sides.contexts if row.context == OVERALL else (row.context,)
     both = (sides.sides[0], sides.sides[row.side])
     trials = (trial for side in both for context in contexts for trial in side.trials.get(context, ()))
@@ -138,7 +138,7 @@ def _scarce(sides: Sides, row: Row) -> bool:
 
 
 def noise_floor(arms: Comparison) -> dict[tuple[str, str], float]:
-    """What identical arms may differ by, from their comparison: the far end of each interval, by metric and treatment."""
+    """Possible difference of identical arms, from their comparison: the far end of each interval, by metric and treatment."""
     return {
         (row.metric.name, row.context): math.expm1(
             max(abs(math.log(row.effect.low)), abs(math.log(row.effect.high)))
@@ -173,7 +173,7 @@ def _row(sides: Sides, side: int, context: str, metric: Metric) -> Row:
 
 
 def _figures(side: Side, context: str, metric: Metric) -> Figures:
-    """The figures of trials that ended well, by block."""
+    """Values of succeeded trials, by block."""
     return {
         (trial.block, trial.arm or ""): value
         for trial in side.trials.get(context, ())
@@ -182,7 +182,7 @@ def _figures(side: Side, context: str, metric: Metric) -> Figures:
 
 
 def _unusable(side: Side, context: str, metric: Metric) -> int:
-    """Trials that ended well with a throughput of nothing, or a figure that is no number."""
+    """Number of succeeded trials with a throughput of zero, or a value that is no number."""
     trials = [trial for trial in side.trials.get(context, ()) if trial.status == "ok"]
     if metric.key is None:
         return sum(not (metric.of(trial) or 0) > 0 for trial in trials)
@@ -214,7 +214,7 @@ def _array(values: Figures) -> Array:
 
 
 def _overall(sides: Sides, first: Side, other: Side, metric: Metric) -> Effect | None:
-    """Over all contexts that both sides have figures for: the geometric mean of their ratios, block by block.
+    """Over all contexts with values on both sides: the geometric mean of their ratios, block by block.
 
     A block counts where it is whole, so that no context weighs more in one block than in another.
     """

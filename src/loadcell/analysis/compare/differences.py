@@ -1,4 +1,4 @@
-"""What else differs between runs: their plans, the systems under test, the machines and the tools."""
+"""Other differences between runs: plans, systems under test, machines and tools."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _listed(names: Iterable[str]) -> str | None:
 
 
 def designs(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:
-    """How the trials were arranged: not what was measured, but how well."""
+    """Arrangement of the trials: it affects the precision of the measurement, not its subject."""
     return tuple(
         Difference("design", key, getattr(before, key), getattr(after, key))
         for key in _DESIGN
@@ -90,7 +90,7 @@ def designs(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:
 
 
 def tools(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:
-    """Versions of what made and measured the load."""
+    """Versions of the programs that made and measured the load."""
     return tuple(
         Difference("tools", key, getattr(before, key), getattr(after, key))
         for key in _TOOLS
@@ -118,7 +118,7 @@ def hosts(before: JsonObject, after: JsonObject) -> tuple[Difference, ...]:
 
 
 def targets(before: Sequence[TrialRecord], after: Sequence[TrialRecord]) -> tuple[Difference, ...]:
-    """What the systems under test said of themselves, over the trials of each run: facts that were the same throughout."""
+    """Facts that the systems under test reported, over the trials of each run: those that stayed the same."""
     old, new = _steady(before), _steady(after)
     return tuple(
         Difference("target", path, old.get(path), new.get(path))

@@ -1,4 +1,4 @@
-"""What a comparison says, in the order a reader wants it: what else differs, who won, where not, how far to trust it."""
+"""Findings of a comparison in reading order: other differences, the winner, exceptions, how far to trust it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GRAVE: dict[str, Severity] = {
 
 
 def differing(sides: Sides, differences: Sequence[Difference]) -> Iterator[Finding]:
-    """What differs besides what was to be compared: it stands before everything else."""
+    """Differences besides the compared one: they precede everything else."""
     if sides.what != "runs":
         return
     for kind, severity in GRAVE.items():
@@ -103,7 +103,7 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
 
 
 def others(comparison: Comparison) -> Iterator[Finding]:
-    """Where single figures say something else, or only they say something."""
+    """Contexts or metrics whose result differs from the headline."""
     headline = comparison.headline
     for side in range(1, len(comparison.sides.sides)):
         rows = [row for row in comparison.rows if row.side == side and row not in headline]
@@ -126,7 +126,7 @@ def others(comparison: Comparison) -> Iterator[Finding]:
 
 
 def losses(comparison: Comparison) -> Iterator[Finding]:
-    """Trials that do not count, transactions that failed, and figures that are none, where a side has them."""
+    """Trials that do not count, failed transactions, and missing values of a side."""
     for side in comparison.sides.sides:
         trials = [trial for context in comparison.sides.contexts for trial in side.trials.get(context, ())]
         label = name(comparison.sides, side)
@@ -170,7 +170,7 @@ def _lost_pairs(comparison: Comparison) -> Iterator[Finding]:
 
 
 def noise(comparison: Comparison, noise_from: str | None) -> Iterator[Finding]:
-    """What identical arms differ by, or that nobody knows."""
+    """The difference of identical arms, or that it is unknown."""
     if comparison.sides.what == "arms":
         different = [row for row in comparison.rows if row.verdict.word in {"faster", "slower"}]
         if different:
@@ -224,7 +224,7 @@ def doubts(comparison: Comparison) -> Iterator[Finding]:
 
 
 def trust(comparison: Comparison) -> Iterator[Finding]:
-    """How many blocks there are, and how the whole was corrected."""
+    """Number of blocks there are, and how the whole was corrected."""
     effects = [row.effect for row in comparison.rows if row.effect is not None]
     if not effects:
         return

@@ -36,7 +36,7 @@ class Metric:
         return value if value is not None and math.isfinite(value) else None
 
     def scarce(self, trial: Trial) -> bool:
-        """Whether too few of a trial's transactions lie beyond this percentile to compare it; of what is none, False."""
+        """True if too few of a trial's transactions lie beyond this percentile to compare it; False for other metrics."""
         return self.key is not None and not carries(trial.response or {}, self.key, LEAST_BEYOND_TO_COMPARE)
 
 

@@ -29,7 +29,7 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """How many transactions there were."""
+        """Number of transactions there were."""
         return int(self.counts.sum())
 
     def quantiles(self, wanted: Sequence[float]) -> list[float | None]:
@@ -52,7 +52,7 @@ Place = tuple[int, str]
 
 @dataclass(frozen=True)
 class Shift:
-    """How one percentile differs between two sides; `effect` is not corrected for there being several."""
+    """Difference of one percentile between two sides; `effect` is not corrected for multiple comparisons."""
 
     quantile: float
     effect: Effect

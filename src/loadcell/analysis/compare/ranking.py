@@ -1,4 +1,4 @@
-"""More than two: a ranking, and which of its neighbours cannot be told apart."""
+"""More than two sides: a ranking, and which neighbours are not distinguishable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Ranked:
-    """One place of a ranking. `groups` are letters: two that share one cannot be told apart."""
+    """One position of a ranking. `groups` are letters: two that share one are not distinguishable."""
 
     index: int
     value: float

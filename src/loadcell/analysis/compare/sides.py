@@ -1,4 +1,4 @@
-"""What is compared with what: sides, and the trials of each that belong together.
+"""The sides of a comparison, and the trials of each that correspond.
 
 A *side* is a run, a level of a factor, or one of two identical arms. A *context* is what the sides have in common: a
 treatment of both runs, or the levels of the other factors. Within a run, trials of one block are pairs.
@@ -27,7 +27,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Sides:
-    """Two or more sides; the first is what the others are held against.
+    """Two or more sides; the others are compared with the first.
 
     `contexts` are labels by key, in the plan's order. `paired` says that trials of one block are pairs, which they are
     within one run. `what` is `runs`, `levels` or `arms`; `factor` is the factor's key for levels.
@@ -175,7 +175,7 @@ def _factor_key(described: Sequence[TreatmentRecord], wanted: str | None) -> str
 
 
 def _labels(run: RunRecord) -> dict[str, str]:
-    """What the treatments of a run are called, by id."""
+    """Names of a run's treatments, by id."""
     described = run.treatments
     keys = list(dict.fromkeys(key for treatment in described for key in treatment.levels))
     short = short_keys(keys)

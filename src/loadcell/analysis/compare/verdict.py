@@ -15,7 +15,7 @@ Word = Literal["same", "faster", "slower", "ambiguous"]
 #: there, but whether it matters is not clear; it is no larger than what identical arms differ by.
 Reason = Literal["clear", "alike", "no-figure", "scarce", "few", "wide", "chance", "small", "noise"]
 
-#: Below 2 % a change is seldom worth having, and layout, ASLR and the like alone move figures by as much (Mytkowicz 2009).
+#: Below 2 % a change is seldom worth having, and layout, ASLR and the like alone move values by as much (Mytkowicz 2009).
 LEAST_EFFECT = 0.02
 
 

@@ -1,1 +1,1 @@
-"""The runs of one plan over time: their figures, where these changed, and what changed there besides."""
+"""The runs of one plan over time: their values, changes of these, and other changes at the same time."""

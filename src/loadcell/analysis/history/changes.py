@@ -1,4 +1,4 @@
-"""Where a plan's figures changed for good, between which runs, and what else changed there."""
+"""Lasting changes of a plan's values: between which runs, and what else changed there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEWEST_BEFORE = 5
 
 @dataclass(frozen=True)
 class Options:
-    """How changes are looked for."""
+    """Options of the search for changes."""
 
     method: Method = "t-test"
     level: float = change_points.LEVEL
@@ -132,7 +132,7 @@ def _changes(series: Series, how: Options) -> list[Change]:
 
 
 def _latest(series: Series, begins: int) -> Latest | None:
-    """Whether the last value lies where the next of its level would: Student's prediction interval."""
+    """True if the last value lies where the next of its level would: Student's prediction interval."""
     from scipy.special import stdtr
 
     before = series.values[begins:-1]
@@ -148,7 +148,7 @@ def _latest(series: Series, begins: int) -> Latest | None:
 
 
 def _between(before: Run, after: Run) -> tuple[Difference, ...]:
-    """What else differs between two runs: plan, target, machine and tools, what most likely explains first."""
+    """Other differences between two runs: plan, target, machine and tools, the likeliest explanation first."""
     return (
         *differences.plans(before.run, after.run),
         *differences.targets(before.records, after.records),

@@ -1,4 +1,4 @@
-"""What a plan's history says, in sentences: the latest change first."""
+"""Findings of a plan's history: the latest change first."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from loadcell.stats.repeats import summarise
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of a trial: its name in the catalogue, and whether more of it is better."""
+    """A metric of a trial: its name in the catalogue, and its direction of improvement."""
 
     name: str
     of: Callable[[Trial], float | None]
@@ -38,7 +38,7 @@ METRICS = {
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run: its name and start, its documents, and for each treatment the median over the repeats that ended well."""
+    """One run: name and start, records, and for each treatment the median over the succeeded repeats."""
 
     name: str
     started_utc: str
@@ -56,13 +56,13 @@ class Run:
 
     @property
     def short(self) -> str:
-        """What other commands take for it."""
+        """The argument of other commands for this run."""
         return self.name.rpartition("-")[2]
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One treatment over the runs that have a figure of it: `places` are positions among all runs."""
+    """One treatment over the runs with a value for it: `places` are positions among all runs."""
 
     treatment: str
     label: str
@@ -97,7 +97,7 @@ def run_of(
 
 
 def _figure(value: float | None) -> bool:
-    """Whether there is a figure: where nothing succeeded, or nothing was recorded, there is none to compare with."""
+    """True if there is a value: without successes there is none to compare with."""
     return value is not None and math.isfinite(value) and value > 0
 
 
@@ -116,7 +116,7 @@ def series_of(runs: Sequence[Run]) -> tuple[Series, ...]:
 
 
 def _labels(runs: Sequence[Run]) -> dict[str, str]:
-    """What treatments are called, as the latest run that has them does."""
+    """Labels of treatments by the latest run that has them."""
     labels: dict[str, str] = {}
     for run in runs:
         treatments = run.run.treatments

@@ -33,7 +33,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Times:
-    """How many times as fast the second machine is: above 1 it is faster, whatever the figure's own direction.
+    """Number of times as fast the second machine is: above 1 it is faster, whatever the figure's own direction.
 
     `low` and `high` are the interval's ends where there are repeats enough for one (`sure`); else how far the repeats
     that were made lie apart, at most; None where there was one of each.
@@ -57,13 +57,13 @@ class Row:
 
     @property
     def score(self) -> Score:
-        """What was measured: the first machine's."""
+        """The quantity measured, by the first machine."""
         return self.scores[0]
 
 
 @dataclass(frozen=True)
 class Machines:
-    """Two machines held against each other.
+    """Comparison of two machines.
 
     `rows` are the scores that both have, the greatest difference first; `alone` those that only the machine with this
     place has; `facts` as `loadcell.analysis.hosts.facts` orders them.
@@ -121,7 +121,7 @@ def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFE
 
 
 def _said_already(score: Score, other: Score, matched: Collection[str]) -> bool:
-    """Whether both machines made them by the settings of another pair, which is held against each other already."""
+    """True if both machines made them with the settings of another pair that is compared already."""
     return score.same_as == other.same_as and score.same_as in matched
 
 

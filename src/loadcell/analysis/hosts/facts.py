@@ -1,4 +1,4 @@
-"""What two machines are, fact by fact, those that bear most on performance first."""
+"""Facts of two machines, those that affect performance most first."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Fact:
 
     @property
     def differs(self) -> bool:
-        """Whether both are known, and not the same."""
+        """True if both are known, and not the same."""
         return None not in self.values and self.values[0] != self.values[1]
 
     @property
     def known(self) -> bool:
-        """Whether it is known of both."""
+        """True if it is known of both."""
         return None not in self.values
 
     @property
@@ -110,7 +110,7 @@ def cache_sizes(host: Host) -> dict[int, int]:
 
 
 def _modules(key: str) -> Callable[[Host], Any]:
-    """What the memory modules say, each thing once."""
+    """Reported values of the memory modules without repetition."""
     return lambda host: _listed(module.get(key) for module in _list(host, "dimms"))
 
 

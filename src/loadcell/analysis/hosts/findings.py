@@ -1,4 +1,4 @@
-"""What two machines and the workloads that ran on both come to, in sentences."""
+"""Findings on two machines and the workloads that ran on both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REST: tuple[Standing, ...] = ("part", "less", "alike", "against")
 
 
 def of_machines(machines: Machines) -> Iterator[Finding]:
-    """How the two differ, and how far the figures carry."""
+    """Differences of the two machines, and how far the values carry."""
     first, second = machines.machines
     differing = machines.differing
     names = tuple(Message(f"hosts.fact.{fact.key}") for fact in differing if "." not in fact.key)
@@ -55,12 +55,12 @@ def of_machines(machines: Machines) -> Iterator[Finding]:
 
 
 def _may_be_alike(times: Times) -> bool:
-    """Whether the interval, or the range of what repeats came to, holds the ratio of machines that are equally fast."""
+    """True if the interval, or the range of repeats, contains the ratio of equally fast machines."""
     return times.low is not None and times.high is not None and times.low <= 1 <= times.high
 
 
 def _restless(machine: Machine) -> Iterator[Finding]:
-    """How many of its figures scatter so much that their ratios say little."""
+    """Number of scores whose values scatter so much that their ratios are unreliable."""
     wide = [score for score in machine.distinct if (score.repeats.spread or 0) > WIDE]
     if wide:
         params: dict[str, Argument] = {
@@ -72,7 +72,7 @@ def _restless(machine: Machine) -> Iterator[Finding]:
 
 
 def of_hypothesis(hypothesis: Hypothesis, first: str, second: str) -> Iterator[Finding]:
-    """What the workload's ratio follows, as a hypothesis; `first` and `second` are the machines' names."""
+    """The hypothesis on what the workload's ratio follows; `first` and `second` are the machines' names."""
     yield _said("info", *_workload(hypothesis.workload, first, second))
     if not hypothesis.differs:
         yield _said("info", "hosts.follows.same", workload=hypothesis.workload.name)

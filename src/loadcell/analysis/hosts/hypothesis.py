@@ -44,7 +44,7 @@ _DISK: dict[str, Resource] = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """One difference between the machines: of what, by which score (None: the inventory says so), and how large.
+    """One difference between the machines: its subject, its score (None: from the inventory), and its size.
 
     `apart` is the distance of its ratio from the workload's, as a fraction (0.1: one is a tenth more than the other);
     `overlap` whether the two intervals share a value (None: there are not two). `share` is, for `part`, the part of the time
@@ -62,7 +62,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Workload:
-    """What ran on both machines: what it is called, and how many times as fast it was on the second."""
+    """A workload that ran on both machines: its name, and its speed on the second relative to the first."""
 
     name: str
     times: Times
@@ -78,7 +78,7 @@ class Hypothesis:
 
     @property
     def differs(self) -> bool:
-        """Whether the workload itself is faster on one of them: else there is nothing to account for."""
+        """True if the workload itself is faster on one of them: else there is nothing to account for."""
         return abs(math.log(self.workload.times.value)) > math.log1p(LEAST_EFFECT)
 
     def of(self, standing: Standing) -> list[Candidate]:
@@ -133,7 +133,7 @@ def _sizes(machines: Machines, section: str) -> list[int]:
 
 
 def resource_of(score: Score, largest_bytes: int) -> Resource:
-    """What a score is a score of; `largest_bytes` is the size at which latency is that of memory."""
+    """The resource that a score measures; `largest_bytes` is the size at which latency is that of memory."""
     match score.section:
         case "cpu":
             return "cpu-one" if score.threads == 1 else "cpu-all"
@@ -167,7 +167,7 @@ def _candidate(resource: Resource, score: Score | None, times: Times, work: Time
 
 
 def _overlap(times: Times, other: Times) -> bool | None:
-    """Whether two intervals share a value; what is no interval (too few repeats, the inventory) says nothing."""
+    """True if two intervals share a value; what is no interval (too few repeats, the inventory) says nothing."""
     if not (times.sure and other.sure):
         return None
     assert times.low is not None

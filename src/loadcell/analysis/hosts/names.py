@@ -1,4 +1,4 @@
-"""What scores and resources are called: keys of the catalogue."""
+"""Names of scores and resources: codes of the catalogue."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _name(score: Score) -> Argument:
 
 
 def candidate_name(candidate: Candidate) -> Argument:
-    """What a candidate is: its score's name, or that of the resource the inventory knows."""
+    """Name of a candidate: that of its score, or of the resource in the inventory."""
     if candidate.score is None:
         return Message(f"hosts.resource.{candidate.resource}")
     return score_name(candidate.score)

@@ -1,4 +1,4 @@
-"""How many accesses a second each layer of a machine can serve at most, by their size: a roofline (Williams et al. 2009).
+"""Number of accesses a second each layer of a machine can serve at most, by their size: a roofline (Williams et al. 2009).
 
 Small accesses are limited by how long one takes, large ones by bandwidth: `min(1 / latency, bandwidth / size)`. The original
 has floating-point work on its axes; with bytes an access and accesses a second, memory, disk and network stand in one picture.
@@ -71,7 +71,7 @@ def _layer(name: Message, scores: Sequence[Score], above: float, most: float) ->
 
 
 def _working_set(score: Score) -> float:
-    """How many bytes are in use at once: sysbench goes over one block again and again."""
+    """Number of bytes are in use at once: sysbench goes over one block again and again."""
     if score.test == "sysbench":
         return score.block_bytes or 0
     return (score.size_bytes or 0) * _ARRAYS.get(score.test, 1)

@@ -1,4 +1,4 @@
-"""What probes found a machine can do: one score a probe and figure, with the values of its repeats."""
+"""Capabilities of a machine by probes: one score per probe and metric, with the values of its repeats."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OF_SECTION = {
     "latency": ("access_ns",),
     "network": ("transactions_per_s", "mbit_per_s"),
 }
-#: The operation of a disk probe whose latency is a score of its own.
+#: The operation of a disk probe whose latency is a separate score.
 _SYNC = "fdatasync"
 
 
@@ -65,7 +65,7 @@ class Score:
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more of it is faster."""
+        """True if more of it is faster."""
         return FIGURES[self.figure]
 
     @cached_property
@@ -91,12 +91,12 @@ class Score:
 
 
 def probed(run: RunRecord) -> bool:
-    """Whether every treatment of a run (run.json) is a probe of its machine."""
+    """True if every treatment of a run (run.json) is a probe of its machine."""
     return bool(run.treatments) and all(_probe(treatment) is not None for treatment in run.treatments)
 
 
 def of_run(run: RunRecord, records: Sequence[TrialRecord]) -> tuple[Score, ...]:
-    """The scores of a run, in the plan's order, from its run.json and its trials that ended well."""
+    """Scores of a run in the plan's order, from its run.json and its succeeded trials."""
     scores: list[Score] = []
     made: dict[str, str] = {}
     for treatment in run.treatments:
@@ -133,7 +133,7 @@ def asked_for(treatment: TreatmentRecord) -> Iterator[Score]:
 
 
 def name_of(treatment: TreatmentRecord) -> str:
-    """What the scores of a treatment are called by: its levels, or, where nothing was varied, its own name."""
+    """Label of the scores of a treatment: its levels, or its name if nothing was varied."""
     return ",".join(treatment.levels.values()) or treatment.id
 
 

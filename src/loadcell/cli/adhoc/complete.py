@@ -1,4 +1,4 @@
-"""What a shell completes of a load without a plan file."""
+"""Shell completion of a load without a plan file."""
 
 from __future__ import annotations
 

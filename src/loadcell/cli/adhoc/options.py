@@ -22,7 +22,7 @@ CLIENTS = "10"
 
 @dataclass(frozen=True)
 class LineOptions:
-    """What the options say. Quantities are as a plan writes them."""
+    """Meaning of the options. Quantities are as a plan writes them."""
 
     clients: tuple[int, ...]
     requests: int | None

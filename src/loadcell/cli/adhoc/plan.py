@@ -24,7 +24,7 @@ _WIDTH = 116
 
 @dataclass(frozen=True)
 class Line:
-    """What the words of a command mean: `target` and `workload` as in a plan.
+    """Meaning of the words of a command: `target` and `workload` as in a plan.
 
     `command` is the command line without secrets, `name` what the run's directory is called by.
     """
@@ -71,7 +71,7 @@ def text(line: Line, options: LineOptions) -> str:
 
 
 def _put(document: dict[str, Any], text: str) -> None:
-    """What a `--set PATH=VALUE` says; the plan's own reader finds what is wrong with it."""
+    """Meaning of `--set PATH=VALUE`; the plan's reader finds what is wrong with it."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -91,7 +91,7 @@ def _put(document: dict[str, Any], text: str) -> None:
 
 
 def _head(line: Line) -> str:
-    """What it stands for, in comments. Nothing of the command may end the comment."""
+    """The command it stands for, in comments. Nothing of the command may end the comment."""
     printable = "".join(
         character if character.isprintable() else " " for character in shlex.join(line.command)
     )

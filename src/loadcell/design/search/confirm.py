@@ -93,7 +93,7 @@ def moved(question: Question, table: Table, candidate: int, move: int) -> int | 
 
 
 def _better(question: Question, table: Table, level: int, candidate: int) -> bool:
-    """Whether a level is better than the candidate: by more than the tolerance, or each trial there than each one here."""
+    """True if a level is better than the candidate: by more than the tolerance, or each trial there than each one here."""
     there, here = table.value(level), table.value(candidate)
     if there is None or here is None or there <= here:
         return False
@@ -129,7 +129,7 @@ def overload_level(question: Question, seen: Sequence[Seen], candidate: int) -> 
 
 
 def came_back(question: Question, seen: Sequence[Seen], candidate: int, after: Seen) -> bool:
-    """Whether a trial after an overload gave what the level gave before: no less than its lowest trial, a tolerance allowed."""
+    """True if a trial after an overload gave what the level gave before: no less than its lowest trial, a tolerance allowed."""
     before = [
         observation
         for observation in seen

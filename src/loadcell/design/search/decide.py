@@ -73,12 +73,12 @@ def most(question: Question) -> int:
 
 
 def usual(question: Question) -> int:
-    """How many trials it takes when repeats agree with the search, and the search takes all it may."""
+    """Number of trials it takes when repeats agree with the search, and the search takes all it may."""
     return question.trials + (3 if question.kind == "maximum" else 2) * question.repeats + 2
 
 
 def halving(question: Question) -> int:
-    """How many trials a bound takes at most to be found: the bracket, then halving the widest gap between two of its steps, and a
+    """Number of trials a bound takes at most to be found: the bracket, then halving the widest gap between two of its steps, and a
     few for trials that say nothing."""
     steps = [0]
     while steps[-1] < question.top:
@@ -88,7 +88,7 @@ def halving(question: Question) -> int:
 
 
 def answer(question: Question, seen: Sequence[Seen]) -> Answer:
-    """What the finished trials say; of a search that has not ended, what it would say if it ended now."""
+    """The result of the finished trials; for a search that has not ended, the result if it ended now."""
     searched = [observation for observation in seen if observation.stage in SEARCHING]
     table = Table(question, seen)
     lost = tuple(
@@ -133,7 +133,7 @@ def answer(question: Question, seen: Sequence[Seen]) -> Answer:
 
 
 def _edge(question: Question, level: int) -> Literal["", "lowest", "highest"]:
-    """Whether the answer is the end of what was searched."""
+    """True if the answer is an end of the searched range."""
     if level == question.top:
         return "highest"
     return "lowest" if level == 0 else ""

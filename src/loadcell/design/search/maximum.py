@@ -13,12 +13,12 @@ import math
 from loadcell.design.search import curve
 from loadcell.design.search.model import Probe, Question, Table
 
-#: Each step of the bracket is about so many times the one before: four trials span 32 levels, five a range of 1 to 256.
+#: Each step of the bracket is about this many times the previous one: four trials span 32 levels, five a range of 1 to 256.
 STRIDE = 4.0
 #: Levels nearer to each other than this factor are near: a step of the bracket that would end so near the top goes to the top,
 #: and what lies between two equal ones is not looked at.
 NEAR = 1.5
-#: So many levels have to be alike before a curve is called level.
+#: This many levels have to be equal before a curve is called level.
 FEWEST_LEVEL = 3
 #: A fall of this share ends the bracket. Smaller ones may be noise, and the highest point may still lie beyond.
 CLEAR_FALL = 0.05
@@ -104,7 +104,7 @@ def candidate(question: Question, table: Table) -> int | None:
 
 
 def _believed(table: Table) -> bool:
-    """Whether there are more points than the curve has unknowns and one to spare: that it fits then means something."""
+    """True if there are more points than the curve has unknowns and one to spare: that it fits then means something."""
     return len(table.levels) > curve.FEWEST_LEVELS
 
 
@@ -133,13 +133,13 @@ def _reach(question: Question, table: Table, best: int) -> tuple[int, int]:
 
 
 def _alike(question: Question, table: Table, level: int, best: int) -> bool:
-    """Whether a level's value is not below the best one's by more than the tolerance."""
+    """True if a level's value is not below the best one's by more than the tolerance."""
     here, there = table.value(level), table.value(best)
     return here is not None and there is not None and here >= (1 - question.tolerance) * there
 
 
 def _level_top(question: Question, table: Table) -> bool:
-    """Whether the curve is level at its end: at least three levels up to the highest, some way apart, as good as the best."""
+    """True if the curve is level at its end: at least three levels up to the highest, some way apart, as good as the best."""
     best = table.best()
     if best is None or table.levels[-1] != question.top:
         return False
@@ -186,7 +186,7 @@ def _section(question: Question, table: Table, best: int, *, fits: bool) -> Prob
 
 
 def _apart(question: Question, low: int, high: int) -> bool:
-    """Whether two levels are so far apart that a curve may well rise and fall between them."""
+    """True if two levels are so far apart that a curve may well rise and fall between them."""
     if question.values[0] <= 0:
         return high - low > 1
     return question.values[high] > NEAR * question.values[low]

@@ -1,4 +1,4 @@
-"""What a search asks, what it has seen, and what it says: plain values."""
+"""Question, observations and answer of a search: plain values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEARCHING: tuple[Stage, ...] = ("bracket", "refine")
 
 @dataclass(frozen=True)
 class Question:
-    """What is looked for.
+    """Goal of a search.
 
     `values` are the levels as rising numbers; everything else speaks of levels by their index in it. `trials` is the most
     that are spent before confirming, `repeats` how often the candidate and its neighbours are measured then.
@@ -78,7 +78,7 @@ class Seen:
 
     @property
     def lost(self) -> bool:
-        """Whether it says nothing of its level."""
+        """True if it says nothing of its level."""
         return self.met is None
 
 
@@ -108,7 +108,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found; `level` is None when no level was: then `nothing` says why.
+    """Answer of a search; `level` is None when no level was found: then `nothing` says why.
 
     `values` are those of all trials at the level, the ones after an overload among them if it was come back from; `met` of `tried` trials there met every bound.
     A maximum has a `plateau`: the lowest and highest of the levels round it that were measured and lie within the
@@ -160,7 +160,7 @@ class Table:
         return tuple(self.by_level)
 
     def values(self, level: int) -> list[float]:
-        """What the trials of a level gave."""
+        """Observations of the trials of a level."""
         return [
             observation.value for observation in self.by_level.get(level, ()) if observation.value is not None
         ]
@@ -174,7 +174,7 @@ class Table:
         return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
     def met(self, level: int) -> bool:
-        """Whether more than half of a level's trials met the bounds; those that say nothing count only when all are such."""
+        """True if more than half of a level's trials met the bounds; those that say nothing count only when all are such."""
         verdicts = [
             observation.met for observation in self.by_level.get(level, ()) if observation.met is not None
         ]

@@ -1,4 +1,4 @@
-"""What a search takes from a finished trial: its value, and whether it met the bounds."""
+"""Observation of a finished trial for a search: its value, and whether it met the bounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from loadcell.design.search.model import Probe
 from loadcell.model.trial_record import SearchObservation, Status, TrialRecord
 from loadcell.plan.search import Search
 
-#: Of what was due, the share that has to be done for a rate to be kept up with: what is under way at the window's ends, and
+#: The share of the offered load that must be completed for a rate to be sustained: what is under way at the window's ends, and
 #: the chance in Poisson arrivals, are the rest. The report judges by the same share (analysis/keeping_up.py).
 KEPT_UP = 0.98
 #: The `reason_code` of a trial in which ever more was due than the target took: an answer, and no accident.
@@ -19,7 +19,7 @@ _OVERLOADED = "overloaded"
 def observed(
     search: Search, group: int, probe: Probe, record: TrialRecord, figures: Mapping[str, float | None]
 ) -> SearchObservation:
-    """Observation of a finished trial; `figures` are its metrics by the names that expectations use.
+    """Observation of a finished trial; `figures` are its metrics by key.
 
     `met` is None when the trial says nothing about its level, `value` None when it has no usable value.
     """

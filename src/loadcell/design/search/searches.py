@@ -21,13 +21,13 @@ from loadcell.plan.treatment import Treatment
 
 
 def count(plan: LoadedPlan) -> int:
-    """How many searches a plan asks for: one a treatment of its other factors."""
+    """Number of searches a plan asks for: one a treatment of its other factors."""
     assert plan.search is not None
     return plan.treatment_count // len(plan.search.labels)
 
 
 def trials(plan: LoadedPlan) -> tuple[int, int]:
-    """How many trials all searches of a plan usually take at most, and when repeats contradict them."""
+    """Number of trials all searches of a plan usually take at most, and when repeats contradict them."""
     assert plan.search is not None
     asked = question(plan.search.record(), plan.repeats, 0, plan.order)
     return usual(asked) * count(plan), most(asked) * count(plan)
@@ -70,7 +70,7 @@ class Searches:
     def observed(
         self, step: Step, record: TrialRecord, figures: Mapping[str, float | None]
     ) -> SearchObservation:
-        """Observation of a finished trial; `figures` are its metrics by the names that expectations use."""
+        """Observation of a finished trial; `figures` are its metrics by key."""
         return observe.observed(self.search, step.group, step.probe, record, figures)
 
     def learn(self, step: Step, observed: SearchObservation) -> None:

@@ -62,7 +62,7 @@ class _Execution:
         self.classes: dict[str, int] = {}
 
     def take(self, line: str) -> bool:
-        """Whether the line was understood."""
+        """True if the line was understood."""
         if (match := _TIMES.match(line)) is not None:
             name = match[1].lower()
             if name == "total":

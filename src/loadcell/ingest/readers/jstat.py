@@ -33,7 +33,7 @@ INTERVAL_S = 1.0
 
 
 def read(lines: Iterable[str], interval_s: float = INTERVAL_S) -> Reading:
-    """Every line of figures; the first sets the base of what is counted, and gives no row of its own.
+    """Every line of values; the first sets the base of counters, and gives no row.
 
     Without times (-t) lines are `interval_s` apart.
     """
@@ -69,7 +69,7 @@ def read(lines: Iterable[str], interval_s: float = INTERVAL_S) -> Reading:
 
 
 def _values(names: list[str], words: list[str]) -> dict[str, float] | None:
-    """By name; `-` and NaN are left out. None where the line is none of figures."""
+    """Values by name; `-` and NaN are left out. None if the line has no values."""
     if not names or len(words) < len(names):
         return None
     values = {}

@@ -38,7 +38,7 @@ _LATENCIES = {
 
 
 def read(lines: Iterable[str]) -> Reading:
-    """Each test: transactions a second of requests, of streams MiB a second that arrived (and 10^6 bit/s as a figure)."""
+    """Each test: transactions per second of requests; received MiB per second of streams (and 10^6 bit/s as a metric)."""
     measured: list[Measured] = []
     unread = Unread()
     current: _Test | None = None
@@ -85,7 +85,7 @@ class _Test:
         self.ended_s = 0.0
 
     def take(self, line: str) -> bool:
-        """Whether the line was understood."""
+        """True if the line was understood."""
         if (match := _INTERIM.match(line)) is not None:
             length_s = float(match["s"])
             rate = self._rate(float(match["rate"]), match["unit"].partition("/")[0])

@@ -54,7 +54,7 @@ class _File:
         self.heads: dict[str, Sequence[str]] = {}
 
     def take(self, fields: list[str]) -> bool:
-        """Whether the line was understood."""
+        """True if the line was understood."""
         section = fields[0]
         if section == "" or section.startswith(_FACTS):
             return True

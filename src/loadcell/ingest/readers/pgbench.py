@@ -79,7 +79,7 @@ class _Execution:
         self.ended_s = 0.0
 
     def take(self, line: str) -> bool:
-        """Whether the line was understood."""
+        """True if the line was understood."""
         if _HEAD.match(line) is not None:
             return True
         if (match := _PROGRESS.match(line)) is not None:

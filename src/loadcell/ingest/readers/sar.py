@@ -81,7 +81,7 @@ class _Text:
         self.clocks: dict[tuple[str, ...], tuple[int, int]] = {}
 
     def take(self, line: str) -> bool:
-        """Whether the line was understood."""
+        """True if the line was understood."""
         if not line or _AVERAGE.match(line):
             return True
         banner = _BANNER.match(line)

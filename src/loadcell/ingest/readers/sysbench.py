@@ -71,7 +71,7 @@ def read_output(output: Output) -> Reading:
 
 
 def _read(parts: Iterable[Iterable[str] | Table]) -> Reading:
-    """Each execution; one that ended before its figures is not measured, and its lines are among the unread."""
+    """Each execution; one that ended before its summary is not measured, and its lines are among the unread."""
     measured: list[Measured] = []
     unread = Unread()
     room = Room()
@@ -127,7 +127,7 @@ class _Execution:
         self.ended = False
 
     def take(self, line: str) -> bool:
-        """Whether the line was understood."""
+        """True if the line was understood."""
         if line.startswith("[ "):
             return self._interval(line) or self._moved(line)
         if (match := _BLOCK_SIZE.match(line)) is not None:
@@ -191,7 +191,7 @@ class _Execution:
         return True
 
     def _moved(self, line: str) -> bool:
-        """What files and memory moved in an interval, as operations: their blocks, and of files the syncs."""
+        """Traffic of files and memory in an interval, as operations: blocks, and syncs of files."""
         match = _FILE_INTERVAL.match(line) or _MEMORY_INTERVAL.match(line)
         if match is None or self.block_mib is None:
             return False

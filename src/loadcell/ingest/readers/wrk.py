@@ -85,7 +85,7 @@ class _Execution:
         self.errors: dict[str, int] = {}
 
     def take(self, line: str) -> bool:
-        """Whether the line was understood."""
+        """True if the line was understood."""
         if (match := _SIZE.match(line)) is not None:
             self.clients = int(match["clients"])
         elif (match := _LATENCY.match(line)) is not None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from loadcell.report.context import ReportContext
 from loadcell.store.frames import Frame, matching_rows, taken
 
-#: Figures that a group has over time.
+#: Values of a group over time.
 THROUGHPUT, TAIL = "throughput_per_s", "response_p99_ms"
 
 
 def column(figure: str, group: str) -> str:
-    """The column of a figure of a group."""
+    """The column of a group's value."""
     return f"{figure}:{group}"
 
 

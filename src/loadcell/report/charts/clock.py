@@ -1,4 +1,4 @@
-"""How time is written along the axis of a picture: in seconds, minutes, or hours and minutes."""
+"""Labels of a time axis: in seconds, minutes, or hours and minutes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes a figure of treatments is drawn in: curves along a number, or rows one above another.
+"""Chart forms for a value of treatments: curves along a number, or rows one above another.
 
 Both take one source of long rows, `FIGURES`: `repeat` or `invalid` ones, one a trial (`x`, `group`, `facet`,
 `treatment`, `repeat`, `value`), and `median` ones, one a treatment (the same, with `low` and `high`); `role` says
@@ -30,16 +30,16 @@ LINE = 15
 MOST_ROWS = 40
 #: Tick marks at the levels themselves when there are no more than these.
 MOST_TICKS = 12
-#: A figure that spans more than this factor is drawn on a logarithmic axis.
+#: Values that span more than this factor are drawn on a logarithmic axis.
 LOG_FROM = 50
 
 
 @dataclass(frozen=True)
 class Form:
-    """How treatments are placed: `numeric` along an axis titled `title`, or as `rows` in this order.
+    """Placement of treatments: `numeric` along an axis titled `title`, or as `rows` in this order.
 
     `geometric` makes that axis logarithmic, `ticks` are where its marks stand; `indexed` says that it counts
-    treatments. `groups` are lines or marks told apart by colour, `facets` pictures side by side. `invalid` says
+    treatments. `groups` are lines or marks of distinct colours, `facets` charts side by side. `invalid` says
     that there are trials to show that do not count.
     """
 
@@ -110,7 +110,7 @@ def place(form: Form, layout: Layout, treatment: Treatment) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Figure:
-    """What is measured: its axis title and how it is written; `ticks` make its axis logarithmic, else it starts at 0."""
+    """The measured quantity: axis title and format; `ticks` make its axis logarithmic, else it starts at 0."""
 
     title: str
     ticks: tuple[float, ...] = ()
@@ -229,7 +229,7 @@ def _x_axis(form: Form) -> alt.Axis:
 
 
 def _scale(channel: Any, figure: Figure, field: str = "value") -> Any:
-    """A figure's axis: from 0, or logarithmic."""
+    """Axis of the measured quantity: from 0, or logarithmic."""
     if figure.ticks:
         scale = alt.Scale(type="log", nice=False, padding=8)
         axis = alt.Axis(format=",.3~r", values=list(figure.ticks), grid=True, labelOverlap="greedy")
@@ -297,14 +297,14 @@ def placed(
 
 
 def ticks(rows: Sequence[dict[str, Any]]) -> tuple[float, ...]:
-    """Where a logarithmic axis has its marks; none for figures that do not span so much."""
+    """Marks of a logarithmic axis; none for values within a small range."""
     values = [row["value"] for row in rows if row["value"] > 0]
     wide = bool(values) and max(values) > LOG_FROM * min(values)
     return tuple(style.log_ticks(values)) if wide else ()
 
 
 def captions(form: Form, context: ReportContext) -> list[str]:
-    """What there is to know to read such a picture."""
+    """Explanations for readers of such a chart."""
     texts = context.texts
     if all(len(treatment.throughput.values) < 2 for treatment in context.analysis.treatments):
         captions = [texts("caption.once")]

@@ -1,4 +1,4 @@
-"""What a probe or a tool measures under its own name (MiB/s, the time of an access) of every treatment, where that is not throughput."""
+"""The headline metric of a probe or a tool (MiB/s, access time) for every treatment, if it is not throughput."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SECTION, PLACE = "own", 1
 
 
 def draw(context: ReportContext) -> Chart | None:
-    """None without such a figure, or a factor that it could be drawn along."""
+    """None without such a metric, or a factor to draw it along."""
     layout, texts = context.analysis.layout, context.texts
     measured = [treatment for treatment in context.analysis.treatments if treatment.measured]
     name = figures.foremost(measured)

@@ -1,4 +1,4 @@
-"""What factors do: each level against the overall mean, or against the baseline, with its interval."""
+"""Effects of factors: each level relative to the overall mean, or to the baseline, with its interval."""
 
 from __future__ import annotations
 

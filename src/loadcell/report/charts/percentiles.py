@@ -17,7 +17,7 @@ from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
 
 SECTION, PLACE = "percentiles", 1
-#: As many lines as colours that can be told apart.
+#: As many lines as there are distinguishable colours.
 MOST_SHOWN = len(SERIES)
 #: Percentiles that make a curve.
 FEWEST = 2

@@ -70,7 +70,7 @@ def draw(context: ReportContext) -> Chart | None:
 
 
 def shown(lines: Sequence[Saturation]) -> list[Saturation]:
-    """As many lines as can be told apart, those with the highest throughput, in the plan's order."""
+    """As many lines as are distinguishable, those with the highest throughput, in the plan's order."""
     best = sorted(lines, key=lambda line: -float(line.sweep.throughput.max()))[:MOST_SERIES]
     return [line for line in lines if line in best]
 
@@ -214,7 +214,7 @@ def _order(marks: Sequence[Mapping[str, Any]], texts: Texts) -> list[str]:
 def _strip(
     x_axis: Axis, names: Sequence[str], rows: Sequence[Mapping[str, Any]], texts: Texts, *, last: bool
 ) -> dict[str, Any]:
-    """Where each mark stands and might stand: a row a mark, within it a line of its own for each line of load."""
+    """Position and interval of each mark: a row per mark, within it one line for each line of load."""
     order = _order(rows, texts)
     y = alt.Y(
         "mark:N", title=None, sort=order, scale=alt.Scale(domain=order),

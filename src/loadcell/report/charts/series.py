@@ -39,7 +39,7 @@ FEWEST_POINTS, MOST_POINTS = 40, 500
 
 def draw(context: ReportContext) -> Chart | None:
     """None when no trial has intervals or samples, of which it takes two to draw a line."""
-    # Where some groups are open loops and others closed, what was due is said of none of them as a whole.
+    # If some groups are open loops and others closed, there is no offered load of all of them.
     recorded, groups = context.stored.intervals(), by_group.names(context)
     intervals = carried_over_time(recorded)
     load = _failing(short_series.whole(by_group.beside(_transactions(intervals), intervals, groups)))
@@ -121,7 +121,7 @@ def draw(context: ReportContext) -> Chart | None:
 
 
 def _percentiles(intervals: Frame) -> int:
-    """How many there are of all transactions together."""
+    """Number of there are of all transactions together."""
     load = _transactions(intervals)
     names = [name for name in ("response_p50_ms", "response_p99_ms") if load.has(name)]
     return sum(int((~np.isnan(load.numbers(name))).sum()) for name in names)
@@ -171,7 +171,7 @@ def _waits(panel: Panel, context: ReportContext) -> Panel:
 
 
 def _per_second(frame: Frame, *columns: str) -> Frame:
-    """With rates of what the samples count."""
+    """With rates of the counters."""
     if not frame.has("elapsed_s", *columns):
         return frame
     elapsed_s = frame.numbers("elapsed_s")
@@ -423,7 +423,7 @@ def _checkpoints(context: ReportContext) -> list[alt.Chart]:
 
 
 def _bands(panel: Panel, x: alt.X, colours: list[str], reaching: Collection[str]) -> list[alt.Chart]:
-    """How far the values reach that each point stands for; nothing where every value has its own point."""
+    """Bands for the range of the values of each point; none if every value has its point."""
     return [
         alt.Chart(style.data(panel.source))
         .mark_area(fillOpacity=0.2, color=colour, stroke=colour, strokeOpacity=0.5, strokeWidth=0.7)

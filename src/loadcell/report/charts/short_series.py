@@ -1,4 +1,4 @@
-"""What a picture over time needs where trials are short: pieces of intervals, samples that are alone, fractions of a second."""
+"""Charts over time of short trials: partial intervals, single samples, fractions of a second."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def drawable(frames: Mapping[str, Frame]) -> dict[str, Frame]:
 
 
 def alone(frame: Frame) -> bool:
-    """Whether there is a trial with one row only, of which a line shows nothing."""
+    """True if there is a trial with one row only, of which a line shows nothing."""
     return bool(min(frame.groups("trial").sizes, default=0) == 1)
 
 
@@ -55,7 +55,7 @@ def point(base: alt.Chart, **where: Any) -> alt.Chart:
 
 
 def digits(frame: Frame) -> int:
-    """How many digits of a second tell neighbouring rows of a trial apart, and show where between them each lies."""
+    """Number of digits of a second tell neighbouring rows of a trial apart, and show where between them each lies."""
     ordered = frame.sorted_by("trial", "t_s")
     within_trial = np.diff(ordered.text("trial").codes) == 0
     gaps = np.diff(ordered.numbers("t_s"))[within_trial]

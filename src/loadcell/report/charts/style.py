@@ -1,4 +1,4 @@
-"""How every chart looks: type, lines, axes. Colours are names that the page gives values to."""
+"""Appearance of every chart: type, lines, axes. Colours are names that the page defines."""
 
 from __future__ import annotations
 

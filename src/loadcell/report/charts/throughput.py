@@ -40,7 +40,7 @@ def draw(context: ReportContext) -> Chart | None:
 
 
 def _ticks(rows: Sequence[dict[str, Any]]) -> tuple[float, ...]:
-    """Of a logarithmic axis, where one line could not be read beside another; none, and an axis from 0, elsewhere."""
+    """Ticks of a logarithmic axis, if one line could not be read beside another; else none, and an axis from 0."""
     highest: dict[str, float] = {}
     for row in rows:
         group = str(row.get("group"))

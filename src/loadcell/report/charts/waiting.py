@@ -14,7 +14,7 @@ SECTION, PLACE = "open-loop", 1
 
 
 def draw(context: ReportContext) -> Chart | None:
-    """The p99 of both; None without an open loop that ended well, or when a second factor takes up the lines."""
+    """The p99 of both; None without a succeeded open loop, or if a second factor needs the lines."""
     treatments, layout, texts = context.analysis.treatments, context.analysis.layout, context.texts
     form = compare.form(layout, treatments, texts)
     if form.groups:

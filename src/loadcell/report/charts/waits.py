@@ -1,4 +1,4 @@
-"""What the server's sessions waited for at each treatment: a bar a treatment, a part of it for each kind of wait."""
+"""Waits of the server's sessions at each treatment: a stacked bar per treatment, by kind of wait."""
 
 from __future__ import annotations
 

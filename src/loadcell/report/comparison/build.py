@@ -79,7 +79,7 @@ def build(
 
 
 def brief(gathered: Gathered, lang: str = "en", page: str | None = None) -> Report:
-    """What a terminal shows: differences, values, ranking, findings; `page` is the command that writes the page."""
+    """The terminal's report: differences, values, ranking, findings; `page` is the command that writes the page."""
     texts = Texts(lang, gathered.unit)
     comparison = gathered.comparison
     words = Words(comparison, texts)
@@ -150,7 +150,7 @@ def _badges(gathered: Gathered, words: Words) -> list[tuple[str, Tone]]:
 
 
 def differences(gathered: Gathered, words: Words) -> Section | None:
-    """What differs besides what was to be compared; None within one run."""
+    """Differences besides the compared one; None within one run."""
     texts = words.texts
     listed = list(findings.differing(gathered.comparison.sides, gathered.all_differences))
     if not listed:
@@ -183,7 +183,7 @@ def differences(gathered: Gathered, words: Words) -> Section | None:
 
 
 def summary(gathered: Gathered, words: Words) -> Section:
-    """The verdict as key figures, and everything found in sentences."""
+    """The verdict as headline values, and all findings in sentences."""
     blocks: list[Block] = []
     headline = gathered.comparison.headline
     if len(headline) == 1:
@@ -211,7 +211,7 @@ def _tiles(row: Row, gathered: Gathered, words: Words) -> list[Tile]:
 
 
 def ranking(words: Words) -> Section | None:
-    """Several sides from best to worst, with groups that cannot be told apart; None for two."""
+    """Several sides from best to worst, with groups that are not distinguishable; None for two."""
     comparison, texts = words.comparison, words.texts
     if not comparison.ranking:
         return None
@@ -326,7 +326,7 @@ def latency(gathered: Gathered, words: Words) -> Section | None:
 
 
 def method(gathered: Gathered, words: Words, command: Sequence[str]) -> Section:
-    """What was compared and how, the same by other methods, and the command."""
+    """Subject and method of the comparison, the result of other methods, and the command."""
     comparison, texts = gathered.comparison, words.texts
     way = "paired" if comparison.sides.paired else "unpaired"
     noise = (

@@ -100,7 +100,7 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
 
 
 def _has_ends(rows: Sequence[dict[str, Any]]) -> bool:
-    """Whether there is an interval to draw at all: an axis of nothing but gaps has no extent."""
+    """True if there is an interval to draw at all: an axis of nothing but gaps has no extent."""
     return any(row["low"] is not None for row in rows)
 
 
@@ -163,7 +163,7 @@ def latencies(gathered: Gathered, words: Words) -> list[Chart]:
 
 
 def _contexts(gathered: Gathered) -> list[str]:
-    """All of a few contexts; of many, those whose figures changed most, in the plan's order."""
+    """All contexts if they are few; of many, those whose values changed most, in the plan's order."""
     comparison = gathered.comparison
     contexts = list(comparison.sides.contexts)
     if len(contexts) <= MOST_CONTEXTS:
@@ -272,7 +272,7 @@ def _told_apart(names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _placed(layers: list[alt.Chart], source: str, words: Words, across: int) -> dict[str, Any]:
-    """One view, or one for each context, so many across."""
+    """One view, or one for each context, in rows."""
     if across < 2:
         return style.layered(*layers, height=style.CHART, data={"name": source})
     bare = style.layered(*layers, height=style.CHART // 2)

@@ -35,7 +35,7 @@ _TIMED = re.compile(r"^\d{8}T\d{6}Z-(?P<short>.+)$")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for. `runs` are directories with the names they go by (None: their own)."""
+    """The request for a comparison. `runs` are directories with their labels (None: their names)."""
 
     runs: Sequence[tuple[Path, str | None]]
     factor: str | None = None
@@ -57,7 +57,7 @@ class Gathered:
 
     @property
     def unit(self) -> str:
-        """What throughput counts in these runs."""
+        """Unit of throughput in these runs."""
         return unit.of(record for run in self.runs for record in run.trials)
 
     @property
@@ -66,7 +66,7 @@ class Gathered:
         return [difference for differences in self.differences.values() for difference in differences]
 
     def histograms(self, side: int, context: str, at_most: int) -> dict[Place, Histogram]:
-        """Latencies of a side's trials that ended well, by block; trials whose log cannot be read are left out."""
+        """Latencies of a side's succeeded trials, by block; trials whose log cannot be read are left out."""
         from loadcell.analysis.compare.percentiles import Histogram
         from loadcell.store.hlog import read
         from loadcell.store.layout import LATENCY
@@ -146,7 +146,7 @@ def _labels(runs: Sequence[tuple[StoredRun, str | None]]) -> list[str]:
 def _held_against_the_first(
     stored: Sequence[StoredRun], labels: Sequence[str], anyway: bool
 ) -> dict[str, tuple[Difference, ...]]:
-    """What differs, by run; raises CannotCompareError where it is the plan and nobody said that this is meant."""
+    """Differences by run. Raises CannotCompareError if the plans differ and that was not confirmed."""
     first = stored[0]
     by_label: dict[str, tuple[Difference, ...]] = {}
     for label, run in zip(labels[1:], stored[1:], strict=True):
@@ -180,7 +180,7 @@ def _of_targets(first: StoredRun, other: StoredRun, of_plan: Sequence[Difference
 def _noise(
     chosen: Sides, stored: Sequence[StoredRun], metrics: tuple[Metric, ...], wanted: Wanted
 ) -> tuple[Noise, str | None]:
-    """What identical arms of this plan differ by, and which run says so."""
+    """Noise of identical arms of this plan, and the run it is from."""
     if chosen.what == "arms":
         return {}, None
     if wanted.noise is not None:

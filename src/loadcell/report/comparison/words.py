@@ -1,4 +1,4 @@
-"""What sides, contexts and rows are called, in one language."""
+"""Names of sides, contexts and rows, in one language."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Words:
         return self.texts.message(called) if isinstance(called, Message) else called
 
     def metric(self, metric: Metric) -> str:
-        """A figure, as in a sentence."""
+        """Name of a metric, as in a sentence."""
         return self.texts.message(findings.metric_name(metric))
 
     def short(self, metric: Metric) -> str:
-        """A figure where there is little room."""
+        """Short name of a metric."""
         return metric.name if metric.key is not None and metric.name != "mean" else self.metric(metric)
 
     def row(self, row: Row) -> str:

@@ -81,7 +81,7 @@ def build(gathered: Gathered, lang: str) -> Report:
 
 
 def brief(gathered: Gathered, lang: str, page: str | None = None) -> Report:
-    """What a terminal shows: a row a treatment with its runs as a small curve, then findings.
+    """The terminal's report: a row per treatment with its runs as a small curve, then findings.
 
     `page` is the command that writes the page.
     """
@@ -177,7 +177,7 @@ def _chart(gathered: Gathered, texts: Texts) -> Section | None:
 
 
 def _event(event: Event, gathered: Gathered, texts: Texts, number: int) -> Section:
-    """What changed between two runs, and what else differs between them."""
+    """Changes between two runs, and other differences between them."""
     runs, none = gathered.history.runs, texts("mark.none")
     before, after = runs[event.last], runs[event.first]
     columns = [

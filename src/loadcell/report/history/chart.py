@@ -15,16 +15,16 @@ from loadcell.report.texts import Texts
 
 #: The data source of all marks; `role` tells them apart.
 SOURCE = "history"
-#: Pictures of so many treatments; those that changed come first.
+#: Maximum number of treatments with a chart; those that changed come first.
 MOST_PICTURES = 24
 #: An axis spans at least this share of the level: noise is no mountain.
 LEAST_SPAN = 0.2
-#: About so many dates fit below a picture.
+#: About this many dates fit below a chart.
 MOST_DATES = 8
 
 
 def draw(history: History, texts: Texts) -> Chart | None:
-    """None when no run has a figure."""
+    """None if no run has a value."""
     ordered = sorted(history.series, key=lambda series: not history.changes_of(series))
     shown = [series for series in ordered if series.values][:MOST_PICTURES]
     if not shown:

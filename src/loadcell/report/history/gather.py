@@ -36,7 +36,7 @@ class Gathered:
 
     @property
     def unit(self) -> str:
-        """What throughput counts in these runs."""
+        """Unit of throughput in these runs."""
         return unit.of(record for run in self.history.runs for record in run.records)
 
 

@@ -1,1 +1,1 @@
-"""What baselines say of a machine, and two machines side by side: pages, terminal, JSON."""
+"""Reports of baselines of one machine, and of two machines side by side: pages, terminal, JSON."""

@@ -1,4 +1,4 @@
-"""Pictures of what a machine can do: access time over growing sizes, and the roofs of caches, memory, disk and network."""
+"""Charts of a machine's capabilities: access time over growing sizes, and the limits of caches, memory, disk and network."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def staircase(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) ->
 
 
 def ceilings(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) -> Chart | None:
-    """How many accesses of a size each layer can serve in a second at most; None where no layer is known."""
+    """Number of accesses of a size each layer can serve in a second at most; None where no layer is known."""
     ceilings = roofs(host, scores)
     if not ceilings:
         return None

@@ -27,7 +27,7 @@ _BESIDES = ("plan", "target", "tools")
 
 @dataclass(frozen=True)
 class Followed:
-    """What ran on both machines: the comparison of its runs, and which baseline it follows."""
+    """Workloads that ran on both machines: the comparison of their runs, and the baseline each follows."""
 
     gathered: Gathered
     hypothesis: Hypothesis
@@ -35,7 +35,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two machines held against each other, and what ran on both."""
+    """Comparison of two machines, and of the workloads that ran on both."""
 
     sources: tuple[Source, Source]
     machines: Machines
@@ -43,17 +43,17 @@ class Compared:
 
     @property
     def incomplete(self) -> bool:
-        """Whether one machine has a score that the other has not."""
+        """True if one machine has a score that the other has not."""
         return bool(self.machines.alone)
 
     def findings(self) -> Iterator[Finding]:
-        """Everything that is said of the machines, then of each workload."""
+        """All findings on the machines, then on each workload."""
         yield from findings.of_machines(self.machines)
         for followed in self.workloads:
             yield from self.of(followed)
 
     def of(self, followed: Followed) -> Iterator[Finding]:
-        """What is said of one workload: what besides the machines was another, then what it follows."""
+        """Findings on one workload: differences besides the machines, then the resource it follows."""
         gathered, first, second = followed.gathered, *(machine.label for machine in self.machines.machines)
         for source, run in zip(self.sources, gathered.runs, strict=True):
             hosts = run.environment.get("hosts") or [{}]
@@ -79,7 +79,7 @@ def compared(
     least_effect: float = LEAST_EFFECT,
     anyway: bool = False,
 ) -> Compared:
-    """Read two machines and the runs of what ran on both. Raises StoreError and CannotCompareError."""
+    """Read two machines and the runs of workloads that ran on both. Raises StoreError and CannotCompareError."""
     sources = pair(first, second)
     machines = compare(sources[0].machine, sources[1].machine, least_effect=least_effect)
     workloads = []

@@ -65,7 +65,7 @@ def build(compared: Compared, lang: str, command: Sequence[str] = (), *, picture
 
 
 def brief(compared: Compared, lang: str, page: str | None = None) -> Report:
-    """What a terminal shows: sentences, differing facts, ratios; `page` is the command that writes the page."""
+    """The terminal's report: sentences, differing facts, ratios; `page` is the command that writes the page."""
     texts, machines = Texts(lang), compared.machines
     first, second = (machine.label for machine in machines.machines)
     facts: list[Block] = []
@@ -106,7 +106,7 @@ def _hidden(count: int, texts: Texts) -> list[Paragraph]:
 
 
 def _workloads(compared: Compared, texts: Texts) -> Iterator[Section]:
-    """What each workload follows: sentences, and every candidate."""
+    """The resource that each workload follows: sentences, and every candidate."""
     for index, workload in enumerate(compared.workloads, 1):
         hypothesis = workload.hypothesis
         blocks: list[Block] = [Sentences(list(compared.of(workload)))]

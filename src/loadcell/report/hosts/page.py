@@ -45,7 +45,7 @@ from loadcell.store.read import StoredRun
 
 #: The page's name, beside the run's own report.
 PAGE = "host.html"
-#: Key figures: a row of them.
+#: Number of headline values in a row.
 MOST_TILES = 6
 #: More findings than this would scroll a terminal's scores away.
 MOST_FINDINGS = 4
@@ -90,7 +90,7 @@ def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
 
 
 def brief(source: Source, lang: str, files: Sequence[str] = ()) -> Report:
-    """What a terminal shows: the machine in a few lines, its scores, what hurts; `files` are the pages written."""
+    """The terminal's report: the machine in a few lines, its scores, remarks; `files` are the pages written."""
     texts, scores = Texts(lang), source.machine.distinct
     sentences = findings(source, texts)
     blocks: list[Block] = [Sentences(sentences[:MOST_FINDINGS])]
@@ -200,7 +200,7 @@ def table(scores: Sequence[Score], texts: Texts) -> Table:
 
 
 def inventory(machine: Machine, texts: Texts) -> Section:
-    """What the machine is, as `loadcell host` shows it."""
+    """Description of the machine, as `loadcell host` shows it."""
     blocks = [Definitions(part.rows, part.title) for part in parts(machine.host, texts)]
     return Section("inventory", texts("hosts.section.inventory"), blocks)
 

@@ -36,12 +36,12 @@ class Source:
 
 
 def is_document(name: str) -> bool:
-    """Whether this names a file rather than a run."""
+    """True if this names a file rather than a run."""
     return Path(name).is_file()
 
 
 def is_baseline(path: Path) -> bool:
-    """Whether a run's directory is a baseline's; not where its run.json cannot be read, which its reader says better."""
+    """True if a run's directory is a baseline's; not where its run.json cannot be read, which its reader says better."""
     try:
         return scores.probed(json_records.read(RunRecord, (path / RUN).read_bytes()))
     except (OSError, json_records.MismatchError):
@@ -81,7 +81,7 @@ def pair(first: str, second: str) -> tuple[Source, Source]:
 
 
 def _name(source: Source) -> str:
-    """What the place it was read from is called: one machine can be looked at twice."""
+    """Label of the source: one machine can have two."""
     return source.run.short_id if source.run is not None else source.path.stem
 
 

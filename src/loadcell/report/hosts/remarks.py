@@ -1,4 +1,4 @@
-"""What is to be said of a machine and of the run that measured it: no charts are needed for it."""
+"""Remarks on a machine and on the run that measured it, without charts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_REASONS = 3
 
 
 def findings(source: Source, texts: Texts) -> list[Finding]:
-    """What hurts measurements on the machine, and what was found while it was measured."""
+    """Settings of the machine that hurt measurements, and findings on the run that measured it."""
     return [*_of_run(source, texts), *host_remarks.findings(source.machine.host)]
 
 
@@ -61,7 +61,7 @@ def _of_run(source: Source, texts: Texts) -> Iterator[Finding]:
 
 
 def _why(stored: StoredRun, texts: Texts) -> Iterator[Finding]:
-    """Each reason once, with the probes that it kept from a figure, and what to do about it."""
+    """Each reason once, with the probes that it affected, and the remedy."""
     named = {treatment.id: scores.name_of(treatment) for treatment in stored.run.treatments}
     reasons: dict[tuple[str, str], dict[str, None]] = {}
     for trial in trials.of_run(stored.run, stored.trials):

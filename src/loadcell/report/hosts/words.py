@@ -1,4 +1,4 @@
-"""How scores, facts and ratios are written: one place for pages and terminal."""
+"""Formats of scores, facts and ratios: one place for pages and terminal."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ends(span: Times, texts: Texts) -> str:
 
 
 def fact_name(fact: Fact, texts: Texts) -> str:
-    """What it is called; a kernel setting by its own name."""
+    """Name of a fact; a kernel setting by its name."""
     return texts.or_none(f"hosts.fact.{fact.key}") or fact.key
 
 

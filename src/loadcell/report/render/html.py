@@ -84,7 +84,7 @@ def embedded(document: Any) -> Markup:
 
 
 def coded(sentence: str | Iterable[Part]) -> Markup:
-    """A sentence, its figures and its code set off."""
+    """A sentence with marked numbers and code."""
     written = []
     for code, alike in groupby(pieces(sentence), key=lambda piece: piece.code):
         inner = "".join(

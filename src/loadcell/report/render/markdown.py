@@ -80,7 +80,7 @@ def coded(sentence: str | Iterable[Part]) -> str:
 
 
 def _joined(sentence: str | Iterable[Part]) -> list[Piece]:
-    """Its pieces, whether or not they are figures: these are not set off."""
+    """The sentence without marks."""
     return [
         Piece("".join(piece.text for piece in alike), code=code)
         for code, alike in groupby(pieces(sentence), key=lambda piece: piece.code)

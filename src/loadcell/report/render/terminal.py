@@ -72,7 +72,7 @@ def render(report: Report, console: Console | None = None) -> None:
 
 
 def coded(sentence: str | Iterable[Part]) -> Text:
-    """A sentence with bold figures and coloured code, without backticks."""
+    """A sentence with bold numbers and coloured code, without backticks."""
     return Text.assemble(
         *(
             (piece.text, " ".join(filter(None, ("bold" * piece.figure, "cyan" * piece.code))))
@@ -97,7 +97,7 @@ _SHOWN = (Paragraph, Sentences, Remark, Table, Definitions, Code)
 
 
 def _apart(before: Block, block: Block) -> bool:
-    """Whether a blank line separates two blocks: not blocks of one kind, nor a note from what it is about."""
+    """True if a blank line separates two blocks: not blocks of one kind, nor a note from what it is about."""
     if isinstance(block, Paragraph) and block.quiet:
         return isinstance(before, Sentences)
     apart = (Sentences, Code, Paragraph)
@@ -224,7 +224,7 @@ def _texts(block: Table, position: int) -> list[str]:
 
 
 def _repeats(cells: Sequence[Sequence[str]], columns: Sequence[Column], row: int, position: int) -> bool:
-    """Whether the first column repeats the row above: it is shown once."""
+    """True if the first column repeats the row above: it is shown once."""
     return position == 0 < row and not columns[0].figure and cells[0][row] == cells[0][row - 1]
 
 

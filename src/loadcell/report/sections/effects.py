@@ -1,4 +1,4 @@
-"""What each factor does and what two do together, then the configuration to choose: what it buys, what it risks."""
+"""Main effects and interactions, then the recommended configuration: its gain and its risks."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from loadcell.report.values import name as called
 
 #: More settings than this are folded away.
 MOST_OPEN = 12
-#: So many values of one fact are listed; of more it is said how many more there are.
+#: Maximum number of listed values of one fact; further ones are counted.
 MOST_VALUES = 4
 #: How the data of a trial came to be, as targets call it.
 WAYS = ("loaded", "reused", "restored")
@@ -49,7 +49,7 @@ def section(context: ReportContext) -> Section | None:
 
 
 def _measured(context: ReportContext) -> bool:
-    """Whether the machine itself is what was measured: there is no target beside it, and nothing to share."""
+    """True if the machine itself is what was measured: there is no target beside it, and nothing to share."""
     targets = [treatment.settings.get("target") for treatment in context.stored.run.treatments]
     return bool(targets) and all(isinstance(target, Mapping) and [*target] == ["host"] for target in targets)
 
@@ -131,7 +131,7 @@ def _flat(prefix: str, document: Mapping[str, Any]) -> Iterable[tuple[str, Any]]
 
 
 def said(key: str, values: list[Any], texts: Texts) -> str:
-    """One value; the two ends of numbers that differ between trials; or some of what else there was."""
+    """One value; the range of numbers that differ between trials; or some of several values."""
     if len(values) > 1 and all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in values
     ):

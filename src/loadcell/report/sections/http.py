@@ -1,4 +1,4 @@
-"""HTTP in the figures that people know from ab, under ab's own names."""
+"""HTTP results under ab's names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadcell.report.context import ReportContext
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 
 ROWS = ("connect", "processing", "waiting", "total")
-#: Of each treatment so many trials' histograms are read: more would cost time and change nothing.
+#: Maximum number of trials per treatment whose histograms are read: more would cost time and change nothing.
 MOST_READ = 20
 #: Of less than that much time digits say nothing: a clock is read in tens of nanoseconds.
 LEAST_MS = 0.001

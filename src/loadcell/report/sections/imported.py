@@ -1,4 +1,4 @@
-"""Where the figures of a run come from that was made of other tools' outputs: its files, what was not understood, how the tools were run."""
+"""Sources of a run made of other tools' outputs: files, lines that were not understood, settings of the tools."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _count(count: int, *, problem: bool = False) -> Cell:
 
 
 def _settings(treatment: TreatmentRecord) -> JsonObject:
-    """What the tool says of how it was run, under its name; clients first."""
+    """Settings as the tool reported them, under its names; clients first."""
     settings = treatment.settings
     tool, load = settings.get("tool"), settings.get("load")
     return {**({"load": load} if load else {}), **(tool if isinstance(tool, Mapping) else {})}

@@ -1,4 +1,4 @@
-"""How a row of a table says which treatment it is about: a column a factor, or one of names."""
+"""Identification of a treatment in a table row: a column per factor, or one of names."""
 
 from __future__ import annotations
 

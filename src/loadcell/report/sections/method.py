@@ -1,4 +1,4 @@
-"""How it was measured: design, order, seed, lengths, versions, what measuring itself cost, and the plan as written."""
+"""Method of the run: design, order, seed, durations, versions, overhead of measuring, and the plan as written."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _entries(context: ReportContext) -> list[tuple[str, str]]:
 
 
 def _lengths(context: ReportContext) -> list[tuple[str, str]]:
-    """How long trials warmed up, and what ended them."""
+    """Warm-up of the trials, and what ended them."""
     texts, count, lengths = context.texts, phrase_of_count(context), phrase_of_lengths(context)
     warmup = duration = None
     if lengths is not None and count is None:
@@ -117,7 +117,7 @@ def _what(context: ReportContext) -> list[tuple[str, str]]:
     return entries + _affinity(context)
 
 
-#: What a plan can place, with the names of its title and of how it is said.
+#: Placeable parts of a plan, with the codes of title and text.
 _AFFINITY = {
     "target": ("method.affinity.target", "method.affinity.target.value"),
     "client": ("method.affinity.client", "method.affinity.client.value"),
@@ -159,7 +159,7 @@ _OF_DISTRIBUTIONS = {
 }
 
 
-#: Of what is switched on or off, that which a figure means nothing without: others are said where they are on, by what they do.
+#: Switches without which a result cannot be interpreted: others are reported only when on.
 _SAID_EITHER_WAY = ("sync",)
 
 
@@ -193,13 +193,13 @@ def _part(name: str, options: Any, varied: Set[str] = frozenset()) -> str:
 
 
 def _notes(context: ReportContext) -> str:
-    """What the workload says a reader of its figures must know."""
+    """Notes of the workload for readers of its results."""
     keys = dict.fromkeys(key for record in context.stored.trials for key in record.notes)
     return " ".join(context.texts.or_none(f"note.{key}") or str(key) for key in keys)
 
 
 def _own_cost(context: ReportContext) -> list[tuple[str, str]]:
-    """What the monitors cost, and how busy the client was: the price of measuring."""
+    """Overhead of measuring: CPU time of the monitors, and use of the client."""
     texts = context.texts
     cost: dict[str, float] = {}
     asked: dict[str, float] = {}

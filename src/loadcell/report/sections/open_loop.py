@@ -1,4 +1,4 @@
-"""Open loops: what was due beside what was achieved, response beside service time, and how punctual the client was."""
+"""Open loops: offered and completed load, response and service time, and punctuality of the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sections that hold charts, each with its figures in a table for who would rather read them."""
+"""The sections with charts, each with its values in a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loadcell.report.sections import steady
 
 #: Trials that make a picture: one alone is the figure that stands in the table.
 FEWEST = 2
-#: Figures of times that are no percentiles.
+#: Statistics of times that are no percentiles.
 _NAMED = {
     "mean_ms": "column.mean",
     "stdev_ms": "column.stdev",
@@ -21,7 +21,7 @@ _NAMED = {
 
 
 def curves(context: ReportContext) -> Section | None:
-    """Throughput, response time and figures of their own against the factors; None when nothing was measured. Of unlike things only the
+    """Throughput, response time and other metrics along the factors; None if nothing was measured. Of different quantities only the
     last: a pass over twice the memory is no more of the same, and MiB/s are MiB/s."""
     measured = sum(trial.throughput_per_s is not None for trial in context.analysis.trials)
     if measured < FEWEST:
@@ -79,7 +79,7 @@ def table(context: ReportContext) -> Table:
 
 
 def title(key: str, context: ReportContext) -> str:
-    """What the column of a latency figure is called."""
+    """Heading of a latency column."""
     if key in _NAMED:
         return context.texts(_NAMED[key])
     return context.texts("column.percentile", percent=key.removeprefix("p").removesuffix("_ms"))

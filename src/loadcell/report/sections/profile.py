@@ -69,7 +69,7 @@ def section(context: ReportContext) -> Section | None:
 
 
 def findings(profile: Profile) -> list[Finding]:
-    """What was sampled, at what cost, and how far it can be trusted; or why there is nothing."""
+    """The profile, its overhead, and how far it can be trusted; or why there is none."""
     samples, treatment = profile.samples, profile.treatment
 
     def said(severity: Severity, key: str, **params: Any) -> Finding:
@@ -169,7 +169,7 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
 
 
 def _share(count: int, samples: int) -> Cell:
-    """A share of the samples; of so few that it is not told apart from none, what it is below."""
+    """A share of the samples; for too few samples, an upper bound."""
     if 0 < count < flames.LEAST_TOLD < samples:
         return Cell(f"<{numbers.share(flames.LEAST_TOLD / samples)}", sort=count)
     return Cell(numbers.share(count / samples), sort=count, bar=count / samples)

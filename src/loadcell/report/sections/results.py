@@ -18,9 +18,9 @@ from loadcell.report.sections.levels import factor_columns, treatment_cells
 _SHOWN = {"mean_ms": "column.mean", "p50_ms": "column.p50", "p95_ms": "column.p95", "p99_ms": "column.p99"}
 #: What one unit of work consists of, where that is no query.
 _QUERIES = {OPERATION: "column.calls-per-s"}
-#: More figures of the workload's own than this have a table of their own: beside everything else they would run out of the page.
+#: More metrics of the workload than this have a separate table: the columns would not fit on the page.
 MOST_OWN = 4
-#: Figures that differ by less are one and the same.
+#: Values that differ by less are equal.
 SAME_SHARE = 0.001
 
 
@@ -46,7 +46,7 @@ def section(context: ReportContext) -> Section | None:
 
 
 def table(context: ReportContext) -> Table:
-    """Medians over the repeats that ended well."""
+    """Medians over the succeeded repeats."""
     texts = context.texts
     queries = any(map(_has_queries, context.analysis.treatments))
     factors = factor_columns(context)
@@ -65,7 +65,7 @@ def table(context: ReportContext) -> Table:
         Column(texts("column.errors"), figure=True),
         Column(texts("column.status"), keep=True),
     ]
-    best = context.best  # there is no bar beside figures that cannot be held against each other
+    best = context.best  # without a bar for values that cannot be compared
     highest = (
         0.0 if best is None else max(item.throughput.median or 0.0 for item in context.analysis.treatments)
     )
@@ -91,7 +91,7 @@ def _times(context: ReportContext) -> tuple[str, ...]:
 
 
 def _has_queries(treatment: Treatment) -> bool:
-    """Whether queries are told of apart: where each unit of work is one of them, throughput says it all."""
+    """True if queries are reported separately: if each unit of work is one query, throughput is the same."""
     queries, throughput = treatment.queries.median, treatment.throughput.median
     if not queries or not throughput:
         return bool(queries)
@@ -99,7 +99,7 @@ def _has_queries(treatment: Treatment) -> bool:
 
 
 def own_figures(context: ReportContext) -> list[str]:
-    """Names of the figures that the workload alone has."""
+    """Names of the metrics of workload, tool and monitors."""
     return list(
         dict.fromkeys(name for treatment in context.analysis.treatments for name in treatment.figures)
     )
@@ -242,7 +242,7 @@ def names(trials: list[str], context: ReportContext, most: int = 6) -> str:
 
 
 def adds_nothing(code: str, meaning: str, message: str) -> bool:
-    """Whether a message only repeats its code: the engine's own, of a status of HTTP, or what the code means."""
+    """True if a message only repeats its code: the engine's own, of a status of HTTP, or what the code means."""
     status = f"the server answered with status {code.removeprefix('http-')}"
     return message == status or message.lower() == meaning.lower()
 

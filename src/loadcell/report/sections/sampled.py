@@ -1,4 +1,4 @@
-"""What other programs' monitors recorded, where a run was made of their outputs: a row a trial."""
+"""Samples of other programs' monitors in an imported run: a row per trial."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def table(
     writes: Mapping[str, numbers.Write],
     context: ReportContext,
 ) -> Table:
-    """Columns that no trial has a figure for are left out."""
+    """Columns without any value are left out."""
     texts = context.texts
     shown = [name for name in writes if any(name in figures for figures in values.values())]
     columns = [

@@ -60,7 +60,7 @@ def table(context: ReportContext) -> Table:
 
 
 def _own(searched: Searched) -> bool:
-    """Whether something else than throughput is looked for."""
+    """True if something else than throughput is looked for."""
     return searched.question.kind == "maximum" and searched.objective != "max throughput"
 
 

@@ -1,4 +1,4 @@
-"""What the database server says of itself: what its sessions waited for, what it did, which statements took most time."""
+"""Server-side results: waits of its sessions, counters, and the statements that took most time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How steady each trial was, in a table below the pictures over time."""
+"""Steadiness of each trial, in a table below the charts over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader must know, in a few sentences with their evidence and a few key figures; and everything that was found."""
+"""The summary: a few findings with their evidence and a few headline values; and all findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from loadcell.report import evidence
 from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
 from loadcell.report.context import ReportContext
 
-#: The response time of a tile: what says most of how long some wait, of what there is.
+#: The response time of a tile: the most informative percentile available.
 _TIMES = {"p99_ms": "tile.latency", "p95_ms": "tile.latency.p95", "mean_ms": "tile.latency.mean"}
 
 
@@ -38,17 +38,17 @@ def section(context: ReportContext, others: Sequence[Section]) -> Section:
 
 
 def all_findings(context: ReportContext) -> Section:
-    """What was done, and every finding, in the order of the analysis. Always there."""
+    """The method, and every finding, in the order of the analysis. Always present."""
     return Section(evidence.ALL, context.texts("section.findings"), [Sentences(everything(context))])
 
 
 def findings(context: ReportContext) -> Sequence[Finding]:
-    """What a reader must know, the most important first: the summary's sentences."""
+    """Sentences of the summary, the most important first."""
     return ranking.summary(everything(context), context.analysis.trials)
 
 
 def everything(context: ReportContext) -> Sequence[Finding]:
-    """What was done, then everything the analysis found."""
+    """The method, then all findings of the analysis."""
     findings = [*what_was_done(context), *context.findings]
     return context.advised(findings)
 
@@ -84,12 +84,12 @@ def what_was_done(context: ReportContext) -> list[Finding]:
 
 
 def _done(varied: bool, repeats: Argument) -> str:
-    """The key of what was done: what is measured once is not said to be repeated."""
+    """Code of the method's sentence: a single measurement has no repeats."""
     return ("done.factors" if varied else "done.one") + (".once" if repeats == 1 else "")
 
 
 def _what_was_read(context: ReportContext) -> list[Finding]:
-    """Of a run that was made of other tools' outputs: nothing of it was planned."""
+    """The method of an imported run: nothing of it was planned."""
     findings = [Finding("done", import_findings.done(context.stored.run).rated("info"))]
     lengths = phrase_of_lengths(context)
     if lengths is not None:
@@ -99,11 +99,11 @@ def _what_was_read(context: ReportContext) -> list[Finding]:
 
 
 def objective(search: SearchRecord) -> str:
-    """What a search looks for, as its plan says it."""
+    """Goal of a search, as its plan has it."""
     return ", ".join([search.objective, *search.subject_to])
 
 
-#: Settings of a load that ends by a number of requests, and how that is said.
+#: Settings of a load that ends by a number of requests, and their codes.
 COUNTS = {"requests": "done.count", "requests_per_client": "done.count.per-client"}
 
 
@@ -125,7 +125,7 @@ def phrase_of_count(context: ReportContext) -> Message | None:
 
 
 def phrase_of_lengths(context: ReportContext) -> Message | None:
-    """How long trials warmed up and were measured; None where that differs between them."""
+    """Warm-up and duration of the trials; None if they differ between trials."""
     measured = [record for record in context.stored.trials if record.measure]
     durations = [record.measure.duration_s for record in measured if record.measure]
     warmups = [
@@ -175,7 +175,7 @@ def _best(context: ReportContext) -> list[Tile]:
 
 
 def tiles(context: ReportContext) -> list[Tile]:
-    """The figures a manager looks for first."""
+    """Headline values of the run."""
     texts = context.texts
     items = _best(context)
     spreads = [

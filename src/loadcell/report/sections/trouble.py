@@ -1,4 +1,4 @@
-"""What went wrong: every trial that does not count, what the checks noticed, and files that are not whole."""
+"""Problems: every trial that does not count, remarks of the checks, and damaged files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from loadcell.report.sections.results import names
 from loadcell.report.texts import Texts
 from loadcell.report.values import plain
 
-#: What checks call the figures that they were decided on; `loadcell.execution.checks` and its neighbours write them.
+#: Names of the values that checks were decided on; `loadcell.execution.checks` and its neighbours write them.
 EVIDENCE = (
     "asked_for", "attempted", "busiest", "client", "client_seconds", "commits", "connections_refused", "cores", "corrupt",
     "covered_s", "difference", "failed", "failed_total", "first", "group", "groups", "in_flight", "intervals", "kind",
@@ -96,7 +96,7 @@ def checks(context: ReportContext) -> Section:
 
 
 def title(name: str, context: ReportContext) -> str:
-    """What a check that noticed something is called."""
+    """Name of a check that noticed something."""
     return context.texts.or_none(f"check-name.{name}") or context.texts("check-name.other", name=name)
 
 
@@ -122,7 +122,7 @@ def evidence(detail: Mapping[str, Any], context: ReportContext) -> str:
 
 
 def _called(key: str, texts: Texts) -> str:
-    """What a figure of a check is called; names of processes and conditions stay as they are."""
+    """Name of a check's value; names of processes and conditions stay as they are."""
     return texts(f"evidence.{key}") if key in EVIDENCE else key
 
 

@@ -53,7 +53,7 @@ _Positive = Annotated[Duration, Field(gt=0)]
 
 
 class Ready(Options):
-    """How to know that the server can be loaded. One of `port`, `url` and `log`."""
+    """Condition for the server to be ready. One of `port`, `url` and `log`."""
 
     port: int | None = Field(
         default=None, ge=1, le=65535, description="It takes connections on this port of 127.0.0.1."
@@ -79,7 +79,7 @@ class Ready(Options):
 
 
 class Stop(Options):
-    """How the server is stopped."""
+    """Way of stopping the server."""
 
     signal: str = Field(
         default="TERM", description="The signal that asks it to end: `TERM`, `INT`, `QUIT` ..."
@@ -96,7 +96,7 @@ class Stop(Options):
 
 
 class CommandOptions(Options):
-    """What is run, where, and where it listens then."""
+    """Command, directory, and the address where it then listens."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="command")
 

@@ -31,7 +31,7 @@ OPERATIONS = (
     {"name": "page", "kind": "read"},
 )
 
-#: Rows that are made by one statement while data are loaded: progress is told, and an end asked for is heard, after each.
+#: Rows per statement while data are loaded: after each, progress is reported and a stop request is checked.
 _CHUNK = 2_000_000
 #: Knuth's multiplier (2^32 divided by the golden ratio) scatters values over all rows without any randomness.
 _SCATTER = 2_654_435_761
@@ -118,7 +118,7 @@ def _step(distinct: int) -> int:
 
 
 class Client:
-    """What one client does, on a connection of its own to the database that all share."""
+    """One client, with a dedicated connection to the shared database."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The target DuckDB: a database in a file of loadcell's own, which the load's own process opens."""
+"""The target DuckDB: a database in a file made by loadcell, opened by the worker process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UPDATED = "SELECT coalesce(sum(updates), 0)::BIGINT FROM readings"
 
 
 class DuckdbOptions(InProcessOptions):
-    """DuckDB in the process that makes the load, on a database file of loadcell's own."""
+    """DuckDB in the worker process, on a database file made by loadcell."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="duckdb")
 
@@ -71,7 +71,7 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
 
     @property
     def threads(self) -> int:
-        """How many threads DuckDB works with."""
+        """Number of threads DuckDB works with."""
         return self.options.threads or self.context.pin.size or len(os.sched_getaffinity(0))
 
     def endpoint(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ class ServeError(Exception):
 def serve(address: str, say: Callable[[dict[str, Any]], None]) -> None:
     """Answer probes at `address` until SIGINT or SIGTERM.
 
-    `say` is told when it listens, `{"type": "listening", "address": "HOST:PORT"}`, and at the end what was served, `{"type":
+    `say` is called when it listens, `{"type": "listening", "address": "HOST:PORT"}`, and at the end with what was served, `{"type":
     "served", "connections", "transactions", "received_bytes"}`. Raises ServeError.
     """
     before = {
@@ -60,7 +60,7 @@ def whole(address: str) -> str:
 
 
 def welcome(address: str) -> str:
-    """What a person is told when it listens: who can reach it, and what to type there."""
+    """Message when it listens: who can reach it, and what to type there."""
     host, _, port = address.rpartition(":")
     plain = ipaddress.ip_address(host.strip("[]"))
     if plain.is_loopback:
@@ -76,7 +76,7 @@ def welcome(address: str) -> str:
 
 
 def _measured_from(reached: str) -> str:
-    """What measures against it: without a plan, and with one."""
+    """Commands that measure against it: without a plan, and with one."""
     return (
         f"loadcell host --baseline --peer {reached} --only probe=network-rr,network-crr,network-stream\n"
         f"With a plan of your own:  loadcell run PLAN --set target.host.peer={reached}"
@@ -84,7 +84,7 @@ def _measured_from(reached: str) -> str:
 
 
 def farewell(served: dict[str, Any]) -> str:
-    """What a person is told at the end."""
+    """Message at the end."""
     return (
         f"Served {served['connections']} connections: {served['transactions']} requests, "
         f"{served['received_bytes']} bytes of streams."

@@ -1,4 +1,4 @@
-"""The machine itself: nothing is started, and a directory of loadcell's own is all that is made."""
+"""The machine itself: nothing is started, and only a directory is made."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class HostOptions(Options):
 
     @property
     def memory(self) -> str | None:
-        """What holds that directory's files in memory; None where a disk does, or where nothing answers in time."""
+        """What holds that directory's files in memory; None for a disk, or without an answer in time."""
         path = self.place
         if path is None:
             return None
@@ -127,7 +127,7 @@ class Host(Target[HostOptions]):
         return {"server": "host", "peer": self.options.peer, "data": file_system.file_system(self._made())}
 
     def processes(self) -> list[int]:
-        """None of its own: monitors watch the process that makes the load (`in_worker`)."""
+        """Empty: monitors watch the worker process (`in_worker`)."""
         return []
 
     def alive(self) -> bool:

@@ -106,7 +106,7 @@ class Address:
             raise TargetError(SERVICE_REFUSED(where=self, said=text)) from error
 
     def answers(self, limit_s: float) -> bool:
-        """Whether somebody takes a connection, as far as can be told: with no port left it cannot."""
+        """True if somebody takes a connection, as far as can be told: with no port left it cannot."""
         try:
             self.knock(limit_s)
         except TargetError as error:
@@ -115,7 +115,7 @@ class Address:
 
     @property
     def here(self) -> bool:
-        """Whether it is an address of this machine alone."""
+        """True if it is an address of this machine alone."""
         if self.host == "localhost":
             return True
         try:

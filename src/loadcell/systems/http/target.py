@@ -1,4 +1,4 @@
-"""A service of HTTP that stands already, somewhere: it is never started, stopped or changed."""
+"""An existing HTTP service: it is never started, stopped or changed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class HttpOptions(Options):
 
 
 class Http(Target[HttpOptions]):
-    """A service that stands already."""
+    """An existing service."""
 
     name: ClassVar[str] = "http"
     summary: ClassVar[str] = "a service of HTTP that stands already"
@@ -86,7 +86,7 @@ class Http(Target[HttpOptions]):
 
 
 def _software(address: Address) -> str | None:
-    """What the service says that it is, asked by a HEAD of its root."""
+    """The server software, by a HEAD of its root."""
     connection: http.client.HTTPConnection
     if address.tls:
         unverified = ssl.create_default_context()

@@ -1,1 +1,1 @@
-"""MariaDB and MySQL as a target: a MariaDB run by loadcell from the machine's binaries, or a server that stands already."""
+"""MariaDB and MySQL as a target: a MariaDB run by loadcell from the machine's binaries, or an existing server."""

@@ -153,7 +153,7 @@ def _by_socket(path: str, words: dict[str, Any]) -> Connection:
 
 
 def _trust(mode: str, roots: str | None) -> ssl.SSLContext:
-    """What `sslmode` means: as libpq has it, and as the engine does it."""
+    """Meaning of `sslmode`: as in libpq, and as the engine does it."""
     context = ssl.create_default_context(cafile=roots)
     context.check_hostname = mode == "verify-full"
     verify = mode in ("verify-ca", "verify-full") or (mode == "require" and roots is not None)
@@ -237,7 +237,7 @@ def _number(error: BaseException) -> int | None:
 
 
 def not_connected(error: BaseException, where: str, user: str, during: str = "up") -> TargetError:
-    """What a failed connection means."""
+    """Message for a failed connection."""
     text = str(error.args[-1]) if error.args else str(error)
     number = _number(error)
     arguments: dict[str, Any] = {"where": where, "user": USER_NAMED(name=user), "said": text}
@@ -250,7 +250,7 @@ def not_connected(error: BaseException, where: str, user: str, during: str = "up
 
 
 def not_done(error: BaseException, doing: Message, during: str = "prepare") -> TargetError:
-    """What it means that the server refused an administrative statement."""
+    """Message for a refused administrative statement."""
     text = str(error.args[-1]) if error.args else str(error)
     number = _number(error)
     match number:

@@ -1,4 +1,4 @@
-"""Data sets as databases, each with a mark in a table of its own, by which loadcell knows what it made."""
+"""Data sets as databases, each with a mark in a table, by which loadcell recognises what it made."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _FEW_PAGES = 100
 
 @dataclass(frozen=True)
 class Databases:
-    """Data sets on one server: each in a database of its own, or, where `named` says so, one at a time in that one.
+    """Data sets on one server: each in a separate database, or, with `named`, one at a time in that one.
 
-    On a server of loadcell's own (`server`) a data set that a workload changes is put back by copying the data directory;
+    On a server that loadcell started (`server`) a data set that a workload changes is restored by copying the data directory;
     elsewhere it is loaded again.
     """
 

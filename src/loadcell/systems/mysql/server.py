@@ -157,6 +157,6 @@ class Server(ManagedServer[Address, DataDirectory]):
 
 
 def verifier(password: str) -> str:
-    """What mysql_native_password stores of a password, so that the password itself is in no file."""
+    """The hash that mysql_native_password stores, so that the password itself is in no file."""
     digest = hashlib.sha1(hashlib.sha1(password.encode()).digest())  # noqa: S324
     return "*" + digest.hexdigest().upper()

@@ -33,7 +33,7 @@ _UNSAFE = {
 
 
 def remarks(options: PostgresOptions, load: dict[str, Any]) -> list[Advice]:
-    """What a reader of the results should know before they are made. An external server's settings are not known."""
+    """Remarks before a run. An external server's settings are unknown."""
     if options.server == "external":
         return []
     return [*_image(options), *_connections(options, load), *_safety(options), *_memory(options)]

@@ -218,7 +218,7 @@ REFUSALS = {
 
 
 def not_connected(text: str, where: str, user: str | None, during: str = "up") -> TargetError:
-    """What a failed connection means. `said` is libpq's message, which holds the server's."""
+    """Message for a failed connection. `text` is libpq's message, which contains the server's."""
     heart = re.findall(r"(?:FATAL|ERROR): +(.*)", text) or re.findall(r"(?:failed: |error: )(.+)", text)
     quoted = (heart[0] if heart else text.strip().splitlines()[0]).strip()
     who = USER_NAMED(name=user) if user else USER_THIS()
@@ -228,7 +228,7 @@ def not_connected(text: str, where: str, user: str | None, during: str = "up") -
 
 
 def not_done(error: psycopg.Error, doing: Message, during: str = "prepare") -> TargetError:
-    """What it means that the server refused an administrative statement."""
+    """Message for a refused administrative statement."""
     text = (error.diag.message_primary or str(error).strip()).splitlines()[0]
     match error.sqlstate:
         case "53100":

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 #: A session reports its last counts when it ends; this long may the load's take to do so.
 _LEAVE_LIMIT_S = 2.0
 _PAUSE_S = 0.02
-#: Before version 15 the figures went through a file that is at most this old.
+#: Before version 15 the values went through a file that is at most this old.
 _FILE_AGE_S = 0.6
 
 _DATABASE = """
@@ -35,7 +35,7 @@ def read(connection: Connection[Any], database: str, role: str) -> dict[str, int
     """Counters of one database (pg_stat_database), and of the server: `wal_bytes`, `checkpoints`.
 
     Waits a moment for the sessions of `role`, as a session reports its last counts when it ends. Background
-    work (autovacuum) is in these figures too.
+    work (autovacuum) is in these values too.
     """
     deadline = time.monotonic() + _LEAVE_LIMIT_S
     while _number(connection, _OTHERS, [database, role]) and time.monotonic() < deadline:

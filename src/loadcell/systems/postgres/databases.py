@@ -38,7 +38,7 @@ _DUPLICATE = "42P04"
 class Databases:
     """Data sets as databases on one server.
 
-    `admin` makes and drops them, `load` (the address of the load's role) fills them and owns them. On a server of
+    `admin` creates and drops them, `load` (the address of the load's role) fills and owns them. On a server of
     loadcell's own (`managed`) everything named `loadcell_*` is loadcell's; elsewhere only what bears its mark.
     """
 

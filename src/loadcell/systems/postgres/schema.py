@@ -131,9 +131,7 @@ class Schema:
         from psycopg.sql import SQL, Identifier
 
         rows = connection.execute(_RELATIONS, [SCHEMA]).fetchall()
-        if (
-            mark.state == "loading"
-        ):  # what a load that was given up made is not on any list, but it is this role's
+        if mark.state == "loading":  # objects of an aborted load are on no list, but belong to this role
             foreign = [name for name, kind, owner in rows if not owner or kind not in "rS"]
         else:
             foreign = [name for name, _, _ in rows if name not in mark.tables]

@@ -29,7 +29,7 @@ _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def remarks(options: RedisOptions, load: dict[str, Any]) -> list[Advice]:
-    """What a reader of the results should know before they are made. An external server's settings are not known."""
+    """Remarks before a run. An external server's settings are unknown."""
     if options.server == "external":
         return []
     return [*_connections(options, load), *_persistence(options), *_memory(options)]

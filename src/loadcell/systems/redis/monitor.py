@@ -106,7 +106,7 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
         return events
 
     def account(self) -> Row:
-        """What the monitor cost the server, and why it saw nothing for a while."""
+        """The monitor's cost to the server, and why it saw nothing for a while."""
         account: Row = {"connects": self._connects, "questions": self._questions}
         return {**account, **({"notes": [{"note": "lost", "text": self._note}]} if self._note else {})}
 
@@ -151,7 +151,7 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
 
 
 def _grown(before: Mapping[str, float], now: Mapping[str, float]) -> Row:
-    """How far each counter came. One that fell was reset, or the server is another: nothing is known of it."""
+    """Increase of each counter. One that fell was reset, or the server is another: its increase is unknown."""
     return {
         name: value - before[name] if name in before and value >= before[name] else None
         for name, value in now.items()
@@ -159,7 +159,7 @@ def _grown(before: Mapping[str, float], now: Mapping[str, float]) -> Row:
 
 
 def _number(info: Mapping[str, str], name: str) -> float | None:
-    """A figure of INFO, whole where it is; None where the server does not have it."""
+    """A number of INFO, an integer if it is whole; None if the server does not have it."""
     try:
         value = float(info[name])
     except (KeyError, ValueError):

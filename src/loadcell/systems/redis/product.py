@@ -1,7 +1,7 @@
-"""Which server it is, and which version of its own: what speaks as Redis does says it is a Redis, of a version that it can stand for.
+"""Product and version of a server: compatible servers call themselves a Redis, of a version that they can replace.
 
 What each says in INFO: Valkey since 8 `server_name` and `valkey_version`, Dragonfly `dragonfly_version` (with `df-v` before it),
-Garnet `garnet_version`. KeyDB gives its own version as `redis_version`, and is known by a section or the program of its own.
+Garnet `garnet_version`. KeyDB gives its version as `redis_version`, and is recognised by a section or its program.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 #: Sections of INFO that say it. A server passes over one that it does not have.
 SECTIONS = ("server", "keydb")
 
-#: The field that has a version of its own, and whose it is.
+#: The field with a product's version, and the product.
 _OWN_VERSION = {"valkey_version": "Valkey", "dragonfly_version": "Dragonfly", "garnet_version": "Garnet"}
 #: What servers call themselves; those that are not here are shown by their own word.
 _CALLED = {
@@ -38,7 +38,7 @@ class Product:
 
 
 def from_info(info: Mapping[str, str]) -> Product:
-    """The server that gave these figures (INFO of `SECTIONS`)."""
+    """The server that gave these values (INFO of `SECTIONS`)."""
     redis_version = info.get("redis_version")
     for field, name in _OWN_VERSION.items():
         if field in info:
@@ -46,7 +46,7 @@ def from_info(info: Mapping[str, str]) -> Product:
     if "mvcc_depth" in info or PurePosixPath(info.get("executable", "")).name == "keydb-server":
         return Product("KeyDB", redis_version)
     called = info.get("server_name", "redis")
-    # The version of one that gives none of its own is unknown, not that of a Redis.
+    # The version of a product that does not give it is unknown, not that of a Redis.
     name = _CALLED.get(called.lower(), called)
     return Product(name, redis_version) if name == "Redis" else Product(name, None, redis_version)
 

@@ -1,1 +1,1 @@
-"""What targets that run servers of their own have in common."""
+"""Shared parts of targets that start servers."""

@@ -83,7 +83,7 @@ class Account:
 
 
 def environment() -> dict[str, str]:
-    """What a server sees of loadcell's environment: no PG* variables, no secrets, messages in English."""
+    """Environment of a server: no PG* variables, no secrets, messages in English."""
     variables = {
         name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ
     }

@@ -99,7 +99,7 @@ class MountedImage:
             return
         _only_root()
         self._check_place()
-        undo(self.place)  # what is left of an attempt that was broken off
+        undo(self.place)  # remains of an interrupted attempt
         try:
             self._make()
         except BaseException:
@@ -200,7 +200,7 @@ def _no_file(error: OSError, file: Path, size: Size, kind: str) -> TargetError:
 
 
 def _not_mounted(output: str, options: Image, kind: str) -> TargetError:
-    """What `mount` said (util-linux, busybox), turned into what to do."""
+    """Remedies for messages of `mount` (util-linux, busybox)."""
     if any(word in output for word in ("loop device", "/dev/loop", "can't setup loop")):
         return TargetError(IMAGE_NO_LOOP(said=output))
     if any(word in output for word in ("permission denied", "must be superuser", "not permitted")):

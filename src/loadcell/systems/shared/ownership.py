@@ -49,15 +49,15 @@ class Owner:
         return (self.host, self.run) == (other.host, other.run)
 
     def surely_dead(self) -> bool:
-        """Whether it ran on this host and its process is gone. Of other hosts nothing is known."""
+        """True if it ran on this host and its process is gone. Of other hosts nothing is known."""
         return self.host == socket.gethostname() and procfs.started(self.pid) != self.started
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What the comment says.
+    """Contents of the comment.
 
-    `loading`: being made (or given up half-way); `ready`: as loaded; `changed`: a workload was let loose on it.
+    `loading`: being made (or aborted half-way); `ready`: as loaded; `changed`: a workload changed it.
     `pristine` tells a loaded data set from a working copy of one. `tables` lists what a schema should hold.
     """
 

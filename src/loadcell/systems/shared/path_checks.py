@@ -18,7 +18,7 @@ from loadcell.systems.shared.messages import HOME_NO_DIRECTORY, HOME_NOT_USABLE,
 
 
 def there(key: str, path: Path, missing: Message) -> Iterator[Misfit]:
-    """What is wrong with a directory that must be there; `missing` says so as the run would."""
+    """Misfits of a directory that must exist; `missing` is the message of the run for it."""
     if ask({"there": path.is_dir}).found.get("there") is False:
         yield Misfit(key, missing)
 

@@ -22,7 +22,7 @@ _WRITING = ("write", "readwrite", "randwrite", "randrw")
 
 
 class DiskOptions(Section):
-    """Blocks of a file are read and written, in order or at random, as fio does; each client has a file of its own."""
+    """Blocks of a file are read and written, in order or at random, as fio does; each client has a separate file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="disk")
 
@@ -90,7 +90,7 @@ class DiskOptions(Section):
 
     @property
     def pipeline(self) -> int:
-        """How many blocks a client has under way at the most."""
+        """Number of blocks a client has under way at the most."""
         return self.depth
 
     @property

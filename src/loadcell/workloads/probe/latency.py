@@ -1,4 +1,4 @@
-"""How long one access to memory takes, by a chase through pointers."""
+"""Duration of one access to memory, by a chase through pointers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ declare(
 
 
 class LatencyOptions(Section):
-    """How long memory takes to answer. As a factor `size` shows the caches one after the other."""
+    """Latency of memory. As a factor `size` shows the caches one after the other."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="latency")
 

@@ -36,7 +36,7 @@ _Bytes = Annotated[Size, Field(ge=_WORD, le=_LARGEST)]
 
 
 class MemoryOptions(Section):
-    """How many MiB a second go through memory, as `sysbench memory`, mbw or STREAM counts them."""
+    """Number of MiB a second go through memory, as `sysbench memory`, mbw or STREAM counts them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="memory")
 

@@ -49,7 +49,7 @@ class NetworkOptions(Section):
 
     @property
     def pipeline(self) -> int:
-        """How much a client has under way at the most: of a stream, blocks that buffers hold."""
+        """Maximum amount in flight per client: of a stream, blocks that buffers hold."""
         return _UNDER_WAY // int(self.block) + 1 if self.test == "stream" else 1
 
     def engine(self) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class ProbeOptions(Options):
 
     @property
     def kind(self) -> str:
-        """The name of what is probed."""
+        """Name of the probed resource."""
         return next(iter(self._given()))
 
     @property
@@ -64,12 +64,12 @@ class ProbeOptions(Options):
 
     @property
     def pipeline(self) -> int:
-        """How many transactions a client has in progress at the most."""
+        """Number of transactions a client has in progress at the most."""
         return self.section.pipeline
 
 
 class Probe(Workload[ProbeOptions]):
-    """The machine at work on nothing but itself. Figures of its own come from the engine."""
+    """Load on the machine alone. The engine reports its metrics."""
 
     name = "probe"
     summary = "what this machine can do: cpu, memory, latency, disk, network"

@@ -1,4 +1,4 @@
-"""What the options of every probe give."""
+"""Contract of the options of every probe."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ class Section(Options):
 
     @property
     def unit(self) -> str:
-        """What throughput counts: passes, each of the work that is timed as one, where there is no better word."""
+        """Unit of throughput: passes, each of the work that is timed as one."""
         return "pass"
 
     @property
     def pipeline(self) -> int:
-        """How many transactions a client has in progress at the most."""
+        """Number of transactions a client has in progress at the most."""
         return 1
 
     @property
     def lays_out(self) -> bool:
-        """Whether files are made before anything is measured."""
+        """True if files are made before anything is measured."""
         return False
 
     @abstractmethod
     def engine(self) -> dict[str, Any]:
-        """What the engine is told of it."""
+        """The section for the engine."""
 
     def notes(self) -> tuple[str, ...]:
         """By which definition it measures: keys of `note.*` in the report's texts."""
@@ -42,5 +42,5 @@ class Section(Options):
         return []
 
     def misfits(self, load: Load) -> list[Misfit]:  # noqa: ARG002
-        """What makes it impossible to probe under that load."""
+        """Reasons that the probe is impossible under that load."""
         return []

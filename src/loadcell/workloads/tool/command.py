@@ -15,7 +15,7 @@ from loadcell.workloads.tool_runner.registry import PLACES, Tool
 
 
 class CommandError(ValueError):
-    """What is wrong with a command, what is allowed, and what was probably meant."""
+    """An invalid command: the finding, the allowed values, and the probable intention."""
 
     def __init__(self, finding: str, *, allowed: str | None = None, nearest: str | None = None) -> None:
         super().__init__(finding)
@@ -59,7 +59,7 @@ def _not_empty(command: Any) -> Any:
 
 
 def _as_written(command: object) -> object:
-    """What YAML takes for a number (`mbw: 64`), and a list as it comes from JSON."""
+    """A value that YAML reads as a number (`mbw: 64`), and a list as it comes from JSON."""
     if isinstance(command, int | float) and not isinstance(command, bool):
         return str(command)
     return tuple(str(word) for word in command) if isinstance(command, list) else command

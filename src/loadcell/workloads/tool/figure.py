@@ -57,7 +57,7 @@ class Figure(Options):
         return self
 
     def section(self) -> dict[str, object]:
-        """What the worker is told."""
+        """The section for the worker."""
         return {
             "pattern": self.pattern,
             "json": self.json_path,

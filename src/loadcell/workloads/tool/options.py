@@ -1,4 +1,4 @@
-"""What a plan says of a tool: its arguments as on the command line, or any command and where its figures are."""
+"""Options of a tool: its arguments as on the command line, or any command and the positions of its metrics."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class ToolOptions(Options):
 
     @property
     def reads(self) -> str | None:
-        """The tool whose output it is; None where only `figures` say what is in it."""
+        """The tool whose output it is; None if only `figures` describe it."""
         return self.name or self.read_as
 
     def words(self, setting: Setting) -> list[str]:
@@ -207,7 +207,7 @@ class ToolOptions(Options):
         return [commands.program(registry.split(command), self._plan) for command in getattr(self, which)]
 
     def section(self) -> dict[str, Any]:
-        """What the worker is told."""
+        """The section for the worker."""
         return {
             "name": self.name,
             "program": self.program,

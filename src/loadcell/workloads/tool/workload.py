@@ -48,7 +48,7 @@ class Tool(Workload[ToolOptions]):
 
     @property
     def unit(self) -> str:  # type: ignore[override]  # of this workload it depends on the options
-        """What throughput counts, as far as it is known before anything was printed."""
+        """Unit of throughput, as far as it is known before anything was printed."""
         return self.options.unit or _unit(self.options)
 
     @staticmethod

@@ -30,7 +30,7 @@ def stop() -> None:
 
 
 def run(spec: str, say: Say) -> str:
-    """Run the tool that `spec` names: first without being measured, then measured; its figures as the engine's result."""
+    """Run the tool that `spec` names: first without being measured, then measured; its metrics as the engine's result."""
     with _course(spec) as course:
         return json.dumps(course.run(say))
 
@@ -45,7 +45,7 @@ def prepare(spec: str, say: Say) -> str:  # noqa: ARG001
 
 @contextlib.contextmanager
 def _course(spec: str) -> Iterator[Course]:
-    """What is asked for, and nothing left of it afterwards. Raises EngineError."""
+    """Run the order, and leave nothing behind. Raises EngineError."""
     from loadcell._engine import EngineError
 
     global _running

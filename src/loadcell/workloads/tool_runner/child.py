@@ -1,6 +1,6 @@
 """Programs run one after the other, heard line by line, and never outlived: not by what they started, nor after our death.
 
-Each is the leader of a process group of its own. Its end, an order to stop, and the end of this process, however it comes,
+Each is the leader of a separate process group. Its end, an order to stop, and the end of this process, however it comes,
 are the end of the whole group: a guardian process waits for our death, which a SIGKILL does not tell us of. What leaves
 its group becomes our child, and is ended with it; the guardian knows it by its environment, in which `directory` is ours.
 """
@@ -30,7 +30,7 @@ _LONGEST = 1 << 20
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended: exit status (negative: the signal), and how long it took. `asked`: it was told to end."""
+    """End of a program: exit status (negative: the signal), and its duration. `asked`: it was ordered to end."""
 
     status: int
     wall_s: float
@@ -48,7 +48,7 @@ class Children:
 
     @property
     def stopped(self) -> bool:
-        """Whether an end was asked for."""
+        """True if an end was asked for."""
         return self._stopped
 
     def stop(self) -> None:
@@ -129,7 +129,7 @@ class Children:
 
 
 def _guardian(directory: Path) -> tuple[int, int]:
-    """A process that outlives this one just long enough: its id, and where it is told of process groups."""
+    """A process that outlives this one just long enough: its id, and the pipe for process groups."""
     read, write = os.pipe()
     pid = os.fork()
     if pid:

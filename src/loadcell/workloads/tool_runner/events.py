@@ -39,7 +39,7 @@ class Intervals:
         self._tell(interval)
 
     def rest(self, parts: Sequence[Measured]) -> None:
-        """What the reader found, where nothing was told live."""
+        """Intervals of the finished output, if there was no live progress."""
         if not self._count:
             for interval in parts[0].intervals:
                 self._tell(interval)

@@ -1,4 +1,4 @@
-"""What a tool printed: kept whole for its reader, and passed on as it comes, both within bounds."""
+"""Output of a tool: kept for its reader, and passed on as it comes, both within bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in the places of `${clients}`, `${host}` and the like, and the target's way to its server by the environment."""
+"""Values of `${clients}`, `${host}` and other placeholders, and the environment with the address of the server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def seconds(nanoseconds: int) -> str:
 
 
 def of_load(load: Mapping[str, Any], seed: int) -> dict[str, str]:
-    """How hard, and how long."""
+    """Placeholders of the load: intensity and duration."""
     values = {
         "clients": str(load["clients"]),
         "threads": str(load["threads"]),
@@ -79,7 +79,7 @@ def _url(protocol: str, endpoint: Mapping[str, Any], values: Mapping[str, str]) 
 
 
 def environment(endpoint: Mapping[str, Any], places: Mapping[str, str]) -> dict[str, str]:
-    """What clients of the target find in their environment, its password included: never to be written anywhere."""
+    """Environment of clients of the target, its password included: never to be written anywhere."""
     protocol = endpoint["protocol"]
     variables: dict[str, str] = {}
     if protocol == "postgres":

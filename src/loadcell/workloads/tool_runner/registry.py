@@ -26,7 +26,7 @@ SECRETS: Mapping[str, str] = {"postgres": "PGPASSWORD", "mysql": "MYSQL_PWD", "r
 
 @dataclass(frozen=True)
 class Setting:
-    """What a command line depends on, besides what is given: where it goes, and whether requests end it."""
+    """Context of a command line, besides its arguments: its target, and whether requests end it."""
 
     protocol: str = "host"
     socket: bool = False
@@ -45,7 +45,7 @@ class Tool:
     """One tool. `load` and `connect` give the arguments that are not among those given.
 
     `package` is Debian's, `get` how to come by it where Debian has none. `reader` is its module in `loadcell.ingest.readers`.
-    `whole_seconds`: it takes no fractions of seconds. `errors_apart`: what it writes to standard error is no part of its figures.
+    `whole_seconds`: it takes no fractions of seconds. `errors_apart`: its standard error contains no results.
     `takes_secret`: whether there is a way to give it a password other than on its command line.
     """
 
@@ -89,12 +89,12 @@ def files(tool: Tool, arguments: Sequence[str]) -> Iterator[tuple[int, str, str]
 
 
 def _is_value(arguments: Sequence[str], index: int) -> bool:
-    """Whether an argument may be the value of the option before it."""
+    """True if an argument may be the value of the option before it."""
     return index > 0 and arguments[index - 1].startswith("--") and "=" not in arguments[index - 1]
 
 
 def has(arguments: Sequence[str], *spellings: str) -> bool:
-    """Whether an option is given: `--time 5`, `--time=5`, `-t 5`, `-t5`."""
+    """True if an option is given: `--time 5`, `--time=5`, `-t 5`, `-t5`."""
     return any(
         word == spelling
         or (
@@ -116,7 +116,7 @@ def _missing(arguments: Sequence[str], *options: tuple[tuple[str, ...], tuple[st
 _WITHOUT_DATABASE = ("cpu", "memory", "fileio", "threads", "mutex")
 
 
-#: Its tests whose interval lines count something else than their figures do.
+#: Tests whose interval lines count something else than their summary does.
 _WITHOUT_INTERVALS = ("memory", "fileio")
 
 
@@ -274,7 +274,7 @@ TOOLS: Mapping[str, Tool] = {
 }  # fmt: skip
 
 
-#: Whose output a `command` may print, or leave in a file: the tools, and one that people call by scripts of its own.
+#: Tools whose output a `command` may print, or leave in a file; one that is called by scripts included.
 OUTPUTS: Mapping[str, Tool] = {**TOOLS, "benchmarksql": Tool("benchmarksql", "", "benchmarksql")}
 
 

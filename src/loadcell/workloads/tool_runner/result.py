@@ -1,4 +1,4 @@
-"""What a tool said of itself, in the form that the engine gives its results and intervals in (`_engine.pyi`)."""
+"""Results of a tool, in the form of the engine's results and intervals (`_engine.pyi`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from loadcell.ingest.base import Interval, Measured
 
 TRANSACTION = "transaction"
-#: The record's keys of a distribution's figures that the engine's results have a place for.
+#: The record's keys of a distribution's values that the engine's results have.
 _TIMES = {
     "mean_ms": "mean_ns", "stdev_ms": "stdev_ns", "min_ms": "min_ns", "max_ms": "max_ns", "p50_ms": "p50_ns", "p90_ms": "p90_ns",
     "p95_ms": "p95_ns", "p99_ms": "p99_ns", "p99.9_ms": "p999_ns", "p99.99_ms": "p9999_ns",
@@ -65,7 +65,7 @@ def groups(parts: Sequence[Measured]) -> dict[str, Any]:
 
 
 def figures(parts: Sequence[Measured]) -> dict[str, float]:
-    """The tool's own figures; of several parts with the part's name in front."""
+    """The tool's metrics; for several parts with the part's name in front."""
     if len(parts) == 1:
         return {name: float(value) for name, value in parts[0].figures.items() if name != _QUERIES}
     return {

@@ -1,4 +1,4 @@
-"""One load's course: version, commands before, warm-up, the measured command, its figures, commands after."""
+"""The course of one load: version, commands before, warm-up, the measured command, its metrics, commands after."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _DURATION = "${duration_s}"
 
 @dataclass(frozen=True)
 class _Figures:
-    """What came out: the whole, its parts, the tool's own figures, and what of the output was not understood."""
+    """Results: the total, its parts, the tool's metrics, and the lines that were not understood."""
 
     total: Measured
     reading: Reading
@@ -147,7 +147,7 @@ class Course:
         raise OrderError(TOOL_FAILED(program=Path(words[0]).name, how=how, said=output_text))
 
     def _version(self, program: str) -> str | None:
-        """What it says that it is, in its own words."""
+        """The tool's version text."""
         tool = self.order.tool
         if tool is None:
             return None
@@ -173,7 +173,7 @@ class Course:
             if not ended.asked or self._children.stopped:
                 self._went_well(ended, self._words, output)
 
-    # -- figures ----------------------------------------------------------------------------------------------------
+    # -- metrics ----------------------------------------------------------------------------------------------------
 
     @property
     def _errors_apart(self) -> bool:
@@ -196,7 +196,7 @@ class Course:
         return _Figures(replace(total, unit=unit), reading, metrics)
 
     def _read(self, output: Output, tool: Tool) -> Reading:
-        """What was measured, by the tool's own reader."""
+        """The measurement, by the tool's reader."""
         try:
             reading: Reading = import_module(f"loadcell.ingest.readers.{tool.reader}").read(
                 self._lines(output)
@@ -208,7 +208,7 @@ class Course:
         return reading
 
     def _named(self, output: Output) -> dict[str, float]:
-        """The figures that the plan names; every one has to be there."""
+        """The metrics that the plan names; all are required."""
         sources: Mapping[str, Any] = self.order.section["figures"]
         text = "".join(self._lines(output)) if sources else ""
         values = {}
@@ -236,7 +236,7 @@ class Course:
 
 
 def _with_named(total: Measured, named: Mapping[str, float]) -> Measured:
-    """The tool's own figures, with those that the plan takes from somewhere else."""
+    """The tool's metrics, with those that the plan takes from elsewhere."""
     counts = {name: round(named[name]) for name in ("succeeded", "failed") if name in named}
     return replace(
         total,
@@ -249,7 +249,7 @@ def _with_named(total: Measured, named: Mapping[str, float]) -> Measured:
 
 
 def _error_in_json(output: Output) -> str | None:
-    """What tools that print JSON say in it of why they failed."""
+    """Error text in the output of tools that print JSON."""
     try:
         document = json.loads(output.text())
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the worker is asked for, taken from a specification: the commands, and all that is filled into them."""
+"""The order of a worker, from a specification: the commands, and their placeholders."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from loadcell.workloads.tool_runner.messages import (
 )
 from loadcell.workloads.tool_runner.registry import SECRETS, TOOLS, Setting, Tool, split
 
-#: What a tool sees of loadcell's own environment: enough to find programs, libraries and a home.
+#: Environment variables that a tool gets: enough to find programs, libraries and a home.
 _KEPT = ("PATH", "HOME", "USER", "LANGUAGE", "LD_LIBRARY_PATH", "TMPDIR", "JAVA_HOME")
 _SYSTEM = "/usr/sbin:/sbin"
 
 
 class OrderError(MessageError):
-    """What cannot be carried out: what was found, and what to do."""
+    """An order that cannot be carried out: the finding and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Order:
 
     @property
     def setting(self) -> Setting:
-        """What its command line depends on."""
+        """The context of its command line."""
         return Setting(
             self.target["protocol"], bool(self.target.get("socket")), self.load.get("requests") is not None
         )
@@ -81,7 +81,7 @@ class Order:
         return words if tool is None else [words[0], *tool.connect(words[1:], self.setting), *words[1:]]
 
     def values(self, duration_ns: int | None = None) -> dict[str, str]:
-        """What stands in the places; for another time than the load's own."""
+        """Values of the placeholders; for another duration than the load's."""
         load = self.load if duration_ns is None else {**self.load, "duration_ns": duration_ns}
         return {
             **placeholders.of_load(load, self.seed),
@@ -98,7 +98,7 @@ class Order:
             raise OrderError(TOOL_NO_VALUE(place=f"${{{error}}}")) from None
 
     def environment(self, duration_ns: int | None = None) -> dict[str, str]:
-        """The child's: figures in the C locale, places by their names, the target's connection, the plan's own last."""
+        """The child's environment: numbers in the C locale, placeholders by name, the target's connection, the plan's variables last."""
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
         values = self.values(duration_ns)
         return {

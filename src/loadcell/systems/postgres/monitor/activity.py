@@ -28,7 +28,7 @@ Numbers = dict[str, float | int | None]
 
 
 def numbers(record: Record, names: Iterable[str]) -> Numbers:
-    """The figures of a record that the version has: milliseconds are fractions, everything else is whole."""
+    """The values of a record that the version has: milliseconds are fractions, everything else is an integer."""
     values: Numbers = {}
     for name in names:
         if name in record:
@@ -38,7 +38,7 @@ def numbers(record: Record, names: Iterable[str]) -> Numbers:
 
 
 def grown(before: Mapping[str, float | int | None], now: Numbers) -> Row:
-    """How far each figure came. One that fell was reset (by a crash, or by somebody): nothing is known of it."""
+    """Increase of each counter. One that fell was reset (by a crash, or by somebody): its increase is unknown."""
     row: Row = {}
     for name, value in now.items():
         old = before.get(name)

@@ -17,7 +17,7 @@ class Checkpoints:
         self._buffers = 0
 
     def events(self, row: Row) -> list[Row]:
-        """What this row of differences says: `checkpoint` (with `reason`), `checkpoint-end` (with `write_s`, `sync_s`, `buffers`)."""
+        """Events of a row of differences: `checkpoint` (with `reason`), `checkpoint-end` (with `write_s`, `sync_s`, `buffers`)."""
         events: list[Row] = []
         for column, reason in _REASONS.items():
             if row.get(column):

@@ -45,12 +45,12 @@ _RETRY_S = 1.0
 
 
 class PostgresMonitorOptions(Options, use_attribute_docstrings=True):
-    """What is asked, and how often."""
+    """Options of the monitor."""
 
     wait_rate: Annotated[Rate, Field(ge=1, le=100)] = Rate(1)
-    """How often it is looked what sessions wait for, 1 to 100 times a second; all else is read once a second."""
+    """Samples of waits per second, from 1 to 100; all else is read once a second."""
     statements: Annotated[int, Field(ge=0, le=1000)] = 20
-    """How many of the statements that took most time are recorded, where pg_stat_statements is loaded; 0 for none."""
+    """Number of of the statements that took most time are recorded, where pg_stat_statements is loaded; 0 for none."""
 
 
 class PostgresMonitor(Monitor[PostgresMonitorOptions]):
@@ -130,7 +130,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             self._link = None
 
     def account(self) -> Row:
-        """What the monitor cost the server, and what it could not see."""
+        """The monitor's cost to the server, and what it could not read."""
         import os
 
         account: Row = {"connects": self._connects, "questions": self._questions}
@@ -166,7 +166,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
     def _session(self, observed: Observed) -> Link:
         """A session that is in nobody's way.
 
-        On a server of loadcell's own it is one of those kept for replication: they are not counted against
+        On a server that loadcell started it is one of those reserved for replication: they are not counted against
         max_connections, so that the load can have all of these, and are no client sessions.
         """
         if observed.managed:

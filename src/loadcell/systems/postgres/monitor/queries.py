@@ -1,4 +1,4 @@
-"""What is asked of the server, in the words of its version (PostgreSQL 12 to 18, manual chapter 27.2).
+"""Queries of the monitor, by the server's version (PostgreSQL 12 to 18, manual chapter 27.2).
 
 Every figure has one name here, whatever view the version has it in; what a version does not tell is missing.
 """

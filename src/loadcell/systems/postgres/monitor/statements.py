@@ -60,7 +60,7 @@ def home(link: Link) -> str | None:
 
 
 def read(link: Link, home: str, database: str) -> Reading:
-    """The running figures of each statement of the database. Raises AnswerError where it is not loaded."""
+    """Counters of each statement of the database. Raises AnswerError if the extension is not loaded."""
     new = link.version >= 130000
     sql = _READ.format(
         home=home,
@@ -80,7 +80,7 @@ def top(before: Reading, now: Reading, most: int) -> list[Row]:
     statements: list[Row] = []
     for query_id, figures in now.items():
         old = before.get(query_id, {})
-        if figures["calls"] < old.get("calls", 0):  # thrown out, and begun anew
+        if figures["calls"] < old.get("calls", 0):  # evicted, and started again
             old = {}
         grown = {name: value - old.get(name, 0) for name, value in figures.items()}
         if grown["calls"] > 0:
