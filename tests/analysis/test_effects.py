@@ -183,7 +183,7 @@ def test_one_at_a_time_holds_each_level_against_the_baseline() -> None:
     changes = {(item.key, item.before, item.after): item.ratio for item in analysis.effects.changes}
     assert set(changes) == {("a", "1", "2"), ("a", "1", "3"), ("b", "x", "y"), ("c", "u", "v")}
     assert changes["a", "1", "3"].value == pytest.approx(3, rel=0.03)
-    assert changes["b", "x", "y"].told_apart
+    assert changes["b", "x", "y"].is_significant
     assert not analysis.effects.together
     keys = [item.message.code for item in analysis.findings if item.kind == "effects"]
     assert keys[0] == "found.effects.alone"

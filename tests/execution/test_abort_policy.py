@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from documents import given_up, hopeless
+from documents import given_up, should_abort
 from loadcell.execution.abort_policy import AFTER
 from loadcell.execution.messages import RUN_INTERRUPTED
 from loadcell.model.message import Message, as_written
@@ -34,8 +34,8 @@ def said(reason: Message, language: str, state: str = "failed") -> list[str]:
 
 
 def test_a_target_that_never_came_up_for_one_reason_is_given_up() -> None:
-    assert hopeless([record()] * (AFTER - 1)) is None
-    reason = hopeless([record()] * AFTER)
+    assert should_abort([record()] * (AFTER - 1)) is None
+    reason = should_abort([record()] * AFTER)
     assert reason is not None
     assert reason.text == f"given up after 3 trials, none of which could begin: {REFUSED.text}"
     assert said(reason, "en") == [f"The run was {reason.text}."]
@@ -45,17 +45,17 @@ def test_a_target_that_never_came_up_for_one_reason_is_given_up() -> None:
 
 
 def test_other_ends_are_not_hopeless() -> None:
-    assert hopeless([*[record()] * AFTER, record(as_written("something else"))]) is None
-    assert hopeless([*[record()] * AFTER, record(up="ok")]) is None
-    assert hopeless([*[record()] * AFTER, record(status="timed-out")]) is None
+    assert should_abort([*[record()] * AFTER, record(as_written("something else"))]) is None
+    assert should_abort([*[record()] * AFTER, record(up="ok")]) is None
+    assert should_abort([*[record()] * AFTER, record(status="timed-out")]) is None
 
 
 def test_a_reason_in_words_alone_and_one_of_a_dead_target_are_said_too() -> None:
-    bare = hopeless([record(as_written("it broke"))] * AFTER)
+    bare = should_abort([record(as_written("it broke"))] * AFTER)
     assert bare is not None
     assert said(bare, "zh") == ["运行在 3 次试验都未能开始之后被放弃：it broke。"]
     died = {**record(), "reason": "the target died during up (x)", "died_during": "up"}
-    reason = hopeless([died] * AFTER)
+    reason = should_abort([died] * AFTER)
     assert reason is not None
     assert reason.text.endswith("none of which could begin: the target died during up (x)")
     assert said(reason, "zh") == [

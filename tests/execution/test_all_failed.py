@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import documents
-from documents import fruitless
+from documents import all_requests_failed
 from execution.world import PLAN, World
 from loadcell.analysis import failure_reasons
 from loadcell.execution.all_failed import wanted
@@ -116,12 +116,12 @@ def record(**totals: Any) -> dict[str, Any]:
 
 
 def test_a_tool_that_gives_a_throughput_had_successes() -> None:
-    assert fruitless(record(throughput_per_s=12.0), "http") is None
-    assert fruitless({"totals": None}, "http") is None
+    assert all_requests_failed(record(throughput_per_s=12.0), "http") is None
+    assert all_requests_failed({"totals": None}, "http") is None
 
 
 def test_errors_that_nobody_classed_are_only_counted() -> None:
-    found = fruitless(record(throughput_per_s=0.0), "http")
+    found = all_requests_failed(record(throughput_per_s=0.0), "http")
     assert found is not None
     assert found.text == "nothing succeeded: all 7 that ended in the measurement failed"
     assert "output.log" in found.advice
@@ -141,6 +141,6 @@ def test_what_to_do_is_what_helps_against_that_error(protocol: str, code: str, a
         {"code": code, "operation": "transaction", "count": 7, "message": "no"},
         {"code": "connection", "operation": "connect", "count": 900, "message": "of no transaction"},
     ]
-    found = fruitless({**record(), "errors": errors}, protocol)
+    found = all_requests_failed({**record(), "errors": errors}, protocol)
     assert found is not None
     assert found.advice.startswith(advice)

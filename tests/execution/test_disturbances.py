@@ -13,7 +13,7 @@ import pytest
 from execution.world import World, figures, interval, load, times
 from frame_values import values
 from loadcell.execution import checks, concurrent_runs
-from loadcell.execution.disturbances import Witness
+from loadcell.execution.disturbances import DisturbanceWatch
 from loadcell.execution.record import interval_rows
 
 
@@ -235,7 +235,7 @@ class TestTheMachine:
 
     def test_stolen_time_is_a_share_of_all_cpu_time_since_the_measurement_began(self, tmp_path: Path) -> None:
         self.stat(tmp_path, 0, 0, 0, 0, 0, 0, 0, 500)
-        witness = Witness(tmp_path)
+        witness = DisturbanceWatch(tmp_path)
         witness.begin()
         self.stat(tmp_path, 60, 0, 20, 10, 0, 0, 0, 510)
         assert witness.steal_share() == pytest.approx(0.10)
@@ -247,13 +247,13 @@ class TestTheMachine:
 
     def test_a_wall_clock_that_is_set_is_noticed_and_one_that_is_slewed_is_not(self) -> None:
         offsets = iter([0, 400_000_000, 350_000_000, -900_000_000])
-        witness = Witness(offset_ns=lambda: next(offsets))
+        witness = DisturbanceWatch(offset_ns=lambda: next(offsets))
         assert [witness.tick() for _ in range(4)] == [None, None, None, pytest.approx(-1.25)]
         assert verdict(checks.clock_step(witness.steps_s)) == "noticed"
         assert verdict(checks.clock_step([])) == "ok"
 
     def test_this_machines_clocks_do_not_step(self) -> None:
-        witness = Witness()
+        witness = DisturbanceWatch()
         assert [witness.tick() for _ in range(3)] == [None, None, None]
 
 

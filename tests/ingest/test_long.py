@@ -10,7 +10,7 @@ from frame_values import rows_of, values
 from ingest.made import made
 from loadcell.ingest import write_run
 from loadcell.ingest.series import Room
-from loadcell.report.prewarm import Soon
+from loadcell.report.prewarm import Prewarm
 from loadcell.store.layout import INTERVAL_COLUMNS, REACH_COLUMNS
 from loadcell.store.read import StoredRun
 
@@ -68,7 +68,7 @@ def test_a_stall_of_seconds_stays_to_be_seen(long: StoredRun) -> None:
 def test_the_page_says_what_was_joined_and_draws_how_far_it_went(
     long: StoredRun, lang: str, said: str
 ) -> None:
-    with Soon() as soon:
+    with Prewarm() as soon:
         soon.begin()
         soon.begin()
         context = soon.publish(long.path, lang)

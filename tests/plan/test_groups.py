@@ -14,7 +14,7 @@ from lines import CliRunner
 from loadcell.cli import main
 from loadcell.parts import installed
 from loadcell.plan import rate
-from loadcell.plan.groups import whole_parts
+from loadcell.plan.groups import integer_parts
 from loadcell.plan.load import load_plan
 from loadcell.plan.problems import PlanError
 from loadcell.plan.remarks import remarks
@@ -82,14 +82,14 @@ class TestShares:
     )
     def test_whole_parts_leave_nobody_out_and_lose_nobody(self, shares: list[float], more: int) -> None:
         total = len(shares) + more
-        parts = whole_parts(total, shares)
+        parts = integer_parts(total, shares)
         assert sum(parts) == total
         assert min(parts) >= 1
 
     def test_whole_parts_are_as_near_as_can_be(self) -> None:
-        assert whole_parts(40, [80, 20]) == [32, 8]
-        assert whole_parts(10, [1, 1, 1]) == [4, 3, 3]
-        assert whole_parts(3, [1, 1, 98]) == [1, 1, 1]
+        assert integer_parts(40, [80, 20]) == [32, 8]
+        assert integer_parts(10, [1, 1, 1]) == [4, 3, 3]
+        assert integer_parts(3, [1, 1, 98]) == [1, 1, 1]
 
 
 class TestLoadsOfTheirOwn:

@@ -13,7 +13,7 @@ from linux import trees
 from loadcell.analysis import host_remarks
 from loadcell.linux import inventory, messages
 from loadcell.model.message import Message
-from loadcell.report.host import SAID, brief, in_words, parts, unavailable
+from loadcell.report.host import DESCRIBED, brief, in_words, parts, unavailable
 from loadcell.report.render import terminal
 from loadcell.report.texts import Texts
 
@@ -61,7 +61,7 @@ def test_words_of_the_kernel_are_said_in_the_readers() -> None:
     assert in_words("smt", "notsupported", EN) == "none: a core has one thread"
     assert in_words("virtualisation", "unknown hypervisor", ZH) == "未表明名称的虚拟机管理程序"
     assert in_words("virtualisation", "kvm", ZH) == "kvm"
-    assert all(in_words(key, word, ZH) != word for key, words in SAID.items() for word in words)
+    assert all(in_words(key, word, ZH) != word for key, words in DESCRIBED.items() for word in words)
 
 
 def test_no_part_of_a_large_machine_is_called_as_it_is_recorded(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_every_fact_that_a_target_gives_has_a_name() -> None:
         ("data.type", "Data: file system", "数据：文件系统"),
         ("data.image.mount", "Data: image: at", "数据：映像文件：挂载点"),
         ("memory.used_memory", "Memory: used_memory", "内存：used_memory"),
-        ("of_a_part.of_its_own", "of_a_part: of_its_own", "of_a_part：of_its_own"),
+        ("of_a_part.metrics_table", "of_a_part: metrics_table", "of_a_part：metrics_table"),
     ],
 )
 def test_a_fact_is_said_with_what_it_is_a_part_of(path: str, en: str, zh: str) -> None:

@@ -22,7 +22,7 @@ from loadcell.analysis.failure_reasons import error_meaning
 from loadcell.analysis.findings import VERIFIED
 from loadcell.analysis.history.series import METRICS
 from loadcell.analysis.hosts.facts import FACTS
-from loadcell.analysis.hosts.findings import REST
+from loadcell.analysis.hosts.findings import FURTHER
 from loadcell.analysis.hosts.hypothesis import STANDINGS
 from loadcell.analysis.hosts.names import TESTS, WRITING
 from loadcell.analysis.hosts.scores import SECTIONS
@@ -38,7 +38,7 @@ from loadcell.model.message import Message
 from loadcell.model.panels import all_panels
 from loadcell.report import flame
 from loadcell.report.charts import saturation
-from loadcell.report.host import SAID
+from loadcell.report.host import DESCRIBED
 from loadcell.report.hosts.words import NAMED
 from loadcell.report.sections import sampled
 from loadcell.report.sections.environment import WAYS
@@ -96,7 +96,7 @@ FAMILIES = {
     "env": HOST_KEYS,
     "field": FIELDS,
     "fact": TARGET_FACTS,
-    "host-page": [f"{key}.{word.partition(' ')[0]}" for key, words in SAID.items() for word in words],
+    "host-page": [f"{key}.{word.partition(' ')[0]}" for key, words in DESCRIBED.items() for word in words],
     "data-set": WAYS,
     "axis": ("median", "low", "high"),
     "compare": ("faster", "slower", "same"),
@@ -144,7 +144,7 @@ FAMILIES = {
     "hosts.resource": ("clock", "cores", "memory-speed"),
     "hosts.standing": STANDINGS,
     "hosts.candidate": ("near", "near.overlap", "near.apart"),
-    "hosts.follows": [standing + more for standing in REST for more in ("", ".many")],
+    "hosts.follows": [standing + more for standing in FURTHER for more in ("", ".many")],
     "stage": get_args(Stage),
     "why": get_args(Why),
     "unit": [unit + ending for unit in UNITS for ending in ("", ".many", ".short")],

@@ -21,17 +21,17 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_a_name_is_kept_changed_and_forgotten(results: Path) -> None:
-    assert baselines.known(results) == {}
+    assert baselines.names(results) == {}
     baselines.keep("main", results / "plan" / "one", results)
     assert baselines.find("main", results) == results / "plan" / "one"
     baselines.keep("main", results / "plan" / "two", results)
     baselines.keep("old", results / "plan" / "one", results)
-    assert baselines.known(results) == {
+    assert baselines.names(results) == {
         "main": results / "plan" / "two",
         "old": results / "plan" / "one",
     }
     baselines.remove("main", results)
-    assert list(baselines.known(results)) == ["old"]
+    assert list(baselines.names(results)) == ["old"]
 
 
 def test_names_move_with_the_results(results: Path) -> None:
@@ -75,4 +75,4 @@ def test_a_name_that_would_be_trouble_on_a_command_line(results: Path, name: str
 def test_a_file_that_is_none(results: Path, text: str) -> None:
     (results / baselines.FILE).write_text(text)
     with pytest.raises(StoreError, match="is no list of baselines"):
-        baselines.known(results)
+        baselines.names(results)

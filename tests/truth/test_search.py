@@ -13,7 +13,7 @@ import pytest
 
 from loadcell import _engine
 from loadcell.design.search import Answer, Question, Seen, answer, decide
-from loadcell.design.search.observe import KEPT_UP
+from loadcell.design.search.observe import SUSTAINED_SHARE
 from truth.figures import agrees
 from truth.known import KnownServer
 from truth.loads import SECOND, bound, operation, paced, undisturbed
@@ -46,7 +46,7 @@ def search(question: Question, *, exponential: bool, rate: bool) -> Answer:
             result = run(specification)
         window_s = result["window"]["duration_ns"] / SECOND
         per_s = operation(result, "transaction")["succeeded"] / window_s if window_s else 0.0
-        kept_up = result["outcome"] == "completed" and (not rate or per_s >= KEPT_UP * level)
+        kept_up = result["outcome"] == "completed" and (not rate or per_s >= SUSTAINED_SHARE * level)
         seen.append(Seen(probe.level, probe.stage, per_s or None, kept_up))
     return answer(question, seen)
 

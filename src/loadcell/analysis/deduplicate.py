@@ -19,10 +19,10 @@ def condensed(findings: Sequence[Finding]) -> list[Finding]:
     """Without what another finding says as well, and with one sentence for what can be said in one."""
     remaining = list(findings)
     keys = {finding.message.code for finding in remaining}
-    for unneeded, why in _SAID_BY_ANOTHER:
+    for unneeded, why in _REDUNDANT:
         if why(keys, remaining):
             remaining = [finding for finding in remaining if not unneeded(finding)]
-    return [*_checks_together(_lines_together(_well_together(remaining)))]
+    return [*_combine_checks(_combine_lines(_combine_successes(remaining)))]
 
 
 def _is(*names: str) -> Callable[[Finding], bool]:
@@ -62,7 +62,7 @@ def _says_highest(keys: set[str], _: list[Finding]) -> bool:
 
 
 #: What is not said, and when: another sentence says it as well.
-_SAID_BY_ANOTHER: Sequence[
+_REDUNDANT: Sequence[
     tuple[Callable[[Finding], bool], Callable[[set[str], list[Finding]], bool]]
 ] = (
     # The treatment to choose is the highest one, which has a sentence; or it is not, and that sentence names both.
@@ -81,7 +81,7 @@ _SAID_BY_ANOTHER: Sequence[
 )  # fmt: skip
 
 
-def _well_together(findings: list[Finding]) -> list[Finding]:
+def _combine_successes(findings: list[Finding]) -> list[Finding]:
     """That trials, transactions and expectations were all well is one sentence."""
     by_key = {finding.message.code: finding for finding in findings}
     trials, errors = by_key.get("found.trials.all"), by_key.get("found.errors.none")
@@ -100,14 +100,14 @@ def _well_together(findings: list[Finding]) -> list[Finding]:
     return [combined if one is trials else one for one in findings if one is trials or one not in parts]
 
 
-def _lines_together(findings: list[Finding]) -> Iterator[Finding]:
+def _combine_lines(findings: list[Finding]) -> Iterator[Finding]:
     """Combine equal statements about several lines of rising load into one."""
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
         if finding.kind == "saturation" and "line" in finding.message.arguments:
-            groups.setdefault(_said(finding), []).append(finding)
+            groups.setdefault(_statement(finding), []).append(finding)
     for finding in findings:
-        group = groups.get(_said(finding), [])
+        group = groups.get(_statement(finding), [])
         if finding not in group or len(group) == 1:
             yield finding
         elif finding is group[0]:
@@ -116,7 +116,7 @@ def _lines_together(findings: list[Finding]) -> Iterator[Finding]:
             yield Finding(finding.kind, phrase.rated(finding.severity), evidence)
 
 
-def _said(finding: Finding) -> str:
+def _statement(finding: Finding) -> str:
     """The statement of a finding, regardless of the line."""
     other_arguments = {name: value for name, value in finding.message.arguments.items() if name != "line"}
     return f"{finding.message.code} {other_arguments}"
@@ -131,7 +131,7 @@ def _line_of(findings: Sequence[Finding]) -> Message:
     return Message("saturation.of", {"where": tuple(wheres)})
 
 
-def _checks_together(findings: Iterable[Finding]) -> Iterator[Finding]:
+def _combine_checks(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Combine the findings of several checks, one for each severity; the evidence is that of all."""
     findings = list(findings)
     groups: dict[str, list[Finding]] = {}

@@ -50,7 +50,7 @@ def effects(analysis: Effects) -> dict[str, Any]:
         "design": analysis.design, "reason": analysis.reason or None, "repeated": analysis.repeated,
         "main": [
             {
-                "factor": main.key, "explained_share": main.share, "told_apart": main.real,
+                "factor": main.key, "explained_share": main.share, "is_significant": main.real,
                 "levels": {level: _ratio(ratio) for level, ratio in main.levels.items()},
                 "change": _change(main.change),
             }
@@ -58,7 +58,7 @@ def effects(analysis: Effects) -> dict[str, Any]:
         ],
         "interactions": [
             {
-                "factors": [pair.of, pair.at], "explained_share": pair.share, "told_apart": pair.real,
+                "factors": [pair.of, pair.at], "explained_share": pair.share, "is_significant": pair.real,
                 "changes": {level: _change(change) for level, change in pair.changes.items()},
             }
             for pair in analysis.together

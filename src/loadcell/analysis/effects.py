@@ -21,7 +21,7 @@ from loadcell.analysis.logarithms import Figure, fit
 from loadcell.analysis.sweep import LOAD
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.stats import additive
-from loadcell.stats.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Whole
+from loadcell.stats.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Indices
 from loadcell.stats.distributions import f_tail, t_quantile
 
 #: A term is significant if chance gives its F this rarely, over all terms (Bonferroni).
@@ -34,7 +34,7 @@ LEAST_EFFECT = 1.02
 #: So often the choice of a level is made again from what repeats might have been.
 RESAMPLES = 1000
 #: Interactions of three and more factors are put together: nobody can act on one of them.
-MOST_TOGETHER = 2
+MOST_COMBINED = 2
 
 Design = Literal["full", "one-at-a-time"]
 #: Why there are no effects to speak of; "" where there are.
@@ -50,7 +50,7 @@ class Ratio:
     high: float | None = None
 
     @property
-    def told_apart(self) -> bool | None:
+    def is_significant(self) -> bool | None:
         """True if the interval leaves out 1; None without one."""
         return None if self.low is None or self.high is None else not self.low <= 1 <= self.high
 
@@ -219,7 +219,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     total = sum(squares.values()) + residual
     if total <= len(estimate.found.residuals) * LEAST_NOISE**2:
         total = math.inf  # every figure is the same: nothing varies that could be explained
-    terms = sum(len(term) <= MOST_TOGETHER for term in squares)
+    terms = sum(len(term) <= MOST_COMBINED for term in squares)
 
     def real(term: tuple[int, ...]) -> bool | None:
         if not estimate.repeated:
@@ -252,7 +252,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     if estimate.repeated:
         drawn = additive.draws(estimate.found, RESAMPLES, np.random.default_rng(0))
         again = np.concatenate([again, again + drawn])
-    higher = sum(value for term, value in squares.items() if len(term) > MOST_TOGETHER)
+    higher = sum(value for term, value in squares.items() if len(term) > MOST_COMBINED)
     return Effects(
         "full", "", names,
         mains=tuple(sorted(mains, key=lambda main: -main.share)),
@@ -268,7 +268,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     )  # fmt: skip
 
 
-def _choice(key: str, levels: Sequence[str], rows: Whole, again: Floats, estimate: _Contrasts) -> Choice:
+def _choice(key: str, levels: Sequence[str], rows: Indices, again: Floats, estimate: _Contrasts) -> Choice:
     """From the numbers of the fitted rows (L, C), a row a level and a column a combination of the other factors' levels, and
     from their logarithms (T, R): first as measured, then as they might have been."""
     tables = again[:, rows]
@@ -280,7 +280,7 @@ def _choice(key: str, levels: Sequence[str], rows: Whole, again: Floats, estimat
     buys = float((table[at] - table.min(axis=0)).max())
     identity = np.eye(len(estimate.found.rows))
     surely = all(
-        estimate.ratio(identity[rows[at, column]] - identity[row]).told_apart is not False
+        estimate.ratio(identity[rows[at, column]] - identity[row]).is_significant is not False
         for column in range(rows.shape[1])
         for row in np.delete(rows[:, column], at)
     )

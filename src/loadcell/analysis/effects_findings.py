@@ -95,7 +95,7 @@ def _alone(effects: Effects) -> Iterator[Finding]:
         if change.key not in most or _size(change.ratio) > _size(most[change.key].ratio):
             most[change.key] = change
     for change in sorted(most.values(), key=lambda change: -_size(change.ratio))[:MOST_FACTORS]:
-        is_significant = change.ratio.told_apart
+        is_significant = change.ratio.is_significant
         key = "found.effects.alone.noise" if is_significant is False else "found.effects.alone"
         ids = (change.base.id,) if change.base is not None else ()
         yield Finding("effects", Message(*_with_interval(key, change, effects, {})).rated("info"), ids)

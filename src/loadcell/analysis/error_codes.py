@@ -3,7 +3,7 @@ have no SQLSTATE of their own, statuses of HTTP, codes of HTTP/2, first words of
 
 from __future__ import annotations
 
-_OWN = {
+_LOADCELL_CODES = {
     "connection": "the connection was lost or could not be made",
     "timeout": "no answer in time",
     "protocol": "the server's answer was not understood",
@@ -158,7 +158,7 @@ CLASSES = {
 }
 
 #: Every code with words of its own. The report's catalogue says them in every language.
-KNOWN = _OWN | _TOOLS | _SQLSTATE | _MYSQL | _HTTP | _HTTP2 | _REDIS
+KNOWN = _LOADCELL_CODES | _TOOLS | _SQLSTATE | _MYSQL | _HTTP | _HTTP2 | _REDIS
 
 
 def meaning(code: str) -> str | None:

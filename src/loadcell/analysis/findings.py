@@ -41,7 +41,7 @@ WIDE_SPREAD = 0.10
 #: Checks of the data, worth a word also when they hold.
 VERIFIED = ("tpcc-consistency", "pgbench-balances", "values")
 #: Values from here on are written without a fraction.
-WHOLE_FROM = 100
+INTEGER_FROM = 100
 #: How many names a sentence lists before it only counts.
 MOST_NAMES = 4
 
@@ -78,7 +78,7 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     # A metric that is the throughput under another name (IOPS) is reported above.
     for name, value in top.figures.items():
         if value.median is not None and not math.isclose(value.median, top.throughput.median or 0.0):
-            counted = abs(value.median) >= WHOLE_FROM or value.median == round(value.median)
+            counted = abs(value.median) >= INTEGER_FROM or value.median == round(value.median)
             figure = round(value.median) if counted else value.median
             arguments: dict[str, Argument] = {
                 "name": figure_name(name),
@@ -89,10 +89,10 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
             yield Finding("throughput", Message(key, arguments).rated("info"), (top.id,))
     yield from groups.findings(top)
     if not only:
-        yield from _beside_the_best(best)
+        yield from _besides_the_best(best)
 
 
-def _beside_the_best(best: Best) -> Iterator[Finding]:
+def _besides_the_best(best: Best) -> Iterator[Finding]:
     top, highest = best.treatment, best.treatment.throughput.median or 0.0
     if best.tied:
         names = tuple(treatment.label for treatment in best.tied)

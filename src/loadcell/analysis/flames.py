@@ -21,7 +21,7 @@ _Z = 1.96
 LEAST_SHARE = 0.0005
 #: What has fewer samples is not told apart from what has none: a thing that was not seen once may still be so common that three
 #: were to be expected (the rule of three; Hanley and Lippman-Hand 1983, 95%).
-LEAST_TOLD = 4
+LEAST_RESOLVED = 4
 #: Functions that are ranked only for what they had called: what lies below them is in the picture.
 MOST_CALLERS = 10
 KERNEL = "_[k]"
@@ -125,8 +125,8 @@ def functions(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[Function]:
 def ranked(stacks: Sequence[tuple[tuple[str, ...], int]], most: int) -> tuple[list[Function], Others | None]:
     """The `most` functions that were often running, then some that had called others; and all that are left together."""
     self_samples, total = _counts(stacks)
-    running = [name for name in total if self_samples[name] >= LEAST_TOLD]
-    calling = [name for name in total if total[name] >= LEAST_TOLD > self_samples[name]]
+    running = [name for name in total if self_samples[name] >= LEAST_RESOLVED]
+    calling = [name for name in total if total[name] >= LEAST_RESOLVED > self_samples[name]]
     running.sort(key=lambda name: (-self_samples[name], -total[name], name))
     calling.sort(key=lambda name: (-total[name], -self_samples[name], name))
     shown = dict.fromkeys([*running[:most], *calling[:MOST_CALLERS]])

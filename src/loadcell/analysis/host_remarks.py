@@ -28,56 +28,56 @@ def findings(host: Host) -> list[Finding]:
     return sorted(remarks, key=lambda finding: order.index(finding.severity))
 
 
-def _said(severity: Severity, key: str, **params: Argument) -> Finding:
+def _remark(severity: Severity, key: str, **params: Argument) -> Finding:
     return Finding("host", Message(key, params).rated(severity))
 
 
 def _governor(host: Host) -> Iterator[Finding]:
     name = host.get("governor")
     if name and name not in _STEADY_GOVERNORS:
-        yield _said("caution", "host-found.governor", name=name)
+        yield _remark("caution", "host-found.governor", name=name)
 
 
 def _quota(host: Host) -> Iterator[Finding]:
     limits, threads = host.get("container") or {}, (host.get("cpu") or {}).get("threads")
     cpus = limits.get("cpus")
     if cpus and threads and cpus < threads:
-        yield _said("problem", "host-found.quota", cpus=float(cpus), threads=threads)
+        yield _remark("problem", "host-found.quota", cpus=float(cpus), threads=threads)
     memory, total = limits.get("memory_bytes"), host.get("memory_bytes")
     if memory and total and memory < total:
-        yield _said("caution", "host-found.memory-limit", limit_bytes=memory, total_bytes=total)
+        yield _remark("caution", "host-found.memory-limit", limit_bytes=memory, total_bytes=total)
 
 
 def _swap(host: Host) -> Iterator[Finding]:
     used = host.get("swap_used_bytes")
     if used:
-        yield _said("problem", "host-found.swapped", used_bytes=used)
+        yield _remark("problem", "host-found.swapped", used_bytes=used)
     elif host.get("swap_bytes"):
-        yield _said("info", "host-found.swap", swap_bytes=host["swap_bytes"])
+        yield _remark("info", "host-found.swap", swap_bytes=host["swap_bytes"])
 
 
 def _thp(host: Host) -> Iterator[Finding]:
     if host.get("thp") == "always":
-        yield _said("caution", "host-found.thp")
+        yield _remark("caution", "host-found.thp")
 
 
 def _clock(host: Host) -> Iterator[Finding]:
     source = host.get("clocksource")
     if source and source not in _QUICK_CLOCKS:
-        yield _said("caution", "host-found.clocksource", name=source)
+        yield _remark("caution", "host-found.clocksource", name=source)
     sync = host.get("time_sync") or {}
     daemons = sync.get("daemons") or []
     if len(daemons) > 1 and "phc2sys" not in daemons:
-        yield _said("problem", "host-found.two-clocks", daemons=tuple(daemons))
+        yield _remark("problem", "host-found.two-clocks", daemons=tuple(daemons))
     elif not daemons and sync.get("synchronised") is False:
-        yield _said("info", "host-found.no-time-sync")
+        yield _remark("info", "host-found.no-time-sync")
 
 
 def _files(host: Host) -> Iterator[Finding]:
     limits = host.get("limits") or {}
     soft, hard = limits.get("open_files"), limits.get("open_files_hard")
     if soft is not None and soft < FEWEST_FILES and (hard is None or hard < FEWEST_FILES):
-        yield _said("caution", "host-found.open-files", count=soft, least=FEWEST_FILES)
+        yield _remark("caution", "host-found.open-files", count=soft, least=FEWEST_FILES)
 
 
 def _modules(host: Host) -> Iterator[Finding]:
@@ -88,19 +88,19 @@ def _modules(host: Host) -> Iterator[Finding]:
             slow.setdefault((rated, configured), []).append(module.get("locator") or "?")
     for (rated, configured), names in slow.items():
         named = (*names[:_MOST_NAMED], *(("...",) if len(names) > _MOST_NAMED else ()))
-        yield _said("caution", "host-found.slow-memory", count=len(names), names=named, rated=rated, configured=configured)  # fmt: skip
+        yield _remark("caution", "host-found.slow-memory", count=len(names), names=named, rated=rated, configured=configured)  # fmt: skip
 
 
 def _mitigations(host: Host) -> Iterator[Finding]:
     acting = [name for name, text in (host.get("mitigations") or {}).items() if text.startswith("Mitigation")]
     if acting:
-        yield _said("info", "host-found.mitigations", count=len(acting), names=tuple(acting[:_MOST_NAMED]))
+        yield _remark("info", "host-found.mitigations", count=len(acting), names=tuple(acting[:_MOST_NAMED]))
 
 
 def _mounts(host: Host) -> Iterator[Finding]:
     for filesystem in host.get("filesystems") or ():
         if filesystem.get("answers") is False:
-            yield _said(
+            yield _remark(
                 "problem",
                 "host-found.dead-mount",
                 mount=filesystem.get("mount") or filesystem["type"],
@@ -111,15 +111,15 @@ def _mounts(host: Host) -> Iterator[Finding]:
 def _offline(host: Host) -> Iterator[Finding]:
     offline = (host.get("cpu") or {}).get("offline")
     if offline:
-        yield _said("caution", "host-found.offline", cpus=offline)
+        yield _remark("caution", "host-found.offline", cpus=offline)
 
 
 def _virtual(host: Host) -> Iterator[Finding]:
     name = host.get("virtualisation")
     if name == UNKNOWN:
-        yield _said("info", "host-found.virtual.unknown")
+        yield _remark("info", "host-found.virtual.unknown")
     elif name and name != "none":
-        yield _said("info", "host-found.virtual", name=name)
+        yield _remark("info", "host-found.virtual", name=name)
 
 
 #: One function a subject; the order is that within one severity.

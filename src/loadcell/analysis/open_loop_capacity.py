@@ -12,13 +12,13 @@ from loadcell.stats.repeats import Repeats, summarise
 
 #: The share of the offered load that must have been completed for the target to have kept up: what is under way at the
 #: window's ends, and the chance in Poisson arrivals, are the rest.
-KEPT_UP = 0.98
+SUSTAINED_SHARE = 0.98
 #: Response time above service time by less than this factor is not worth a sentence.
 NOTABLE_WAIT = 1.2
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class OpenLoopResult:
     """Result of a treatment's schedule over the succeeded trials; if none succeeded, over those overloaded.
 
     `service` and `pacing` are in ms by the keys of `treatments.LATENCIES`; service times only of trials that ended well.
@@ -43,13 +43,13 @@ class Kept:
     @property
     def kept_up(self) -> bool:
         """True if (nearly) all that was due was achieved, in every trial."""
-        return not self.overloaded and self.share is not None and self.share >= KEPT_UP
+        return not self.overloaded and self.share is not None and self.share >= SUSTAINED_SHARE
 
 
 _SHOWN = ("p50_ms", "p99_ms")
 
 
-def kept(treatment: Treatment) -> Kept | None:
+def kept(treatment: Treatment) -> OpenLoopResult | None:
     """None when no trial was an open loop."""
     loops = [trial for trial in treatment.trials if trial.open_loop is not None]
     if not loops:
@@ -57,7 +57,7 @@ def kept(treatment: Treatment) -> Kept | None:
     well = [trial for trial in loops if trial.counts]
     overloaded = [trial for trial in loops if trial.overloaded]
     found = [trial.open_loop for trial in (well or overloaded) if trial.open_loop is not None]
-    return Kept(
+    return OpenLoopResult(
         treatment=treatment,
         arrivals=loops[0].open_loop.arrivals if loops[0].open_loop else "",
         offered=summarise([loop.offered_per_s for loop in found]),
@@ -75,14 +75,14 @@ def fell_behind(treatment: Treatment) -> bool:
     return loop is not None and loop.share is not None and not loop.kept_up
 
 
-def all_kept(treatments: Sequence[Treatment]) -> tuple[Kept, ...]:
+def all_results(treatments: Sequence[Treatment]) -> tuple[OpenLoopResult, ...]:
     """Results of every treatment with an open loop, in the plan's order."""
     return tuple(loop for treatment in treatments if (loop := kept(treatment)) is not None)
 
 
 def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     """Completed against offered load, waiting, and punctuality of the client; nothing for closed loops."""
-    loops = all_kept(treatments)
+    loops = all_results(treatments)
     good = [loop for loop in loops if loop.kept_up]
     behind = [loop for loop in loops if not loop.kept_up and loop.share is not None]
     if good:
@@ -105,7 +105,7 @@ def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
         yield Finding("open-loop", Message("found.pacing", params).rated("info"), (worst.treatment.id,))
 
 
-def _behind(behind: Sequence[Kept]) -> Iterator[Finding]:
+def _behind(behind: Sequence[OpenLoopResult]) -> Iterator[Finding]:
     """The lowest rate at which the target fell behind, and how many others there are."""
     if not behind:
         return
@@ -129,7 +129,7 @@ def _behind(behind: Sequence[Kept]) -> Iterator[Finding]:
         )
 
 
-def _waiting(loops: Sequence[Kept]) -> Iterator[Finding]:
+def _waiting(loops: Sequence[OpenLoopResult]) -> Iterator[Finding]:
     """Where response time differs most from service time: what a closed loop would not have shown."""
     both = [
         (response / service, loop, response, service)

@@ -85,7 +85,7 @@ MOST_OF_A_SUBJECT: Mapping[str, int] = {
 }  # fmt: skip
 MOST_OF_A_CONCERN: Mapping[Concern, int] = {Concern.ANSWER: 5, Concern.WRONG: 3, Concern.TRUST: 3}
 #: Beside lines of rising load, which say what the first factor does, only the strongest effect has room.
-EFFECTS_BESIDE_SATURATION = 1
+MOST_EFFECTS_WITH_SATURATION = 1
 
 _PLACES = {name: (concern, place) for concern, names in ORDER.items() for place, name in enumerate(names)}
 _LAST = (Concern.COST, len(ORDER[Concern.COST]))
@@ -116,7 +116,7 @@ def summary(
         candidate.concern is Concern.ANSWER and candidate.finding.kind == "saturation"
         for candidate in candidates
     ):
-        rooms["effects"] = EFFECTS_BESIDE_SATURATION
+        rooms["effects"] = MOST_EFFECTS_WITH_SATURATION
     doubted = any(candidate.concern is Concern.TRUST for candidate in candidates)
     chosen: list[Finding] = []
     for candidate in candidates:

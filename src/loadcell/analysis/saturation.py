@@ -18,7 +18,7 @@ from loadcell.analysis.sweep import Sweep, sweeps
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.usl import Usl
 from loadcell.stats import additive
-from loadcell.stats.additive import Floats, Whole
+from loadcell.stats.additive import Floats, Indices
 
 #: A curve needs three levels to bend.
 FEWEST_LEVELS = 3
@@ -122,7 +122,7 @@ def judge(sweep: Sweep, seed: int = 0) -> Saturation:
     )
 
 
-def _mark(values: Whole | NDArray[np.intp], resampled: Whole | NDArray[np.intp] | None) -> Mark:
+def _mark(values: Indices | NDArray[np.intp], resampled: Indices | NDArray[np.intp] | None) -> Mark:
     if resampled is None:
         return Mark(int(values[0]))
     first, last = np.quantile(resampled, (TAIL, 1 - TAIL), method="nearest")

@@ -165,7 +165,7 @@ def _findings(search: Searched) -> Iterator[Finding]:
     evidence = tuple(step.trial.name for step in search.steps if step.level == search_answer.level)
     params |= {"level": search.level}
     yield Finding("search", _answer(search, params).rated("good"), evidence)
-    yield from _beside(search, params)
+    yield from _remarks(search, params)
     if not search_answer.settled:
         yield Finding("search", Message("found.search.unsettled", params).rated("caution"), steps)
     if search_answer.lost:
@@ -198,7 +198,7 @@ def _answer(search: Searched, params: Mapping[str, Argument]) -> Message:
     return Message("found.search.bound" + ("" if search.bounds else ".kept-up"), full)
 
 
-def _beside(search: Searched, params: Mapping[str, Argument]) -> Iterator[Finding]:
+def _remarks(search: Searched, params: Mapping[str, Argument]) -> Iterator[Finding]:
     """Possible distance of the answer from the true one."""
     search_answer, labels = search.answer, search.labels
     if search_answer.plateau is not None and search_answer.plateau[0] != search_answer.plateau[1]:

@@ -303,7 +303,7 @@ def _dips(judged: Sequence[Judged], labels: Mapping[str, str]) -> Iterator[Findi
     )
     causes = worst.causes[:MOST_NAMED]
     if causes:
-        cause_messages = tuple(_said(cause, len(dips.dips)) for cause in causes)
+        cause_messages = tuple(_cause_message(cause, len(dips.dips)) for cause in causes)
         yield Finding(
             "steady",
             Message("found.dips.with", {"causes": cause_messages}).rated("info"),
@@ -313,7 +313,7 @@ def _dips(judged: Sequence[Judged], labels: Mapping[str, str]) -> Iterator[Findi
         yield Finding("steady", Message("found.dips.alone").rated("info"), (worst.trial.name,))
 
 
-def _said(cause: Cause, of: int) -> Message:
+def _cause_message(cause: Cause, of: int) -> Message:
     if cause.dips is not None:
         return Message(f"with.{cause.name}", {"count": cause.dips, "of": of})
     if cause.times is None or not np.isfinite(cause.times):

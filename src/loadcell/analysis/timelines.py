@@ -11,7 +11,7 @@ from loadcell.stats.energy import Array
 from loadcell.store.frames import Frame
 
 #: An interval shorter than this share of the usual length is a remainder, whose rate is mostly chance.
-WHOLE = 0.5
+COMPLETE_SHARE = 0.5
 #: A record with a larger share of the measurement missing is not judged as a series.
 MOST_MISSING = 0.02
 
@@ -63,7 +63,7 @@ def of_trials(intervals: Frame) -> dict[str, Timeline]:
 
 def _timeline(trial: str, begin: Array, lengths: Array, rates: Array) -> Timeline | None:
     step_s = float(np.median(lengths))
-    complete = (lengths >= WHOLE * step_s) & np.isfinite(rates)
+    complete = (lengths >= COMPLETE_SHARE * step_s) & np.isfinite(rates)
     if step_s <= 0 or not complete.any():
         return None
     spanned = float(begin[complete][-1] - begin[complete][0]) + step_s

@@ -41,7 +41,7 @@ class Seed(click.ParamType[int]):
         return number
 
 
-class Whole(click.IntRange):
+class WholeNumber(click.IntRange):
     """A whole number within bounds, called so where something else was given."""
 
     name = "whole number"
@@ -109,7 +109,7 @@ def baselines(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     try:
         return [
             CompletionItem(name, help=str(path))
-            for name, path in named_baselines.known().items()
+            for name, path in named_baselines.names().items()
             if name.startswith(incomplete)
         ]
     except store_errors.StoreError:

@@ -17,7 +17,7 @@ from loadcell.store import layout
 
 
 @contextmanager
-def _said() -> Iterator[None]:
+def _as_usage_error() -> Iterator[None]:
     """Turn errors of the store into one message and exit status 2."""
     try:
         yield
@@ -38,7 +38,7 @@ def baseline() -> None:
 @click.argument("run", default="last", shell_complete=runs)
 def set_(name: str, run: str) -> None:
     """Give RUN (default: the last one) the name NAME, in place of the run that had it."""
-    with _said():
+    with _as_usage_error():
         path = run_finder.find_run(run)
         named_baselines.keep(name, path)
         click.echo(f"{name}: {path}")
@@ -48,8 +48,8 @@ def set_(name: str, run: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def list_(as_json: bool) -> None:
     """List the baselines, and say which of them are gone."""
-    with _said():
-        names = named_baselines.known()
+    with _as_usage_error():
+        names = named_baselines.names()
     if as_json:
         rows = [
             {"name": name, "run": str(path), "there": layout.is_run(path)} for name, path in names.items()
@@ -66,5 +66,5 @@ def list_(as_json: bool) -> None:
 @click.argument("name", shell_complete=baselines)
 def remove(name: str) -> None:
     """Forget NAME; the run itself stays."""
-    with _said():
+    with _as_usage_error():
         store.remove(name)

@@ -15,7 +15,7 @@ from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc.complete import words
 from loadcell.cli.adhoc.hidden import Hidden
 from loadcell.cli.adhoc.options import line_options
-from loadcell.cli.arguments import Whole
+from loadcell.cli.arguments import WholeNumber
 from loadcell.plan import secrets as plan_secrets
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ _ONCE = ("content-type", "host", "user-agent")
     "--http2", is_flag=True, help="Speak HTTP/2: over https as agreed upon, over http from the start."
 )
 @click.option(
-    "--streams", type=Whole(min=1), metavar="N",
+    "--streams", type=WholeNumber(min=1), metavar="N",
     help="With --http2: requests in progress at once on each connection. Default: 1.",
 )  # fmt: skip
 @click.option("--insecure", "-k", is_flag=True, help="https: do not look whose certificate the server has.")

@@ -86,7 +86,7 @@ def import_(
     What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto beside it, a file of samples
     for each file of executions, and becomes samples of these; alone it becomes a run of samples.
     """
-    with prewarm.Soon() as soon:  # a process of its own, which gets ready while the rest is loaded
+    with prewarm.Prewarm() as soon:  # a process of its own, which gets ready while the rest is loaded
         try:
             with input_files.Inputs() as inputs:
                 plain = inputs.plain(files)

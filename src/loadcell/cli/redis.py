@@ -14,7 +14,7 @@ from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc.complete import several, words
 from loadcell.cli.adhoc.hidden import Hidden
 from loadcell.cli.adhoc.options import Several, line_options
-from loadcell.cli.arguments import Whole
+from loadcell.cli.arguments import WholeNumber
 from loadcell.workloads import kv
 from loadcell.workloads.distributions import DISTRIBUTIONS
 
@@ -39,7 +39,9 @@ TESTS = ("get", "set", "mget", "mset")
 @click.option(
     "--reads", metavar="SHARE", help="How many of the operations are GETs, the others SETs. Default: 80%."
 )
-@click.option("--keys", type=Whole(min=1), metavar="N", help="How many keys there are. Default: 100000.")
+@click.option(
+    "--keys", type=WholeNumber(min=1), metavar="N", help="How many keys there are. Default: 100000."
+)
 @click.option(
     "--distribution", metavar="NAME", shell_complete=words(*DISTRIBUTIONS),
     help="Which keys are asked for: uniform (default), zipfian, latest, hotspot, gaussian, sequential ...",
@@ -51,7 +53,7 @@ TESTS = ("get", "set", "mget", "mset")
     help="Write values with checksums, and hold each that is read against what was written: what is lost, stale or corrupt fails.",
 )  # fmt: skip
 @click.option(
-    "--pipeline", "-P", type=Whole(min=1), metavar="N",
+    "--pipeline", "-P", type=WholeNumber(min=1), metavar="N",
     help="Commands that a connection sends before it waits for their answers. Default: 1.",
 )  # fmt: skip
 @click.option(

@@ -51,11 +51,11 @@ def _workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     if dsn := ctx.params.get("dsn") or next(iter(ctx.args), None):
         with contextlib.suppress(click.UsageError):
             targets = tuple(_target(dsn, {})[0])
-    names = dict.fromkeys(name for target in targets for name in _known(target))
+    names = dict.fromkeys(name for target in targets for name in _variants_of(target))
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def _known(target: str) -> list[str]:
+def _variants_of(target: str) -> list[str]:
     """Every workload of this database that needs no file, as `--workload` has it."""
 
     variants: dict[str, tuple[str, ...]] = {
@@ -190,7 +190,7 @@ def _work(
     _check(target, name, workload or DEFAULT)
     if colon and name not in _VARIANT:
         raise click.UsageError(
-            f"--workload {workload}: {name} has no scripts; for {target} there are {', '.join(_known(target))}."
+            f"--workload {workload}: {name} has no scripts; for {target} there are {', '.join(_variants_of(target))}."
         )
     if not colon:
         return {name: {}}, name
@@ -208,7 +208,7 @@ def _check(target: str, name: str, text: str) -> None:
     if name not in installed_parts.workloads:
         near = plan_problems.nearest(name, fitting)
         wrong = f"there is no workload {name!r}." + (f" Did you mean {near}?" if near else "")
-    raise click.UsageError(f"--workload {text}: {wrong} There are {', '.join(_known(target))}.")
+    raise click.UsageError(f"--workload {text}: {wrong} There are {', '.join(_variants_of(target))}.")
 
 
 def _statement(query: str) -> str:

@@ -13,7 +13,7 @@ from loadcell.model.trial_record import Status, TrialRecord
 AFTER = 3
 
 
-def hopeless(records: Sequence[TrialRecord]) -> Message | None:
+def should_abort(records: Sequence[TrialRecord]) -> Message | None:
     """Why going on makes no sense: the target has never come up, always for the same reason."""
     if len(records) < AFTER:
         return None

@@ -23,7 +23,7 @@ from loadcell.plan.expect import Expectation
 _OF_FAILURES = ("errors", "error_rate")
 
 
-def fruitless(record: TrialRecord, protocol: str) -> Message | None:
+def all_requests_failed(record: TrialRecord, protocol: str) -> Message | None:
     """Reason why a trial has no results: every request of the measurement failed. None otherwise.
 
     What a tool counted is taken by its own figures: one that gives a throughput had successes, whether it counts them or not.

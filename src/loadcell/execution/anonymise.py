@@ -27,15 +27,15 @@ def unname(run: Path) -> None:
     instead = _instead(documents.values())
     documents[run / RUN] |= {"command": [], "plan_directory": None, "anonymous": True}
     for plain in documents.values():
-        _call_anew(plain, run)
+        _resume_command(plain, run)
     texts = [path for name in (EVENTS, OUTPUT) for path in (run / name, *run.glob(f"trials/*/{name}"))]
     path = run
     try:
         for path, plain in documents.items():
-            write_text(path, json_text(_said_anew(plain, instead)))
+            write_text(path, json_text(_replaced(plain, instead)))
         for path in texts:
             if path.is_file():
-                write_text(path, _anew(path.read_text(encoding="utf-8", errors="replace"), instead))
+                write_text(path, _resumed(path.read_text(encoding="utf-8", errors="replace"), instead))
     except OSError as error:
         raise cannot_write(path, error, run) from None
 
@@ -44,7 +44,7 @@ def anonymous_run(run: RunRecord) -> RunRecord:
     """Record as an anonymous run has it; a resumed anonymous run is compared with it."""
     plain = document(run)
     replaced = _instead([plain])
-    return convert(RunRecord, {key: _said_anew(value, replaced) for key, value in plain.items()})
+    return convert(RunRecord, {key: _replaced(value, replaced) for key, value in plain.items()})
 
 
 def asked_again(sets: Iterable[str]) -> dict[str, str]:
@@ -53,7 +53,7 @@ def asked_again(sets: Iterable[str]) -> dict[str, str]:
     return {path: value for path, _, value in pairs if DIRECTORY in value or MOUNT in value or PEER in value}
 
 
-def _call_anew(document: dict[str, Any], run: Path) -> None:
+def _resume_command(document: dict[str, Any], run: Path) -> None:
     """The command that resumes the run, as it is called from beside it."""
     if document.get("reason_code") == "interrupted":
         by = document["reason_args"]["resume"].partition(" --resume ")[0]
@@ -85,17 +85,17 @@ def _hosts(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield ((section.get("settings") or {}).get("target") or {}).get("host") or {}
 
 
-def _said_anew(value: Any, instead: Mapping[str, str]) -> Any:
+def _replaced(value: Any, instead: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        return _anew(value, instead)
+        return _resumed(value, instead)
     if isinstance(value, list):
-        return [_said_anew(item, instead) for item in value]
+        return [_replaced(item, instead) for item in value]
     if isinstance(value, dict):
-        return {key: _said_anew(item, instead) for key, item in value.items()}
+        return {key: _replaced(item, instead) for key, item in value.items()}
     return value
 
 
-def _anew(text: str, instead: Mapping[str, str]) -> str:
+def _resumed(text: str, instead: Mapping[str, str]) -> str:
     for private, public in instead.items():
         text = text.replace(private, public)
     return text

@@ -22,7 +22,7 @@ def wall_offset_ns() -> int:
 
 
 @dataclass
-class Witness:
+class DisturbanceWatch:
     """`steps_s` are the clock's steps since `begin`; `steal_share` is of all CPU time since then."""
 
     root: Path = Path("/")

@@ -11,7 +11,7 @@ from typing import Any
 from loadcell.execution import concurrent_runs, groups
 from loadcell.execution.checks import Covered
 from loadcell.execution.context import RunContext
-from loadcell.execution.disturbances import Witness
+from loadcell.execution.disturbances import DisturbanceWatch
 from loadcell.execution.machine_watch import Machine, workers
 from loadcell.execution.phases import Phases
 from loadcell.execution.record import Mean, interval_rows
@@ -114,7 +114,7 @@ class LoadWatch:
         self, context: RunContext, phases: Phases, writer: TrialWriter, resolved: Resolved, event: Event
     ) -> None:
         self.covered = Covered()
-        self.witness = Witness(context.root)
+        self.witness = DisturbanceWatch(context.root)
         self.machine = Machine(context.root)
         self.neighbours: set[int] = set()
         self.steal_share: float | None = None
@@ -131,7 +131,7 @@ class LoadWatch:
         #: values of monitors' metrics by key, once they have stopped
         self.metrics: dict[str, float] = {}
         self._sampled: queue.SimpleQueue[tuple[str, list[Row]]] = queue.SimpleQueue()
-        self._told: queue.SimpleQueue[Row] = queue.SimpleQueue()
+        self._reported: queue.SimpleQueue[Row] = queue.SimpleQueue()
         self._waiting: list[tuple[str, tuple[str, ...], list[dict[str, Any]]]] = []
         self._looked_ns = 0
         self._errors = 0
@@ -159,7 +159,7 @@ class LoadWatch:
                 self._columns[key] = (table.file, (*SAMPLE_HEAD, *table.columns))
             sampler = Sampler(
                 name, monitor, lambda who, rows: self._sampled.put((who, rows)), monitor.interval_ns,
-                tell=self._told.put,
+                tell=self._reported.put,
             )  # fmt: skip
             self._samplers.append(sampler)
         for sampler in self._samplers:
@@ -210,8 +210,8 @@ class LoadWatch:
                 for row in rows:
                     if row["pid"] == 0 and row["cpu_percent"] is not None:
                         self.target_cpu.add(row["cpu_percent"])
-        while not self._told.empty():
-            self._event(self._told.get())
+        while not self._reported.empty():
+            self._event(self._reported.get())
         step_s = self.witness.tick()
         if step_s is not None:
             self._event({"event": "clock-step", "step_s": step_s})

@@ -263,7 +263,7 @@ def profiled(record: TrialRecord) -> str:
 
 
 #: An open loop that completed a smaller share of the offered load did not keep up: the offered load is shown.
-_KEPT_UP = 0.99
+_SUSTAINED = 0.99
 
 
 def outcome(record: TrialRecord) -> str:
@@ -285,7 +285,7 @@ def outcome(record: TrialRecord) -> str:
         if result.needed is not None
     )
     offered_per_s = record.schedule.offered_per_s if record.schedule else None
-    behind = offered_per_s is not None and throughput < _KEPT_UP * offered_per_s
+    behind = offered_per_s is not None and throughput < _SUSTAINED * offered_per_s
     offered = f" of {rate(offered_per_s)} due" if offered_per_s is not None and behind else ""
     return f"{name}  {rate(throughput)}{offered}{p99}  errors {totals.errors}{expected}{invalid}"
 

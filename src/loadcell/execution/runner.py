@@ -15,7 +15,7 @@ from loadcell import __version__
 from loadcell.design.order import Trial, draw_seed, trials
 from loadcell.execution import concurrent_runs as neighbours
 from loadcell.execution import environment, profiling, resume, workdir
-from loadcell.execution.abort_policy import hopeless
+from loadcell.execution.abort_policy import should_abort
 from loadcell.execution.anonymise import anonymous_run
 from loadcell.execution.context import RunContext
 from loadcell.execution.entries import treatment_entry, trial_entry
@@ -27,7 +27,7 @@ from loadcell.execution.progress import Course, Progress
 from loadcell.execution.search_trials import Searching
 from loadcell.execution.target_pool import TargetPool
 from loadcell.execution.trial import TrialRun
-from loadcell.execution.trial_source import Ahead, Known
+from loadcell.execution.trial_source import Known, TrialSource
 from loadcell.model.instants import utc_text
 from loadcell.model.message import Message
 from loadcell.model.run_record import Execution, RunRecord
@@ -132,7 +132,7 @@ class Runner:
             reused: dict[str, TrialRecord] = {}
             ahead: Known | Searching = search or Known(ordered)
             if stored is not None:
-                reused, ahead = self._rest(read_run(path), ordered, search)
+                reused, ahead = self._remaining(read_run(path), ordered, search)
                 run = replace(stored.run, treatments=run.treatments, ended_utc=None, state="running")
             execution = Execution(
                 pid=os.getpid(),
@@ -162,7 +162,7 @@ class Runner:
         """The command that resumes the run."""
         return commands.resume(path, by=self.options.by)
 
-    def _rest(
+    def _remaining(
         self, stored: StoredRun, ordered: Sequence[Trial], search: Searching | None
     ) -> tuple[dict[str, TrialRecord], Known | Searching]:
         """Finished trials of a resumed run by name, and its remaining trials."""
@@ -219,7 +219,7 @@ class Runner:
     def _trials(
         self,
         writer: RunWriter,
-        ahead: Ahead,
+        ahead: TrialSource,
         seed: int,
         pool: TargetPool,
         context: RunContext,
@@ -241,7 +241,7 @@ class Runner:
             records.append(record)
             mine.append(record)
             self.progress.trial_ended(self._shown(record))
-            if (reason := hopeless(mine)) is not None:
+            if (reason := should_abort(mine)) is not None:
                 return reason
         return RUN_INTERRUPTED() if context.interrupts.requested else None
 

@@ -31,7 +31,7 @@ class Searching:
         self._load_s = float(load.warmup) + (load.expected_s or 0.0)
         self._counted = load.expected_s is None
         self._next: Step | None = None
-        self._kept = 0
+        self._finished = 0
 
     def known(self, stored: StoredRun | None) -> list[Treatment]:
         """The treatments a stored run has already, as the plan has them now."""
@@ -60,7 +60,7 @@ class Searching:
                     f"the search, decided anew, does not come to trial {strange[0]}: it was decided by another loadcell"
                 ]
             )
-        self._kept = len(replay)
+        self._finished = len(replay)
         return replay
 
     def begin(self, run: RunRecord, writer: RunWriter, progress: Progress) -> None:
@@ -69,10 +69,10 @@ class Searching:
 
     def course(self, title: str) -> Course:
         """The trials to come, as far as they are known."""
-        done = sum(map(len, self.searches.seen)) - self._kept
+        done = sum(map(len, self.searches.seen)) - self._finished
         ahead = [("", self._load_s)] * (done + max(1, self.searches.left()))
         path = self._writer.path
-        return Course(title, path, ahead, reused=self._kept, about=True, counted=self._counted)
+        return Course(title, path, ahead, reused=self._finished, about=True, counted=self._counted)
 
     def __iter__(self) -> Iterator[Trial]:
         step = self._next or self.searches.following()

@@ -19,16 +19,14 @@ def held(result: Mapping[str, Any]) -> list[Check]:
     Those of some tools do not, as they estimate each by itself: that is remarked on, and no reason to distrust the rest.
     """
     about = result["tool"]
-    rise = checks.percentiles(
-        {"operations": [_as_far_as_known(operation) for operation in result["operations"]]}
-    )
+    rise = checks.percentiles({"operations": [_reported(operation) for operation in result["operations"]]})
     if rise.verdict == "broken":
         rise = Check(rise.name, "noticed", rise.detail)
     several = [tool_groups(about)] if "groups" in about else []
     return [output_read(about.get("unread", 0), about.get("unread_examples", ())), rise, *several]
 
 
-def _as_far_as_known(operation: Mapping[str, Any]) -> dict[str, Any]:
+def _reported(operation: Mapping[str, Any]) -> dict[str, Any]:
     """An operation with percentiles that are none above its greatest value by no more than a bucket of the tool's histogram, and
     with a mean only where both extremes are known, which it must lie between."""
     figures = dict(operation.get("response") or {})

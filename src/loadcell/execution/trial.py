@@ -11,7 +11,7 @@ from typing import Any
 
 from loadcell.design.order import Trial
 from loadcell.execution import affinity, background_cpu, checks, groups, profiling, tool_checks
-from loadcell.execution.all_failed import fruitless, wanted
+from loadcell.execution.all_failed import all_requests_failed, wanted
 from loadcell.execution.context import RunContext, threads
 from loadcell.execution.load import DATA_SEED, LoadWatch, specification, specification_of_groups, trial_seed
 from loadcell.execution.messages import DIED
@@ -236,7 +236,7 @@ class TrialRun:
             if values.verdict == "broken":
                 raise TrialEndedError("failed", checks.broken(values))
         record = self._record()
-        nothing = fruitless(record, self._protocol)
+        nothing = all_requests_failed(record, self._protocol)
         if nothing is not None and not wanted(self._resolved.expect, metrics(record)):
             raise TrialEndedError("failed", nothing)
         spoilt = checks.invalidity(self._checks)

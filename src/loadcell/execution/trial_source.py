@@ -9,7 +9,7 @@ from loadcell.design.order import Trial
 from loadcell.model.trial_record import TrialRecord
 
 
-class Ahead(Protocol):
+class TrialSource(Protocol):
     """Trials that a runner executes."""
 
     def __iter__(self) -> Iterator[Trial]:

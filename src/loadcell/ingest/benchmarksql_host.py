@@ -22,7 +22,7 @@ _SHARES = (
     "cpu_steal",
 )
 _GUESTS = ("cpu_guest", "cpu_guest_nice")
-_WHOLE = ("vm_nr_dirty",)
+_TOTAL = ("vm_nr_dirty",)
 _KIB = 1024
 #: Of each disk, but for those that are a view of others: added up to those of the machine.
 _DISK = {
@@ -30,8 +30,8 @@ _DISK = {
     "wriops": ("disk_writes_per_s", 1),
 }  # fmt: skip
 _LINK = {"rxkbps": ("net_rx_bytes_per_s", _KIB), "txkbps": ("net_tx_bytes_per_s", _KIB)}
-_BESIDE = ("rdmerges", "wrmerges", "rxpktsps", "txpktsps")
-_KNOWN = {*_SHARES, *_GUESTS, *_WHOLE, *_DISK, *_LINK, *_BESIDE}
+_OTHER_COLUMNS = ("rdmerges", "wrmerges", "rxpktsps", "txpktsps")
+_COLUMNS = {*_SHARES, *_GUESTS, *_TOTAL, *_DISK, *_LINK, *_OTHER_COLUMNS}
 _DEVICES = {"blk_": (_DISK, NOT_DISKS), "net_": (_LINK, NOT_LINKS)}
 
 
@@ -51,7 +51,7 @@ class Collected:
             if fields[:2] == ["run", "elapsed"]:
                 head = fields
                 for name in head[2:]:
-                    if name not in _KNOWN and name != "device":
+                    if name not in _COLUMNS and name != "device":
                         self.unread.add(f"{file}: column {name}")
                 continue
             try:
@@ -63,7 +63,7 @@ class Collected:
 
     def _row(self, row: Mapping[str, str]) -> None:
         elapsed_s = int(row["elapsed"]) / 1e3
-        values = {name: _value(name, text) for name, text in row.items() if name in _KNOWN}
+        values = {name: _value(name, text) for name, text in row.items() if name in _COLUMNS}
         at_s = self.samples.origin_s + elapsed_s
         device = row.get("device", "")
         if not device:
@@ -82,7 +82,7 @@ class Collected:
 
     def _machine(self, at_s: float, values: Mapping[str, float]) -> None:
         self.samples.touch(at_s)
-        for name in (*_WHOLE, *_GUESTS):
+        for name in (*_TOTAL, *_GUESTS):
             if name in values:
                 self.samples.beside(at_s, "", name, values[name])
         shares = {name: max(0.0, values[name]) for name in _SHARES if name in values}

@@ -12,9 +12,9 @@ from loadcell.ingest.formats import ImportProblemError, Source, is_directory, mu
 from loadcell.ingest.text_blocks import BLOCK_BYTES, Output
 
 #: Roles of a column, besides a factor of its name: throughput, counts, time, and latencies by `latency.p99` ...
-WHOLE = ("throughput", "succeeded", "failed", "duration", "clients", "title")
+INTEGERS = ("throughput", "succeeded", "failed", "duration", "clients", "title")
 LATENCIES = ("mean", "stdev", "min", "max", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99")
-TARGETS = (*WHOLE, *(f"latency.{name}" for name in LATENCIES), "factor")
+TARGETS = (*INTEGERS, *(f"latency.{name}" for name in LATENCIES), "factor")
 
 #: What can stand between cells; where two show the same columns the first is taken.
 _SEPARATORS = (",", ";", "\t", "|")

@@ -32,9 +32,9 @@ TAKE: Mapping[str, Callable[[Sequence[float]], float]] = {
 }
 
 #: Metrics with a place in every trial's record; any other name is a metric of the command.
-WHOLE = ("throughput", "succeeded", "failed", "duration")
+INTEGERS = ("throughput", "succeeded", "failed", "duration")
 LATENCIES = ("mean", "stdev", "min", "max", "p50", "p90", "p95", "p99", "p99.9", "p99.99")
-PLACED = (*WHOLE, *(f"latency.{name}" for name in LATENCIES))
+PLACED = (*INTEGERS, *(f"latency.{name}" for name in LATENCIES))
 
 _STEP = re.compile(r"""\.?([A-Za-z_][\w%/ -]*)|\[(-?\d+|\*)\]|\["([^"]*)"\]|\['([^']*)'\]""")
 _DOCUMENT = re.compile(r"^[\[{]", re.MULTILINE)

@@ -54,11 +54,11 @@ class Inputs(AbstractContextManager["Inputs"]):
         plain = []
         for number, path in enumerate(files):
             if path == STDIN or _is_pipe(path):
-                plain.append(self._kept(path, number))
+                plain.append(self._stored_copy(path, number))
             elif (unpack := _unpacker(path)) is not None:
                 plain.append(self._unpacked(path, unpack))
             elif packed and _NUMBERED.fullmatch(path.name):
-                plain.append(self._beside(path))
+                plain.append(self._continuations(path))
             else:
                 plain.append(path)
         return plain
@@ -75,7 +75,7 @@ class Inputs(AbstractContextManager["Inputs"]):
             for source in sources
         ]
 
-    def _kept(self, path: Path, number: int) -> Path:
+    def _stored_copy(self, path: Path, number: int) -> Path:
         copy = self._directory(number) / "stdin"
         try:
             if path == STDIN:
@@ -113,7 +113,7 @@ class Inputs(AbstractContextManager["Inputs"]):
         self._named[plain] = path
         return plain
 
-    def _beside(self, path: Path) -> Path:
+    def _continuations(self, path: Path) -> Path:
         """A plain log where those are that were unpacked: names in one directory tell what belongs together."""
         link = self._directory(path.absolute().parent) / path.name
         link.symlink_to(path.absolute())

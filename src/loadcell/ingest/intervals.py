@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from loadcell.ingest.arrange import Execution
-from loadcell.ingest.series import WHOLE, Intervals
+from loadcell.ingest.series import UNJOINED, Intervals
 from loadcell.model.trial_record import TRANSACTION
 from loadcell.store.frames import Numbers
 from loadcell.store.layout import INTERVAL_COLUMNS, REACH_COLUMNS
@@ -32,7 +32,7 @@ def table(execution: Execution, *, reaching: bool) -> str:
         "t_s": _decimals(start), "mono_ns": _integers(start * 1e9), "duration_s": _decimals(duration),
         "phase": ["measure"] * len(start), "operation": [TRANSACTION] * len(start), "kind": ["transaction"] * len(start),
         "succeeded": _integers(rate * duration), "failed": _integers(columns["failed"]), "throughput_per_s": _decimals(rate),
-        **{f"response_{key}": _decimals(column) for key, column in columns.items() if key not in WHOLE},
+        **{f"response_{key}": _decimals(column) for key, column in columns.items() if key not in UNJOINED},
     }  # fmt: skip
     if began_s is not None:
         instants = np.rint((start + began_s) * 1e6).astype(np.int64).astype("datetime64[us]")

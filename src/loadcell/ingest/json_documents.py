@@ -26,7 +26,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
 
     Raises NotItsOutputError when there is none, with the place where the text stops being JSON.
     """
-    text = _whole(lines)
+    text = _complete(lines)
     decoder = json.JSONDecoder()
     documents_found: list[dict[str, Any]] = []
     at, failures, trouble = 0, 0, OUTPUT_JSON_NONE(key=key)
@@ -60,7 +60,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
     return documents_found
 
 
-def _whole(lines: Iterable[str]) -> str:
+def _complete(lines: Iterable[str]) -> str:
     parts, length = [], 0
     for line in lines:
         parts.append(line)

@@ -28,7 +28,7 @@ _DISK_BYTES = {
 }
 _LINK_BYTES = {"rxkB/s": "net_rx_bytes_per_s", "txkB/s": "net_tx_bytes_per_s"}
 #: A device by its numbers (`dev253-0`): whether it is a disk, or only a view of some, cannot be told.
-_UNNAMED = "dev"
+_WITHOUT_NAME = "dev"
 
 
 class Activities:
@@ -48,9 +48,9 @@ class Activities:
         elif kind == "IFACE":
             self._link(at_s, instance, values)
         else:
-            self._whole(at_s, f"{kind} {instance}".strip(), values)
+            self._total(at_s, f"{kind} {instance}".strip(), values)
 
-    def _beside(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
+    def _other(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
         for name, value in values.items():
             self._samples.beside(at_s, instance, name, value)
 
@@ -60,7 +60,7 @@ class Activities:
         system = sum(values.get(name, 0.0) for name in _SYSTEM)
         if instance not in ("all", "-1"):
             put(at_s, "cpu_max_core_percent", user + system, "max")
-            return self._beside(at_s, f"CPU {instance}", values)
+            return self._other(at_s, f"CPU {instance}", values)
         put(at_s, "cpu_user_percent", user)
         put(at_s, "cpu_system_percent", system)
         put(at_s, "cpu_busy_percent", user + system)
@@ -70,8 +70,8 @@ class Activities:
         return None
 
     def _disk(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
-        self._beside(at_s, instance, values)
-        if instance.startswith((*NOT_DISKS, _UNNAMED)):
+        self._other(at_s, instance, values)
+        if instance.startswith((*NOT_DISKS, _WITHOUT_NAME)):
             return
         if at_s in self._all_disks:
             self._all_disks.discard(at_s)
@@ -85,13 +85,13 @@ class Activities:
             self._samples.put(at_s, "disk_util_max_percent", min(100.0, values["%util"]), "max")
 
     def _link(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
-        self._beside(at_s, instance, values)
+        self._other(at_s, instance, values)
         if not instance.startswith(NOT_LINKS):
             for name, column in _LINK_BYTES.items():
                 if name in values:
                     self._samples.put(at_s, column, values[name] * _KIB, "sum")
 
-    def _whole(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
+    def _total(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
         for name, value in values.items():
             if name in _DIRECT and not instance:
                 column, factor = _DIRECT[name]

@@ -21,7 +21,7 @@ MOST_EACH = 1_000
 #: Intervals that came one by one are held so long before they go into columns.
 _HELD = 4096
 #: Columns that are no times: the others are percentiles and such by the record's keys.
-WHOLE = ("start", "duration", "rate", "failed", "lowest", "highest")
+UNJOINED = ("start", "duration", "rate", "failed", "lowest", "highest")
 
 
 class Intervals(Sequence[Interval]):
@@ -37,7 +37,7 @@ class Intervals(Sequence[Interval]):
         self._one_by_one: list[Interval] = []
         #: As they came, fewer than make another one that is kept.
         self._fresh: list[Columns] = []
-        self._kept: list[Columns] = []
+        self._stored: list[Columns] = []
         self._joined = 1
         #: How many printed ones, or seconds, each stood for when it came.
         self._each = 1
@@ -84,7 +84,7 @@ class Intervals(Sequence[Interval]):
     @property
     def _few(self) -> bool:
         """True if all came one by one, and are no more than are kept: then there is no need for columns."""
-        return not self._kept and not self._fresh and len(self._one_by_one) <= self._most
+        return not self._stored and not self._fresh and len(self._one_by_one) <= self._most
 
     def append(self, interval: Interval) -> None:
         """One more."""
@@ -108,19 +108,19 @@ class Intervals(Sequence[Interval]):
         if self._few:
             return
         self._settle()
-        if _length(self._kept) + bool(self._fresh) > self._most:
-            self._kept = [self.columns()]
+        if _length(self._stored) + bool(self._fresh) > self._most:
+            self._stored = [self.columns()]
             self._fresh = []
-            while _length(self._kept) > self._most:
+            while _length(self._stored) > self._most:
                 self._widen()
 
     def columns(self) -> Columns:
         """All of them: `start` and `duration` (s), `rate` (per s), `failed`, times by the record's keys; and where some were joined,
         the `lowest` and `highest` rate. NaN is what was not said."""
         self._settle()
-        unfinished = [_joined(_together(self._fresh), self._joined)] if self._fresh else []
-        parts = [*self._kept, *unfinished]
-        return _together(parts) if parts else {}
+        unfinished = [_joined(_join(self._fresh), self._joined)] if self._fresh else []
+        parts = [*self._stored, *unfinished]
+        return _join(parts) if parts else {}
 
     def _hold(self) -> None:
         """Put what came one by one into columns."""
@@ -147,35 +147,35 @@ class Intervals(Sequence[Interval]):
         self._hold()
         if not self._fresh:
             return
-        fresh, at = _together(self._fresh), 0
+        fresh, at = _join(self._fresh), 0
         length = len(fresh["start"])
         while at < length:
-            if _length(self._kept) >= self._most:
+            if _length(self._stored) >= self._most:
                 self._widen()
-            count = min((length - at) // self._joined, self._most - _length(self._kept))
+            count = min((length - at) // self._joined, self._most - _length(self._stored))
             if not count:
                 break
             end = at + count * self._joined
-            self._kept.append(_joined({key: column[at:end] for key, column in fresh.items()}, self._joined))
+            self._stored.append(_joined({key: column[at:end] for key, column in fresh.items()}, self._joined))
             at = end
         self._fresh = [{key: column[at:] for key, column in fresh.items()}] if at < length else []
 
     def _widen(self) -> None:
-        self._kept = [_joined(_together(self._kept), 2)]
+        self._stored = [_joined(_join(self._stored), 2)]
         self._joined *= 2
 
     def __len__(self) -> int:
         if self._few:
             return len(self._one_by_one)
         self._settle()
-        return _length(self._kept) + bool(self._fresh)
+        return _length(self._stored) + bool(self._fresh)
 
     def __iter__(self) -> Iterator[Interval]:
         if self._few:
             yield from self._one_by_one
             return
         columns = self.columns()
-        response = [key for key in columns if key not in WHOLE]
+        response = [key for key in columns if key not in UNJOINED]
         extremes = "lowest" in columns
         for number in range(len(columns["start"])):
             failed = columns["failed"][number]
@@ -217,7 +217,7 @@ def _length(parts: Sequence[Columns]) -> int:
     return sum(len(part["start"]) for part in parts)
 
 
-def _together(parts: Sequence[Columns]) -> Columns:
+def _join(parts: Sequence[Columns]) -> Columns:
     """One after the other; NaN where one has a column that another has not."""
     import numpy as np
 

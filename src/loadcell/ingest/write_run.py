@@ -30,7 +30,7 @@ from loadcell.store.write import RunWriter
 
 #: Where a run keeps the files it was made of. Larger ones stay where they are, and are only named.
 SOURCES = "sources"
-MOST_KEPT_BYTES = 64 * 2**20
+MOST_STORED_BYTES = 64 * 2**20
 
 
 def write(
@@ -84,7 +84,7 @@ def _keep(path: Path, sources: Sequence[Source]) -> None:
     home.mkdir(exist_ok=True)
     files = [file for source in sources for file in (*benchmarksql_folder.files(source.path), *source.also)]
     for number, file in enumerate(files, 1):
-        if file.stat().st_size <= MOST_KEPT_BYTES:
+        if file.stat().st_size <= MOST_STORED_BYTES:
             shutil.copyfile(file, home / f"{number:02d}-{file.name}")
     sync_directory(home)
 

@@ -63,7 +63,7 @@ def arrange(
         )
         combinations = ()
     elif chosen and design == "one-at-a-time":
-        combinations = list(_kept(every, factors, chosen))
+        combinations = list(_cached(every, factors, chosen))
         if not combinations:
             problems.append(_nothing_left(factors, chosen))
     return Arrangement(factors, base, Table(root, factors, combinations, design, resolver), tuple(problems))
@@ -115,7 +115,7 @@ def _with_baseline(factor: Factor, root: Keys, base: Resolved | None, resolver: 
     return replace(factor, levels=(Level(label, sets, factor.mark), *factor.levels), baseline=0)
 
 
-def _kept(
+def _cached(
     every: Combinations, factors: Sequence[Factor], chosen: Mapping[str, tuple[Level, ...]]
 ) -> Iterator[Combination]:
     """The combinations whose levels are among the chosen ones."""

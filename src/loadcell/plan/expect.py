@@ -100,7 +100,7 @@ class Expectation:
             raise ExpectationError(f"found {shown(text)}", allowed=_FORM)
         name, comparator, value = match.groups()
         known_metric = (
-            Metric(name, "count", "of the workload's own") if name in figures else _known(name, groups)
+            Metric(name, "count", "of the workload's own") if name in figures else _metric_named(name, groups)
         )
         if known_metric is None:
             metrics = declared()
@@ -143,7 +143,7 @@ class Expectation:
         return None if count is None or enough(count, quantile) else Few(int(count), needed(quantile))
 
 
-def _known(name: str, groups: Sequence[str]) -> Metric | None:
+def _metric_named(name: str, groups: Sequence[str]) -> Metric | None:
     if name not in declared() and name.partition(".")[0] not in groups:
         return None
     try:

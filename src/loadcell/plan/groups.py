@@ -205,7 +205,7 @@ class Reader:
         """One group, checked as the only one of a plan."""
         assert isinstance(entry.node, Keys)
         share = shares[index]
-        load = self._own(name, entry.node) if share is None else self._part(shares, index)
+        load = self._of_group(name, entry.node) if share is None else self._part(shares, index)
         if load is None:
             return None
         of_load = entry.node if share is None else self.root
@@ -225,7 +225,7 @@ class Reader:
             load_of_group = load_of_group.model_copy(update={"rate": part})
         return Group(name, workload, resolved.workload, load_of_group, share)
 
-    def _own(self, name: str, group: Keys) -> Keys | None:
+    def _of_group(self, name: str, group: Keys) -> Keys | None:
         """A group's own load, with the plan's window."""
         node, path = group.get("load"), f"workloads.{name}.load"
         if not isinstance(node, Keys):
@@ -265,7 +265,7 @@ class Reader:
                     )
                 )
                 return None
-            count = whole_parts(clients, [share or 0.0 for share in shares])[index]
+            count = integer_parts(clients, [share or 0.0 for share in shares])[index]
             entries["clients"] = Entry(mark, Scalar(mark, count, str(count)))
         return Keys(mark, {**entries, **self._window()})
 
@@ -285,7 +285,7 @@ class Reader:
             self.problems.append(problem)
 
 
-def whole_parts(total: int, shares: Sequence[float]) -> list[int]:
+def integer_parts(total: int, shares: Sequence[float]) -> list[int]:
     """`total` in whole parts as near to the shares as can be (largest remainders; Hamilton 1792), none of them 0."""
     exact = [total * share / sum(shares) for share in shares]
     parts = [math.floor(portion) for portion in exact]

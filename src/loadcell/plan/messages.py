@@ -7,7 +7,7 @@ from loadcell.model.message import Count, MessageCode, Microseconds
 SECRET_MISSING = MessageCode("secret.missing", name=str)
 AFFINITY_NO_CPU = MessageCode("affinity.no-cpu", cpus=str)
 AFFINITY_OFFLINE = MessageCode("affinity.offline", cpus=str)
-AFFINITY_KEPT_FROM = MessageCode("affinity.kept-from", cpus=str)
+AFFINITY_RESTRICTED = MessageCode("affinity.kept-from", cpus=str)
 AFFINITY_NO_NODE = MessageCode("affinity.no-node", node=str)
 AFFINITY_NO_MEMORY = MessageCode("affinity.no-memory", node=str)
 AFFINITY_NODES_WITHOUT_CPU = MessageCode("affinity.nodes-without-cpu", nodes=str)

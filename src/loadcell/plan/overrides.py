@@ -15,7 +15,7 @@ from loadcell.plan.source import compose
 
 _FACTOR_SECTIONS = ("factors", "cross")
 _PROSE = ("title", "question")
-_WHOLE = (*Head.model_fields, "expect", "profile", *_FACTOR_SECTIONS)
+_SECTION = (*Head.model_fields, "expect", "profile", *_FACTOR_SECTIONS)
 
 
 def apply_sets(root: Keys, sets: Sequence[str], parts: Parts, problems: list[Problem]) -> Keys:
@@ -80,15 +80,15 @@ def _keys(path: str, root: Keys, parts: Parts) -> tuple[str, ...]:
         return (section, tail)
     if section in ("design", "profile") and tail:
         return tuple(path.split("."))
-    if path in _WHOLE:
+    if path in _SECTION:
         return (path,)
     try:
         return locate(path, parts)
     except PathError as error:
         near = error.nearest
         if not (near and near.endswith("." + path)):
-            near = nearest(path, _WHOLE) or near
-        allowed = f"{error.allowed}; or {listed(_WHOLE)}" if "." not in path else error.allowed
+            near = nearest(path, _SECTION) or near
+        allowed = f"{error.allowed}; or {listed(_SECTION)}" if "." not in path else error.allowed
         raise PathError(error.finding, allowed=allowed, nearest=near) from None
 
 

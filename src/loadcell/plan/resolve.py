@@ -104,7 +104,7 @@ class Resolver:
         self._parts = parts
         self._directory = directory
         self._expect = expect
-        self._known: dict[tuple[type[BaseModel], str], BaseModel] = {}
+        self._cache: dict[tuple[type[BaseModel], str], BaseModel] = {}
         self._misfits_of: dict[int, tuple[Misfit, ...]] = {}
 
     def resolve(self, root: Keys) -> tuple[Resolved | None, list[Problem]]:
@@ -183,11 +183,11 @@ class Resolver:
         self, model: type[M], node: Node, path: tuple[str, ...], mark: Mark, problems: list[Problem]
     ) -> M | None:
         key = (model, json.dumps(plain(node)))
-        value = self._known.get(key)
+        value = self._cache.get(key)
         if value is None:
             value = read_model(model, node, path, mark, problems, self._directory)
             if value is not None:
-                self._known[key] = value
+                self._cache[key] = value
         return value  # type: ignore[return-value]
 
     def _section(self, root: Keys, name: str, model: type[M], problems: list[Problem]) -> M | None:

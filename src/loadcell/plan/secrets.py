@@ -44,7 +44,7 @@ class Secrets:
 
     def __init__(self, env: Mapping[str, str] | None = None) -> None:
         self._env = os.environ if env is None else env
-        self._known: dict[str, str] = {}
+        self._values: dict[str, str] = {}
 
     def reveal(self, text: str) -> str:
         """`text` with every `${env:NAME}` replaced by its value, which is remembered. Raises MissingSecretError."""
@@ -53,17 +53,17 @@ class Secrets:
             name = match[1]
             if name not in self._env:
                 raise MissingSecretError(SECRET_MISSING(name=name))
-            self._known[self._env[name]] = match[0]
+            self._values[self._env[name]] = match[0]
             return self._env[name]
 
         return REFERENCE.sub(value, text)
 
     def redact(self, text: str) -> str:
         """`text` with every secret revealed so far replaced by the reference it came from."""
-        for secret in sorted(self._known, key=len, reverse=True):
+        for secret in sorted(self._values, key=len, reverse=True):
             for form in (secret, quote(secret, safe="")):
                 if form:
-                    text = text.replace(form, self._known[secret])
+                    text = text.replace(form, self._values[secret])
         return text
 
 

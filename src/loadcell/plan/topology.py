@@ -22,7 +22,6 @@ from loadcell.plan.affinity import (
 from loadcell.plan.messages import (
     AFFINITY_CPUS,
     AFFINITY_EQUAL_LEVELS,
-    AFFINITY_KEPT_FROM,
     AFFINITY_MEMORY_OF,
     AFFINITY_MEMORY_ONE_NODE,
     AFFINITY_NO_CPU,
@@ -35,6 +34,7 @@ from loadcell.plan.messages import (
     AFFINITY_ONE_CORE,
     AFFINITY_ONE_NODE,
     AFFINITY_PARTLY_USABLE,
+    AFFINITY_RESTRICTED,
     AFFINITY_SHARED_CPUS,
     AFFINITY_SIBLING_THREADS,
 )
@@ -78,7 +78,7 @@ class Topology:
         if placement == INTERLEAVE:
             return f"interleave:{ranges(self.memory_nodes)}"
         wanted = numbers(placement.partition(" ")[2], "")
-        self._known_nodes(wanted)
+        self._existing_nodes(wanted)
         without = [number for number in wanted if number not in self.memory_nodes]
         if without:
             raise PlacementError(
@@ -97,11 +97,11 @@ class Topology:
             raise PlacementError(AFFINITY_OFFLINE(cpus=ranges(off)), allowed=allowed)
         offline = tuple(number for number in wanted if number not in self.usable)
         if offline:
-            raise PlacementError(AFFINITY_KEPT_FROM(cpus=ranges(offline)), allowed=allowed)
+            raise PlacementError(AFFINITY_RESTRICTED(cpus=ranges(offline)), allowed=allowed)
         return wanted
 
     def _nodes(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
-        self._known_nodes(wanted)
+        self._existing_nodes(wanted)
         usable = self._usable_nodes()
         nodes = tuple(sorted(number for node in wanted for number in usable.get(node, ())))
         if not nodes:
@@ -110,7 +110,7 @@ class Topology:
             )
         return nodes
 
-    def _known_nodes(self, wanted: tuple[int, ...]) -> None:
+    def _existing_nodes(self, wanted: tuple[int, ...]) -> None:
         unknown = [number for number in wanted if number not in self.nodes]
         if unknown:
             raise PlacementError(AFFINITY_NO_NODE(node=str(unknown[0])), allowed=_named(tuple(self.nodes)))

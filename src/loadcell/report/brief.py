@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from loadcell.analysis import figure_names
 from loadcell.analysis.best import reach
 from loadcell.analysis.import_findings import samples_alone
-from loadcell.analysis.open_loop_capacity import all_kept, kept
+from loadcell.analysis.open_loop_capacity import all_results, kept
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
 from loadcell.model import numbers
@@ -198,7 +198,7 @@ def treatment_names(context: ReportContext, treatments: Sequence[Treatment]) -> 
 
 
 def _is_open(context: ReportContext) -> bool:
-    return bool(all_kept(context.analysis.treatments))
+    return bool(all_results(context.analysis.treatments))
 
 
 def _foremost(context: ReportContext) -> str | None:

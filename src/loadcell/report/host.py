@@ -22,7 +22,7 @@ _PROCESSOR = ("governor", "turbo", "smt", "simd", "numa_nodes")
 _MEMORY = ("memory_bytes", "swap_bytes", "swap_used_bytes", "thp")
 _KERNEL = ("clocksource", "limits", "settings", "kernel_command_line")
 _WEAKNESSES = ("mitigations",)
-_OWN_WAY = (
+_WRITERS = (
     "cpu",
     "caches",
     "numa",
@@ -37,7 +37,7 @@ _OWN_WAY = (
 )
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 #: What else than a product's name the kernel and the inventory say, in the reader's words.
-SAID = {
+DESCRIBED = {
     "smt": ("on", "off", "forceoff", "notsupported", "notimplemented"),
     "virtualisation": ("none", "unknown hypervisor"),
 }
@@ -53,7 +53,7 @@ class Part:
 
 def parts(host: Host, texts: Texts) -> list[Part]:
     """Everything that is known of a machine, in the order people look for it."""
-    taken = {*_PROCESSOR, *_MEMORY, *_KERNEL, *_WEAKNESSES, *_OWN_WAY}
+    taken = {*_PROCESSOR, *_MEMORY, *_KERNEL, *_WEAKNESSES, *_WRITERS}
     others = [key for key in host if key not in taken]
     sections = {
         "host-page.machine": [*_plain(host, others, texts), *_time(host, texts)],
@@ -83,7 +83,7 @@ def unavailable(host: Host, texts: Texts) -> Iterator[Row]:
 
 def in_words(key: str, value: Any, texts: Texts) -> str:
     """A value of the inventory for people: words of the kernel's own are said in theirs."""
-    if value in SAID.get(key, ()):
+    if value in DESCRIBED.get(key, ()):
         return texts(f"host-page.{key}.{str(value).partition(' ')[0]}")
     return plain(key, value, texts)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from loadcell.report.context import ReportContext
 
 
-class Soon:
+class Prewarm:
     """The painter begins at once; the rest when told to `begin` while the run is being made, if that takes a while. `publish` once it
     is there."""
 

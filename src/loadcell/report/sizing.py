@@ -14,7 +14,7 @@ AXIS, LEGEND = 74, 112
 GAP, LEAST = 20, 190
 
 #: What is drawn into several views, whatever they show.
-BESIDE = ("warmup", "checkpoints")
+MARGIN = ("warmup", "checkpoints")
 
 
 def sized(chart: Chart, width: int) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def keep_drawn(spec: dict[str, Any], rows: Mapping[str, int]) -> None:
 def _source(view: Mapping[str, Any]) -> str:
     """Data of a view, besides those of several views."""
     names: list[str] = [layer["data"]["name"] for layer in view["layer"]]
-    return next(name for name in names if name not in BESIDE)
+    return next(name for name in names if name not in MARGIN)
 
 
 def _stacked(view: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from loadcell.stats.distributions import t_quantile
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 #: Probability that intervals made from a fit enclose the truth.
 COVERAGE = 0.95
@@ -38,7 +38,7 @@ class Additive:
     rows: Floats
     blocks: Floats
     residuals: Floats
-    counts: Whole
+    counts: Indices
     freedom: int
 
     @property
@@ -65,7 +65,7 @@ def widened(freedom: int) -> float:
     return t_quantile(COVERAGE, freedom) / _NORMAL
 
 
-def fit(values: Floats, row: Whole, block: Whole) -> Additive:
+def fit(values: Floats, row: Indices, block: Indices) -> Additive:
     """Least squares of `values` (n,) on `row` and `block` (n,), whole numbers from 0, each of which occurs."""
     rows, blocks = int(row.max()) + 1, int(block.max()) + 1
     in_row, in_block = np.bincount(row, minlength=rows), np.bincount(block, minlength=blocks)
@@ -81,7 +81,7 @@ def fit(values: Floats, row: Whole, block: Whole) -> Additive:
     return Additive(of_row, of_block, values - of_row[row] - of_block[block], in_row, max(0, freedom))
 
 
-def _islands(row: Whole, block: Whole, rows: int, blocks: int) -> int:
+def _islands(row: Indices, block: Indices, rows: int, blocks: int) -> int:
     """Number of parts of rows and blocks that share no trial: each part has a separate level."""
     of_row = np.arange(rows)
     while True:
@@ -103,6 +103,6 @@ def draws(additive: Additive, many: int, chance: np.random.Generator) -> Floats:
     return np.stack([pool[chance.integers(0, len(pool), (many, n))].mean(axis=1) for n in additive.counts], 1)
 
 
-def numbered(names: list[int]) -> Whole:
+def numbered(names: list[int]) -> Indices:
     """Names (of blocks) as whole numbers from 0."""
     return np.unique(np.array(names, dtype=np.int64), return_inverse=True)[1].astype(np.int64)

@@ -25,7 +25,7 @@ FILE = "baselines.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def known(results: Path = DEFAULT_RESULTS) -> dict[str, Path]:
+def names(results: Path = DEFAULT_RESULTS) -> dict[str, Path]:
     """Every baseline with its run's directory. Raises StoreError when the file is not what it should be."""
     file = results / FILE
     try:
@@ -43,7 +43,7 @@ def known(results: Path = DEFAULT_RESULTS) -> dict[str, Path]:
 
 def find(name: str, results: Path = DEFAULT_RESULTS) -> Path:
     """The run of a baseline. Raises StoreError when there is no such name, or its run is gone."""
-    baselines = known(results)
+    baselines = names(results)
     if name not in baselines:
         registered = BASELINES_LIST(names=list(baselines)) if baselines else BASELINES_NONE()
         raise StoreError(BASELINE_MISSING(quoted=repr(name), registered=registered, name=name))
@@ -56,14 +56,14 @@ def keep(name: str, run: Path, results: Path = DEFAULT_RESULTS) -> None:
     """Give a run a name, or the name another run. Raises StoreError."""
     if not _NAME.fullmatch(name):
         raise StoreError(BASELINE_BAD_NAME(name=repr(name)))
-    baselines = known(results)
+    baselines = names(results)
     baselines[name] = run
     _write(baselines, results)
 
 
 def remove(name: str, results: Path = DEFAULT_RESULTS) -> None:
     """Forget a name; the run stays. Raises StoreError when there is no such name."""
-    baselines = known(results)
+    baselines = names(results)
     if name not in baselines:
         registered = BASELINES_LIST(names=list(baselines)) if baselines else BASELINES_NONE()
         raise StoreError(BASELINE_UNKNOWN(quoted=repr(name), registered=registered))

@@ -139,7 +139,7 @@ def _csv_view(
                     with path.open("rb") as file:
                         header |= dict.fromkeys(header_of(file.readline()))
                     files.append({"file": str(path), **columns})
-                elif content := run.whole_lines(path, trial):
+                elif content := run.complete_lines(path, trial):
                     header |= dict.fromkeys(header_of(content))
                     cut_rows += ({**columns, **row} for row in _csv_rows(content))
     front_types: dict[str, ColumnType] = {

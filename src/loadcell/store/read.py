@@ -180,7 +180,7 @@ class StoredRun:
         for trial in self.trials:
             if (name := file_of(trial)) is not None:
                 path = self.directory(trial.name) / name
-                if content := self.whole_lines(path, trial):
+                if content := self.complete_lines(path, trial):
                     header = content[: content.find(b"\n") + 1]
                     by_header.setdefault(header, []).append(_TrialFile(trial, path, content))
         frames = [Frame.from_rows(FRONT, ())]
@@ -196,7 +196,7 @@ class StoredRun:
                     frames.append(frame)
         return Frame.concat(frames)
 
-    def whole_lines(self, path: Path, trial: TrialRecord) -> bytes:
+    def complete_lines(self, path: Path, trial: TrialRecord) -> bytes:
         """A CSV file up to its last whole line; empty when nothing of it can be used."""
         try:
             content = path.read_bytes()

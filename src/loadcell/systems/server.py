@@ -13,7 +13,7 @@ from loadcell.linux import file_system
 from loadcell.linux.process import StopStep, SupervisedProcess
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.systems.messages import TARGET_NOT_UP
-from loadcell.systems.server_options import OwnOrExternalOptions
+from loadcell.systems.server_options import ManagedOrExternalOptions
 from loadcell.systems.shared.account import environment
 from loadcell.systems.shared.disk_image import DataLocation
 from loadcell.systems.shared.messages import PROCESS_NO_ANSWER, PROCESS_NOT_STARTED
@@ -32,7 +32,7 @@ _HELD_LIMIT_S = 20.0
 _START_LIMIT_S = 600.0
 _POLL_S = 0.03
 
-OptionsT = TypeVar("OptionsT", bound=OwnOrExternalOptions)
+OptionsT = TypeVar("OptionsT", bound=ManagedOrExternalOptions)
 AddressT = TypeVar("AddressT", bound="ServerAddress")
 DirectoryT = TypeVar("DirectoryT", bound=OwnedDirectory)
 ServerT = TypeVar("ServerT", bound="ManagedServer[Any, Any]")

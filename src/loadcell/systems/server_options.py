@@ -15,14 +15,14 @@ from loadcell.systems.shared.settings import Setting, checked_settings
 SslMode = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
 
-class OwnOrExternalOptions(Options):
+class ManagedOrExternalOptions(Options):
     """Options that such servers have in common; a system narrows and describes those that differ.
 
     `server` is the first field, as the validators of all others depend on it.
     """
 
     #: options of servers that loadcell starts, and of external ones: an error with the other kind
-    own_only: ClassVar[frozenset[str]]
+    managed_only: ClassVar[frozenset[str]]
     external_only: ClassVar[frozenset[str]]
     #: form and kind of the names of server settings, and those that loadcell sets, each with the reason
     setting_pattern: ClassVar[re.Pattern[str]]
@@ -54,7 +54,7 @@ class OwnOrExternalOptions(Options):
     @classmethod
     def _belongs_to_the_server(cls, value: Any, info: ValidationInfo) -> Any:
         name, server = info.field_name, info.data.get("server")
-        if server == "external" and name in cls.own_only and value not in (None, {}):
+        if server == "external" and name in cls.managed_only and value not in (None, {}):
             if name == "settings":
                 raise ValueError(
                     "an external server is never reconfigured: set these on the server itself, or use `server: local`"
@@ -76,7 +76,7 @@ class OwnOrExternalOptions(Options):
         )
 
     @model_validator(mode="after")
-    def _location_is_known(self) -> OwnOrExternalOptions:
+    def _has_location(self) -> ManagedOrExternalOptions:
         location = self.external_location
         if self.server == "external" and location is not None and getattr(self, location[0]) is None:
             raise ValueError(f"`server: external` needs a `{location[0]}`, such as {location[1]}")

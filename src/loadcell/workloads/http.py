@@ -242,7 +242,7 @@ class HttpOptions(Options):
     )
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> HttpOptions:
+    def _is_consistent(self) -> HttpOptions:
         if self.requests is not None:
             misplaced = [key for key in ("method", "path", "body", "check") if key in self.model_fields_set]
             if misplaced:

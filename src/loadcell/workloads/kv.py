@@ -255,7 +255,7 @@ class KvOptions(Options):
     )
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> KvOptions:
+    def _is_consistent(self) -> KvOptions:
         if self.mix is not None and self.reads is not None:
             raise ValueError(
                 "there are both `mix` and `reads`: keep one, for `reads` is short for get and set"

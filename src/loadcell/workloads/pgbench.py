@@ -75,7 +75,7 @@ def _named(inline: dict[str, str]) -> dict[str, str]:
     return inline
 
 
-def _known(text: str, info: ValidationInfo) -> str:
+def _recognised(text: str, info: ValidationInfo) -> str:
     """A script's name and weight, which is written in the plan or whose file is there."""
     name, _ = split(text)
     if name in BUILTINS or name in info.data.get("inline", ()):
@@ -99,7 +99,7 @@ _SUMS = {
     "history": "SELECT coalesce(sum(delta), 0) FROM pgbench_history",
 }
 
-_Script = Annotated[str, AfterValidator(_known)]
+_Script = Annotated[str, AfterValidator(_recognised)]
 _Value = str | int | float | bool
 
 
@@ -157,7 +157,7 @@ class PgbenchOptions(Options):
     )
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
-    _found: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _analysis: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -187,13 +187,13 @@ class PgbenchOptions(Options):
                 self._sources[name] = self.inline[name]
             elif name not in BUILTINS:
                 self._sources[name] = _read(_place(name, info))
-        self._found.update(_checked(self.section()))
+        self._analysis.update(_checked(self.section()))
         return self
 
     @property
     def writes(self) -> bool:
         """True if a statement of the scripts may change rows."""
-        return bool(self._found["writes"])
+        return bool(self._analysis["writes"])
 
     def section(self) -> dict[str, Any]:
         """The section for the engine."""

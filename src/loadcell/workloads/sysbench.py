@@ -112,7 +112,7 @@ class SysbenchOptions(Options):
     )
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> SysbenchOptions:
+    def _is_consistent(self) -> SysbenchOptions:
         room = _INTEGER_MAX - self.table_size
         for name, width in (("range_size", self.range_size - 1), ("delta", self.delta)):
             if width > room:

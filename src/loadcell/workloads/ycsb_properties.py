@@ -92,7 +92,7 @@ class Properties(Options):
     )
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> Properties:
+    def _is_consistent(self) -> Properties:
         if sum(self.proportions().values()) <= 0:
             raise ValueError("all proportions are 0: let one be above")
         if self.minfieldlength > self.fieldlength:

@@ -227,16 +227,16 @@ def _overall(sides: Sides, first: Side, other: Side, metric: Metric) -> Effect |
         return None
     if sides.paired:
         joined = [{block: b[block] - a[block] for block in a.keys() & b.keys()} for a, b in overall]
-        ratios = _mean_of_whole_blocks([one for one in joined if one])
+        ratios = _mean_of_complete_blocks([one for one in joined if one])
         return effect.of_pairs(_array(ratios)) if ratios else None
     return _effect(
-        _mean_of_whole_blocks([a for a, _ in overall]),
-        _mean_of_whole_blocks([b for _, b in overall]),
+        _mean_of_complete_blocks([a for a, _ in overall]),
+        _mean_of_complete_blocks([b for _, b in overall]),
         paired=False,
     )
 
 
-def _mean_of_whole_blocks(blocks: Sequence[Figures]) -> dict[tuple[int, str], float]:
+def _mean_of_complete_blocks(blocks: Sequence[Figures]) -> dict[tuple[int, str], float]:
     if not blocks:
         return {}
     common = set.intersection(*(set(one) for one in blocks))
@@ -294,7 +294,7 @@ def _ranking(sides: Sides, metric: Metric, least_effect: float, noise: Noise) ->
         best = effects[0, index]
         return None if best is None else best.ratio if metric.higher_is_better else 1 / best.ratio
 
-    def told_apart(first_index: int, other: int) -> bool:
+    def is_significant(first_index: int, other: int) -> bool:
         return words[min(first_index, other), max(first_index, other)] in {"faster", "slower"}
 
-    return tuple(rank([value(index) for index in range(count)], told_apart))
+    return tuple(rank([value(index) for index in range(count)], is_significant))

@@ -15,7 +15,7 @@ class Ranked:
     groups: str
 
 
-def rank(values: list[float | None], told_apart: Callable[[int, int], bool]) -> list[Ranked]:
+def rank(values: list[float | None], is_significant: Callable[[int, int], bool]) -> list[Ranked]:
     """The items with a value, largest first, with their groups.
 
     A group is a longest stretch of the ranking of which no two are told apart (the underlines of Tukey 1949, as
@@ -29,7 +29,7 @@ def rank(values: list[float | None], told_apart: Callable[[int, int], bool]) -> 
     for first in range(len(order)):
         last = first
         while last + 1 < len(order) and not any(
-            told_apart(order[position], order[last + 1]) for position in range(first, last + 1)
+            is_significant(order[position], order[last + 1]) for position in range(first, last + 1)
         ):
             last += 1
         if not stretches or last > stretches[-1][1]:

@@ -66,7 +66,7 @@ def _event(history: History, event: Event) -> Iterator[Finding]:
     if not event.differences:
         yield Finding("history", Message("history.nothing-differs").rated("info"))
         return
-    named = tuple(_said(difference) for difference in event.differences[:MOST_NAMED])
+    named = tuple(_difference(difference) for difference in event.differences[:MOST_NAMED])
     more = len(event.differences) - len(named)
     phrase = Message("history.differs", {"differences": named})
     if more:
@@ -74,7 +74,7 @@ def _event(history: History, event: Event) -> Iterator[Finding]:
     yield Finding("history", phrase.rated("info"))
 
 
-def _said(difference: Difference) -> Message:
+def _difference(difference: Difference) -> Message:
     before, after = (
         Message("history.not-set") if value is None else str(value)
         for value in (difference.before, difference.after)

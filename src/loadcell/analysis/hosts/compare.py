@@ -92,7 +92,7 @@ def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFE
         if (other := by_identity[1].get(name)) is not None and other.figure == one.figure
     ]
     matched = {one.id for one, _ in both}
-    both = [(one, other) for one, other in both if not _said_already(one, other, matched)]
+    both = [(one, other) for one, other in both if not _is_compared(one, other, matched)]
     found = [_row(one, other) for one, other in both]
     adjusted = benjamini_hochberg([row.effect.p for row in found])
     rows = [
@@ -120,7 +120,7 @@ def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFE
     )
 
 
-def _said_already(score: Score, other: Score, matched: Collection[str]) -> bool:
+def _is_compared(score: Score, other: Score, matched: Collection[str]) -> bool:
     """True if both machines made them with the settings of another pair that is compared already."""
     return score.same_as == other.same_as and score.same_as in matched
 

@@ -16,7 +16,7 @@ WIDE = 0.1
 #: As many of a kind are named in a sentence; the table has all.
 MOST_NAMED = 4
 #: What the sentences on candidates that did not make it are about, in their order.
-REST: tuple[Standing, ...] = ("part", "less", "alike", "against")
+FURTHER: tuple[Standing, ...] = ("part", "less", "alike", "against")
 
 
 def of_machines(machines: Machines) -> Iterator[Finding]:
@@ -25,33 +25,33 @@ def of_machines(machines: Machines) -> Iterator[Finding]:
     differing = machines.differing
     names = tuple(Message(f"hosts.fact.{fact.key}") for fact in differing if "." not in fact.key)
     if not names:
-        yield _said("info", "hosts.found.alike")
+        yield _finding("info", "hosts.found.alike")
     elif len(names) <= MOST_NAMED:
-        yield _said("info", "hosts.found.differ", count=len(names), names=names)
+        yield _finding("info", "hosts.found.differ", count=len(names), names=names)
     else:
-        yield _said("info", "hosts.found.differ.many", count=len(names), names=names[:MOST_NAMED])
+        yield _finding("info", "hosts.found.differ.many", count=len(names), names=names[:MOST_NAMED])
     if not machines.rows:
-        yield _said("info", "hosts.found.no-scores")
+        yield _finding("info", "hosts.found.no-scores")
         return
     clear = [row for row in machines.rows if not _may_be_alike(row.times)]
     ranked = sorted(clear, key=lambda row: row.times.value)
     labels: dict[str, Argument] = {"first": first.label, "second": second.label}
     if not ranked:
-        yield _said("info", "hosts.found.none-apart", labels)
+        yield _finding("info", "hosts.found.none-apart", labels)
     elif len(ranked) == 1:
-        yield _said("info", "hosts.found.one", {**labels, **_of(ranked[0], "best")})
+        yield _finding("info", "hosts.found.one", {**labels, **_of(ranked[0], "best")})
     else:
-        yield _said("info", "hosts.found.range", {**labels, **_of(ranked[-1], "best"), **_of(ranked[0], "worst")})  # fmt: skip
+        yield _finding("info", "hosts.found.range", {**labels, **_of(ranked[-1], "best"), **_of(ranked[0], "worst")})  # fmt: skip
     few = [row for row in machines.rows if not row.times.sure]
     if few:
         least = min(row.effect.n for row in few)
-        yield _said("caution", "hosts.found.few", count=least, least=FEWEST_FOR_INTERVAL)
+        yield _finding("caution", "hosts.found.few", count=least, least=FEWEST_FOR_INTERVAL)
     for machine in machines.machines:
         yield from _restless(machine)
     for index, machine in enumerate(machines.machines):
         alone = [score_name(score) for at, score in machines.alone if at == index]
         if alone:
-            yield _said("caution", "hosts.found.alone", label=machine.label, count=len(alone), names=listed(alone[:MOST_NAMED]))  # fmt: skip
+            yield _finding("caution", "hosts.found.alone", label=machine.label, count=len(alone), names=listed(alone[:MOST_NAMED]))  # fmt: skip
 
 
 def _may_be_alike(times: Times) -> bool:
@@ -68,33 +68,35 @@ def _restless(machine: Machine) -> Iterator[Finding]:
             "count": len(wide),
             "of": len(machine.distinct),
         }
-        yield _said("caution", "hosts.found.restless", {**params, "wide_share": WIDE})
+        yield _finding("caution", "hosts.found.restless", {**params, "wide_share": WIDE})
 
 
 def of_hypothesis(hypothesis: Hypothesis, first: str, second: str) -> Iterator[Finding]:
     """The hypothesis on what the workload's ratio follows; `first` and `second` are the machines' names."""
-    yield _said("info", *_workload(hypothesis.workload, first, second))
+    yield _finding("info", *_workload(hypothesis.workload, first, second))
     if not hypothesis.differs:
-        yield _said("info", "hosts.follows.same", workload=hypothesis.workload.name)
+        yield _finding("info", "hosts.follows.same", workload=hypothesis.workload.name)
         return
     near = hypothesis.of("near")
     if not hypothesis.candidates:
-        yield _said("caution", "hosts.follows.nothing-known")
+        yield _finding("caution", "hosts.follows.nothing-known")
         return
     if len(near) == 1:
-        yield _said("good", "hosts.follows.one", workload=hypothesis.workload.name, candidate=_near(near[0]))
+        yield _finding(
+            "good", "hosts.follows.one", workload=hypothesis.workload.name, candidate=_near(near[0])
+        )
     elif near:
         listed = tuple(_near(candidate) for candidate in near[:MOST_NAMED])
         key = "hosts.follows.several" if len(near) <= MOST_NAMED else "hosts.follows.several.many"
-        yield _said("good", key, workload=hypothesis.workload.name, count=len(near), candidates=listed)
+        yield _finding("good", key, workload=hypothesis.workload.name, count=len(near), candidates=listed)
     else:
         nearest = hypothesis.nearest
         assert nearest is not None  # there are candidates
-        yield _said(
+        yield _finding(
             "caution", "hosts.follows.none", workload=hypothesis.workload.name, nearest=_short(nearest),
             apart_share=nearest.apart,
         )  # fmt: skip
-    for standing in REST:
+    for standing in FURTHER:
         others = hypothesis.of(standing)
         if others:
             listed = tuple(
@@ -104,10 +106,10 @@ def of_hypothesis(hypothesis: Hypothesis, first: str, second: str) -> Iterator[F
             more = len(others) - MOST_NAMED
             key = f"hosts.follows.{standing}"
             if more > 0:
-                yield _said("info", f"{key}.many", candidates=listed, count=more)
+                yield _finding("info", f"{key}.many", candidates=listed, count=more)
             else:
-                yield _said("info", key, candidates=listed)
-    yield _said("caution", "hosts.follows.caveat")
+                yield _finding("info", key, candidates=listed)
+    yield _finding("caution", "hosts.follows.caveat")
 
 
 def _workload(work: Workload, first: str, second: str) -> tuple[str, dict[str, Argument]]:
@@ -154,7 +156,7 @@ def _of(row: Row, which: str) -> dict[str, Argument]:
     return {which: row_name(row), f"{which}_times": row.times.value}
 
 
-def _said(
+def _finding(
     severity: Severity, key: str, arguments: Mapping[str, Argument] | None = None, **params: Argument
 ) -> Finding:
     return Finding("hosts", Message(key, {**(arguments or {}), **params}).rated(severity))

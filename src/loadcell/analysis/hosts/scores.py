@@ -121,14 +121,14 @@ def asked_for(treatment: TreatmentRecord) -> Iterator[Score]:
     if probe is None:
         return
     section, options = probe
-    threads = _whole((treatment.settings.get("load") or {}).get("clients")) or 1
+    threads = _integer((treatment.settings.get("load") or {}).get("clients")) or 1
     test = str(options.get("access" if section == "disk" else "test") or "")
     # what sysbench's test goes over is its block, whatever size other tests would have
     size = None if test == "sysbench" else _bytes(options.get("size"))
     for figure in _figures(section, test, options):
         yield Score(
             f"{name_of(treatment)}/{figure}", section, test, figure, (), threads, size, _bytes(options.get("block")),
-            _whole(options.get(_SYNC)) or 0, _whole(options.get("depth")) or 1,
+            _integer(options.get(_SYNC)) or 0, _integer(options.get("depth")) or 1,
         )  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def _value(record: TrialRecord, figure: str) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) and value > 0 else None
 
 
-def _whole(value: Any) -> int | None:
+def _integer(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -202,7 +202,7 @@ def _read(index: int, item: Any) -> Score:
     )
     if not values or not good:
         raise ValueError(f"score {name}: `values` must be a list of numbers above 0")
-    threads = _whole(item.get("threads")) or 1
+    threads = _integer(item.get("threads")) or 1
     return Score(
         id=name,
         section=str(section),
@@ -210,9 +210,9 @@ def _read(index: int, item: Any) -> Score:
         figure=str(figure),
         values=tuple(map(float, values)),
         threads=threads,
-        size_bytes=_whole(item.get("size_bytes")),
-        block_bytes=_whole(item.get("block_bytes")),
-        fdatasync=_whole(item.get(_SYNC)) or 0,
-        depth=_whole(item.get("depth")) or 1,
+        size_bytes=_integer(item.get("size_bytes")),
+        block_bytes=_integer(item.get("block_bytes")),
+        fdatasync=_integer(item.get(_SYNC)) or 0,
+        depth=_integer(item.get("depth")) or 1,
         same_as=str(item.get("same_as") or ""),
     )

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from loadcell.cli.adhoc import complete
-from loadcell.cli.arguments import Seed, Whole, language_option
+from loadcell.cli.arguments import Seed, WholeNumber, language_option
 from loadcell.plan import units
 
 #: How long is measured where neither a time nor a number of requests is given.
@@ -75,10 +75,10 @@ class Several(click.ParamType[tuple[Any, ...]]):
         return tuple(dict.fromkeys(parts))
 
 
-_COUNT = Whole(min=1)
+_COUNT = WholeNumber(min=1)
 _OPTIONS = (
     click.option(
-        "--clients", "-c", type=Several(Whole(1, 100_000), "numbers"), default=CLIENTS, show_default=True,
+        "--clients", "-c", type=Several(WholeNumber(1, 100_000), "numbers"), default=CLIENTS, show_default=True,
         metavar="N[,N...]", help="Connections at work at once. Several numbers are measured one after the other.",
     ),
     click.option(
@@ -106,10 +106,10 @@ _OPTIONS = (
         help="What takes longer has failed, and its connection is made anew. Default: 5s for http, none for the others.",
     ),
     click.option(
-        "--threads", type=Whole(1, 1024), metavar="N", help="Threads that make the load. Default: fits the machine."
+        "--threads", type=WholeNumber(1, 1024), metavar="N", help="Threads that make the load. Default: fits the machine."
     ),
     click.option(
-        "--repeats", type=Whole(1, 1000), default=1, show_default=True, metavar="N",
+        "--repeats", type=WholeNumber(1, 1000), default=1, show_default=True, metavar="N",
         help="Measure so many times. Six or more give intervals.",
     ),
     click.option(

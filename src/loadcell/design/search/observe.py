@@ -11,7 +11,7 @@ from loadcell.plan.search import Search
 
 #: The share of the offered load that must be completed for a rate to be sustained: what is under way at the window's ends, and
 #: the chance in Poisson arrivals, are the rest. The report judges by the same share (analysis/keeping_up.py).
-KEPT_UP = 0.98
+SUSTAINED_SHARE = 0.98
 #: The `reason_code` of a trial in which ever more was due than the target took: an answer, and no accident.
 _OVERLOADED = "overloaded"
 
@@ -33,11 +33,11 @@ def observed(
     observation = replace(observation, bounds=bounds)
     if any(bound.verdict == "unknown" for bound in bounds):
         return observation
-    kept_up = _kept_up(figures) if search.keeping_up else None
+    kept_up = _sustained(figures) if search.keeping_up else None
     met = all(bound.verdict == "met" for bound in bounds) and kept_up is not False
     return replace(observation, value=value, met=met, kept_up=kept_up)
 
 
-def _kept_up(figures: Mapping[str, float | None]) -> bool | None:
+def _sustained(figures: Mapping[str, float | None]) -> bool | None:
     offered, achieved = figures.get("offered"), figures.get("throughput")
-    return None if not offered or achieved is None else achieved >= KEPT_UP * offered
+    return None if not offered or achieved is None else achieved >= SUSTAINED_SHARE * offered

@@ -21,7 +21,7 @@ def draw(context: ReportContext) -> Chart | None:
     """None when no trial that counts has a response time. With a second factor as lines, the reader chooses the percentile."""
     treatments, layout, texts = context.analysis.treatments, context.analysis.layout, context.texts
     form = compare.form(layout, treatments, texts)
-    shown = next((names for names in (SHOWN, ELSE) if _told(treatments, names)), None)
+    shown = next((names for names in (SHOWN, ELSE) if _label(treatments, names)), None)
     if shown is None:
         return None
     labels = {name: texts.or_none(f"series.{name}") or name for name in shown}
@@ -58,7 +58,7 @@ def draw(context: ReportContext) -> Chart | None:
     )
 
 
-def _told(treatments: Sequence[Treatment], names: Sequence[str]) -> bool:
+def _label(treatments: Sequence[Treatment], names: Sequence[str]) -> bool:
     return any(treatment.latency[f"{name}_ms"].values for treatment in treatments for name in names)
 
 

@@ -166,7 +166,7 @@ def _waits(panel: Panel, context: ReportContext) -> Panel:
         Line(f"w{number}", "", proper=name, colour=colour)
         for number, (name, colour) in enumerate(zip(names, waits.colours(names), strict=True))
     ]
-    others = Line("rest", "series.rest", colour=waits.REST, hidden_at_zero=True)
+    others = Line("rest", "series.rest", colour=waits.OTHERS, hidden_at_zero=True)
     return replace(panel, lines=(*lines, others))
 
 

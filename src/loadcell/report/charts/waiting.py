@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from loadcell.analysis.open_loop_capacity import all_kept
+from loadcell.analysis.open_loop_capacity import all_results
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
@@ -21,7 +21,7 @@ def draw(context: ReportContext) -> Chart | None:
         return None
     kinds = {"response": texts("series.response"), "service": texts("series.service")}
     rows = []
-    for loop in all_kept(treatments):
+    for loop in all_results(treatments):
         where = compare.place(form, layout, loop.treatment)
         figures = {"response": loop.treatment.latency["p99_ms"], "service": loop.service["p99_ms"]}
         for kind, name in kinds.items():

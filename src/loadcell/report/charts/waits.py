@@ -18,7 +18,7 @@ from loadcell.report.palette import SERIES
 SECTION, PLACE = "server", 1
 BARS = "bars"
 #: The third colour of the palette is green, which this has in every tool of the kind; the last one is grey.
-_RUNNING, REST = SERIES[2], SERIES[7]
+_RUNNING, OTHERS = SERIES[2], SERIES[7]
 #: The second blue comes last, as it lies near the first.
 _OTHERS = tuple(SERIES[n] for n in (0, 1, 3, 4, 6, 5))
 
@@ -57,7 +57,7 @@ def draw(context: ReportContext) -> Chart | None:
         "name:N",
         scale=alt.Scale(
             domain=shown,
-            range=[REST if name == others else colours(names)[names.index(name)] for name in shown],
+            range=[OTHERS if name == others else colours(names)[names.index(name)] for name in shown],
         ),
         legend=alt.Legend(title=None, orient="top", columns=4, symbolType="square", symbolStrokeWidth=0),
     )

@@ -205,7 +205,7 @@ def _shifts(rows: list[dict[str, Any]], words: Words, captions: list[str], acros
     axis = alt.Axis(format="+,~r", tickCount=6)
     y = alt.Y("change:Q", title=texts("compare.axis.change"), scale=alt.Scale(zero=True), axis=axis)
     low = alt.Y("low:Q", title=texts("compare.axis.change"), scale=alt.Scale(zero=True), axis=axis)
-    colour, shape = _told_apart(names)
+    colour, shape = _distinct(names)
     tips = [
         alt.Tooltip("side:N", title=texts("compare.column.side")),
         alt.Tooltip("percentile:N", title=texts("compare.column.percentile")),
@@ -239,7 +239,7 @@ def _distributions(rows: list[dict[str, Any]], words: Words, captions: list[str]
     y = alt.Y(
         "share:Q", title=texts("compare.axis.share"), stack=None, axis=alt.Axis(format=",~r", tickCount=5)
     )
-    colour, _ = _told_apart(names)
+    colour, _ = _distinct(names)
     tips = [
         alt.Tooltip("side:N", title=texts("compare.column.side")),
         alt.Tooltip("ms:Q", title=texts("axis.latency"), format=",.3~r"),
@@ -260,7 +260,7 @@ def _distributions(rows: list[dict[str, Any]], words: Words, captions: list[str]
     )  # fmt: skip
 
 
-def _told_apart(names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _distinct(names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Colours and shapes for several sides; one colour for one."""
     if len(names) < 2:
         return {"color": alt.value(SERIES[0])}, {}

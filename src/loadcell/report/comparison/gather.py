@@ -193,7 +193,7 @@ def _noise(
                 differences=[str(plan) for plan in other[:20]],
             )
         return _floor(run, metrics), run.id
-    for run in [plan for plan in stored if plan.run.aa] or _beside(stored):
+    for run in [plan for plan in stored if plan.run.aa] or _adjacent_runs(stored):
         floor = _floor(run, metrics)
         if floor:
             return floor, run.id
@@ -205,7 +205,7 @@ def _floor(run: StoredRun, metrics: tuple[Metric, ...]) -> dict[tuple[str, str],
     return comparing.noise_floor(arms)
 
 
-def _beside(stored: Sequence[StoredRun]) -> Iterator[StoredRun]:
+def _adjacent_runs(stored: Sequence[StoredRun]) -> Iterator[StoredRun]:
     """A/A runs of the same plan on the same machine, beside these runs, newest first."""
     paths = {run.path.resolve() for run in stored}
     home = stored[0].path.resolve().parent

@@ -137,7 +137,7 @@ def _data(report: Report, texts: Texts) -> dict[str, Any]:
             "legend": sizing.LEGEND,
             "gap": sizing.GAP,
             "least": sizing.LEAST,
-            "beside": sizing.BESIDE,
+            "beside": sizing.MARGIN,
         },
         "failed": texts("page.chart-failed"),
     }

@@ -32,7 +32,7 @@ def variation(context: ReportContext) -> Table:
     ]
     terms: list[MainEffect | Interaction] = [*effects.mains, *effects.together]
     rows = [
-        [Cell(_name(term, context)), _share(term.share), Cell(_told(term.real, context))]
+        [Cell(_name(term, context)), _share(term.share), Cell(_significance(term.real, context))]
         for term in sorted(terms, key=lambda term: -term.share)
     ]
     none = Cell(texts("mark.none"))
@@ -52,7 +52,7 @@ def _name(term: MainEffect | Interaction, context: ReportContext) -> str:
     return names[term.key] if isinstance(term, MainEffect) else f"{names[term.of]} × {names[term.at]}"
 
 
-def _told(real: bool | None, context: ReportContext) -> str:
+def _significance(real: bool | None, context: ReportContext) -> str:
     if real is None:
         return context.texts("table.descriptive")
     return context.texts("mark.yes" if real else "mark.no")

@@ -55,7 +55,7 @@ def _entries(context: ReportContext) -> list[tuple[str, str]]:
     notes = _notes(context)
     if notes:
         entries.append((texts("method.notes"), notes))
-    entries += _own_cost(context)
+    entries += _overhead(context)
     entries.append((texts("method.median"), texts("method.median.value", needed=FEWEST_FOR_INTERVAL)))
     return entries
 
@@ -160,7 +160,7 @@ _OF_DISTRIBUTIONS = {
 
 
 #: Switches without which a result cannot be interpreted: others are reported only when on.
-_SAID_EITHER_WAY = ("sync",)
+_ALWAYS_REPORTED = ("sync",)
 
 
 def _as_written(value: str | int) -> str:
@@ -186,7 +186,7 @@ def _part(name: str, options: Any, varied: Set[str] = frozenset()) -> str:
         f"{key} {_as_written(value)}"
         for key, value in options.items()
         if isinstance(value, str | int)
-        and (key in _SAID_EITHER_WAY or not isinstance(value, bool))
+        and (key in _ALWAYS_REPORTED or not isinstance(value, bool))
         and not (shown and key in _OF_ONE_REQUEST)
     ]
     return f"{name}: {', '.join(shown[:8])}" if shown else str(name)
@@ -198,7 +198,7 @@ def _notes(context: ReportContext) -> str:
     return " ".join(context.texts.or_none(f"note.{key}") or str(key) for key in keys)
 
 
-def _own_cost(context: ReportContext) -> list[tuple[str, str]]:
+def _overhead(context: ReportContext) -> list[tuple[str, str]]:
     """Overhead of measuring: CPU time of the monitors, and use of the client."""
     texts = context.texts
     cost: dict[str, float] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.open_loop_capacity import Kept, all_kept
+from loadcell.analysis.open_loop_capacity import OpenLoopResult, all_results
 from loadcell.model import numbers
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
@@ -13,7 +13,7 @@ from loadcell.stats.repeats import Repeats
 
 def section(context: ReportContext) -> Section | None:
     """None for a run of closed loops."""
-    loops = all_kept(context.analysis.treatments)
+    loops = all_results(context.analysis.treatments)
     if not loops:
         return None
     blocks: list[Block] = [Paragraph(context.texts("open-loop.meaning"))]
@@ -34,7 +34,7 @@ _FIGURES = (
 )
 
 
-def table(context: ReportContext, loops: tuple[Kept, ...]) -> Table:
+def table(context: ReportContext, loops: tuple[OpenLoopResult, ...]) -> Table:
     """A row a treatment that was an open loop."""
     texts, factors = context.texts, factor_columns(context)
     columns = [
@@ -48,7 +48,7 @@ def table(context: ReportContext, loops: tuple[Kept, ...]) -> Table:
     return Table("table-open-loop", texts("table.open-loop"), columns, rows, only=True)
 
 
-def _row(loop: Kept, context: ReportContext, factors: list[tuple[str, str, bool]]) -> list[Cell]:
+def _row(loop: OpenLoopResult, context: ReportContext, factors: list[tuple[str, str, bool]]) -> list[Cell]:
     texts, treatment = context.texts, loop.treatment
     arrivals = {"constant": "arrivals.constant", "poisson": "arrivals.poisson"}.get(loop.arrivals)
     return [

@@ -163,15 +163,15 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
             shown=len(listed),
             count=len(listed) + (others.count if others is not None else 0),
             samples=samples,
-            least=flames.LEAST_TOLD,
+            least=flames.LEAST_RESOLVED,
         ),
     )
 
 
 def _share(count: int, samples: int) -> Cell:
     """A share of the samples; for too few samples, an upper bound."""
-    if 0 < count < flames.LEAST_TOLD < samples:
-        return Cell(f"<{numbers.share(flames.LEAST_TOLD / samples)}", sort=count)
+    if 0 < count < flames.LEAST_RESOLVED < samples:
+        return Cell(f"<{numbers.share(flames.LEAST_RESOLVED / samples)}", sort=count)
     return Cell(numbers.share(count / samples), sort=count, bar=count / samples)
 
 

@@ -19,7 +19,7 @@ _SHOWN = {"mean_ms": "column.mean", "p50_ms": "column.p50", "p95_ms": "column.p9
 #: What one unit of work consists of, where that is no query.
 _QUERIES = {OPERATION: "column.calls-per-s"}
 #: More metrics of the workload than this have a separate table: the columns would not fit on the page.
-MOST_OWN = 4
+MOST_METRICS = 4
 #: Values that differ by less are equal.
 SAME_SHARE = 0.001
 
@@ -34,7 +34,7 @@ def section(context: ReportContext) -> Section | None:
     blocks += [
         part
         for part in (
-            of_its_own(context),
+            metrics_table(context),
             groups.table(context),
             types.table(context),
             expectations(context),
@@ -50,7 +50,7 @@ def table(context: ReportContext) -> Table:
     texts = context.texts
     queries = any(map(_has_queries, context.analysis.treatments))
     factors = factor_columns(context)
-    adjacent = _beside(context)
+    adjacent = _adjacent_metrics(context)
     measured = any(item.measured for item in context.analysis.treatments)
     columns = [
         Column(texts("column.number"), figure=True),
@@ -98,23 +98,23 @@ def _has_queries(treatment: Treatment) -> bool:
     return abs(queries / throughput - 1) > SAME_SHARE
 
 
-def own_figures(context: ReportContext) -> list[str]:
+def metric_names(context: ReportContext) -> list[str]:
     """Names of the metrics of workload, tool and monitors."""
     return list(
         dict.fromkeys(name for treatment in context.analysis.treatments for name in treatment.figures)
     )
 
 
-def _beside(context: ReportContext) -> list[str]:
+def _adjacent_metrics(context: ReportContext) -> list[str]:
     """Those that stand beside throughput; none where there are too many."""
-    names = own_figures(context)
-    return names if len(names) <= MOST_OWN else []
+    names = metric_names(context)
+    return names if len(names) <= MOST_METRICS else []
 
 
-def of_its_own(context: ReportContext) -> Table | None:
+def metrics_table(context: ReportContext) -> Table | None:
     """A row a treatment and figure, where there are too many of them to stand beside throughput."""
-    names, texts = own_figures(context), context.texts
-    if len(names) <= MOST_OWN:
+    names, texts = metric_names(context), context.texts
+    if len(names) <= MOST_METRICS:
         return None
     factors = factor_columns(context)
     columns = [
@@ -148,7 +148,7 @@ def _repeats(values: list[str], middle: float | None, context: ReportContext) ->
     return Cell("  ".join(values) or context.texts("mark.none"), sort=middle if len(values) > 1 else None)
 
 
-def _own(treatment: Treatment, name: str, none: str) -> Cell:
+def _metric_cell(treatment: Treatment, name: str, none: str) -> Cell:
     value = treatment.figures.get(name)
     if value is None or value.median is None:
         return Cell(none)
@@ -172,7 +172,7 @@ def _row(
             else []
         ),
         _repeats([numbers.rate(value) for value in treatment.throughput.values], middle, context),
-        *(_own(treatment, name, none) for name in _beside(context)),
+        *(_metric_cell(treatment, name, none) for name in _adjacent_metrics(context)),
         *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
         *(_figure(treatment.latency_ms(key), context.texts.time, none) for key in _times(context)),
         Cell(

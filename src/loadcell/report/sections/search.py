@@ -33,7 +33,7 @@ def table(context: ReportContext) -> Table:
         Column(searches[0].factor, figure=True),
         Column(texts("column.stage")),
         Column(texts("column.why")),
-        Column(searches[0].objective.removeprefix("max ") if _own(searches[0]) else texts("column.throughput"), figure=True),
+        Column(searches[0].objective.removeprefix("max ") if _is_custom(searches[0]) else texts("column.throughput"), figure=True),
         *([Column(texts("column.bounds"))] if bounded else []),
         Column(texts("column.outcome")),
     ]  # fmt: skip
@@ -59,7 +59,7 @@ def table(context: ReportContext) -> Table:
     return Table("table-search", texts("table.search"), columns, rows)
 
 
-def _own(searched: Searched) -> bool:
+def _is_custom(searched: Searched) -> bool:
     """True if something else than throughput is looked for."""
     return searched.question.kind == "maximum" and searched.objective != "max throughput"
 

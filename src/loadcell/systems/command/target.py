@@ -148,7 +148,7 @@ class CommandOptions(Options):
 
     @field_validator("url")
     @classmethod
-    def _url_is_whole(cls, url: str) -> str:
+    def _url_is_complete(cls, url: str) -> str:
         Address.of(url.replace(_PORT, "1"))
         return url
 
@@ -169,7 +169,7 @@ class CommandOptions(Options):
         return env
 
     @model_validator(mode="after")
-    def _hangs_together(self, info: ValidationInfo) -> CommandOptions:
+    def _is_consistent(self, info: ValidationInfo) -> CommandOptions:
         self.tls.check(self.url)
         self._directory = Path((info.context or {}).get("directory") or Path())
         return self
@@ -250,7 +250,7 @@ class Command(Target[CommandOptions]):
             **({"HOME": os.environ["HOME"]} if "HOME" in os.environ else {}),
             **{name: self._filled(value) for name, value in self.options.env.items()},
         }
-        words[0] = self._found(words[0], directory, environment["PATH"])
+        words[0] = self._program_path(words[0], directory, environment["PATH"])
         who = account.Account(
             account.current(), os.geteuid(), os.getegid(), (), other=False, pin=self.context.pin
         )
@@ -265,7 +265,7 @@ class Command(Target[CommandOptions]):
             self.down()
             raise
 
-    def _found(self, program: str, directory: Path, path: str) -> str:
+    def _program_path(self, program: str, directory: Path, path: str) -> str:
         if "/" in program:
             path = str((directory / program).absolute())
             path_found = path if os.access(path, os.X_OK) else None

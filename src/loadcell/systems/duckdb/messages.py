@@ -12,6 +12,6 @@ DUCKDB_NO_MEMORY = MessageCode("duckdb.no-memory", doing=Message, said=ForeignTe
 DOING_LOAD_THE_DATA = MessageCode("doing.load-the-data")
 DOING_OPEN = MessageCode("doing.open", path=str)
 STRANGER_DATABASE = MessageCode("stranger.database")
-DUCKDB_OWN_THREADS = MessageCode("duckdb.own-threads", "caution")
+DUCKDB_DEDICATED_THREADS = MessageCode("duckdb.own-threads", "caution")
 DUCKDB_NO_TIMEOUT = MessageCode("duckdb.no-timeout")
 DUCKDB_READS_ONLY = MessageCode("duckdb.reads-only", "caution")

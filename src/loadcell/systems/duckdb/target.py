@@ -16,7 +16,7 @@ from loadcell.model.capability import DUCKDB
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
 from loadcell.systems.base import TargetError
-from loadcell.systems.duckdb.messages import DUCKDB_OWN_THREADS, DUCKDB_UNREADABLE, STRANGER_DATABASE
+from loadcell.systems.duckdb.messages import DUCKDB_DEDICATED_THREADS, DUCKDB_UNREADABLE, STRANGER_DATABASE
 from loadcell.systems.inprocess import InProcessOptions, InProcessTarget
 from loadcell.systems.shared.data_files import DataFiles
 from loadcell.systems.shared.disk_image import Image
@@ -64,7 +64,7 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
     summary: ClassVar[str] = "DuckDB in the process that makes the load"
     Options: ClassVar[type[Options]] = DuckdbOptions
     offers = frozenset({DUCKDB})
-    threads_advice = DUCKDB_OWN_THREADS
+    threads_advice = DUCKDB_DEDICATED_THREADS
 
     def _make_files(self, parent: Path) -> DataFiles:
         return _DatabaseFiles(parent, "duckdb", version("duckdb"), self.context.log)

@@ -48,7 +48,7 @@ class DuckdbOptions(Options):
     )
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> DuckdbOptions:
+    def _is_consistent(self) -> DuckdbOptions:
         if self.distinct > self.rows:
             raise ValueError(f"`distinct` ({self.distinct:,}) is more than `rows` ({self.rows:,})")
         if self.page_size * self.pages > self.rows:

@@ -14,9 +14,9 @@ from loadcell.model.engine_messages import engine_failure
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import TargetError
 from loadcell.systems.embedded.messages import (
+    STORE_DEDICATED_THREADS,
     STORE_NO_CACHE,
     STORE_NO_LIBRARY,
-    STORE_OWN_THREADS,
     STRANGER_STORE,
 )
 from loadcell.systems.embedded.options import LIBRARIES, StoreOptions
@@ -37,7 +37,7 @@ class Store(InProcessTarget[StoreOptions]):
     summary = "embedded key-value stores: redb, fjall, LMDB, SQLite, RocksDB"
     Options = StoreOptions
     offers = frozenset({STORE})
-    threads_advice = STORE_OWN_THREADS
+    threads_advice = STORE_DEDICATED_THREADS
     _about: Mapping[str, Any] = {}
 
     def _make_files(self, parent: Path) -> DataFiles:

@@ -7,4 +7,4 @@ from loadcell.model.message import ForeignText, MessageCode
 HOST_NO_DIRECTORY = MessageCode("host.no-directory", path=str)
 HOST_NOT_WRITABLE = MessageCode("host.not-writable", path=str, said=ForeignText)
 HOST_NO_DATA = MessageCode("host.no-data")
-HOST_OWN_THREADS = MessageCode("host.own-threads", "caution")
+HOST_DEDICATED_THREADS = MessageCode("host.own-threads", "caution")

@@ -22,10 +22,10 @@ from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.systems.host.messages import (
+    HOST_DEDICATED_THREADS,
     HOST_NO_DATA,
     HOST_NO_DIRECTORY,
     HOST_NOT_WRITABLE,
-    HOST_OWN_THREADS,
 )
 from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared import path_checks
@@ -66,7 +66,7 @@ class HostOptions(Options):
         return peer
 
     @model_validator(mode="after")
-    def _is_beside_its_plan(self, info: ValidationInfo) -> HostOptions:
+    def _relative_to_its_plan(self, info: ValidationInfo) -> HostOptions:
         self._plan = Path((info.context or {}).get("directory") or Path())
         return self
 
@@ -153,7 +153,7 @@ class Host(Target[HostOptions]):
     def advice(cls, options: HostOptions, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
         if not isinstance(load.get("threads"), int):
             return []
-        return [Advice("load.threads", HOST_OWN_THREADS())]
+        return [Advice("load.threads", HOST_DEDICATED_THREADS())]
 
 
 def _missing(directory: Path) -> Message:

@@ -31,12 +31,12 @@ class HttpOptions(Options):
 
     @field_validator("url")
     @classmethod
-    def _url_is_whole(cls, url: str) -> str:
+    def _url_is_complete(cls, url: str) -> str:
         Address.of(url)
         return url
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> HttpOptions:
+    def _is_consistent(self) -> HttpOptions:
         self.tls.check(self.url)
         return self
 

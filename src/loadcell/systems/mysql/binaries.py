@@ -58,7 +58,7 @@ def _in(places: Iterable[Path]) -> Binaries | None:
         server = path / _SERVER
         if not os.access(server, os.X_OK):
             continue
-        install = _beside(server.resolve().parent) or _beside(path)
+        install = _adjacent(server.resolve().parent) or _adjacent(path)
         match = re.search(r"Ver (\d+\.\d+\.\d+)\S*", _says([str(server), "--no-defaults", "--version"]))
         if install is None or match is None:
             continue
@@ -76,7 +76,7 @@ def _in(places: Iterable[Path]) -> Binaries | None:
     return None
 
 
-def _beside(path: Path) -> Path | None:
+def _adjacent(path: Path) -> Path | None:
     """The program that makes data directories, in the same installation."""
     for directory in (path, path.parent / "bin", path.parent / "scripts"):
         for name in _INSTALL:

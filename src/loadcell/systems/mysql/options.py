@@ -8,11 +8,11 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from loadcell.systems.mysql.settings import RESERVED
-from loadcell.systems.server_options import OwnOrExternalOptions, SslMode
+from loadcell.systems.server_options import ManagedOrExternalOptions, SslMode
 from loadcell.systems.shared.settings import Setting
 
 
-class MysqlOptions(OwnOrExternalOptions):
+class MysqlOptions(ManagedOrExternalOptions):
     """A MariaDB that loadcell runs itself, or an existing MariaDB or MySQL."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="mysql")
@@ -60,7 +60,7 @@ class MysqlOptions(OwnOrExternalOptions):
         description="`external` only: file with the certificates trusted to sign the server's.",
     )
 
-    own_only = frozenset({"settings", "data", "binaries", "run_as", "connect"})
+    managed_only = frozenset({"settings", "data", "binaries", "run_as", "connect"})
     external_only = frozenset({"url", "password", "sslmode", "sslrootcert"})
     setting_pattern = re.compile(r"[a-z][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?")
     reserved_settings = RESERVED

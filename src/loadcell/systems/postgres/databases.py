@@ -216,7 +216,7 @@ class Databases:
         done = mark.state == "ready" and mark.pristine
         if mark.owner.same_run(self.owner):
             return not (self.keep and done)
-        # Kept by an earlier run. In a directory of our own, only what the last run used is worth its room.
+        # OpenLoopResult by an earlier run. In a directory of our own, only what the last run used is worth its room.
         if mark.keep and done:
             return self.managed
         return self.managed or mark.owner.surely_dead()

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from loadcell.systems.postgres.settings import RESERVED
-from loadcell.systems.server_options import OwnOrExternalOptions, SslMode
+from loadcell.systems.server_options import ManagedOrExternalOptions, SslMode
 from loadcell.systems.shared.disk_image import Image
 from loadcell.systems.shared.settings import Setting
 
@@ -16,7 +16,7 @@ from loadcell.systems.shared.settings import Setting
 OLDEST = 12
 
 
-class PostgresOptions(OwnOrExternalOptions):
+class PostgresOptions(ManagedOrExternalOptions):
     """A PostgreSQL server: one that loadcell runs itself, or an existing one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="postgres")
@@ -82,7 +82,7 @@ class PostgresOptions(OwnOrExternalOptions):
         description="`external` only: file with the certificates trusted to sign the server's.",
     )
 
-    own_only = frozenset({"settings", "data", "version", "binaries", "run_as", "connect", "fresh"})
+    managed_only = frozenset({"settings", "data", "version", "binaries", "run_as", "connect", "fresh"})
     external_only = frozenset({"dsn", "password", "database", "sslmode", "sslrootcert"})
     setting_pattern = re.compile(r"[a-z_][a-z0-9_$]*(\.[a-z_][a-z0-9_$]*)*")
     setting_kind = "a PostgreSQL setting"

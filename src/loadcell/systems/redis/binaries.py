@@ -37,10 +37,10 @@ def find(named: str | None = None) -> Binary:
         path = Path(named).expanduser().absolute()
         if not (path.is_file() and os.access(path, os.X_OK)):
             raise TargetError(REDIS_NO_PROGRAM(path=path))
-        return _known(path)
+        return _checked(path)
     for path in _candidates():
         if os.access(path, os.X_OK):
-            return _known(path)
+            return _checked(path)
     raise TargetError(REDIS_MISSING(servers=_SERVERS, places=_PLACES))  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def _candidates() -> Iterator[Path]:
         yield from (Path(directory) / name for directory in _PLACES)
 
 
-def _known(server: Path) -> Binary:
+def _checked(server: Path) -> Binary:
     try:
         done = subprocess.run(
             [str(server), "--version"], capture_output=True, text=True, timeout=20, check=False, cwd="/"

@@ -8,11 +8,11 @@ from typing import Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.systems.redis.settings import RESERVED
-from loadcell.systems.server_options import OwnOrExternalOptions
+from loadcell.systems.server_options import ManagedOrExternalOptions
 from loadcell.systems.shared.settings import Setting
 
 
-class RedisOptions(OwnOrExternalOptions):
+class RedisOptions(ManagedOrExternalOptions):
     """A Redis that loadcell runs itself, or an existing one: Redis, Valkey, KeyDB, Dragonfly."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="redis")
@@ -86,7 +86,7 @@ class RedisOptions(OwnOrExternalOptions):
         description="Version of the protocol. Default: 3, or 2 where the server does not know it.",
     )
 
-    own_only = frozenset({"settings", "bin", "data", "run_as", "connect"})
+    managed_only = frozenset({"settings", "bin", "data", "run_as", "connect"})
     external_only = frozenset(
         {"host", "port", "socket", "user", "password", "database", "tls", "tls_ca", "tls_verify", "keep_data"}
     )

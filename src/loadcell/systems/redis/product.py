@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 SECTIONS = ("server", "keydb")
 
 #: The field with a product's version, and the product.
-_OWN_VERSION = {"valkey_version": "Valkey", "dragonfly_version": "Dragonfly", "garnet_version": "Garnet"}
+_VERSION_FIELDS = {"valkey_version": "Valkey", "dragonfly_version": "Dragonfly", "garnet_version": "Garnet"}
 #: What servers call themselves; those that are not here are shown by their own word.
 _CALLED = {
     "valkey": "Valkey",
@@ -40,7 +40,7 @@ class Product:
 def from_info(info: Mapping[str, str]) -> Product:
     """The server that gave these values (INFO of `SECTIONS`)."""
     redis_version = info.get("redis_version")
-    for field, name in _OWN_VERSION.items():
+    for field, name in _VERSION_FIELDS.items():
         if field in info:
             return Product(name, _plain(info[field]), redis_version)
     if "mvcc_depth" in info or PurePosixPath(info.get("executable", "")).name == "keydb-server":

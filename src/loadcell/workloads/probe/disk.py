@@ -69,7 +69,7 @@ class DiskOptions(Section):
     )
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> DiskOptions:
+    def _is_consistent(self) -> DiskOptions:
         if self.size < self.block:
             raise ValueError(f"`size` ({self.size.text}) is less than a block ({self.block.text})")
         if self.direct and self.block % _SECTOR:

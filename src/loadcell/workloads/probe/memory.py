@@ -66,7 +66,7 @@ class MemoryOptions(Section):
     )
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> MemoryOptions:
+    def _is_consistent(self) -> MemoryOptions:
         named = self.model_fields_set
         if self.test != "sysbench":
             strange = [name for name in _OF_SYSBENCH if name in named]

@@ -36,7 +36,7 @@ class NetworkOptions(Section):
     )
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> NetworkOptions:
+    def _is_consistent(self) -> NetworkOptions:
         other = ("request", "response") if self.test == "stream" else ("block",)
         for name in other:
             if name in self.model_fields_set:

@@ -160,7 +160,7 @@ class ToolOptions(Options):
         return self._plan
 
     @model_validator(mode="after")
-    def _hangs_together(self, info: ValidationInfo) -> ToolOptions:
+    def _is_consistent(self, info: ValidationInfo) -> ToolOptions:
         self._plan = _directory(info)
         named = [name for name in (*TOOLS, COMMAND) if self._of(name) is not None]
         if len(named) != 1:

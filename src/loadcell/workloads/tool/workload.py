@@ -13,20 +13,20 @@ from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
 from loadcell.plan.workload import Workload
 from loadcell.workloads.tool.messages import (
+    TOOL_INTEGER_SECONDS,
+    TOOL_LOAD_OPTION,
     TOOL_NO_CLIENTS,
     TOOL_NO_DATABASE,
     TOOL_NO_DURATION,
     TOOL_NO_PLACEHOLDER,
     TOOL_NO_REQUESTS,
     TOOL_NO_REQUESTS_PER_CLIENT,
-    TOOL_OWN_LOAD,
-    TOOL_WHOLE_SECONDS,
 )
 from loadcell.workloads.tool.options import COMMAND, ToolOptions
 from loadcell.workloads.tool_runner import placeholders
 from loadcell.workloads.tool_runner.missing_programs import missing
 from loadcell.workloads.tool_runner.registry import ALWAYS, OF_PROTOCOL, PLACES, TOOLS, Setting
-from loadcell.workloads.tool_runner.registry import Tool as KnownTool
+from loadcell.workloads.tool_runner.registry import Tool as CheckedTool
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -117,7 +117,7 @@ class Tool(Workload[ToolOptions]):
         named = placeholders.named(words)
         program = self.options.name or "the command"
         if load.rate is not None:
-            yield Misfit("load.rate", TOOL_OWN_LOAD(tool=program))
+            yield Misfit("load.rate", TOOL_LOAD_OPTION(tool=program))
         if load.requests_per_client is not None:
             yield Misfit("load.requests_per_client", TOOL_NO_REQUESTS_PER_CLIENT())
         if load.requests is not None and "requests" not in named:
@@ -127,10 +127,10 @@ class Tool(Workload[ToolOptions]):
                 "load.clients", TOOL_NO_CLIENTS(clients=load.clients, tool=program, place="${clients}")
             )
         tool = TOOLS.get(self.options.name or "")
-        if tool is not None and tool.whole_seconds and "duration_s" in named:
+        if tool is not None and tool.integer_seconds and "duration_s" in named:
             for key, time in (("duration", load.duration), ("warmup", load.warmup)):
                 if not float(time).is_integer():
-                    yield Misfit(f"load.{key}", TOOL_WHOLE_SECONDS(time=time.text, tool=program))
+                    yield Misfit(f"load.{key}", TOOL_INTEGER_SECONDS(time=time.text, tool=program))
 
     def advice(self) -> list[Advice]:
         options = self.options
@@ -153,7 +153,7 @@ class Tool(Workload[ToolOptions]):
         return advice
 
 
-def _missing(words: list[str], plan: Path, tool: KnownTool | None = None) -> Message | None:
+def _missing(words: list[str], plan: Path, tool: CheckedTool | None = None) -> Message | None:
     """That a command's program is not on this machine, and what to do about it."""
     program = words[0]
     if "${" in program or shutil.which(program) is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 #: Of one command, so much is passed on to output.log ...
 _PASSED_ON_BYTES = 4 << 20
 #: ... and so much is kept to be read: the longest output of a tool known is that of a day of interval lines, some 10 MB.
-_KEPT_BYTES = 256 << 20
+_STORED_BYTES = 256 << 20
 
 
 class TooMuchError(Exception):
@@ -46,7 +46,7 @@ class Output:
         self._pass_on(line, size)
         if self._apart and stream == 2:
             return False
-        if self._bytes > _KEPT_BYTES:
+        if self._bytes > _STORED_BYTES:
             raise TooMuchError
         self._file.write(f"{line}\n")
         return True

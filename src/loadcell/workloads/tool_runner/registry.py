@@ -45,7 +45,7 @@ class Tool:
     """One tool. `load` and `connect` give the arguments that are not among those given.
 
     `package` is Debian's, `get` how to come by it where Debian has none. `reader` is its module in `loadcell.ingest.readers`.
-    `whole_seconds`: it takes no fractions of seconds. `errors_apart`: its standard error contains no results.
+    `integer_seconds`: it takes no fractions of seconds. `errors_apart`: its standard error contains no results.
     `takes_secret`: whether there is a way to give it a password other than on its command line.
     """
 
@@ -60,7 +60,7 @@ class Tool:
     #: options whose value is a file, and whether an argument is one that is no option's
     file_options: tuple[str, ...] = ()
     is_file: Callable[[str], bool] = lambda word: False  # noqa: ARG005
-    whole_seconds: bool = True
+    integer_seconds: bool = True
     errors_apart: bool = False
     takes_secret: bool = True
     #: how its parts are to each other: at once (their sum is the throughput) or one after the other

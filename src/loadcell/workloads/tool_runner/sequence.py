@@ -22,8 +22,8 @@ from loadcell.workloads.tool_runner.events import Intervals, Say
 from loadcell.workloads.tool_runner.messages import (
     ENDED_SIGNAL,
     TOOL_FAILED,
-    TOOL_FIGURE_NOT_FOUND,
     TOOL_FILE_TOO_LARGE,
+    TOOL_METRIC_MISSING,
     TOOL_NO_FIGURE,
     TOOL_NO_FILE,
     TOOL_NO_THROUGHPUT,
@@ -216,7 +216,7 @@ class Course:
             try:
                 values[name] = extract.value(source, text)
             except extract.NoFigureError as error:
-                raise OrderError(TOOL_FIGURE_NOT_FOUND(name=name, why=error.message)) from None
+                raise OrderError(TOOL_METRIC_MISSING(name=name, why=error.message)) from None
         return values
 
     def _lines(self, output: Output) -> Iterator[str]:

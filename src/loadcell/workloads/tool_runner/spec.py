@@ -20,7 +20,7 @@ from loadcell.workloads.tool_runner.messages import (
 from loadcell.workloads.tool_runner.registry import SECRETS, TOOLS, Setting, Tool, split
 
 #: Environment variables that a tool gets: enough to find programs, libraries and a home.
-_KEPT = ("PATH", "HOME", "USER", "LANGUAGE", "LD_LIBRARY_PATH", "TMPDIR", "JAVA_HOME")
+_PASSED = ("PATH", "HOME", "USER", "LANGUAGE", "LD_LIBRARY_PATH", "TMPDIR", "JAVA_HOME")
 _SYSTEM = "/usr/sbin:/sbin"
 
 
@@ -99,7 +99,7 @@ class Order:
 
     def environment(self, duration_ns: int | None = None) -> dict[str, str]:
         """The child's environment: numbers in the C locale, placeholders by name, the target's connection, the plan's variables last."""
-        environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        environment = {name: os.environ[name] for name in _PASSED if name in os.environ}
         values = self.values(duration_ns)
         return {
             **environment,

@@ -92,7 +92,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         self._connects = self._questions = 0
         self._pid: int | None = None
         self._server_cpu_ticks = 0
-        self._own_ticks: dict[int, int] = {}
+        self._ticks: dict[int, int] = {}
         self._statements_at: tuple[str, str] | None = None
         self._statements_before: statements.Reading | None = None
 
@@ -134,8 +134,8 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         import os
 
         account: Row = {"connects": self._connects, "questions": self._questions}
-        if self._own_ticks:
-            account["server_cpu_s"] = sum(self._own_ticks.values()) / os.sysconf("SC_CLK_TCK")
+        if self._ticks:
+            account["server_cpu_s"] = sum(self._ticks.values()) / os.sysconf("SC_CLK_TCK")
         if self._notes:
             account["notes"] = [
                 {"note": note, "text": NOTES[note], **({"detail": detail} if detail else {})}
@@ -245,7 +245,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         mean_waits, rows = self._waits.take()
         self._beside["waits"] = rows
         self._events += self._checkpoints.events(row)
-        self._note_own_cost()
+        self._note_cost()
         return [{"elapsed_s": elapsed_s, **mean_waits, **row}]
 
     def _take(self, name: str, records: list[Record]) -> Row:
@@ -281,13 +281,13 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             self.close()
         return []
 
-    def _note_own_cost(self) -> None:
+    def _note_cost(self) -> None:
         """The CPU time of the session's own process, if it is one of this machine."""
         if self._pid is None or not self.context.roots():
             return
         stat = process_stat(Path("/"), self._pid)
         if stat is not None and read_small(Path(f"/proc/{self._pid}/cmdline")).startswith("postgres:"):
-            self._own_ticks[self._pid] = stat.user + stat.system
+            self._ticks[self._pid] = stat.user + stat.system
 
     # -- statements ----------------------------------------------------------------------------------------------
 
