@@ -1,15 +1,16 @@
 """Costs of one state of loadcell over those of another: `python -m bench.before_after OLD NEW`.
 
-OLD and NEW are checkouts with a `.venv` (`make setup`). Only commands, plans and files of run directories are used, which both
-have alike. Three parts, each of which may be named alone (`--part`):
+OLD and NEW are checkouts with a `.venv` (`make setup`). Only commands, plans and files of run directories are
+used, which both have alike. Three parts, each of which may be named alone (`--part`):
 
-- `instructions`: of the load threads for one more request, counted by callgrind: the difference between a load of many and one of few
-  requests, so that starting and ending do not count.
+- `instructions`: of the load threads for one more request, counted by callgrind: the difference between a
+  load of many and one of few requests, so that starting and ending do not count.
 - `cpu`: CPU time of the load threads per request (`client` in trial.json).
 - `commands`: CPU time of whole processes: `--help`, `check`, the report of 1,000 trials.
 
-`cpu` and `commands` run in pairs (OLD NEW, NEW OLD, ...) until the upper 95% bound of the ratio lies at most PRECISION above its
-estimate. When to stop depends on the precision alone, never on the ratio, so that the bound keeps its confidence.
+`cpu` and `commands` run in pairs (OLD NEW, NEW OLD, ...) until the upper 95% bound of the ratio lies at most
+PRECISION above its estimate. When to stop depends on the precision alone, never on the ratio, so that the
+bound keeps its confidence.
 """
 
 from __future__ import annotations
@@ -93,7 +94,9 @@ class Load:
 def loadcell(
     checkout: Path, arguments: Sequence[str], home: Path, env: dict[str, str] | None = None
 ) -> float:
-    """Run the checkout's command in a directory; return its CPU seconds, children that it waited for included."""
+    """Run the checkout's command in a directory; return its CPU seconds, children that it waited for
+    included.
+    """
     command = [str(checkout / ".venv/bin/python"), "-m", "loadcell", *arguments]
     environment = {
         **os.environ,
@@ -157,7 +160,8 @@ def instructions_per_request(checkout: Path, load: Load, home: Path) -> float:
 def instructions(checkout: Path, load: Load, requests: int, home: Path) -> int:
     """Instructions of the load threads of a worker that makes this number of requests.
 
-    Not those of its first thread, which starts Python and wakes up by the clock: how often depends on the machine.
+    Not those of its first thread, which starts Python and wakes up by the clock: how often depends on the
+    machine.
     """
     patch, counted = home / "patch", home / "callgrind"
     patch.mkdir(exist_ok=True)
@@ -180,8 +184,8 @@ def instructions(checkout: Path, load: Load, requests: int, home: Path) -> int:
 def loads(names: Sequence[str]) -> Iterator[list[Load]]:
     """Servers on the first processor, and the loads on them.
 
-    Started by root, servers go before other processes: instructions depend on how many responses a wake-up of the reactor finds, and
-    these are as many as can be when the server is never late.
+    Started by root, servers go before other processes: instructions depend on how many responses a wake-up of
+    the reactor finds, and these are as many as can be when the server is never late.
     """
     first = sorted(os.sched_getaffinity(0))[0]
     with contextlib.ExitStack() as running:

@@ -1,4 +1,5 @@
-"""What a query costs the client: loadcell beside sysbench, beside pgbench and beside a bare epoll loop, on one server.
+"""What a query costs the client: loadcell beside sysbench, beside pgbench and beside a bare epoll loop, on
+one server.
 
 CPU time of the whole client process (user + system), from its start to its end, over the queries it made: for
 loadcell that includes starting Python. Prepared statements everywhere; id distribution uniform everywhere.
@@ -67,7 +68,9 @@ def loadcell_pgbench(server: PostgresServer, script: str, seconds: int) -> Cost:
 
 
 def pgbench(server: PostgresServer, script: str, seconds: int) -> Cost:
-    """pgbench with one thread, without its vacuum before the load and with its latencies by statement (-r), as loadcell has."""
+    """pgbench with one thread, without its vacuum before the load and with its latencies by statement (-r),
+    as loadcell has.
+    """
     command = [str(debian_postgres() / "pgbench"), "-n", "-r", "-b", script, "-M", PGBENCH[script]]
     command += ["-c", str(CLIENTS), "-j", "1", "-T", str(seconds), "-h", server.host, "-p", str(server.port)]
     cpu_s, output = run_process([*command, "-U", server.user, "bench"])

@@ -1,9 +1,10 @@
-"""What a request of HTTP costs the client: loadcell beside wrk, beside ab and beside bare loops by epoll and by
+"""What a request of HTTP costs the client: loadcell beside wrk, beside ab and beside bare loops by epoll and
+by
 io_uring, on one nginx.
 
-CPU time of the whole client process (user + system), from its start to its end, over the requests it made: for loadcell that
-includes starting Python. Connections are kept alive everywhere. The server has one core and every client, each in its
-turn, the other; or, with `--one-core`, both have the same.
+CPU time of the whole client process (user + system), from its start to its end, over the requests it made:
+for loadcell that includes starting Python. Connections are kept alive everywhere. The server has one core and
+every client, each in its turn, the other; or, with `--one-core`, both have the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a request of HTTP/2 costs the client: loadcell beside h2load (nghttp2), on one nginx, without TLS.
 
-CPU time of the whole client process, from its start to its end, over the requests it made: for loadcell that includes starting
-Python. Both have one request in progress on each of their connections. The server has one core and every client, each in
-its turn, the other.
+CPU time of the whole client process, from its start to its end, over the requests it made: for loadcell that
+includes starting Python. Both have one request in progress on each of their connections. The server has one
+core and every client, each in its turn, the other.
 """
 
 from __future__ import annotations

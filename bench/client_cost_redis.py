@@ -1,7 +1,9 @@
-"""What a request to Redis costs the client: loadcell beside redis-benchmark and a bare epoll loop, on one server.
+"""What a request to Redis costs the client: loadcell beside redis-benchmark and a bare epoll loop, on one
+server.
 
-CPU time of the whole client process over the requests it made, in turn (A B C, B C A ...). For loadcell the start of Python is
-in it, which is most of a second, whatever the load; beside it stands what the thread that makes the load took.
+CPU time of the whole client process over the requests it made, in turn (A B C, B C A ...). For loadcell the
+start of Python is in it, which is most of a second, whatever the load; beside it stands what the thread that
+makes the load took.
 """
 
 from __future__ import annotations

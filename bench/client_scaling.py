@@ -1,10 +1,11 @@
 """What a second thread of the client is worth: throughput and CPU a request at one and at two threads.
 
-The server takes CPU, too: on a machine with two cores, two threads of the client and a server are three that want two cores, and no target of
-this machine is far from its limit. So beside the plain ratio (two threads over one) the second thread is held against what nothing can be
-better than: two processes with a thread each, which share nothing, on the same cores beside the same server. What two threads fall
-short of two processes is what they cost each other. From the CPU that a request costs then and now follows what two threads would be worth
-with cores enough: twice the ratio of one thread's CPU a request to two threads'.
+The server takes CPU, too: on a machine with two cores, two threads of the client and a server are three that
+want two cores, and no target of this machine is far from its limit. So beside the plain ratio (two threads
+over one) the second thread is held against what nothing can be better than: two processes with a thread each,
+which share nothing, on the same cores beside the same server. What two threads fall short of two processes is
+what they cost each other. From the CPU that a request costs then and now follows what two threads would be
+worth with cores enough: twice the ratio of one thread's CPU a request to two threads'.
 
 The server is bare_server.rs: a read and a write a request, the least that a server can do.
 """
@@ -30,7 +31,9 @@ CLIENTS = 32
 
 @dataclass(frozen=True)
 class Found:
-    """Of all processes of a contender: requests a second, CPU microseconds of the threads that make the load a request."""
+    """Of all processes of a contender: requests a second, CPU microseconds of the threads that make the load
+    a request.
+    """
 
     per_second: float
     cpu_us: float

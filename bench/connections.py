@@ -1,7 +1,9 @@
-"""What a connection costs the client, and whether throughput holds: 1,000 and 10,000 kept-alive connections of HTTP and Redis.
+"""What a connection costs the client, and whether throughput holds: 1,000 and 10,000 kept-alive connections
+of HTTP and Redis.
 
-Resident memory of the load's process while all its connections are in use; the difference of the two over 9,000 is what a connection costs.
-Both ends are on this machine, each in processes of its own: a limit of open files (`ulimit -Hn`) of 10,100 is enough. Runs take turns.
+Resident memory of the load's process while all its connections are in use; the difference of the two over
+9,000 is what a connection costs. Both ends are on this machine, each in processes of its own: a limit of open
+files (`ulimit -Hn`) of 10,100 is enough. Runs take turns.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ def _warm(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def load(spec: dict[str, Any]) -> tuple[float, float, int]:
-    """Requests a second, CPU microseconds of the load's thread a request, and the worker's resident bytes in the last interval."""
+    """Requests a second, CPU microseconds of the load's thread a request, and the worker's resident bytes in
+    the last interval.
+    """
     worker = subprocess.Popen(
         [sys.executable, "-m", "loadcell.execution.worker"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,

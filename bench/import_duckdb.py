@@ -1,8 +1,10 @@
 """Compare DuckDB's CSV reader with the engine's log readers on transaction logs of gigabytes.
 
-Contenders run in turn, each in its own process. `columns` does the work of the engine's reader: typed columns, damaged lines stored
-as rejects, counts and sums grouped by second, kind and latency bucket. `lines` reads each line as one text and only counts them:
-a lower bound for any query that splits lines itself. A short damaged log shows whether DuckDB counts unread lines exactly.
+Contenders run in turn, each in its own process. `columns` does the work of the engine's reader: typed
+columns, damaged lines stored as rejects, counts and sums grouped by second, kind and latency bucket. `lines`
+reads each line as one text and only counts them:
+a lower bound for any query that splits lines itself. A short damaged log shows whether DuckDB counts unread
+lines exactly.
 """
 
 from __future__ import annotations
@@ -102,7 +104,9 @@ def _compare(tool: str, log: Path, rounds: int) -> dict[str, Any]:
 
 
 def _damaged(tool: str, path: Path) -> dict[str, Any]:
-    """Unread lines of a damaged log: of the text, as the engine counts them, and as DuckDB does (or its error)."""
+    """Unread lines of a damaged log: of the text, as the engine counts them, and as DuckDB does (or its
+    error).
+    """
     good, *bad = _DAMAGED[tool]
     head = [b",".join(name.encode() for name in _HEAD)] if tool == "benchmarksql" else []
     lines = [good, good, *bad] * _DAMAGED_ROUNDS

@@ -1,8 +1,10 @@
-"""How quickly `loadcell import` reads long outputs, beside programs that only count their lines; and that its memory stays flat.
+"""How quickly `loadcell import` reads long outputs, beside programs that only count their lines; and that its
+memory stays flat.
 
-The aim is 200 MB/s or better, of the whole command: reader, run directory and report. Texts are made here: a pgbench log of
-transactions, sysbench's intervals, BenchmarkSQL's result.csv. Contenders in turn, the command and its reader alone in each round; the ratio is of
-one round, so that a busy machine hits all alike. The page cache holds the files if the memory does.
+The aim is 200 MB/s or better, of the whole command: reader, run directory and report. Texts are made here: a
+pgbench log of transactions, sysbench's intervals, BenchmarkSQL's result.csv. Contenders in turn, the command
+and its reader alone in each round; the ratio is of one round, so that a busy machine hits all alike. The page
+cache holds the files if the memory does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Memory of the load's process after 1 million and after 30 million requests: it must not grow with their number.
+"""Memory of the load's process after 1 million and after 30 million requests: it must not grow with their
+number.
 
-The server is tests/truth/known_server.rs, which answers at once: what is measured is the client, in the shortest time.
+The server is tests/truth/known_server.rs, which answers at once: what is measured is the client, in the
+shortest time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""How late requests leave at a rate: loadcell's own record of it at 10,000/s, on a server that does nothing and on PostgreSQL.
+"""How late requests leave at a rate: loadcell's own record of it at 10,000/s, on a server that does nothing
+and on PostgreSQL.
 
-Beside it pgbench's `schedule lag` at the same rate on the same PostgreSQL: the mean time between when a transaction was due
-and when it was begun, which for loadcell holds the wait for a free connection, too. In turn, one thread each.
+Beside it pgbench's `schedule lag` at the same rate on the same PostgreSQL: the mean time between when a
+transaction was due and when it was begun, which for loadcell holds the wait for a free connection, too. In
+turn, one thread each.
 """
 
 from __future__ import annotations

@@ -64,7 +64,9 @@ def run_process(command: Sequence[str], *, send: str = "") -> tuple[float, str]:
 def in_turn(
     rounds: int, contenders: Mapping[str, Callable[[], CostType]], unit: str = "query"
 ) -> dict[str, list[CostType]]:
-    """Every contender once a round, in an order that rotates (of two: A B, B A), so that drift of the machine hits all alike."""
+    """Every contender once a round, in an order that rotates (of two: A B, B A), so that drift of the machine
+    hits all alike.
+    """
     names = list(contenders)
     costs: dict[str, list[CostType]] = {name: [] for name in names}
     for number in range(rounds):
@@ -101,7 +103,9 @@ def ratios(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
 
 
 def ratio_to_aim(aim: float | None, ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
-    """The same, with the interval of the median (None of fewer than six pairs), and whether the median is within `aim` of 1, if there is one."""
+    """The same, with the interval of the median (None of fewer than six pairs), and whether the median is
+    within `aim` of 1, if there is one.
+    """
     pairs = [a / b for a, b in zip(ours, theirs, strict=True)]
     of_median = interval(pairs)
     ratio: dict[str, Any] = {**spread(pairs), "interval": of_median and [of_median.low, of_median.high]}
@@ -111,8 +115,9 @@ def ratio_to_aim(aim: float | None, ours: Sequence[float], theirs: Sequence[floa
 def ratio_bounds(pairs: Sequence[float], confidence: float = 0.95) -> tuple[float, float, float]:
     """Lower bound, estimate and upper bound of the typical ratio; each bound is one-sided.
 
-    The estimate of Hodges and Lehmann (1963) on the logarithms, with the exact bounds of Wilcoxon's signed-rank test (Hollander and
-    Wolfe 1999, 3.2). Of fewer than five pairs there is no bound at 95%: zero and infinity.
+    The estimate of Hodges and Lehmann (1963) on the logarithms, with the exact bounds of Wilcoxon's
+    signed-rank test (Hollander and Wolfe 1999, 3.2). Of fewer than five pairs there is no bound at 95%: zero
+    and infinity.
     """
     logs = [math.log(ratio) for ratio in pairs]
     averages = sorted((a + b) / 2 for index, a in enumerate(logs) for b in logs[index:])
@@ -124,7 +129,9 @@ def ratio_bounds(pairs: Sequence[float], confidence: float = 0.95) -> tuple[floa
 
 
 def _signed_rank_tail(count: int, chance: float) -> int | None:
-    """The largest sum t with P(T <= t) <= chance, T being the rank sum of the positive of `count` differences; None: not even 0."""
+    """The largest sum t with P(T <= t) <= chance, T being the rank sum of the positive of `count`
+    differences; None: not even 0.
+    """
     ways = [1]
     for rank in range(1, count + 1):
         longer = [*ways, *[0] * rank]
@@ -142,7 +149,9 @@ def _signed_rank_tail(count: int, chance: float) -> int | None:
 
 @contextmanager
 def on_processors(*numbers: int) -> Iterator[None]:
-    """Keep processes that are started meanwhile on these processors, so that contenders have the same one in turn."""
+    """Keep processes that are started meanwhile on these processors, so that contenders have the same one in
+    turn.
+    """
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, numbers)
     try:

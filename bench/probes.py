@@ -1,12 +1,14 @@
-"""Probes of this machine beside the tools whose definitions they have: sysbench's cpu and memory tests, and mbw.
+"""Probes of this machine beside the tools whose definitions they have: sysbench's cpu and memory tests, and
+mbw.
 
-In turn on one machine (A B, B A, ...), on one and the same processor where there is one thread; of each pair of one round the ratio
-of the figures, of the ratios the median with its interval. sysbench reads the clock and counts for every block: with blocks of 1 KiB
-that is most of its time, which growing blocks show. Those cases are measured `FEW` times only.
+In turn on one machine (A B, B A, ...), on one and the same processor where there is one thread; of each pair
+of one round the ratio of the figures, of the ratios the median with its interval. sysbench reads the clock
+and counts for every block: with blocks of 1 KiB that is most of its time, which growing blocks show. Those
+cases are measured `FEW` times only.
 
-With `--cpu` a figure is what was done in a second of CPU time, which other work on the machine does not take away (it still takes the
-caches). sysbench's start is then in its figure, some percent where its block is large; mbw, which takes as long to make its
-arrays as to copy them, is left out.
+With `--cpu` a figure is what was done in a second of CPU time, which other work on the machine does not take
+away (it still takes the caches). sysbench's start is then in its figure, some percent where its block is
+large; mbw, which takes as long to make its arrays as to copy them, is left out.
 """
 
 from __future__ import annotations
@@ -34,8 +36,9 @@ from loadcell.ingest.readers import mbw, sysbench
 
 #: Blocks of sysbench's memory test: the default, and sizes at which the tool's own work per block gets lost.
 BLOCKS = {"1KiB": 2**10, "16KiB": 2**14, "256KiB": 2**18, "4MiB": 2**22, "64MiB": 2**26}
-#: mbw's tests by their number, and how often each copies. mbw 1.2.2 has the names of the first two the wrong way round: what it calls
-#: MEMCPY, its number 0, goes word by word, and DUMB calls memcpy (its machine code shows it).
+#: mbw's tests by their number, and how often each copies. mbw 1.2.2 has the names of the first two the wrong
+#: way round: what it calls MEMCPY, its number 0, goes word by word, and DUMB calls memcpy (its machine code
+#: shows it).
 METHODS = {"memcpy": 1, "dumb": 0, "mcblock": 2}
 COPIES = 10
 #: How far the median ratio may be from 1.
@@ -142,7 +145,10 @@ def probe(
     *,
     by_cpu: bool = False,
 ) -> float:
-    """What a worker process measures; with `requests` so many passes. Like the tools, it counts from its start on."""
+    """What a worker process measures; with `requests` so many passes.
+
+    Like the tools, it counts from its start on.
+    """
     load = {
         "clients": threads,
         "warmup_ns": 0,

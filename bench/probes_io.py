@@ -1,13 +1,17 @@
-"""The probes of disk and network beside the tools whose definitions they go by: fio and iperf3, on the same directory and loopback.
+"""The probes of disk and network beside the tools whose definitions they go by: fio and iperf3, on the same
+directory and loopback.
 
-In turn (A B, B A, ...), one pair a round; what counts is the ratio pair by pair, of the ratios the median with its interval. Who
-reads and writes a file does it on one and the same processor; of a stream either end has its own, the same for both. fio's file is laid out
-before it is measured (`overwrite=1`), as the probe's is, and each file has gone before the next is made.
+In turn (A B, B A, ...), one pair a round; what counts is the ratio pair by pair, of the ratios the median
+with its interval. Who reads and writes a file does it on one and the same processor; of a stream either end
+has its own, the same for both. fio's file is laid out before it is measured (`overwrite=1`), as the probe's
+is, and each file has gone before the next is made.
 
-A rate says two things at once: how long a block takes, and how long the tool is about its own business until the next. Both tools time
-their blocks, so the two are told apart: `service_us` (fio's `clat`, with the flush after it; the probe's service time), whose ratio is
-of like with like, and `between_us`, the rest of the time a block. fio runs a third time as `--gtod_reduce=1`, with nearly none of its timing: what it
-gains is what that takes. And all of it once more on files in memory, where no disk and no neighbour disturbs what tools do of their own.
+A rate says two things at once: how long a block takes, and how long the tool is about its own business until
+the next. Both tools time their blocks, so the two are told apart: `service_us` (fio's `clat`, with the flush
+after it; the probe's service time), whose ratio is of like with like, and `between_us`, the rest of the time
+a block. fio runs a third time as `--gtod_reduce=1`, with nearly none of its timing: what it gains is what
+that takes. And all of it once more on files in memory, where no disk and no neighbour disturbs what tools do
+of their own.
 """
 
 from __future__ import annotations
@@ -74,7 +78,9 @@ UNTIMED = "fio --gtod_reduce=1"
 
 @dataclass(frozen=True)
 class Blocks(Cost):
-    """What blocks cost, and how long they took by the tool's own clock (None: it did not look): on average, and half of them at the most."""
+    """What blocks cost, and how long they took by the tool's own clock (None: it did not look): on average,
+    and half of them at the most.
+    """
 
     service_us: float | None = None
     half_us: float | None = None
@@ -193,7 +199,8 @@ def working_in(directory: str) -> Iterator[Path]:
         shutil.rmtree(place)
 
 
-# -- loadcell -----------------------------------------------------------------------------------------------------------
+# -- loadcell
+# -----------------------------------------------------------------------------------------------------------
 
 
 def order(
@@ -250,7 +257,8 @@ def stream(asked: argparse.Namespace, far: Server) -> Streamed:
     return Streamed(cpu_s, result["operations"][0]["succeeded"], seconds, far.spent_s(asked.seconds))
 
 
-# -- the tools ----------------------------------------------------------------------------------------------------------
+# -- the tools
+# ----------------------------------------------------------------------------------------------------------
 
 
 def fio(asked: argparse.Namespace, place: Path, job: Job, *, timing: bool = True) -> Blocks:
@@ -308,7 +316,9 @@ class Server:
         self._before_s = self._cpu_s()
 
     def spent_s(self, seconds: float) -> float:
-        """CPU seconds since then, as many of them as fall on the part that is measured: it serves what comes before as well."""
+        """CPU seconds since then, as many of them as fall on the part that is measured: it serves what comes
+        before as well.
+        """
         return (self._cpu_s() - self._before_s) * seconds / (seconds + STREAM_RAMP_S)
 
     def _cpu_s(self) -> float:
@@ -338,7 +348,10 @@ def serving() -> Iterator[dict[str, Server]]:
 
 
 def wait_for(port: int, patience_s: float = 10) -> None:
-    """Until something listens there. The kernel is asked for it: iperf3 would take a connection for a test."""
+    """Until something listens there.
+
+    The kernel is asked for it: iperf3 would take a connection for a test.
+    """
     deadline = time.monotonic() + patience_s
     while not any(
         one.status == psutil.CONN_LISTEN and one.laddr[1:] == (port,) for one in psutil.net_connections("tcp")

@@ -1,6 +1,8 @@
-"""How long the report of 200 trials takes, as a whole process, and how large it is; and how long that of 1,000 takes.
+"""How long the report of 200 trials takes, as a whole process, and how large it is; and how long that of
+1,000 takes.
 
-The aim is below 3 s and 3 MB, and below 5 s for 1,000 trials. `cold` is without the cached libraries of the page, as on a first report.
+The aim is below 3 s and 3 MB, and below 5 s for 1,000 trials. `cold` is without the cached libraries of the
+page, as on a first report.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What loadcell itself takes of an embedded store's time: gets of redb, beside a loop written by hand, without and with a clock.
+"""What loadcell itself takes of an embedded store's time: gets of redb, beside a loop written by hand,
+without and with a clock.
 
 CPU time of the threads over the gets they made, in turn. How both get: `store_loads.py`.
 """

@@ -1,7 +1,8 @@
 """Gets of one embedded store, by loadcell and by a loop written by hand in the same language.
 
-Both draw uniform keys of the same file and get them, each in a transaction of its own, on so many threads. loadcell times and
-records each of them, from when it was due and from when it was called; the loop (`redb_loop.rs`, `lmdb_loop.rs`) only counts.
+Both draw uniform keys of the same file and get them, each in a transaction of its own, on so many threads.
+loadcell times and records each of them, from when it was due and from when it was called; the loop
+(`redb_loop.rs`, `lmdb_loop.rs`) only counts.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ class Stored:
         return Cost(float(cpu_s), int(gets), float(took_s))
 
     def by_hand_apart(self, processes: int) -> Cost:
-        """The same by so many loops at once, each a process of its own with one thread. LMDB alone lets several in."""
+        """The same by so many loops at once, each a process of its own with one thread.
+
+        LMDB alone lets several in.
+        """
         with ThreadPoolExecutor(processes) as pool:
             each = [one.result() for one in [pool.submit(self.by_hand, 1) for _ in range(processes)]]
         return Cost(

@@ -1,14 +1,16 @@
-"""What a second thread is worth where the target is not the limit: gets of LMDB, with one thread and with two.
+"""What a second thread is worth where the target is not the limit: gets of LMDB, with one thread and with
+two.
 
-A target that is a process of its own wants a core of its own, so on two cores the only one that is not the limit is in the process that
-makes the load. LMDB's readers take no lock and share no line of memory that any of them writes, and all values lie in the
-processor's caches: so a second thread could be worth another one. How much it is on this machine (whose two processors may be one
-core's hardware threads) the loop written by hand says, which records nothing and shares nothing. What loadcell's threads fall
-short of that, they cost each other: the ratio of the two ratios. Two such loops in processes of their own share the file and its
-table of readers, and nothing else: what two threads of one process lack beside them is the process's.
+A target that is a process of its own wants a core of its own, so on two cores the only one that is not the
+limit is in the process that makes the load. LMDB's readers take no lock and share no line of memory that any
+of them writes, and all values lie in the processor's caches: so a second thread could be worth another one.
+How much it is on this machine (whose two processors may be one core's hardware threads) the loop written by
+hand says, which records nothing and shares nothing. What loadcell's threads fall short of that, they cost
+each other: the ratio of the two ratios. Two such loops in processes of their own share the file and its table
+of readers, and nothing else: what two threads of one process lack beside them is the process's.
 
-Where others use the machine, throughput says little: twice the CPU a get of one thread over that of two is what the second would
-be worth if each had a core.
+Where others use the machine, throughput says little: twice the CPU a get of one thread over that of two is
+what the second would be worth if each had a core.
 """
 
 from __future__ import annotations

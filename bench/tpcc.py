@@ -1,10 +1,11 @@
-"""TPC-C beside its peers, on one server: how quickly the data are loaded, and how many New-Orders a minute there are.
+"""TPC-C beside its peers, on one server: how quickly the data are loaded, and how many New-Orders a minute
+there are.
 
-Loading: loadcell's parallel COPY, with indexes, keys and VACUUM, against prepared INSERTs in batches of 100 rows, each batch
-one pipeline and one transaction, a connection a warehouse, as BenchmarkSQL's loader does it; then the same indexes and keys,
-one after the other. New-Orders: loadcell's `tpcc` with New-Order alone against a script for pgbench that sends the same
-statements in the same pipelines, prepared, 10 warehouses and 10 terminals. In turn; CPU and time are those of the whole
-client, with connecting and preparing.
+Loading: loadcell's parallel COPY, with indexes, keys and VACUUM, against prepared INSERTs in batches of 100
+rows, each batch one pipeline and one transaction, a connection a warehouse, as BenchmarkSQL's loader does it;
+then the same indexes and keys, one after the other. New-Orders: loadcell's `tpcc` with New-Order alone
+against a script for pgbench that sends the same statements in the same pipelines, prepared, 10 warehouses and
+10 terminals. In turn; CPU and time are those of the whole client, with connecting and preparing.
 """
 
 from __future__ import annotations

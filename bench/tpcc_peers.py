@@ -1,4 +1,5 @@
-"""Scripts for pgbench that do what BenchmarkSQL does: load TPC-C's rows by batches of INSERT, and New-Order alone.
+"""Scripts for pgbench that do what BenchmarkSQL does: load TPC-C's rows by batches of INSERT, and New-Order
+alone.
 
 pgbench is C and makes no random text, so as a peer it is quicker than BenchmarkSQL itself.
 """
@@ -26,7 +27,9 @@ TEXTS = {
 
 
 def load_scripts(workers: int) -> dict[str, tuple[str, int]]:
-    """By table: the script of one batch, and how many batches each client (one warehouse a client) does of it."""
+    """By table: the script of one batch, and how many batches each client (one warehouse a client) does of
+    it.
+    """
     batches_of_district = CUSTOMERS // BATCH
     place = f"\\set d :n / {batches_of_district} + 1\n\\set first :n % {batches_of_district} * {BATCH}\n"
     return {
@@ -86,7 +89,9 @@ def _line(number: int) -> str:
 
 
 def new_order(warehouses: int) -> str:
-    """New-Order with the statements, pipelines and odds that loadcell's has; the text of a line is always its first."""
+    """New-Order with the statements, pipelines and odds that loadcell's has; the text of a line is always its
+    first.
+    """
     lines = range(1, MOST_LINES + 1)
     dists = ", ".join(f"s_dist_{district:02}" for district in range(1, DISTRICTS + 1))
     other = f"(:w + random(0, {warehouses - 2})) % {warehouses} + 1" if warehouses > 1 else ":w"

@@ -51,7 +51,9 @@ def code(text: str) -> str:
 
 
 def item_end(code: str, start: int) -> int:
-    """Position behind the item that begins at `start`: behind its `;`, or behind the brace that closes its body."""
+    """Position behind the item that begins at `start`: behind its `;`, or behind the brace that closes its
+    body.
+    """
     depth = 0
     for position in range(start, len(code)):
         char = code[position]

@@ -1,7 +1,7 @@
 """Run directories that nobody ran: written by the real writer, from a simple model of a database under load.
 
-Everything is decided by a seed. The model is a Universal Scalability Law curve for throughput, Little's law for the
-mean response time, and a heavy tail; repeats scatter by 2 %.
+Everything is decided by a seed. The model is a Universal Scalability Law curve for throughput, Little's law
+for the mean response time, and a heavy tail; repeats scatter by 2 %.
 """
 
 from __future__ import annotations
@@ -62,9 +62,12 @@ class Fate:
 class Shape:
     """What run to write. `factors` maps plan paths to levels (numbers or labels); `fates` is by trial number.
 
-    `checkpoint_every_s` makes throughput dip for `checkpoint_lasts_s` again and again, with disk writes and an event each;
-    `fades` is the share of its throughput a trial loses from beginning to end; `pace` multiplies all throughputs, and
-    `settings` are the target's beside the usual ones. With a factor `load.rate` its trials are open loops: throughput is the rate, or what the server can do.
+    `checkpoint_every_s` makes throughput dip for `checkpoint_lasts_s` again and again, with disk writes and
+    an event each;
+    `fades` is the share of its throughput a trial loses from beginning to end; `pace` multiplies all
+    throughputs, and
+    `settings` are the target's beside the usual ones. With a factor `load.rate` its trials are open loops:
+    throughput is the rate, or what the server can do.
     """
 
     factors: Mapping[str, Sequence[Any]] = field(default_factory=lambda: {"load.clients": [4, 16]})
@@ -338,7 +341,9 @@ class _Trial:
         out.intervals(rows)
 
     def _server(self, out: TrialWriter) -> None:
-        """A PostgreSQL that is looked at: half of the sessions wait for a lock, a checkpoint begins at second 10."""
+        """A PostgreSQL that is looked at: half of the sessions wait for a lock, a checkpoint begins at second
+        10.
+        """
         tables, head = PostgresMonitor.tables, layout.SAMPLE_HEAD
         n = self.clients
         waits = {
@@ -554,7 +559,9 @@ def trial_levels(shape: Shape) -> dict[int, str]:
 def write_history(
     results: Path, paces: Sequence[float], shape: Shape | None = None, **from_change: Any
 ) -> list[Path]:
-    """A run a day under `results`, with these paces; from the first pace that is not 1 on, with `from_change` as well."""
+    """A run a day under `results`, with these paces; from the first pace that is not 1 on, with `from_change`
+    as well.
+    """
     shape = replace(shape or Shape(), monitors=False, intervals=False)
     changed = next((day for day, pace in enumerate(paces) if pace != 1), len(paces))
     written = []

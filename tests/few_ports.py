@@ -22,7 +22,8 @@ class FewPorts:
     """The network that this thread, and what it starts, is in."""
 
     def only(self, count: int) -> None:
-        """So many ports for connections from now on, each of which rests for a minute after its own: on a loopback Linux would
+        """So many ports for connections from now on, each of which rests for a minute after its own: on a
+        loopback Linux would
         else use it again after a second."""
         (_SETTINGS / "tcp_tw_reuse").write_text("0")
         (_SETTINGS / "ip_local_port_range").write_text(f"50000 {50000 + count - 1}")
@@ -30,7 +31,9 @@ class FewPorts:
 
 @contextlib.contextmanager
 def few_ports() -> Iterator[FewPorts]:
-    """Be in a network of one's own while the block runs (as root); threads and processes begun in it are, too."""
+    """Be in a network of one's own while the block runs (as root); threads and processes begun in it are,
+    too.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
 
     def called(name: str, *arguments: int) -> None:

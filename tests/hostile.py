@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-#: What to do with request number so-and-so on a connection whose head this is; whether the connection goes on.
+#: What to do with request number so-and-so on a connection whose head this is; whether the connection goes
+#: on.
 Answer = Callable[[socket.socket, int, bytes], bool]
 
 

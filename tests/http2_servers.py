@@ -95,7 +95,10 @@ class Nginx(Server):
         super().__init__(root, ["/usr/sbin/nginx", "-c", settings, "-p", root], port)
 
     def log(self, lines: int) -> list[str]:
-        """Its access log: a line a request. It may come a moment after the response, so `lines` are waited for."""
+        """Its access log: a line a request.
+
+        It may come a moment after the response, so `lines` are waited for.
+        """
         deadline = time.monotonic() + 5
         while True:
             found = (self.root / "access.log").read_text().splitlines()

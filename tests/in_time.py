@@ -1,4 +1,5 @@
-"""A call within the tests' own process that must not take for ever: one that hangs fails its test, and not the whole suite.
+"""A call within the tests' own process that must not take for ever: one that hangs fails its test, and not
+the whole suite.
 
 `signal.setitimer` is what loadcell itself bounds its steps with, so a thread looks at the clock here.
 """
@@ -25,7 +26,8 @@ class TookTooLong(BaseException):
 
 @contextlib.contextmanager
 def in_time(limit_s: float = LIMIT_S) -> Iterator[None]:
-    """Raises TookTooLong in whatever the block is doing after `limit_s`, with the stacks of all threads on standard error.
+    """Raises TookTooLong in whatever the block is doing after `limit_s`, with the stacks of all threads on
+    standard error.
 
     To be used in the main thread, which alone hears signals; elsewhere it bounds nothing.
     """

@@ -1,6 +1,8 @@
-"""Machines to look at: two whose figures engineers published, and baselines that nobody ran, written by the real writer.
+"""Machines to look at: two whose figures engineers published, and baselines that nobody ran, written by the
+real writer.
 
-The published ones are a Kunpeng 920 server and an Apple M2 laptop: lscpu, mbw and fio as their report prints them.
+The published ones are a Kunpeng 920 server and an Apple M2 laptop: lscpu, mbw and fio as their report prints
+them.
 """
 
 from __future__ import annotations
@@ -140,7 +142,10 @@ def write_baseline(
     scatter: float = 0.01,
     seed: int = 7,
 ) -> Path:
-    """A baseline's run. `pace` makes sections (or single levels) so many times as fast; `failed` levels have no figures."""
+    """A baseline's run.
+
+    `pace` makes sections (or single levels) so many times as fast; `failed` levels have no figures.
+    """
     chance, faster = random.Random(seed), pace or {}
     treatments = [_treatment(name, PROBES[name]) for name in only]
     trials = [

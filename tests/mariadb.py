@@ -42,8 +42,9 @@ def debian_mariadb() -> Path:
 class MariadbServer:
     """One MariaDB of its own: made at construction, then `start`, `stop`, `kill`, at last `remove`.
 
-    Usable as a context manager (starts at entry, removes at exit). Run by root, the server runs as user `mysql`.
-    The user `test` has all rights and the password `password`; `init` are statements of the server's first moment.
+    Usable as a context manager (starts at entry, removes at exit). Run by root, the server runs as user
+    `mysql`. The user `test` has all rights and the password `password`; `init` are statements of the server's
+    first moment.
     """
 
     def __init__(

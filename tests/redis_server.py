@@ -41,9 +41,11 @@ def _free_port() -> int:
 
 
 class RedisServer:
-    """One Redis of its own: `start`, `kill`, at last `remove`; as a context manager, started at entry and removed at exit.
+    """One Redis of its own: `start`, `kill`, at last `remove`; as a context manager, started at entry and
+    removed at exit.
 
-    Nothing is persisted, and the password is `password`; settings may say otherwise. `program` is the server, Debian's by default.
+    Nothing is persisted, and the password is `password`; settings may say otherwise. `program` is the server,
+    Debian's by default.
     """
 
     def __init__(
@@ -136,7 +138,9 @@ class RedisServer:
 
 
 def with_tls(place: Path) -> tuple[RedisServer, Path]:
-    """A server (not started) that has a port for TLS only, and its certificate, which is good for `localhost`."""
+    """A server (not started) that has a port for TLS only, and its certificate, which is good for
+    `localhost`.
+    """
     certificate, private = place / "cert.pem", place / "key.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",

@@ -21,8 +21,8 @@ import psycopg
 _PR_SET_PDEATHSIG = 1
 _START_LIMIT_S = 60.0
 
-#: What makes a throw-away server quick, and its counters the load's own: durability is no subject of a test, and the
-#: workers of autovacuum commit transactions in the database that is being counted.
+#: What makes a throw-away server quick, and its counters the load's own: durability is no subject of a test,
+#: and the workers of autovacuum commit transactions in the database that is being counted.
 _QUICK = {
     "autovacuum": "off",
     "fsync": "off",
@@ -73,9 +73,11 @@ def kept(directory: Path) -> Path:
 
 
 class PostgresServer:
-    """One PostgreSQL of its own: its data are there at construction, then `start`, `stop`, `kill`, `restart`, at last `remove`.
+    """One PostgreSQL of its own: its data are there at construction, then `start`, `stop`, `kill`, `restart`,
+    at last `remove`.
 
-    Usable as a context manager (starts at entry, removes at exit). Run by root, the server runs as user `postgres`.
+    Usable as a context manager (starts at entry, removes at exit). Run by root, the server runs as user
+    `postgres`.
     `settings` are lines of postgresql.conf; `hba` replaces pg_hba.conf (default: everybody trusted).
     The superuser is `postgres` with `password` (stored as `password_encryption` of the settings says).
     """
@@ -130,7 +132,9 @@ class PostgresServer:
             subprocess.run(single, input=statement, check=True, cwd="/", capture_output=True, **self._as)
 
     def place(self, name: str, content: bytes) -> Path:
-        """Put a file (a certificate, a key) into the data directory, as the server wants its owner and mode to be."""
+        """Put a file (a certificate, a key) into the data directory, as the server wants its owner and mode
+        to be.
+        """
         path = self.data / name
         path.write_bytes(content)
         path.chmod(0o600)

@@ -1,7 +1,9 @@
-"""Lazy modules: each module listed here is loaded at the first use of one of its names, not when it is imported.
+"""Lazy modules: each module listed here is loaded at the first use of one of its names, not when it is
+imported.
 
-A command starts without the modules it does not use (altair alone takes half a second), and imports still stand at the
-top of each file. Importers write `from package import module` and `module.name`; `from module import name` loads it.
+A command starts without the modules it does not use (altair alone takes half a second), and imports still
+stand at the top of each file. Importers write `from package import module` and `module.name`; `from module
+import name` loads it.
 """
 
 from __future__ import annotations

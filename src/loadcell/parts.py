@@ -1,6 +1,7 @@
 """Registry of targets, workloads and monitors: the built-in ones and those of entry points.
 
-A built-in part is found by scanning: each module of `workloads` and `monitors`, and in each package of `systems` the modules
+A built-in part is found by scanning: each module of `workloads` and `monitors`, and in each package of
+`systems` the modules
 `target`, `workload` and `monitor`. A module registers by defining `PART = TheClass`.
 """
 

@@ -1,4 +1,6 @@
-"""Figures that no tool of ours produced, from two published performance reports: what an analysis must cope with."""
+"""Figures that no tool of ours produced, from two published performance reports: what an analysis must cope
+with.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,9 @@ def run_of(
     *,
     levels: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A run with a trial for each throughput (None: the trial failed), `levels` naming each treatment's factors."""
+    """A run with a trial for each throughput (None: the trial failed), `levels` naming each treatment's
+    factors.
+    """
     levels = levels or {name: {"load.clients": int(name)} for name in throughputs}
     repeats = max(len(values) for values in throughputs.values())
     trials, records = [], []

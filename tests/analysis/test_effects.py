@@ -52,7 +52,10 @@ def test_the_shares_are_all_there_is() -> None:
 
 
 def test_jains_own_example() -> None:
-    """Memory-cache study, 2^2: y = 15, 45, 25, 75. On his additive scale the shares are 76, 19 and 5 % (1991, 17.3)."""
+    """Memory-cache study, 2^2: y = 15, 45, 25, 75.
+
+    On his additive scale the shares are 76, 19 and 5 % (1991, 17.3).
+    """
     cells = {(4, 1): 15, (16, 1): 45, (4, 2): 25, (16, 2): 75}
     effects = factorial(
         {"memory": [4, 16], "cache": [1, 2]},
@@ -81,7 +84,9 @@ def test_drift_of_the_machine_is_no_effect_and_no_noise() -> None:
 
 
 def test_intervals_hold_the_truth_in_95_of_100_experiments() -> None:
-    """Two repeats of eight treatments, a drifting machine: 400 experiments, binomial bounds of 4 standard errors."""
+    """Two repeats of eight treatments, a drifting machine: 400 experiments, binomial bounds of 4 standard
+    errors.
+    """
     held = 0
     for seed in range(400):
         ratio = main(
@@ -114,7 +119,8 @@ def test_a_trial_that_failed_does_not_tilt_the_effects() -> None:
 
 
 def test_the_stream_says_what_its_author_saw_and_what_he_could_not() -> None:
-    """Rules cost much with one thread, four threads remove that, retained records hardly matter: and, unseen then,
+    """Rules cost much with one thread, four threads remove that, retained records hardly matter: and, unseen
+    then,
     what acts most is rules and threads together. One repeat: descriptive."""
     analysis = stream()
     effects = analysis.effects
@@ -148,7 +154,10 @@ def test_of_the_streams_threads_four_is_the_safe_choice() -> None:
 
 
 def test_a_choice_that_repeats_do_not_tell_is_none() -> None:
-    """More files help one engine and cost the other as much: 4 lies between. With much noise another might be the safest."""
+    """More files help one engine and cost the other as much: 4 lies between.
+
+    With much noise another might be the safest.
+    """
 
     def speed(levels: dict[str, Any]) -> float:
         return 1000 * (1 + 0.1 * levels["files"] if levels["engine"] == "a" else 3 - 0.1 * levels["files"])
@@ -260,7 +269,9 @@ def test_the_findings_of_a_small_real_effect_beside_a_large_load_are_not_lost() 
 
 
 def engines(scan: float) -> Effects:
-    """Two engines under three kinds of work: the fast one is 2.5 and 2 times as fast at two, `scan` times at the third."""
+    """Two engines under three kinds of work: the fast one is 2.5 and 2 times as fast at two, `scan` times at
+    the third.
+    """
     faster = {"A": 2.5, "B": 2.0, "E": scan}
     return factorial(
         {"workload.ycsb.workload": list(faster), "target.store.engine": ["slow", "fast"]},

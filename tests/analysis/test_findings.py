@@ -221,6 +221,8 @@ def test_a_failure_that_strikes_a_statement_and_ends_its_transaction_is_one_fail
 
 
 def test_intervals_are_not_said_to_cover_more_than_they_do() -> None:
-    """The least and the greatest of 6 repeats miss the median once in 32 runs: 96.875 %, which is no 97 % or more."""
+    """The least and the greatest of 6 repeats miss the median once in 32 runs: 96.875 %, which is no 97 % or
+    more.
+    """
     found = said(analysis_of({"10": [100.0, 101, 102, 103, 104, 105]}))["found.intervals"]
     assert found["coverage_share"] == 0.96

@@ -1,4 +1,6 @@
-"""Client groups in the analysis: each as a trial of its own, put together over repeats; Little's law of closed beside open ones."""
+"""Client groups in the analysis: each as a trial of its own, put together over repeats; Little's law of
+closed beside open ones.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def operation(kind: str, succeeded: int, mean_ms: float, failed: int = 0) -> dic
 
 
 def with_groups(record: dict[str, Any], shop: int, look: int) -> dict[str, Any]:
-    """A record of two groups over 10 s: four clients in a closed loop, and an open one with 1.5 requests on average."""
+    """A record of two groups over 10 s: four clients in a closed loop, and an open one with 1.5 requests on
+    average.
+    """
     schedule = {
         "arrivals": "poisson", "offered_per_s": 30.0, "achieved_per_s": look / 10, "backlog": {"peak": 7},
         "requests_mean": 1.5,

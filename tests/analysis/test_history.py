@@ -1,4 +1,6 @@
-"""The runs of one plan over time: changes, between which runs they lie, what differs there, and what cannot be said."""
+"""The runs of one plan over time: changes, between which runs they lie, what differs there, and what cannot
+be said.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What of a machine hurts measurements: each setting that does, said once, in both languages; and silence on one without."""
+"""What of a machine hurts measurements: each setting that does, said once, in both languages; and silence on
+one without.
+"""
 
 from __future__ import annotations
 

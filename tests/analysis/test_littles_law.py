@@ -70,7 +70,9 @@ def test_it_is_not_judged_without_what_it_needs() -> None:
 
 
 def test_as_many_at_once_as_the_run_judged_by_are_no_mistake() -> None:
-    """A disk's queue of 32: its depth is in the probe's own section, and in what the run held the law against."""
+    """A disk's queue of 32: its depth is in the probe's own section, and in what the run held the law
+    against.
+    """
     own = {"attempted": 1, "succeeded": 16_000, "failed": 0, "in_flight": 0}
     record = {
         "number": 1, "name": "001-x-r1", "treatment": "x", "repeat": 1, "block": 1, "status": "ok",

@@ -180,7 +180,8 @@ def test_what_is_true_of_several_lines_is_said_once() -> None:
     assert crossed.message.arguments["line"] == Message("saturation.of-lines", {"count": 2})
 
 
-# --- whole analyses -------------------------------------------------------------------------------------------
+# --- whole analyses
+# -------------------------------------------------------------------------------------------
 
 SWEEP = {"1": 100, "2": 190, "4": 340, "8": 500, "16": 520, "32": 420}
 

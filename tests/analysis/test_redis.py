@@ -21,7 +21,9 @@ def samples(*rows: tuple[float, float, int]) -> Frame:
 
 
 def test_what_was_counted_before_the_measurement_is_in_no_rate() -> None:
-    """A second before the first look, nothing was asked for half of the time: 800 commands a second were none."""
+    """A second before the first look, nothing was asked for half of the time: 800 commands a second were
+    none.
+    """
     treatments = analysis_of({"1": [1000.0]}).treatments
     (found,) = redis.by_treatment(samples((0.6, 1.0, 800), (1.6, 1.0, 1000), (1.9, 0.3, 300)), treatments)
     assert found.commands_per_s == pytest.approx(1000)

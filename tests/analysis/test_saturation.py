@@ -219,7 +219,9 @@ def test_ten_thousand_trials_are_analysed_at_once() -> None:
 
 
 def test_a_ceiling_below_what_was_measured_is_not_said() -> None:
-    """A curve that misses the highest load by a third has one; nobody believes the sentence beside the figures."""
+    """A curve that misses the highest load by a third has one; nobody believes the sentence beside the
+    figures.
+    """
     loads = (1, 4, 16, 32, 64, 128, 250)
     typical = (18.4, 20.9, 30.7, 37.5, 21.4, 29.7, 27.4)
     analysis = analysis_of(
@@ -260,7 +262,9 @@ def test_below_the_lowest_load_nothing_was_measured_so_the_peak_may_lie_there() 
 
 
 def test_loads_that_repeats_do_not_tell_apart_say_nothing_of_more_clients() -> None:
-    """Repeats as on a machine that others work on: that throughput levelled off, or where it was highest, is not in them."""
+    """Repeats as on a machine that others work on: that throughput levelled off, or where it was highest, is
+    not in them.
+    """
     wide = [18.0, 25, 20, 21, 30, 43]
     loads = {"1": [23.0, 18, 25, 20, 27, 28], "2": wide, "4": [*wide[3:], *wide[:3]], "8": [*wide[1:], 44.0]}
     analysis = analysis_of(loads)

@@ -1,4 +1,6 @@
-"""Types of transaction and outcomes, over the repeats of a treatment; and the findings that tell of a workload's own figures."""
+"""Types of transaction and outcomes, over the repeats of a treatment; and the findings that tell of a
+workload's own figures.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Results that are of little use: each gets a sentence from every command, never a traceback, never a made-up number."""
+"""Results that are of little use: each gets a sentence from every command, never a traceback, never a made-up
+number.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def no_totals(trial: Document) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """A run, what was done to its records, and what must be said of it: of the run, of two such runs, of its levels."""
+    """A run, what was done to its records, and what must be said of it: of the run, of two such runs, of its
+    levels.
+    """
 
     shape: Shape
     change: Callable[[Document], None] | None = None

@@ -1,4 +1,6 @@
-"""`loadcell compare` and `loadcell baseline` as they are called: what they take, what they print, and how they end."""
+"""`loadcell compare` and `loadcell baseline` as they are called: what they take, what they print, and how
+they end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`loadcell host`: a page for people, JSON for scripts, and nothing that tells whose machine it is when asked so."""
+"""`loadcell host`: a page for people, JSON for scripts, and nothing that tells whose machine it is when asked
+so.
+"""
 
 from __future__ import annotations
 

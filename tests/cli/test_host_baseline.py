@@ -1,4 +1,6 @@
-"""`loadcell host --baseline`: a real one of a few short probes, its pages, and how it goes on after an interruption."""
+"""`loadcell host --baseline`: a real one of a few short probes, its pages, and how it goes on after an
+interruption.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ NAMES = {
 
 
 def good(path: Path) -> set[str]:
-    """The probes that have a figure: on a machine that others use, a trial so short may not be trusted, or end before a pass does."""
+    """The probes that have a figure: on a machine that others use, a trial so short may not be trusted, or
+    end before a pass does.
+    """
     trials = read_run(path).trials
     assert {trial["status"] for trial in trials} <= {"ok", "invalid"}
     return {trial["treatment"] for trial in trials if trial["status"] == "ok" and trial["totals"]["figures"]}
@@ -106,7 +110,9 @@ def test_broken_off_it_goes_on_and_whole_it_only_writes_its_page_again(
 def test_the_page_of_another_machines_baseline_is_written_without_its_processors(
     measured: tuple[Path, Result], tmp_path: Path
 ) -> None:
-    """A run that is whole is not held against the plan as it would be here: `cpus` is another number on every machine."""
+    """A run that is whole is not held against the plan as it would be here: `cpus` is another number on every
+    machine.
+    """
     path = tmp_path / "there"
     shutil.copytree(measured[0], path)
     run = json.loads((path / "run.json").read_text())

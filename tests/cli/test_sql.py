@@ -262,7 +262,9 @@ def locked() -> Iterator[PostgresServer]:
 
 
 class TestPassword:
-    """A server that asks for one; it is in none of the files, and on no command line for longer than it takes to read it."""
+    """A server that asks for one; it is in none of the files, and on no command line for longer than it takes
+    to read it.
+    """
 
     def dsn(self, server: PostgresServer, password: str = "") -> str:
         return f"postgresql://postgres{password}@{server.host}:{server.port}/postgres"

@@ -1,7 +1,8 @@
-"""Run directories of schema 1 (tests/data/schema-1) stay readable, and every value computed from them stays the same.
+"""Run directories of schema 1 (tests/data/schema-1) stay readable, and every value computed from them stays
+the same.
 
-The expected values are what the commands printed at the commit that wrote the runs. Keys may be added; no number, state,
-status, verdict or stored text may change.
+The expected values are what the commands printed at the commit that wrote the runs. Keys may be added; no
+number, state, status, verdict or stored text may change.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ RUNS = sorted(path.relative_to(DATA / "results") for path in DATA.glob("results/
 QUERIES = tomllib.loads((DATA / "queries.toml").read_text(encoding="utf-8"))
 #: Relative tolerance of floats: the order of a sum may change, a method may not.
 TOLERANCE = 1e-9
-#: Findings are ranked and worded by the report; their kinds, severities and numbers are compared in `finding_numbers`.
+#: Findings are ranked and worded by the report; their kinds, severities and numbers are compared in
+#: `finding_numbers`.
 WORDED = ("findings", "summary")
 
 
@@ -57,7 +59,9 @@ def expected(name: str) -> Any:
 
 
 def differences(expected: Any, actual: Any, path: str = "") -> Iterator[str]:
-    """Yield a line for every expected value that `actual` lacks or contradicts; more keys in `actual` are allowed."""
+    """Yield a line for every expected value that `actual` lacks or contradicts; more keys in `actual` are
+    allowed.
+    """
     if isinstance(expected, Mapping):
         if not isinstance(actual, Mapping):
             yield f"{path}: expected an object, got {actual!r}"
@@ -81,7 +85,9 @@ def differences(expected: Any, actual: Any, path: str = "") -> Iterator[str]:
 
 
 def is_path_of(expected: Any, actual: Any) -> bool:
-    """Tell whether `actual` is the path of the run or file that the expected document names without its directories."""
+    """Tell whether `actual` is the path of the run or file that the expected document names without its
+    directories.
+    """
     return isinstance(expected, str) and isinstance(actual, str) and Path(actual).name == expected
 
 

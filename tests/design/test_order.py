@@ -69,7 +69,8 @@ def test_every_permutation_is_equally_likely() -> None:
     generator = random.Random(5)
     counts = Counter(tuple(shuffled("abc", generator)) for _ in range(6000))
     assert len(counts) == 6
-    # chi-squared with 5 degrees of freedom exceeds 20.5 once in a thousand; the seed is fixed, so this never flickers
+    # chi-squared with 5 degrees of freedom exceeds 20.5 once in a thousand; the seed is fixed, so this never
+    # flickers
     assert sum((count - 1000) ** 2 / 1000 for count in counts.values()) < 20.5
 
 

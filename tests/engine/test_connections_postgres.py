@@ -22,7 +22,9 @@ def openssl(*arguments: str, cwd: Path) -> None:
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CA (`ca.pem`), another one (`other.pem`), and a server's certificate for 127.0.0.1 (`server.pem`, `.key`)."""
+    """A CA (`ca.pem`), another one (`other.pem`), and a server's certificate for 127.0.0.1 (`server.pem`,
+    `.key`).
+    """
     path = tmp_path_factory.mktemp("certificates")
     for name in ("ca", "other"):
         openssl(
@@ -176,8 +178,9 @@ def test_refusals_are_findings(
 def test_channel_binding_with_a_certificate_of_another_hash(
     certificates: Path, scram_server: PostgresServer
 ) -> None:
-    # The certificate is signed with SHA-384. A server that offers SCRAM-SHA-256-PLUS refuses a client that could bind
-    # and says it was not offered; and refuses wrong binding data. To get in is to have bound rightly.
+    # The certificate is signed with SHA-384. A server that offers SCRAM-SHA-256-PLUS refuses a client that
+    # could bind and says it was not offered; and refuses wrong binding data. To get in is to have bound
+    # rightly.
     target = scram_server.endpoint("postgres", sslmode="require")
     assert encrypted(scram_server, target)
 

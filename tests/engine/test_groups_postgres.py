@@ -1,4 +1,6 @@
-"""Client groups on a real PostgreSQL: what each group's account says is what the server counted of its statements."""
+"""Client groups on a real PostgreSQL: what each group's account says is what the server counted of its
+statements.
+"""
 
 from __future__ import annotations
 

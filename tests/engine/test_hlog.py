@@ -57,7 +57,9 @@ def test_transactions_have_an_interval_each_and_their_parts_the_whole_window(
 
 
 def value_of_rank(histogram: HdrHistogram, quantile: float) -> int:
-    """The value that a share of all values does not exceed. (The reader's own percentiles round to a rank below.)"""
+    """The value that a share of all values does not exceed. (The reader's own percentiles round to a rank
+    below.)
+    """
     rank, seen = math.ceil(quantile * histogram.get_total_count()), 0
     for step in histogram.get_recorded_iterator():
         seen += step.count_added_in_this_iter_step

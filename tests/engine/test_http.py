@@ -1,4 +1,6 @@
-"""HTTP against servers that do what no server should: every failure has a class, and nothing hangs or is lost."""
+"""HTTP against servers that do what no server should: every failure has a class, and nothing hangs or is
+lost.
+"""
 
 from __future__ import annotations
 

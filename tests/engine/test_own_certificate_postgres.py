@@ -1,4 +1,6 @@
-"""A server that signed its own certificate, as most servers inside a house do: the certificate is its own root."""
+"""A server that signed its own certificate, as most servers inside a house do: the certificate is its own
+root.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ POINTS = {"script": "oltp_point_select", "table_size": 100}
 
 
 def self_signed(folder: Path, name: str, *extensions: str) -> Path:
-    """`NAME.pem` and `NAME.key`; with OpenSSL's defaults a certificate that says of itself that it is an authority's."""
+    """`NAME.pem` and `NAME.key`; with OpenSSL's defaults a certificate that says of itself that it is an
+    authority's.
+    """
     command = [
         "openssl",
         "req",

@@ -1,4 +1,6 @@
-"""What scripts do with answers, by pgbench and by the engine on one server: they must leave the same rows, or fail alike."""
+"""What scripts do with answers, by pgbench and by the engine on one server: they must leave the same rows, or
+fail alike.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ SAME: list[tuple[str, tuple[str, ...], str]] = [
     ("a rolled back transaction", BOTH, "BEGIN;\nINSERT INTO seen VALUES ('gone');\nROLLBACK;\nINSERT INTO seen VALUES ('kept');\n"),
 ]  # fmt: skip
 
-#: What ends pgbench's client with an error is a failure of each transaction here: what both say, and our code.
+#: What ends pgbench's client with an error is a failure of each transaction here: what both say, and our
+#: code.
 FAILING: list[tuple[str, str, str, str]] = [
     ("no row", "SELECT 1 AS a WHERE false \\gset\n", "expected one row, got 0", "script"),
     ("several rows", "SELECT i FROM generate_series(1, 2) i \\gset\n", "expected one row, got 2", "script"),

@@ -1,7 +1,7 @@
 """The script language against pgbench itself: same values, same statements, same mistakes at the same places.
 
-Each script is run by pgbench on a real server and by the engine's compiler without one (`bench/pgbench_script.rs`); what they
-show with `debug()`, what they send and where they stop must agree.
+Each script is run by pgbench on a real server and by the engine's compiler without one
+(`bench/pgbench_script.rs`); what they show with `debug()`, what they send and where they stop must agree.
 """
 
 from __future__ import annotations
@@ -166,7 +166,8 @@ def test_statements_are_sent_as_pgbench_sends_them(both: Both, name: str, script
     assert (ours.status, ours.sent, ours.shown) == (0, theirs.sent, theirs.shown)
 
 
-#: Refused by both before anything is sent. Where pgbench tells the line and marks a place, ours must mark it too.
+#: Refused by both before anything is sent. Where pgbench tells the line and marks a place, ours must mark it
+#: too.
 REFUSED = [
     *(f"\\set i {wrong}\n" for wrong in (
         "", "1 +", "1 + * 3", "1 2", "(1", "1)", "1 < 2 = true", "1 = 2 <> 3", "noSuchFunction()", "noSuchFunction", "abs", ";",

@@ -1,4 +1,6 @@
-"""Scripts at their limits: commands of the operating system, latency limits under a rate, statements that never return."""
+"""Scripts at their limits: commands of the operating system, latency limits under a rate, statements that
+never return.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class TestShell:
         assert operation(result, "own.sql:2:setshell")["kind"] == "other"
 
     def test_a_command_holds_up_nobody_else(self, target: dict[str, Any]) -> None:
-        """One client in ten runs a command that lasts as long as the load; the others have the thread for themselves."""
+        """One client in ten runs a command that lasts as long as the load; the others have the thread for
+        themselves.
+        """
         text = "\\if :client_id = 0\n\\shell sleep 5\n\\endif\nSELECT 1;\n"
         result = run(
             target,

@@ -69,7 +69,8 @@ def test_the_tables_are_sysbenchs(postgres_server: PostgresServer, database: str
         database=database,
     )
     assert (low, high, count, c, pad, k) == (1, 2_000, 2_000, True, True, True)
-    # The next row gets the next id; the planner knows the tables; no page is left to be looked through by the load.
+    # The next row gets the next id; the planner knows the tables; no page is left to be looked through by the
+    # load.
     assert postgres_server.sql("INSERT INTO sbtest1 (k) VALUES (1) RETURNING id", database=database) == [
         (2_001,)
     ]

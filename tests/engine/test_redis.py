@@ -134,7 +134,8 @@ def test_a_rate_is_kept_and_has_no_pipeline(server: RedisServer) -> None:
     assert "pipeline" in problem["finding"]
 
 
-# -- values --------------------------------------------------------------------------------------------------------
+# -- values
+# --------------------------------------------------------------------------------------------------------
 
 
 def verified(server: RedisServer, spoil: list[tuple[Any, ...]]) -> dict[str, int]:
@@ -189,7 +190,8 @@ def test_stale_values_are_found(server: RedisServer) -> None:
     assert errors(result).keys() == {"stale"}
 
 
-# -- the protocol's versions, and ways to come in -------------------------------------------------------------------
+# -- the protocol's versions, and ways to come in
+# -------------------------------------------------------------------
 
 
 def test_resp2_and_a_socket_and_another_database(server: RedisServer) -> None:
@@ -254,7 +256,8 @@ def test_tls(tls_server: tuple[RedisServer, Path]) -> None:
         assert result["advice"]
 
 
-# -- trouble --------------------------------------------------------------------------------------------------------
+# -- trouble
+# --------------------------------------------------------------------------------------------------------
 
 
 def test_errors_have_the_servers_own_code(server: RedisServer) -> None:

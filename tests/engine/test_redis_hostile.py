@@ -1,4 +1,6 @@
-"""Redis against servers that do what none should: every failure has a class, and nothing hangs, grows or is lost."""
+"""Redis against servers that do what none should: every failure has a class, and nothing hangs, grows or is
+lost.
+"""
 
 from __future__ import annotations
 

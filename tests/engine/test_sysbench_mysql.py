@@ -1,4 +1,6 @@
-"""Every script, over both protocols, against a real MariaDB: what the engine counts is what the server counted."""
+"""Every script, over both protocols, against a real MariaDB: what the engine counts is what the server
+counted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every script, over every protocol, against a real PostgreSQL: what the engine counts is what the server counted."""
+"""Every script, over every protocol, against a real PostgreSQL: what the engine counts is what the server
+counted.
+"""
 
 from __future__ import annotations
 
@@ -154,7 +156,8 @@ def test_ids_of_the_clients_own_making_do_not_collide(loaded: Database) -> None:
 
 
 def test_prepared_statements_are_parsed_once(loaded: Database) -> None:
-    # A generic plan is made after five executions, so plans are far fewer than calls; in extended mode they are as many.
+    # A generic plan is made after five executions, so plans are far fewer than calls; in extended mode they
+    # are as many.
     loaded.server.sql("ALTER SYSTEM SET pg_stat_statements.track_planning = on")
     loaded.server.sql("SELECT pg_reload_conf()")
     try:

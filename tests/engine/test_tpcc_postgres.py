@@ -46,7 +46,9 @@ ROWS = {
 
 
 class Database:
-    """One warehouse, loaded once for all tests here: each leaves it changed, and none may leave it inconsistent."""
+    """One warehouse, loaded once for all tests here: each leaves it changed, and none may leave it
+    inconsistent.
+    """
 
     def __init__(self, server: PostgresServer, name: str) -> None:
         self.server = server
@@ -158,7 +160,8 @@ def test_workers_make_no_difference_to_what_is_loaded(tpcc: Database, database: 
         ("order_line", "ol_d_id, ol_o_id, ol_number"),
     ):
         digest = f"SELECT md5(string_agg(t::text, '|' ORDER BY {key})) FROM bmsql_{table} t"
-        # The other database may have been worked on: of its orders only the first 2,100 stay as they were loaded.
+        # The other database may have been worked on: of its orders only the first 2,100 stay as they were
+        # loaded.
         if table == "order_line":
             digest += " WHERE ol_o_id < 2101"
         if table == "customer":
@@ -219,7 +222,9 @@ def test_what_terminals_did_is_what_the_server_did(tpcc: Database, protocol: str
 
 
 def test_balances_are_what_was_delivered_less_what_was_paid(tpcc: Database) -> None:
-    """Consistency condition 12, which takes every type of transaction that writes: nothing was lost or done twice."""
+    """Consistency condition 12, which takes every type of transaction that writes: nothing was lost or done
+    twice.
+    """
     tpcc.run({}, seed=12, clients=8)
     [(balance, delivered, paid)] = tpcc.sql(
         "SELECT sum(c_balance), (SELECT sum(ol_amount) FROM bmsql_order_line WHERE ol_delivery_d IS NOT NULL), "

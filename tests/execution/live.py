@@ -1,4 +1,6 @@
-"""loadcell as a person runs it: to its end, or as a process of its own that is looked at from outside while it works."""
+"""loadcell as a person runs it: to its end, or as a process of its own that is looked at from outside while
+it works.
+"""
 
 from __future__ import annotations
 

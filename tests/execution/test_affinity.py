@@ -1,4 +1,6 @@
-"""Placements as a person measures with them: real processes on this machine's processors, as the kernel has them."""
+"""Placements as a person measures with them: real processes on this machine's processors, as the kernel has
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What was read back of where processes run, held against where they were to: on a tree of /proc of our own making."""
+"""What was read back of where processes run, held against where they were to: on a tree of /proc of our own
+making.
+"""
 
 from __future__ import annotations
 

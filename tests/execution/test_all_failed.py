@@ -1,4 +1,6 @@
-"""A load of which nothing succeeded has no figures: its trial says so, unless failures are what the plan wants."""
+"""A load of which nothing succeeded has no figures: its trial says so, unless failures are what the plan
+wants.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What would spoil a figure is noticed: other runs, stolen CPU time, a clock that is set, a client without time to spare."""
+"""What would spoil a figure is noticed: other runs, stolen CPU time, a clock that is set, a client without
+time to spare.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The composite on DuckDB as a person measures it: threads and processors as factors, counts held against the data."""
+"""The composite on DuckDB as a person measures it: threads and processors as factors, counts held against the
+data.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Client groups as a person runs them: one record, an account of each group, checks judged for each, and a report of all."""
+"""Client groups as a person runs them: one record, an account of each group, checks judged for each, and a
+report of all.
+"""
 
 from __future__ import annotations
 

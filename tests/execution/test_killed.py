@@ -1,4 +1,6 @@
-"""Whatever is killed, whenever: finished trials are safe, nothing is left behind, and the run or its resumption goes on."""
+"""Whatever is killed, whenever: finished trials are safe, nothing is left behind, and the run or its
+resumption goes on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Open loops in a trial's life: what the engine is asked for, what is recorded, and a target that cannot keep up."""
+"""Open loops in a trial's life: what the engine is asked for, what is recorded, and a target that cannot keep
+up.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A client machine that has nothing left for another connection, for real: no port, or no file. What its user is told."""
+"""A client machine that has nothing left for another connection, for real: no port, or no file.
+
+What its user is told.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Disk probes as a person runs them: what they count and say, and that nothing of them is left, however they end."""
+"""Disk probes as a person runs them: what they count and say, and that nothing of them is left, however they
+end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Network probes as a person runs them: on the loopback, and against `loadcell host --serve`, which counts the same."""
+"""Network probes as a person runs them: on the loopback, and against `loadcell host --serve`, which counts
+the same.
+"""
 
 from __future__ import annotations
 

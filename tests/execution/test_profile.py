@@ -1,4 +1,6 @@
-"""Trials that only profile: which are run, that they count in nothing, and that what goes wrong with them costs nothing."""
+"""Trials that only profile: which are run, that they count in nothing, and that what goes wrong with them
+costs nothing.
+"""
 
 from __future__ import annotations
 

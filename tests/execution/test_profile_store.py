@@ -1,4 +1,6 @@
-"""A target in the process that makes the load, sampled by a real perf; or, where the kernel forbids that, told so."""
+"""A target in the process that makes the load, sampled by a real perf; or, where the kernel forbids that,
+told so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Redis as a person measures it: whole runs, their records, and what is said when values are not what they should be."""
+"""Redis as a person measures it: whole runs, their records, and what is said when values are not what they
+should be.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A run of `design: search`: each trial decided from those before, written down before it begins, and gone on with when broken off."""
+"""A run of `design: search`: each trial decided from those before, written down before it begins, and gone on
+with when broken off.
+"""
 
 from __future__ import annotations
 

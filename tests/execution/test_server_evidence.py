@@ -10,7 +10,8 @@ from execution.live import Live, external, loadcell
 from frame_values import rows_of, values
 from servers import PostgresServer
 
-#: Many clients on one branch, which each keeps for a while: they wait for one another, and not for processors.
+#: Many clients on one branch, which each keeps for a while: they wait for one another, and not for
+#: processors.
 PLAN = """
 target: {postgres: {server: local, settings: {shared_preload_libraries: pg_stat_statements}}}
 workload:

@@ -1,4 +1,6 @@
-"""Embedded stores as a person measures them: whole runs, their records, and what is said when the process goes."""
+"""Embedded stores as a person measures them: whole runs, their records, and what is said when the process
+goes.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ import pytest
 
 from execution.live import Live, living, loadcell, until
 
-#: On this machine itself, one short run of each, with a job file as it is and a command whose figures the plan names.
+#: On this machine itself, one short run of each, with a job file as it is and a command whose figures the
+#: plan names.
 HOST = r"""
 target: {host: {}}
 workload: {tool: {sysbench: cpu run}}

@@ -1,4 +1,6 @@
-"""TPC-C as a person runs it: trials on fresh data, their verdict on consistency, and what happens when the server goes."""
+"""TPC-C as a person runs it: trials on fresh data, their verdict on consistency, and what happens when the
+server goes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Trouble from outside: no server, a wrong password, no room, no permission, two runs at once; and secrets in all of it."""
+"""Trouble from outside: no server, a wrong password, no room, no permission, two runs at once; and secrets in
+all of it.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,9 @@ def _files_with(home: Path, text: str) -> list[Path]:
 
 @contextlib.contextmanager
 def little_room(place: Path, size: int) -> Iterator[None]:
-    """A directory whose files can hold little: a file system of its own, or (not as root) a limit on each file."""
+    """A directory whose files can hold little: a file system of its own, or (not as root) a limit on each
+    file.
+    """
     place.mkdir()
     if os.geteuid() == 0:
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(place)], check=True)

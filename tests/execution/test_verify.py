@@ -1,4 +1,6 @@
-"""What a workload verifies after its load decides whether the trial counts; its figures and notes are in the record."""
+"""What a workload verifies after its load decides whether the trial counts; its figures and notes are in the
+record.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""YCSB as a person runs it: an unchanged property file on a database, trials on fresh data, a report under YCSB's names."""
+"""YCSB as a person runs it: an unchanged property file on a database, trials on fresh data, a report under
+YCSB's names.
+"""
 
 from __future__ import annotations
 

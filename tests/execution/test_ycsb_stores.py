@@ -1,4 +1,6 @@
-"""YCSB as a person runs it on an embedded store and on a Redis of loadcell's own: every letter, counted and reported."""
+"""YCSB as a person runs it on an embedded store and on a Redis of loadcell's own: every letter, counted and
+reported.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A target and an executor that do nothing but say so: the order of a run's steps is tested without time passing."""
+"""A target and an executor that do nothing but say so: the order of a run's steps is tested without time
+passing.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,9 @@ expect: [errors == 0]
 class World:
     """What happens, and what shall go wrong.
 
-    `log` is everything that was asked of target and executor, in order. `trouble` maps a step ("up", "prepare",
-    "load 4", "describe", ...) to an exception or a callable that is raised or called when the step comes, each once, in order.
+    `log` is everything that was asked of target and executor, in order. `trouble` maps a step ("up",
+    "prepare", "load 4", "describe", ...) to an exception or a callable that is raised or called when the step
+    comes, each once, in order.
     """
 
     log: list[str] = field(default_factory=list)
@@ -184,7 +187,9 @@ class World:
 
 
 class FakeExecutor:
-    """Says what it was asked, and answers with a perfect load: 100 transactions a second and client, unless the world has others."""
+    """Says what it was asked, and answers with a perfect load: 100 transactions a second and client, unless
+    the world has others.
+    """
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -221,7 +226,9 @@ def load(
     on_event: Callable[[dict[str, Any]], None],
     per_s: Callable[[int], int],
 ) -> dict[str, Any]:
-    """A closed loop in which every transaction takes equally long: 10 ms with 100 transactions a second and client."""
+    """A closed loop in which every transaction takes equally long: 10 ms with 100 transactions a second and
+    client.
+    """
     clients, seconds = spec["load"]["clients"], spec["load"]["duration_ns"] // 10**9
     now = times(0)
     each = per_s(clients)

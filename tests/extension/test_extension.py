@@ -1,4 +1,6 @@
-"""An installed package adds a system, a monitor, a metric, a panel, a finding, a workload and a reader by entry points alone."""
+"""An installed package adds a system, a monitor, a metric, a panel, a finding, a workload and a reader by
+entry points alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What people import by mistake, and outputs that are damaged or of another locale: one clear sentence each, never a guess."""
+"""What people import by mistake, and outputs that are damaged or of another locale: one clear sentence each,
+never a guess.
+"""
 
 from __future__ import annotations
 

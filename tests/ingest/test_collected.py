@@ -103,7 +103,8 @@ def test_columns_and_rows_that_are_not_known_are_counted_and_told(tmp_path: Path
     said = call(tmp_path / "out", "benchmarksql", data.parent, "--json")
     assert said.exit_code == 0, said.output
     (source,) = json.loads(said.output)["imported"]
-    # a column, a word and a row that is too short; a value below zero, a cut row, another device; two lines without a head
+    # a column, a word and a row that is too short; a value below zero, a cut row, another device; two lines
+    # without a head
     assert source["unread"] == 8
     assert source["examples"][:2] == [
         "sys_info.csv: column mem_total",

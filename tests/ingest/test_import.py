@@ -1,4 +1,6 @@
-"""`loadcell import`: outputs of other tools as runs: what a newcomer types, what comes out, and what is refused."""
+"""`loadcell import`: outputs of other tools as runs: what a newcomer types, what comes out, and what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,9 @@ def test_an_output_that_nobody_named_is_recognised(tmp_path: Path, name: str, to
 
 
 def test_a_table_with_a_mapping_says_what_the_run_would_have(tmp_path: Path) -> None:
-    """A report's table of pgbench on three storages: the report's statement on each, and how little five levels carry."""
+    """A report's table of pgbench on three storages: the report's statement on each, and how little five
+    levels carry.
+    """
     columns = ["throughput=tps", "clients=clients", "factor=storage", "latency.mean=latency_mean_ms"]
     options = [word for column in columns for word in ("--column", column)]
     said = call(tmp_path, "csv", DATA, *options, "--unit", "transaction")
@@ -152,7 +156,9 @@ def test_json_that_was_cut_is_refused_with_the_place(tmp_path: Path) -> None:
 
 
 def test_percentiles_of_a_tool_that_does_not_say_of_how_many_stand_as_printed(tmp_path: Path) -> None:
-    """redis-benchmark's table tells percentiles and no count: none of them is left out for want of transactions."""
+    """redis-benchmark's table tells percentiles and no count: none of them is left out for want of
+    transactions.
+    """
     said = call(tmp_path, "auto", OUTPUTS / "redis-benchmark.csv")
     assert "8.81" in said.output
     assert "No p99" not in said.output

@@ -1,4 +1,6 @@
-"""Files as people have them: compressed, from a pipe, tables of other separators, and what only looks like an output."""
+"""Files as people have them: compressed, from a pipe, tables of other separators, and what only looks like an
+output.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Records of very long runs: neighbouring intervals are joined, nothing that was read is lost, and the page says so."""
+"""Records of very long runs: neighbouring intervals are joined, nothing that was read is lost, and the page
+says so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Monitors' outputs beside those of loads: which belongs to which, what the run then has, and what its report shows."""
+"""Monitors' outputs beside those of loads: which belongs to which, what the run then has, and what its report
+shows.
+"""
 
 from __future__ import annotations
 
@@ -223,7 +225,9 @@ def test_no_password_of_a_property_file_gets_into_a_run(tmp_path: Path, folder: 
 
 
 def test_terminals_that_rested_are_no_reason_to_distrust_the_figures(tmp_path: Path, folder: Path) -> None:
-    """50 terminals with a limit, or think time, are busy only part of their time; and its clock has whole milliseconds."""
+    """50 terminals with a limit, or think time, are busy only part of their time; and its clock has whole
+    milliseconds.
+    """
     run = made(tmp_path / "out", "benchmarksql", folder)
     trial = from_record(run.trials[0])
     assert trial.reported

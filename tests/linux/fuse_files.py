@@ -1,4 +1,6 @@
-"""A FUSE file system in this process's memory that refuses direct I/O only when it is asked to do some (linux/fuse.h)."""
+"""A FUSE file system in this process's memory that refuses direct I/O only when it is asked to do some
+(linux/fuse.h).
+"""
 
 from __future__ import annotations
 

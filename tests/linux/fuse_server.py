@@ -1,4 +1,6 @@
-"""A FUSE server that answers the size of its file system, until somebody stops it: no library, only /dev/fuse (linux/fuse.h)."""
+"""A FUSE server that answers the size of its file system, until somebody stops it: no library, only /dev/fuse
+(linux/fuse.h).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A FUSE file system whose reads and flushes past the page cache take as long as it was told, one at a time; it keeps an account of them."""
+"""A FUSE file system whose reads and flushes past the page cache take as long as it was told, one at a time;
+it keeps an account of them.
+"""
 
 from __future__ import annotations
 

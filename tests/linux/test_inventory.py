@@ -1,4 +1,6 @@
-"""What is said of machines: layouts that were recorded, ones that are larger than most, and ones that withhold answers."""
+"""What is said of machines: layouts that were recorded, ones that are larger than most, and ones that
+withhold answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Machines as /proc and /sys show them, written as files: of recorded layouts, and of ones that nobody here has."""
+"""Machines as /proc and /sys show them, written as files: of recorded layouts, and of ones that nobody here
+has.
+"""
 
 from __future__ import annotations
 

@@ -98,7 +98,8 @@ def test_what_a_child_has_read_and_written_is_not_its_parents_when_it_has_ended(
     target = monitor(tree, 10)
     target.sample(0)
     tree.gone(11)
-    # The kernel has added all of the child's, 2,000 bytes since the last look among them, and the parent wrote 500 itself.
+    # The kernel has added all of the child's, 2,000 bytes since the last look among them, and the parent
+    # wrote 500 itself.
     tree.process(10, 1, io=(5_000, 73_500))
     rows = by_pid(target.sample(1.0))
     assert (rows[10]["read_bytes_per_s"], rows[10]["write_bytes_per_s"]) == (0, 2_500)

@@ -1,4 +1,6 @@
-"""Parts for plans that are only read: a database with free-form settings, a cache, two workloads, two monitors."""
+"""Parts for plans that are only read: a database with free-form settings, a cache, two workloads, two
+monitors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Client groups: shares of the plan's load or loads of their own, paths into them, and everything that can be wrong with them."""
+"""Client groups: shares of the plan's load or loads of their own, paths into them, and everything that can be
+wrong with them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Plans that count requests: what they come to, what they cannot stand beside, and how long they are said to take."""
+"""Plans that count requests: what they come to, what they cannot stand beside, and how long they are said to
+take.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from loadcell.profilers import valgrind
 from loadcell.systems.base import TargetContext, TargetError
 from loadcell.systems.command.target import Command, CommandOptions
 
-#: A server of HTTP. It loses 100 bytes with each request for `/lose`, and a block that points to another with `/pair`.
+#: A server of HTTP. It loses 100 bytes with each request for `/lose`, and a block that points to another with
+#: `/pair`.
 SERVER = r"""
 #include <arpa/inet.h>
 #include <stdlib.h>

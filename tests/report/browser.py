@@ -24,7 +24,10 @@ _FLAGS = (
 
 
 class Browser:
-    """One Chromium with one page. `requests` and `complaints` gather what the page asked for and complained of."""
+    """One Chromium with one page.
+
+    `requests` and `complaints` gather what the page asked for and complained of.
+    """
 
     def __init__(self) -> None:
         program = (

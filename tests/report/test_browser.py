@@ -1,4 +1,6 @@
-"""The page in a real browser, without a network: every chart is drawn, in every light, and everything can be reached."""
+"""The page in a real browser, without a network: every chart is drawn, in every light, and everything can be
+reached.
+"""
 
 from __future__ import annotations
 

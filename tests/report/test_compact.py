@@ -165,7 +165,9 @@ def test_without_repeats_the_mean_has_its_place_before_what_was_received(tmp_pat
 
 @pytest.mark.parametrize(("repeats", "title"), [(6, "95% interval"), (3, "range")])
 def test_repeats_say_how_surely(tmp_path: Path, repeats: int, title: str) -> None:
-    """Six of them have an interval, as the help of --repeats says; of fewer it is told how far they lie apart."""
+    """Six of them have an interval, as the help of --repeats says; of fewer it is told how far they lie
+    apart.
+    """
     for factors in ({"load.clients": [1, 8]}, {"load.clients": [8]}):
         run = read_run(
             write_run(tmp_path / str(len(factors["load.clients"])), Shape(factors=factors, repeats=repeats))

@@ -231,7 +231,8 @@ def test_a_log_that_cannot_be_read_leaves_only_its_trial_out(tmp_path: Path) -> 
     assert "chart-distributions" in {chart.id for chart in build(gathered).charts()}
 
 
-# --- the page, in a browser ----------------------------------------------------------------------------------------
+# --- the page, in a browser
+# ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

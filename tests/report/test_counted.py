@@ -1,4 +1,6 @@
-"""Loads that end by a number of requests: what the report says of their length, and of queries that are the requests themselves."""
+"""Loads that end by a number of requests: what the report says of their length, and of queries that are the
+requests themselves.
+"""
 
 from __future__ import annotations
 

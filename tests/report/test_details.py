@@ -173,7 +173,9 @@ def test_times_of_an_embedded_store_are_read_in_microseconds(
 
 
 def test_a_rare_wait_for_a_lock_leaves_microseconds(tmp_path: Path) -> None:
-    """p50 0.0022 ms, and p99 1.3 ms with some number of files: three zeros in front of every figure of the table."""
+    """p50 0.0022 ms, and p99 1.3 ms with some number of files: three zeros in front of every figure of the
+    table.
+    """
 
     def written(home: Path, p99_ms: float) -> Texts:
         stored = of_an_embedded_store(home, 1e-4)

@@ -1,4 +1,6 @@
-"""A machine's page: every part of it in the reader's language, whatever is known of the machine and whatever is not."""
+"""A machine's page: every part of it in the reader's language, whatever is known of the machine and whatever
+is not.
+"""
 
 from __future__ import annotations
 

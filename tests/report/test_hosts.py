@@ -71,7 +71,8 @@ def tables(report: Report) -> dict[str, Table]:
     return {block.id: block for section in report.sections for block in section.blocks if isinstance(block, Table)}  # fmt: skip
 
 
-# -- one machine ----------------------------------------------------------------------------------------------------
+# -- one machine
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_the_page_has_inventory_findings_scores_and_pictures(one: Source) -> None:
@@ -201,7 +202,8 @@ def test_its_json_is_what_compare_takes(one: Source, tmp_path: Path) -> None:
     assert source(str(stored)).machine == one.machine
 
 
-# -- two machines ---------------------------------------------------------------------------------------------------
+# -- two machines
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_two_machines_have_differences_ratios_and_what_the_workload_follows(two: Compared) -> None:

@@ -1,4 +1,6 @@
-"""The report of a run that was made of other tools' outputs says where its figures come from, and nothing that only a plan could do."""
+"""The report of a run that was made of other tools' outputs says where its figures come from, and nothing
+that only a plan could do.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Tables of published reports as runs: what their authors saw is said on the page, and what they could not see, too."""
+"""Tables of published reports as runs: what their authors saw is said on the page, and what they could not
+see, too.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ from loadcell.cli import main
 from loadcell.report.build import build
 from loadcell.report.render.html import render
 
-#: Response times of a key-value service in ms by operation and share of memory: p90, p99, max, mean, p50, failed
-#: requests; None where it timed out. Of `get` and `mget` p90 lies above p99 in two rows.
+#: Response times of a key-value service in ms by operation and share of memory: p90, p99, max, mean, p50,
+#: failed requests; None where it timed out. Of `get` and `mget` p90 lies above p99 in two rows.
 HEAP: Mapping[tuple[str, int], tuple[float, float, float, float, float, int] | None] = {
     ("get", 5): (32, 29, 1030, 24, 24, 2), ("get", 10): (26, 29, 1038, 23, 24, 2),
     ("get", 20): (27, 29, 1218, 22, 21, 5), ("get", 30): None,

@@ -1,4 +1,6 @@
-"""Why trials failed, were stopped or are invalid, in the reader's language; as recorded where the catalogue has no more."""
+"""Why trials failed, were stopped or are invalid, in the reader's language; as recorded where the catalogue
+has no more.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The sections on saturation, on effects, and on what to choose: there when there is something to say, in both languages."""
+"""The sections on saturation, on effects, and on what to choose: there when there is something to say, in
+both languages.
+"""
 
 from __future__ import annotations
 

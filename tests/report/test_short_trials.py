@@ -1,4 +1,6 @@
-"""Pictures over time of trials of a second and less: fractions of a second, samples that are alone, pieces of intervals."""
+"""Pictures over time of trials of a second and less: fractions of a second, samples that are alone, pieces of
+intervals.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ TITLES = "[...document.querySelectorAll('#chart-series .role-title-text text')].
 
 
 def shortened(home: Path, sampled: dict[str, int], repeats: int = 1) -> Path:
-    """A run of trials of a second in intervals of 0.1 s, with so many samples of each monitor left of the first of them."""
+    """A run of trials of a second in intervals of 0.1 s, with so many samples of each monitor left of the
+    first of them.
+    """
     run = fake_runs.write_run(home, fake_runs.Shape(factors={}, repeats=repeats))
     trial, *_ = sorted((run / "trials").iterdir())
     for file in trial.glob("*.csv"):
@@ -94,7 +98,9 @@ def written(view: dict[str, Any]) -> bool:
 
 
 def test_views_that_a_trial_has_no_samples_for_are_left_out_of_its_picture(tmp_path: Path) -> None:
-    """100 clients make their requests in a fifth of a second, 1500 in three: of the first no monitor has seen anything."""
+    """100 clients make their requests in a fifth of a second, 1500 in three: of the first no monitor has seen
+    anything.
+    """
     chart = drawn(shortened(tmp_path / "some", {"host": 1, "processes": 1}, repeats=2))
     names = [trial for trial, _ in chart.choices]
     first, second = (of_trial(chart, name) for name in sorted(names))

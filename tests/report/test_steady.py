@@ -57,7 +57,9 @@ def test_a_warm_up_that_goes_on_is_said_with_what_to_do(tmp_path: Path) -> None:
 
 
 def test_of_trials_that_are_too_short_none_is_said_to_swing_slowly(stored: Stored) -> None:
-    """A trial of so many requests takes as long as it takes: one in thirty may be long enough to be judged, and swing."""
+    """A trial of so many requests takes as long as it takes: one in thirty may be long enough to be judged,
+    and swing.
+    """
     context = ReportContext.of(stored("two"), "en")
     short = context.steadiness
     swinging = replace(short[0], steadiness=replace(short[0].steadiness, state="too-dependent"))

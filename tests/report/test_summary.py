@@ -1,4 +1,6 @@
-"""The summary of every kind of run: a few sentences, the most important first, each with a link that leads somewhere."""
+"""The summary of every kind of run: a few sentences, the most important first, each with a link that leads
+somewhere.
+"""
 
 from __future__ import annotations
 

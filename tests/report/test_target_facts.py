@@ -1,4 +1,6 @@
-"""What a target says of itself is called in the reader's language; what a server calls by names of its own stays as it is."""
+"""What a target says of itself is called in the reader's language; what a server calls by names of its own
+stays as it is.
+"""
 
 from __future__ import annotations
 

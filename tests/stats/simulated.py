@@ -1,4 +1,6 @@
-"""Runs made up from known laws: lines of rising load and factorials, with noise, drift of the machine, and a seed."""
+"""Runs made up from known laws: lines of rising load and factorials, with noise, drift of the machine, and a
+seed.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def factorial(
     only: Any = None,
     **run_keys: Any,
 ) -> Analysis:
-    """A run of all combinations of levels (that `only` allows), each with the throughput that `effect(levels)` gives."""
+    """A run of all combinations of levels (that `only` allows), each with the throughput that
+    `effect(levels)` gives.
+    """
     chance = np.random.default_rng(seed)
     blocks = np.exp(chance.normal(0, drift, repeats))
     throughputs: dict[str, Sequence[float | None]] = {}

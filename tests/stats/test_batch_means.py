@@ -34,7 +34,9 @@ def test_of_a_constant_there_is_no_doubt() -> None:
 
 
 def test_of_batches_that_are_all_alike_no_value_is_worth_less() -> None:
-    """A constant rate, counted in seconds: one transaction more in every second one, and as many in every batch."""
+    """A constant rate, counted in seconds: one transaction more in every second one, and as many in every
+    batch.
+    """
     found = mean_of(np.tile([999.0, 1001.0], 1800))
     assert found is not None
     assert found.mean == 1000

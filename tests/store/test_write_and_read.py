@@ -1,4 +1,6 @@
-"""A run directory: what is written is read back, damage is said, and a kill at any instant loses no finished trial."""
+"""A run directory: what is written is read back, damage is said, and a kill at any instant loses no finished
+trial.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""DuckDB in the load's own process: how its data come to be, what loads leave, and what is said when something is wrong."""
+"""DuckDB in the load's own process: how its data come to be, what loads leave, and what is said when
+something is wrong.
+"""
 
 from __future__ import annotations
 

@@ -79,7 +79,8 @@ def test_bounds_of_a_ratio_hold_with_their_confidence() -> None:
         assert lower <= ratio <= upper
         below += upper < math.exp(0.1)
         above += lower > math.exp(0.1)
-    # 95% is the least confidence; the exact one of ten pairs is 95.8%, and 2,000 simulations scatter by 0.5 points.
+    # 95% is the least confidence; the exact one of ten pairs is 95.8%, and 2,000 simulations scatter by 0.5
+    # points.
     assert 0.025 < below / 2000 < 0.06
     assert 0.025 < above / 2000 < 0.06
 
@@ -89,5 +90,6 @@ def test_few_pairs_have_no_bound() -> None:
 
 
 def test_the_tail_of_the_signed_rank_sum_is_that_of_the_tables() -> None:
-    # Hollander and Wolfe (1999), table A.4: P(T <= 0) = 1/32 of five, P(T <= 10) = 0.042 and P(T <= 11) = 0.053 of ten.
+    # Hollander and Wolfe (1999), table A.4: P(T <= 0) = 1/32 of five, P(T <= 10) = 0.042 and P(T <= 11) =
+    # 0.053 of ten.
     assert [_signed_rank_tail(count, 0.05) for count in (4, 5, 10)] == [None, 0, 10]

@@ -17,7 +17,9 @@ _LATENCY = Path("/dev/cpu_dma_latency")
 
 @pytest.fixture(scope="session", autouse=True)
 def cores_awake() -> Iterator[None]:
-    """A core that slept is milliseconds late on some virtual machines, which no check of a few percent survives."""
+    """A core that slept is milliseconds late on some virtual machines, which no check of a few percent
+    survives.
+    """
     with contextlib.ExitStack() as held:
         if FULL_STRENGTH:
             with contextlib.suppress(OSError):

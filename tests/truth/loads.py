@@ -17,8 +17,8 @@ from loadcell import _engine
 MS = 1_000_000
 SECOND = 1_000_000_000
 
-#: `make truth` asks for full strength: bounds that hold on a quiet machine. `make test` runs anywhere, and asks only for what
-#: no neighbour can break and a wrong formula would.
+#: `make truth` asks for full strength: bounds that hold on a quiet machine. `make test` runs anywhere, and
+#: asks only for what no neighbour can break and a wrong formula would.
 FULL_STRENGTH = os.environ.get("LOADCELL_TRUTH") == "full"
 
 Result = dict[str, Any]
@@ -26,7 +26,9 @@ Events = list[dict[str, Any]]
 
 
 def bound(full: float, loose: float) -> float:
-    """How far a measured figure may lie from the true one: at full strength, or on a machine that does other things too."""
+    """How far a measured figure may lie from the true one: at full strength, or on a machine that does other
+    things too.
+    """
     return full if FULL_STRENGTH else loose
 
 
@@ -78,8 +80,8 @@ def counts_above(result: Result, events: Events, tag: str, limit_ns: int) -> int
 def undisturbed(check: Callable[[], None], attempts: int = 5) -> None:
     """Run a check that something else on this machine may disturb until it passes once; the last time counts.
 
-    For checks to a few percent in real time: a process that takes the core for some milliseconds is no fault of what is
-    checked, while a fault in that shows every time.
+    For checks to a few percent in real time: a process that takes the core for some milliseconds is no fault
+    of what is checked, while a fault in that shows every time.
     """
     for attempt in range(1, attempts + 1):
         try:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 def stalled(due_s: Sequence[float], stall: tuple[float, float], capacity_per_s: float) -> list[float]:
     """Response times of requests due at these instants (in order) at a server that stands still for a while.
 
-    One after the other, each takes `1 / capacity`; nothing is begun between the two instants of `stall`, and what
-    is under way then takes so much longer (Lindley's recursion, 1952, with one interruption).
+    One after the other, each takes `1 / capacity`; nothing is begun between the two instants of `stall`, and
+    what is under way then takes so much longer (Lindley's recursion, 1952, with one interruption).
     """
     begin, end = stall
     service, free = 1 / capacity_per_s, -math.inf
@@ -34,9 +34,11 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def mean_response(rate_per_s: float, service_mean: float, service_stdev: float) -> float:
-    """Mean response time at one server under Poisson arrivals (Pollaczek 1930, Khinchine 1932), in the unit of the service.
+    """Mean response time at one server under Poisson arrivals (Pollaczek 1930, Khinchine 1932), in the unit
+    of the service.
 
-    `S + lambda E[S^2] / (2 (1 - rho))`, times in seconds: M/D/1 with no deviation, M/M/1 with one equal to the mean.
+    `S + lambda E[S^2] / (2 (1 - rho))`, times in seconds: M/D/1 with no deviation, M/M/1 with one equal to
+    the mean.
     """
     utilisation = rate_per_s * service_mean
     second_moment = service_mean**2 + service_stdev**2
@@ -44,7 +46,8 @@ def mean_response(rate_per_s: float, service_mean: float, service_stdev: float) 
 
 
 def busy_probability(servers: int, load: float) -> float:
-    """The probability that a request finds all servers busy under Poisson arrivals and exponential service (Erlang C, 1917).
+    """The probability that a request finds all servers busy under Poisson arrivals and exponential service
+    (Erlang C, 1917).
 
     `load` is the rate times the mean service time, less than the number of servers.
     """
@@ -61,7 +64,9 @@ def mean_of_several(servers: int, rate_per_s: float, service_s: float) -> float:
 
 
 def exceeds(servers: int, rate_per_s: float, service_s: float, time_s: float) -> float:
-    """The probability that an M/M/c response takes longer than `time_s`: a wait of 0 or exponential, then a service."""
+    """The probability that an M/M/c response takes longer than `time_s`: a wait of 0 or exponential, then a
+    service.
+    """
     busy = busy_probability(servers, rate_per_s * service_s)
     end, drain = 1 / service_s, servers / service_s - rate_per_s
     alone = math.exp(-end * time_s)

@@ -1,12 +1,14 @@
 """Change points held against Apache Otava's published examples: its tests' series, and what it says of them.
 
-Series and outcomes are those of `tests/change_point_divisive_test.py`, `analysis_test.py`, `tigerbeetle_test.py` and
+Series and outcomes are those of `tests/change_point_divisive_test.py`, `analysis_test.py`,
+`tigerbeetle_test.py` and
 `examples/csv` of Apache Otava. Two things differ, and both are taken into account below:
 
 - Otava's test takes the population's standard deviation for the sample's. `as_otava` does so too.
-- When Otava takes a weak point away, it judges the point to the right anew but not the one to the left, which now has a
-  longer stretch beside it. `by_windows` judges every point against its final neighbours. In these examples that
-  is all the difference there is: eight of its 113 points do not hold, and one more of ours does.
+- When Otava takes a weak point away, it judges the point to the right anew but not the one to the left, which
+  now has a longer stretch beside it. `by_windows` judges every point against its final neighbours. In these
+  examples that is all the difference there is: eight of its 113 points do not hold, and one more of ours
+  does.
 """
 
 from __future__ import annotations

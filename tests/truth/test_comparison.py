@@ -1,6 +1,7 @@
-"""Comparisons of systems whose true difference is known: how often intervals cover it, how often identical systems are called
-different, how often a true difference is found. Simulated with fixed seeds, so that nothing depends on the machine, but
-for the last one, which compares a server with itself."""
+"""Comparisons of systems whose true difference is known: how often intervals cover it, how often identical
+systems are called
+different, how often a true difference is found. Simulated with fixed seeds, so that nothing depends on the
+machine, but for the last one, which compares a server with itself."""
 
 from __future__ import annotations
 
@@ -93,7 +94,9 @@ def test_identical_systems_are_seldom_called_different(blocks: int) -> None:
 
 
 def test_identical_systems_that_scatter_much_are_neither() -> None:
-    """Noise of 10 % makes large differences by chance; the least effect does not protect here, the interval does."""
+    """Noise of 10 % makes large differences by chance; the least effect does not protect here, the interval
+    does.
+    """
     chance = np.random.default_rng(77)
     called = sum(different(levels_of(*drifting(chance, 10, 1.0, noise=0.1))) for _ in range(COMPARISONS))
     at_most(f"A/A with 10% noise called different, of {COMPARISONS}", called, 0.05 * COMPARISONS)
@@ -148,7 +151,10 @@ def test_what_does_not_matter_is_called_the_same_given_blocks_enough() -> None:
 
 
 def test_a_server_is_seldom_called_different_from_itself() -> None:
-    """A/A for real. At full strength ten comparisons of eight blocks. Elsewhere three blocks, which a busy neighbour may tilt as
+    """A/A for real.
+
+    At full strength ten comparisons of eight blocks. Elsewhere three blocks, which a busy neighbour may tilt
+    as
     it likes: so few are never called different, whatever they are."""
     comparisons, blocks = (10, 8) if FULL_STRENGTH else (1, 3)
     chance = random.Random(1)

@@ -1,4 +1,6 @@
-"""HTTP against a server whose delays, stalls and refusals are known: percentiles, counts and classes agree with its account."""
+"""HTTP against a server whose delays, stalls and refusals are known: percentiles, counts and classes agree
+with its account.
+"""
 
 from __future__ import annotations
 

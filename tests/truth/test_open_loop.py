@@ -1,4 +1,6 @@
-"""The open loop against a server whose service time and stalls are known, and against what queueing theory says of it."""
+"""The open loop against a server whose service time and stalls are known, and against what queueing theory
+says of it.
+"""
 
 from __future__ import annotations
 
@@ -70,10 +72,11 @@ def capacity(server: KnownServer, clients: int) -> float:
 
 
 def test_a_stall_of_200_ms_is_in_the_response_times_of_all_it_held_up() -> None:
-    """1,000/s for 5 s with one stall: 200 of 5,000 requests are due in it, the first of them waiting for all of it.
+    """1,000/s for 5 s with one stall: 200 of 5,000 requests are due in it, the first of them waiting for all
+    of it.
 
-    By hand: 100 wait longer than 100 ms; the 50th longest (p99) waits 150 ms, the 5th (p99.9) 195 ms. The queue's
-    arithmetic adds the few milliseconds that it takes to work them off.
+    By hand: 100 wait longer than 100 ms; the 50th longest (p99) waits 150 ms, the 5th (p99.9) 195 ms. The
+    queue's arithmetic adds the few milliseconds that it takes to work them off.
     """
     clients, rate, seconds = 8, 1000.0, 5
 
@@ -125,7 +128,8 @@ def test_a_stall_of_200_ms_is_in_the_response_times_of_all_it_held_up() -> None:
 def test_one_connection_under_poisson_arrivals_waits_as_queueing_theory_says(exponential: bool) -> None:
     """Half busy: a request waits half a service time on average with M/D/1, a whole one with M/M/1.
 
-    A loose bound: the mean of some thousand waits, of which neighbours are alike, is itself uncertain by a tenth.
+    A loose bound: the mean of some thousand waits, of which neighbours are alike, is itself uncertain by a
+    tenth.
     """
     rate, seconds = 500.0, 10
 

@@ -1,4 +1,6 @@
-"""The open loop against a real PostgreSQL that stands still: every backend gets SIGSTOP, and SIGCONT 200 ms later."""
+"""The open loop against a real PostgreSQL that stands still: every backend gets SIGSTOP, and SIGCONT 200 ms
+later.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""ab, wrk and redis-benchmark beside loadcell, each in its turn on a server that is the limit: all find the same throughput.
+"""ab, wrk and redis-benchmark beside loadcell, each in its turn on a server that is the limit: all find the
+same throughput.
 
-The servers take two milliseconds a request, one request at a time: the one of HTTP sleeps meanwhile, so that it and nobody's CPU is the limit, also
-where two cores are all there is; Redis works on one of them.
+The servers take two milliseconds a request, one request at a time: the one of HTTP sleeps meanwhile, so that
+it and nobody's CPU is the limit, also where two cores are all there is; Redis works on one of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The probes of disk and network on a disk and a link of known speed: what they find, and what fio and iperf3 find beside them.
+"""The probes of disk and network on a disk and a link of known speed: what they find, and what fio and iperf3
+find beside them.
 
-The disk is a file system of our own (FUSE) whose reads and flushes take milliseconds, one at a time, by its own account. The link is
-the loopback of a network of our own, which the kernel lets so many bits through a second (tc's token bucket).
+The disk is a file system of our own (FUSE) whose reads and flushes take milliseconds, one at a time, by its
+own account. The link is the loopback of a network of our own, which the kernel lets so many bits through a
+second (tc's token bucket).
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ SIZE = 1 << 20
 BLOCK = 4096
 LINK_MBIT = 200
 STALL_S = 0.25
-#: Of the octets on the link those of the stream: a frame of 1514 carries 1448 (headers take 14, 20 and 20, time stamps 12), and every
-#: other one is acknowledged by a frame of 66 on the same link, or fewer are.
+#: Of the octets on the link those of the stream: a frame of 1514 carries 1448 (headers take 14, 20 and 20,
+#: time stamps 12), and every other one is acknowledged by a frame of 66 on the same link, or fewer are.
 PAYLOAD = 2 * 1448 / (2 * 1514 + 66)
 MOST_PAYLOAD = 1448 / 1514
 
@@ -203,7 +205,9 @@ def test_a_disk_is_as_fast_for_fio(disks: Disks) -> None:
 
 @contextlib.contextmanager
 def slow_link() -> Iterator[None]:
-    """A network of our own whose loopback lets LINK_MBIT through, in frames as Ethernet has them, while the block runs."""
+    """A network of our own whose loopback lets LINK_MBIT through, in frames as Ethernet has them, while the
+    block runs.
+    """
     with few_ports():
         subprocess.run(["ip", "link", "set", "lo", "mtu", "1500"], check=True)
         shape = ["rate", f"{LINK_MBIT}mbit", "burst", "16k", "latency", "20ms"]

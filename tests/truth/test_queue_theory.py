@@ -1,9 +1,9 @@
 """An open loop on a server with one queue, held against what queueing theory says of it.
 
-Three records of one thing: the formulas; the server's own account, which computes every response from arrivals and
-service times; and loadcell's measurement. Some thousand requests wander round their expectation, ever wider the busier
-the server is, so the measurement is held against the account closely, and the account's arithmetic, on a million simulated
-requests, against the formulas.
+Three records of one thing: the formulas; the server's own account, which computes every response from
+arrivals and service times; and loadcell's measurement. Some thousand requests wander round their expectation,
+ever wider the busier the server is, so the measurement is held against the account closely, and the account's
+arithmetic, on a million simulated requests, against the formulas.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from truth.figures import agrees
 from truth.known import KnownServer
 from truth.loads import SECOND, bound, load, operation, paced, undisturbed
 
-#: Requests a second that the servers of each model can do. A request wakes threads three times on its way, which takes a
-#: virtual machine 50 us and more each time: it must be little beside the service time.
+#: Requests a second that the servers of each model can do. A request wakes threads three times on its way,
+#: which takes a virtual machine 50 us and more each time: it must be little beside the service time.
 CAPACITY = 100
 
 
 @dataclass(frozen=True)
 class Model:
-    """A queue in Kendall's notation; its mean service time is ten times `servers` ms: all can do `CAPACITY` requests a second."""
+    """A queue in Kendall's notation; its mean service time is ten times `servers` ms: all can do `CAPACITY`
+    requests a second.
+    """
 
     name: str
     servers: int

@@ -1,4 +1,6 @@
-"""Known laws are recovered: sigma, kappa and N* lie within their own intervals, over 200 seeds at full strength."""
+"""Known laws are recovered: sigma, kappa and N* lie within their own intervals, over 200 seeds at full
+strength.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def holds(found: Estimate | None, truth: float) -> bool:
 def test_the_scalability_law_is_recovered_within_its_own_intervals(
     loads: tuple[int, ...], sigma: float, kappa: float, repeats: int, noise: float
 ) -> None:
-    """On a machine whose blocks differ by 3 %: each of the three in at least 90 % of seeds, a peak always named."""
+    """On a machine whose blocks differ by 3 %: each of the three in at least 90 % of seeds, a peak always
+    named.
+    """
     peak = ((1 - sigma) / kappa) ** 0.5
     truth = usl(loads, 180.0, sigma, kappa)
     held: Counter[str] = Counter()
@@ -57,7 +61,10 @@ def test_the_scalability_law_is_recovered_within_its_own_intervals(
 
 
 def test_without_a_peak_none_is_made_up() -> None:
-    """Contention only: X approaches lambda / sigma and never falls. A peak is claimed in at most 5 % of seeds."""
+    """Contention only: X approaches lambda / sigma and never falls.
+
+    A peak is claimed in at most 5 % of seeds.
+    """
     truth = usl(POWERS, 180.0, 0.05, 0.0)
     claimed = 0
     for seed in range(SEEDS):

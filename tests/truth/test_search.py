@@ -1,6 +1,8 @@
-"""A search on a server whose capacity is known: `servers` of them, each taking a fixed or an exponential time, behind one queue.
+"""A search on a server whose capacity is known: `servers` of them, each taking a fixed or an exponential
+time, behind one queue.
 
-What it can do in a second is its number of servers by its mean service time; the search knows nothing of that.
+What it can do in a second is its number of servers by its mean service time; the search knows nothing of
+that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The probes' options, and what follows from them: what the engine is told, what fits, what a reader must know."""
+"""The probes' options, and what follows from them: what the engine is told, what fits, what a reader must
+know.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a plan may say of a tool, what does not go together, and what `loadcell check` says of it before anything runs."""
+"""What a plan may say of a tool, what does not go together, and what `loadcell check` says of it before
+anything runs.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,13 @@
-"""A trial of HTTP in the metrics of ApacheBench (ab), under its names and by its definitions, where those are sound.
+"""A trial of HTTP in the metrics of ApacheBench (ab), under its names and by its definitions, where those are
+sound.
 
-Complete requests are those whose response arrived whole, also with a status that is no success: what ab counts. Requests per second =
-complete / T. Time per request (mean) = concurrency x T / complete, which is no measured mean; the measured one stands
-beside it. Connect is the time from a request's beginning to its connection, and 0 where it had one already; Waiting goes from
-the request being sent to the first byte; Processing = Total - Connect, of which the mean can be told, and all of it where no connection was made. Failed requests by what
-failed; statuses other than 2xx apart. A body that differs in length from the first one is no failure, as it is in ab 2.4.
+Complete requests are those whose response arrived whole, also with a status that is no success: what ab
+counts. Requests per second = complete / T. Time per request (mean) = concurrency x T / complete, which is no
+measured mean; the measured one stands beside it. Connect is the time from a request's beginning to its
+connection, and 0 where it had one already; Waiting goes from the request being sent to the first byte;
+Processing = Total - Connect, of which the mean can be told, and all of it where no connection was made.
+Failed requests by what failed; statuses other than 2xx apart. A body that differs in length from the first
+one is no failure, as it is in ab 2.4.
 
 Pure functions of records and of histograms.
 """

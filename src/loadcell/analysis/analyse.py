@@ -38,9 +38,9 @@ from loadcell.stats.repeats import Repeats
 class Analysis:
     """A run's trials in run order, its treatments in the plan's order, how these lie, and what was found.
 
-    `saturation` holds the lines of rising load (bare ones where they are too short to judge), `effects` what factors
-    do to throughput, `recommendation` what to choose, None where there is no choice. Where treatments measure unlike things, and so
-    are not `comparable`, there is neither.
+    `saturation` holds the lines of rising load (bare ones where they are too short to judge), `effects` what
+    factors do to throughput, `recommendation` what to choose, None where there is no choice. Where treatments
+    measure unlike things, and so are not `comparable`, there is neither.
     """
 
     trials: tuple[Trial, ...]

@@ -13,7 +13,8 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.stats.repeats import Repeats, interval
 
-#: A level with this share of the highest throughput is nearly as good; the last 5 % are often paid dearly in latency.
+#: A level with this share of the highest throughput is nearly as good; the last 5 % are often paid dearly in
+#: latency.
 NEARLY = 0.95
 
 
@@ -21,8 +22,9 @@ NEARLY = 0.95
 class Best:
     """The treatment with the highest median throughput among those measured.
 
-    `lowest` is the other end; `tied` are treatments whose repeats overlap with the best one's, also block by block, so that this
-    run does not tell them apart. Along a numeric factor, other factors held: `last` is the highest level tried, where
+    `lowest` is the other end; `tied` are treatments whose repeats overlap with the best one's, also block by
+    block, so that this run does not tell them apart. Along a numeric factor, other factors held: `last` is
+    the highest level tried, where
     `at_edge` says that it is the best itself; `factor` is that factor's key.
     """
 
@@ -59,9 +61,10 @@ def alike(
     repeats: Callable[[Treatment], Repeats],
     figure: Callable[[Trial], float | None],
 ) -> bool:
-    """True if this run does not tell two treatments apart in a figure: their medians may be one, and block by block neither
-    was ahead of the other (the interval for the median of their ratio holds 1). What moves a whole block makes ranges
-    overlap, and leaves its ratio as it is.
+    """True if this run does not tell two treatments apart in a figure: their medians may be one, and block by
+    block neither
+    was ahead of the other (the interval for the median of their ratio holds 1). What moves a whole block
+    makes ranges overlap, and leaves its ratio as it is.
     """
     if not overlap(repeats(treatment), repeats(other)):
         return False

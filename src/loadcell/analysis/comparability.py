@@ -1,8 +1,9 @@
 """The quantity that the throughput of a treatment measures, and so which treatments can be compared.
 
-A disk's reads and the passes over a memory are no more and no less than each other, whatever a plan makes of them: of such treatments
-none is the highest, none is to be chosen, and there is no effect of going from one to the other. What counts is what is measured
-(the unit, the workload, the test of a probe or a tool, what one pass of it goes over), not under which conditions: a number of clients.
+A disk's reads and the passes over a memory are no more and no less than each other, whatever a plan makes of
+them: of such treatments none is the highest, none is to be chosen, and there is no effect of going from one
+to the other. What counts is what is measured (the unit, the workload, the test of a probe or a tool, what one
+pass of it goes over), not under which conditions: a number of clients.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
 #: What a probe's test is called in its options, where that is not `test`.
 _TEST = {"disk": "access"}
-#: What one of the things is as large as that a probe counts, where it has no size of its own: an array that is copied, a stream's block.
-#: Twice as many of half the size are no more. (A disk's blocks are counted whatever their size, as IOPS are everywhere.)
+#: What one of the things is as large as that a probe counts, where it has no size of its own: an array that
+#: is copied, a stream's block. Twice as many of half the size are no more. (A disk's blocks are counted
+#: whatever their size, as IOPS are everywhere.)
 _SIZE_OF_ONE = {"memory": "size", "network": "block"}
 _OF_ONE_SIZE = ("sysbench", "rr", "crr")
 #: The factor of imported outputs whose levels are what a tool reports apart.
@@ -36,9 +38,11 @@ _OF_SYSBENCH = ("cpu", "memory", "fileio", "threads", "mutex")
 
 
 def of(settings: Mapping[str, Any], units: Iterable[str], levels: Mapping[str, Any] | None = None) -> str:
-    """The quantity measured with these settings of a treatment, counted in these units: equal texts for equal quantities.
+    """The quantity measured with these settings of a treatment, counted in these units: equal texts for equal
+    quantities.
 
-    Of an imported output `levels` say which of the things it is that the tool reports apart (fio's reads and writes).
+    Of an imported output `levels` say which of the things it is that the tool reports apart (fio's reads and
+    writes).
     """
     kinds = {_kind(workload) for workload in _workloads(settings)}
     part = str((levels or {}).get(PART) or "") if "tool" in settings else ""

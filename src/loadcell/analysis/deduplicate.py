@@ -38,7 +38,9 @@ def _any(*names: str) -> Callable[[set[str], list[Finding]], bool]:
 
 
 def _saturates(_: set[str], remaining: list[Finding]) -> bool:
-    """True if a line of rising load got its statement, which says where the best level is and what is tied with it."""
+    """True if a line of rising load got its statement, which says where the best level is and what is tied
+    with it.
+    """
     few = (
         "found.saturation.few",
         "found.saturation.why",
@@ -65,7 +67,8 @@ def _says_highest(keys: set[str], _: list[Finding]) -> bool:
 _REDUNDANT: Sequence[
     tuple[Callable[[Finding], bool], Callable[[set[str], list[Finding]], bool]]
 ] = (
-    # The treatment to choose is the highest one, which has a sentence; or it is not, and that sentence names both.
+    # The treatment to choose is the highest one, which has a sentence; or it is not, and that sentence names
+    # both.
     (_is("found.recommend", "found.recommend.no-latency"), _says_highest),
     (_begins("found.highest"), _any("found.recommend.trade")),
     # "Descriptive only" says what single measurements are worth; each analysis says it again for itself.

@@ -1,6 +1,7 @@
 """Percentiles that cannot be: of no distribution is p90 above p99, or the mean outside the extremes.
 
-Values of other tools are taken as they are; a tool that estimates each percentile separately can give contradictory ones.
+Values of other tools are taken as they are; a tool that estimates each percentile separately can give
+contradictory ones.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from itertools import pairwise
 RISING = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "p99.99_ms", "max_ms")
 #: Histograms keep three digits; a mean may lie this far beside an extreme that all values share.
 ROUNDING = 0.01
-#: A percentile is that of a bucket, and fio's are a 64th wide: it may lie so far above the greatest value, which is exact.
+#: A percentile is that of a bucket, and fio's are a 64th wide: it may lie so far above the greatest value,
+#: which is exact.
 BUCKET = 0.02
 
 

@@ -1,4 +1,6 @@
-"""True if the machine drifted: blocks hold every treatment once, so a block that is slower throughout is no effect."""
+"""True if the machine drifted: blocks hold every treatment once, so a block that is slower throughout is no
+effect.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ FEWEST_TREATMENTS = 4
 
 @dataclass(frozen=True)
 class Drift:
-    """Each block's throughput relative to the treatments' medians (1.0 = typical), and the largest difference."""
+    """Each block's throughput relative to the treatments' medians (1.0 = typical), and the largest
+    difference.
+    """
 
     blocks: dict[int, float]
     range_share: float

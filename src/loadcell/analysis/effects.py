@@ -1,7 +1,8 @@
 """Main effects and interactions of factors: analysis of variance on the logarithmic scale.
 
-On that scale a factor that costs a third costs a third everywhere, so effects are ratios and an interaction is what
-is left when ratios do not simply multiply (Jain, *The Art of Computer Systems Performance Analysis*, 1991, ch. 16-23).
+On that scale a factor that costs a third costs a third everywhere, so effects are ratios and an interaction
+is what is left when ratios do not simply multiply (Jain, *The Art of Computer Systems Performance Analysis*,
+1991, ch. 16-23).
 `docs/explanation/factor-effects.md` has the arithmetic.
 """
 
@@ -26,8 +27,9 @@ from loadcell.stats.distributions import f_tail, t_quantile
 
 #: A term is significant if chance gives its F this rarely, over all terms (Bonferroni).
 SURPRISE = 0.05
-#: Without repeats to tell, a term matters when it explains this share of the variation; a factor also when it multiplies
-#: by as much as `MUCH`: a load from 1 to 256 clients explains nearly all, and what costs a fifth matters beside it.
+#: Without repeats to tell, a term matters when it explains this share of the variation; a factor also when it
+#: multiplies by as much as `MUCH`: a load from 1 to 256 clients explains nearly all, and what costs a fifth
+#: matters beside it.
 HARDLY, MUCH = 0.05, 1.2
 #: With repeats, what they tell apart matters from this factor on: the minimum practical effect.
 LEAST_EFFECT = 1.02
@@ -115,9 +117,10 @@ class Interaction:
 class Choice:
     """The level of a factor that is never far behind, whatever the others are (minimax regret; Savage 1951).
 
-    `buys` is its figure over that of the worst level where this is most, `risks` over that of the best level where
-    this is least: 1 where it is the best one everywhere; `surely` says that nowhere repeats fail to tell it from another level
-    then. `alike` are levels that it might as well be, from what repeats differ by; none without repeats.
+    `buys` is its figure over that of the worst level where this is most, `risks` over that of the best level
+    where this is least: 1 where it is the best one everywhere; `surely` says that nowhere repeats fail to
+    tell it from another level then. `alike` are levels that it might as well be, from what repeats differ by;
+    none without repeats.
     """
 
     key: str
@@ -132,10 +135,11 @@ class Choice:
 class Effects:
     """A run's effects on one figure.
 
-    `share` is that of the variation in the figure's logarithm, `higher` what interactions of three and more factors
-    explain, `noise` what repeats of one treatment do; together with all terms these are 1. In a `one-at-a-time`
-    design there are no shares and no `together`, and `changes` go from the baseline to each other level. `repeated`
-    says that there is noise to hold effects against, `alike` that there are repeats, but all the same number; `choices` has factors that matter; `missing` names treatments without a figure.
+    `share` is that of the variation in the figure's logarithm, `higher` what interactions of three and more
+    factors explain, `noise` what repeats of one treatment do; together with all terms these are 1. In a
+    `one-at-a-time` design there are no shares and no `together`, and `changes` go from the baseline to each
+    other level. `repeated` says that there is noise to hold effects against, `alike` that there are repeats,
+    but all the same number; `choices` has factors that matter; `missing` names treatments without a figure.
     """
 
     design: Design
@@ -198,7 +202,8 @@ class _Contrasts:
         value = float(weights @ self.found.rows)
         if not self.repeated:
             return Ratio(math.exp(value))
-        # a balanced design's blocks cancel in every contrast; a trial that is missing makes this slightly too narrow
+        # a balanced design's blocks cancel in every contrast; a trial that is missing makes this slightly too
+        # narrow
         error = self.reach * math.sqrt(self.variance * float(np.sum(weights**2 / self.found.counts)))
         return Ratio(math.exp(value), math.exp(value - error), math.exp(value + error))
 
@@ -236,7 +241,8 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     shares = {main.key: main.share for main in mains}
     combined = []
     for pair in itertools.combinations(range(len(keys)), 2):
-        # What is asked of the target is the condition, and what can be chosen is what does something under it.
+        # What is asked of the target is the condition, and what can be chosen is what does something under
+        # it.
         of, at = sorted((keys[axis] for axis in pair), key=lambda key: (asked(key), -shares[key]))
         start, end = rows.ends(of)
         changes = {level: rows.between(of, start, end, {at: level}) for level in levels[at]}
@@ -269,7 +275,8 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
 
 
 def _choice(key: str, levels: Sequence[str], rows: Indices, again: Floats, estimate: _Contrasts) -> Choice:
-    """From the numbers of the fitted rows (L, C), a row a level and a column a combination of the other factors' levels, and
+    """From the numbers of the fitted rows (L, C), a row a level and a column a combination of the other
+    factors' levels, and
     from their logarithms (T, R): first as measured, then as they might have been."""
     tables = again[:, rows]
     behind = tables.max(axis=1, keepdims=True) - tables
@@ -290,7 +297,9 @@ def _choice(key: str, levels: Sequence[str], rows: Indices, again: Floats, estim
 def _squares(
     table: Floats, per_cell: float
 ) -> tuple[dict[tuple[int, ...], float], dict[tuple[int, ...], int]]:
-    """Sums of squares and degrees of freedom of every term of a table with an axis a factor, `each` values a cell."""
+    """Sums of squares and degrees of freedom of every term of a table with an axis a factor, `each` values a
+    cell.
+    """
     axes = range(table.ndim)
     squares: dict[tuple[int, ...], float] = {}
     freedoms: dict[tuple[int, ...], int] = {}
@@ -381,8 +390,8 @@ def _one_at_a_time(
 def _baselines(treatments: Sequence[Treatment], keys: Sequence[str]) -> list[Treatment]:
     """The treatments that factors were varied round, one for each combination of crossed factors.
 
-    A baseline's level is that of more treatments than any other level of its factor; the levels of a crossed factor
-    are alike in this.
+    A baseline's level is that of more treatments than any other level of its factor; the levels of a crossed
+    factor are alike in this.
     """
     usual = {}
     for key in keys:

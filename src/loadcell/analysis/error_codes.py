@@ -1,5 +1,7 @@
-"""What an error code means, in words: SQLSTATEs (PostgreSQL's manual, appendix A), numbers of MySQL's and MariaDB's errors that
-have no SQLSTATE of their own, statuses of HTTP, codes of HTTP/2, first words of Redis', and loadcell's own."""
+"""What an error code means, in words: SQLSTATEs (PostgreSQL's manual, appendix A), numbers of MySQL's and
+MariaDB's errors that
+have no SQLSTATE of their own, statuses of HTTP, codes of HTTP/2, first words of Redis', and loadcell's
+own."""
 
 from __future__ import annotations
 
@@ -136,7 +138,8 @@ _REDIS = {
     "database": "there is no such database",
 }
 
-#: By the first two characters of a SQLSTATE, and the first digit of a status of HTTP, that is not in the list.
+#: By the first two characters of a SQLSTATE, and the first digit of a status of HTTP, that is not in the
+#: list.
 CLASSES = {
     "http-2": "success, with another status than expected",
     "http-3": "redirection, which is not followed",

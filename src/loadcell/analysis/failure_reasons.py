@@ -1,4 +1,6 @@
-"""Why a trial did not end well, and what to do about it: from its record, to be said in the reader's language."""
+"""Why a trial did not end well, and what to do about it: from its record, to be said in the reader's
+language.
+"""
 
 from __future__ import annotations
 

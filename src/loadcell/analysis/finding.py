@@ -12,7 +12,8 @@ from loadcell.model.message import Message, Severity
 class Finding:
     """Something the analysis noticed.
 
-    `kind` groups findings (`throughput`, `spread`, `errors`, `trials`, `expectations`, `checks`, `trust` ...);
+    `kind` groups findings (`throughput`, `spread`, `errors`, `trials`, `expectations`, `checks`, `trust`
+    ...);
     `evidence` names the treatments or trials it rests on.
     """
 

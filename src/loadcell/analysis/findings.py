@@ -47,7 +47,9 @@ MOST_NAMES = 4
 
 
 def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Finding]:
-    """Where throughput was highest, what that cost, and how surely it was the highest; of unlike things, that none is."""
+    """Where throughput was highest, what that cost, and how surely it was the highest; of unlike things, that
+    none is.
+    """
     if (unlike := comparability.count(treatments)) > 1:
         evidence = tuple(treatment.id for treatment in treatments if treatment.measured)
         yield Finding("throughput", Message("found.unlike", {"count": unlike}).rated("info"), evidence)
@@ -106,7 +108,8 @@ def _besides_the_best(best: Best) -> Iterator[Finding]:
     if best.factor != LOAD:
         yield from _along_the_factor(best)
     lowest = best.lowest.throughput.median
-    # else what lies between the two is not known; nor is it a wonder that the fewest were done where the fewest fell due
+    # else what lies between the two is not known; nor is it a wonder that the fewest were done where the
+    # fewest fell due
     if lowest and best.lowest not in best.tied and best.factor != RATE:
         params = {
             "treatment": best.lowest.label,
@@ -305,7 +308,10 @@ def find(
     recommendation: Recommendation | None,
     searches: Sequence[Searched] = (),
 ) -> tuple[Finding, ...]:
-    """Every finding, in reading order. What a search found stands in the place of the best level of those tried."""
+    """Every finding, in reading order.
+
+    What a search found stands in the place of the best level of those tried.
+    """
     return (
         *(search.findings(searches) if searches else throughput(treatments, layout)),
         *leaks.findings(all_trials),

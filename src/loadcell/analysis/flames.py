@@ -1,8 +1,8 @@
 """Analysis of sampled stacks: functions and processes of the samples, and the tree that a flame graph draws.
 
-A sample is a look at one CPU at one moment. A function's *self* share is that of samples in which it was running; its *total*
-share that of samples in which it, or something it had called, was. With n samples, a share p has a standard error of
-sqrt(p (1 - p) / n).
+A sample is a look at one CPU at one moment. A function's *self* share is that of samples in which it was
+running; its *total* share that of samples in which it, or something it had called, was. With n samples, a
+share p has a standard error of sqrt(p (1 - p) / n).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from loadcell.model.trial_record import ProfileRecord
 _Z = 1.96
 #: Nodes of a drawn tree narrower than this share are left out: half a pixel of a wide page.
 LEAST_SHARE = 0.0005
-#: What has fewer samples is not told apart from what has none: a thing that was not seen once may still be so common that three
-#: were to be expected (the rule of three; Hanley and Lippman-Hand 1983, 95%).
+#: What has fewer samples is not told apart from what has none: a thing that was not seen once may still be so
+#: common that three were to be expected (the rule of three; Hanley and Lippman-Hand 1983, 95%).
 LEAST_RESOLVED = 4
 #: Functions that are ranked only for what they had called: what lies below them is in the picture.
 MOST_CALLERS = 10
@@ -60,7 +60,8 @@ class Others:
 class Profile:
     """A profile that was taken, or why it was not (`why`, with its `remedy`).
 
-    `throughput_per_s` is what the load achieved meanwhile, `scored_per_s` the median of the treatment's scored trials.
+    `throughput_per_s` is what the load achieved meanwhile, `scored_per_s` the median of the treatment's
+    scored trials.
     `folded` is the file with the stacks, its lines in `stacks`.
     """
 
@@ -89,7 +90,9 @@ class Profile:
 
 
 def kind(name: str) -> str:
-    """`kernel`, `jit` (compiled at run time), `unresolved` (a program or library whose symbols are missing), `user`."""
+    """`kernel`, `jit` (compiled at run time), `unresolved` (a program or library whose symbols are missing),
+    `user`.
+    """
     if name.endswith(KERNEL):
         return "kernel"
     if name.endswith(JUST_IN_TIME):
@@ -113,7 +116,9 @@ def read(folded: str) -> list[tuple[tuple[str, ...], int]]:
 
 
 def functions(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[Function]:
-    """Every function, those with most samples of their own first. The outermost frames are processes, and left out.
+    """Every function, those with most samples of their own first.
+
+    The outermost frames are processes, and left out.
 
     A function that calls itself is counted once a sample.
     """
@@ -123,7 +128,9 @@ def functions(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[Function]:
 
 
 def ranked(stacks: Sequence[tuple[tuple[str, ...], int]], most: int) -> tuple[list[Function], Others | None]:
-    """The `most` functions that were often running, then some that had called others; and all that are left together."""
+    """The `most` functions that were often running, then some that had called others; and all that are left
+    together.
+    """
     self_samples, total = _counts(stacks)
     running = [name for name in total if self_samples[name] >= LEAST_RESOLVED]
     calling = [name for name in total if total[name] >= LEAST_RESOLVED > self_samples[name]]

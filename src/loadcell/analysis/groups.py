@@ -1,4 +1,6 @@
-"""Client groups, where a plan has several workloads side by side: each group's part of a trial, and over a treatment's repeats."""
+"""Client groups, where a plan has several workloads side by side: each group's part of a trial, and over a
+treatment's repeats.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 class OfGroup:
     """One group over the succeeded trials of a treatment.
 
-    `share` is its part of all transactions that succeeded; `response` has a figure for each key of `FIGURES`. `offered`
-    and `backlog` are those of an open loop, and empty in a closed one.
+    `share` is its part of all transactions that succeeded; `response` has a figure for each key of `FIGURES`.
+    `offered` and `backlog` are those of an open loop, and empty in a closed one.
     """
 
     name: str

@@ -1,4 +1,7 @@
-"""Settings of a machine that hurt measurements, each with what to do about it. Pure: an inventory in, findings out."""
+"""Settings of a machine that hurt measurements, each with what to do about it.
+
+Pure: an inventory in, findings out.
+"""
 
 from __future__ import annotations
 

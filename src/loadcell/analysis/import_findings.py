@@ -65,7 +65,9 @@ def samples_alone(run: RunRecord) -> bool:
 
 
 def advised(findings_list: Iterable[Finding], run: RunRecord) -> tuple[Finding, ...]:
-    """The same findings with advice that can be followed where there is no plan; nothing of a load where there was none."""
+    """The same findings with advice that can be followed where there is no plan; nothing of a load where
+    there was none.
+    """
     alone = samples_alone(run)
     return tuple(
         replace(

@@ -17,10 +17,12 @@ MOST_FACETS = 36
 
 #: The unit of rates.
 PER_SECOND = "/s"
-#: Factors below these say what is asked of the target, as the mix of reads and writes does: nobody chooses that.
+#: Factors below these say what is asked of the target, as the mix of reads and writes does: nobody chooses
+#: that.
 _ASKED = ("workload.", "workloads.")
 
-#: Levels that are closer than this share of an axis stand on one another: the labels of both, and the points, take more.
+#: Levels that are closer than this share of an axis stand on one another: the labels of both, and the points,
+#: take more.
 CROWDED = 0.02
 
 Scale = Literal["linear", "geometric", "ordered"]
@@ -30,8 +32,9 @@ Scale = Literal["linear", "geometric", "ordered"]
 class Axis:
     """One factor: its key and short name, how it scales, and its levels in order.
 
-    `scale` is `linear` or `geometric` when every level is a number (geometric: each about the same multiple of
-    the one before it), else `ordered`: labels in the plan's order. `at` maps labels to numbers, empty for `ordered`.
+    `scale` is `linear` or `geometric` when every level is a number (geometric: each about the same multiple
+    of the one before it), else `ordered`: labels in the plan's order. `at` maps labels to numbers, empty for
+    `ordered`.
     """
 
     key: str
@@ -50,8 +53,9 @@ class Axis:
 class Layout:
     """Which factor is `x` and which one tells `series` apart.
 
-    Without `x` the treatments themselves, numbered, are the axis: nothing was varied, or more than two factors
-    were, or not every treatment has every factor (`one-at-a-time`). `facet` asks for a picture a series.
+    Without `x` the treatments themselves, numbered, are the axis: nothing was varied, or more than two
+    factors were, or not every treatment has every factor (`one-at-a-time`). `facet` asks for a picture a
+    series.
     """
 
     x: Axis | None = None
@@ -94,7 +98,8 @@ def is_number(level: str) -> bool:
 
 
 def _scale(numbers: Sequence[float]) -> Scale:
-    """`geometric` for 1 2 4 8 16, `linear` for 5 10 15 20: by which steps are more alike. 500 2000 2000000 are `geometric`, too,
+    """`geometric` for 1 2 4 8 16, `linear` for 5 10 15 20: by which steps are more alike. 500 2000 2000000
+    are `geometric`, too,
     as the first two would else be one place."""
     if len(numbers) < 3 or numbers[0] <= 0:
         return "linear"
@@ -109,7 +114,9 @@ def _scale(numbers: Sequence[float]) -> Scale:
 
 
 def lay_out(treatments: Sequence[Treatment]) -> Layout:
-    """Choose the axes: the factor with more (numeric first) levels across, the other one as lines or pictures."""
+    """Choose the axes: the factor with more (numeric first) levels across, the other one as lines or
+    pictures.
+    """
     keys = list(dict.fromkeys(key for treatment in treatments for key in treatment.levels))
     if any(key not in treatment.levels for key in keys for treatment in treatments):
         return Layout()

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lost:
-    """Bytes by memcheck's kinds: nothing points to them, only what is itself lost does, or something points into them."""
+    """Bytes by memcheck's kinds: nothing points to them, only what is itself lost does, or something points
+    into them.
+    """
 
     definite: int
     indirect: int

@@ -1,9 +1,10 @@
 """Little's law checked again for every trial, from its stored totals alone.
 
-In a closed loop each of N clients is always in a transaction, or rests, so `N = X (R + Z)` (Little 1961; the interactive
-response-time law of Denning and Buzen 1978), X counting every transaction that ended. Where clients send several at once, that is the least, and so many times it the most.
-X Z, the time that clients rested by their own choice, is what the engine added up. In an open loop N is the time average of the requests that were due and not
-answered, which the engine has counted for itself.
+In a closed loop each of N clients is always in a transaction, or rests, so `N = X (R + Z)` (Little 1961; the
+interactive response-time law of Denning and Buzen 1978), X counting every transaction that ended. Where
+clients send several at once, that is the least, and so many times it the most. X Z, the time that clients
+rested by their own choice, is what the engine added up. In an open loop N is the time average of the requests
+that were due and not answered, which the engine has counted for itself.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ MOST_FAILED = 0.005
 
 @dataclass(frozen=True)
 class Law:
-    """`expected` is the number of clients, or of requests under way, `found` is X (R + Z), in an open loop X R.
+    """`expected` is the number of clients, or of requests under way, `found` is X (R + Z), in an open loop X
+    R.
 
     `verdict` is ok, broken or unknown.
     """
@@ -36,9 +38,10 @@ class Law:
 def check(trial: Trial) -> Law:
     """Hold the law against one trial.
 
-    A transaction is counted with its whole response time where it ends. What those in progress at the window's two ends had
-    taken by then is in the record, and makes up for it. A client that was between two transactions there, for at
-    most as long as the longest took, is in none; nor is who had no connection at the end.
+    A transaction is counted with its whole response time where it ends. What those in progress at the
+    window's two ends had taken by then is in the record, and makes up for it. A client that was between two
+    transactions there, for at most as long as the longest took, is in none; nor is who had no connection at
+    the end.
     """
     if trial.groups:
         return _of_groups([check(group) for group in trial.groups.values()])
@@ -88,6 +91,8 @@ def _open(trial: Trial, loop: OpenLoop) -> Law:
 
 
 def _times_s(trial: Trial) -> tuple[float | None, float | None]:
-    """The mean and the longest response time; None for what the record, another tool's perhaps, does not have."""
+    """The mean and the longest response time; None for what the record, another tool's perhaps, does not
+    have.
+    """
     mean, longest = ((trial.response or {}).get(key) for key in ("mean_ms", "max_ms"))
     return None if mean is None else mean / 1e3, None if longest is None else longest / 1e3

@@ -1,4 +1,6 @@
-"""Figures of trials on the logarithmic scale, over treatments and blocks: where levels and machines act as factors."""
+"""Figures of trials on the logarithmic scale, over treatments and blocks: where levels and machines act as
+factors.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ def response_of(trial: Trial) -> float | None:
 
 
 def fit(treatments: Sequence[Treatment], figure: Figure) -> Additive | None:
-    """A figure's logarithm over treatments (rows) and blocks; None without any. Every treatment must have one."""
+    """A figure's logarithm over treatments (rows) and blocks; None without any.
+
+    Every treatment must have one.
+    """
     values, rows, blocks = [], [], []
     for row, treatment in enumerate(treatments):
         for trial in treatment.trials:

@@ -1,4 +1,6 @@
-"""Result of an open loop in one trial: offered and completed load, lateness of the client, backlog at the end."""
+"""Result of an open loop in one trial: offered and completed load, lateness of the client, backlog at the
+end.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,11 @@ from loadcell.model.trial_record import Schedule
 
 @dataclass(frozen=True)
 class OpenLoop:
-    """Rates are per second; distributions have the keys of `QUANTILES` in ms, and are None when nothing was counted.
+    """Rates are per second; distributions have the keys of `QUANTILES` in ms, and are None when nothing was
+    counted.
 
-    `pacing` is how late the client sent what found a free connection when it was due. `requests_mean` is how many
-    requests were due and not answered, on average.
+    `pacing` is how late the client sent what found a free connection when it was due. `requests_mean` is how
+    many requests were due and not answered, on average.
     """
 
     arrivals: str

@@ -10,8 +10,8 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.model.message import Argument, Message
 from loadcell.stats.repeats import Repeats, summarise
 
-#: The share of the offered load that must have been completed for the target to have kept up: what is under way at the
-#: window's ends, and the chance in Poisson arrivals, are the rest.
+#: The share of the offered load that must have been completed for the target to have kept up: what is under
+#: way at the window's ends, and the chance in Poisson arrivals, are the rest.
 SUSTAINED_SHARE = 0.98
 #: Response time above service time by less than this factor is not worth a sentence.
 NOTABLE_WAIT = 1.2
@@ -21,7 +21,8 @@ NOTABLE_WAIT = 1.2
 class OpenLoopResult:
     """Result of a treatment's schedule over the succeeded trials; if none succeeded, over those overloaded.
 
-    `service` and `pacing` are in ms by the keys of `treatments.LATENCIES`; service times only of trials that ended well.
+    `service` and `pacing` are in ms by the keys of `treatments.LATENCIES`; service times only of trials that
+    ended well.
     """
 
     treatment: Treatment
@@ -70,7 +71,9 @@ def kept(treatment: Treatment) -> OpenLoopResult | None:
 
 
 def fell_behind(treatment: Treatment) -> bool:
-    """True if more fell due than was answered: how long its requests took is then a matter of how long the trials lasted."""
+    """True if more fell due than was answered: how long its requests took is then a matter of how long the
+    trials lasted.
+    """
     loop = kept(treatment)
     return loop is not None and loop.share is not None and not loop.kept_up
 

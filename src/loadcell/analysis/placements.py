@@ -1,4 +1,6 @@
-"""Levels that a plan tells apart and the machine does not: placements that come to the same processors and the same memory."""
+"""Levels that a plan tells apart and the machine does not: placements that come to the same processors and
+the same memory.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Place = tuple[Any, ...]
 
 
 def findings(run: RunRecord, records: Sequence[TrialRecord]) -> Iterator[Finding]:
-    """For each factor that places: its levels that were equal on this machine, from run.json and each trial.json."""
+    """For each factor that places: its levels that were equal on this machine, from run.json and each
+    trial.json.
+    """
     placed = {trial.treatment: _place(trial.affinity) for trial in records if trial.affinity}
     treatments = [treatment for treatment in run.treatments if treatment.id in placed]
     for factor in run.factors:

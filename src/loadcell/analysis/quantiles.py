@@ -1,6 +1,8 @@
-"""Distributions without the percentiles that too few observations support (`loadcell.plan.quantiles` has the rule).
+"""Distributions without the percentiles that too few observations support (`loadcell.plan.quantiles` has the
+rule).
 
-Trials are compared where some more lie beyond, as a figure made by a single observation is another one in every trial.
+Trials are compared where some more lie beyond, as a figure made by a single observation is another one in
+every trial.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ LEAST_BEYOND_TO_COMPARE = 5
 def carries(figures: Mapping[str, float], key: str, beyond: int = LEAST_BEYOND) -> bool:
     """True if so many observations lie beyond the quantile of this key; for what is none, True.
 
-    Figures that do not say how many observations there were are taken to have had enough: the tool that gave them knew.
+    Figures that do not say how many observations there were are taken to have had enough: the tool that gave
+    them knew.
     """
     quantile, count = QUANTILES.get(key), figures.get("count")
     return quantile is None or count is None or enough(count, quantile, beyond)
@@ -41,7 +44,8 @@ def carried(figures: Mapping[str, float] | None) -> Mapping[str, float] | None:
 
 
 def carried_over_time(intervals: Frame) -> Frame:
-    """Rows of intervals without the quantiles that what `succeeded` in each does not carry: a point of such a line would be the
+    """Rows of intervals without the quantiles that what `succeeded` in each does not carry: a point of such a
+    line would be the
     slowest of an interval, and the line one of maxima."""
     if not intervals.has("succeeded"):
         return intervals

@@ -2,18 +2,21 @@
 
 The order is that of what each finding does to the reader's conclusion:
 
-1. **stands**: what makes the answer one not to be relied on, or only a part of one. Who stops after one sentence must
+1. **stands**: what makes the answer one not to be relied on, or only a part of one. Who stops after one
+sentence must
    have read this one.
-2. **answer**: what the plan asked: where a search ended, which rate was kept up with, where the load saturates, what
+2. **answer**: what the plan asked: where a search ended, which rate was kept up with, where the load
+saturates, what
    factors do, which treatment was highest.
 3. **wrong**: what went wrong beside that: expectations missed, work that failed, trials lost.
 4. **trust**: how far the answer reaches: repeats, drift, no steady state, what the checks noticed.
 5. **well**: that all was well, which is worth one sentence, after whatever was not.
 6. **cost**: where time went, and what else there is to know.
 
-Within one of these a finding stands as `ORDER` lists its text; of qualms, which have no order of their own, the worse
-one stands first. No subject crowds out the others (`MOST_OF_A_SUBJECT`, `MOST_OF_A_CONCERN`), and how far to trust the
-answer always has a place. What has none is not lost: a report lists every finding further down.
+Within one of these a finding stands as `ORDER` lists its text; of qualms, which have no order of their own,
+the worse one stands first. No subject crowds out the others (`MOST_OF_A_SUBJECT`, `MOST_OF_A_CONCERN`), and
+how far to trust the answer always has a place. What has none is not lost: a report lists every finding
+further down.
 """
 
 from __future__ import annotations
@@ -42,7 +45,8 @@ class Concern(IntEnum):
     COST = 5
 
 
-#: Texts by concern, in order. A name stands for itself and for all that continue it after a dot; the longest one counts.
+#: Texts by concern, in order. A name stands for itself and for all that continue it after a dot; the longest
+#: one counts.
 ORDER: Mapping[Concern, Sequence[str]] = {
     Concern.STANDS: (
         "found.given-up", "found.nothing-measured", "found.search.nothing-measured", "found.trials.empty",
@@ -106,7 +110,8 @@ def summary(
 ) -> tuple[Finding, ...]:
     """The findings a reader must know, the most important first; at most `most`, none said twice.
 
-    `trials` tell whether a figure that is wrong stands in the medians, or is one of a trial that does not count.
+    `trials` tell whether a figure that is wrong stands in the medians, or is one of a trial that does not
+    count.
     """
     candidates = ranked(condensed(findings), trials)
     subjects: Counter[str] = Counter()

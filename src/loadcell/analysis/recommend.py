@@ -1,7 +1,7 @@
 """Which configuration to choose of those measured, what it buys, and what it risks.
 
-Throughput alone would choose the last level before the fall, where the tail of the response time is longest. So among
-all treatments with nearly the highest throughput the one with the shortest tail is chosen.
+Throughput alone would choose the last level before the fall, where the tail of the response time is longest.
+So among all treatments with nearly the highest throughput the one with the shortest tail is chosen.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ TAILS = ("p99_ms", "p95_ms", "mean_ms")
 class Recommendation:
     """`choice`, besides `best` (highest throughput) and `lowest`; values are shares of throughput or ms.
 
-    Bought: `tail` names the response time compared by (None where trials lack it); `gain_times` is the throughput of
-    `choice` over that of `lowest`. Risked: `lost_share` of the highest throughput; `alike` are treatments that repeats
-    do not tell apart from it in throughput, and `founded` says that some treatment is slower, or has a longer `tail`, for
-    certain: else `alike` are all others, and any of them would do as well; `next_broke` is the level above it where trials did not end well, and
-    `unsound` says that its own did not all, or had errors; `at_edge` that no higher level of a numeric factor was tried.
+    Bought: `tail` names the response time compared by (None where trials lack it); `gain_times` is the
+    throughput of
+    `choice` over that of `lowest`. Risked: `lost_share` of the highest throughput; `alike` are treatments
+    that repeats do not tell apart from it in throughput, and `founded` says that some treatment is slower, or
+    has a longer `tail`, for certain: else `alike` are all others, and any of them would do as well;
+    `next_broke` is the level above it where trials did not end well, and
+    `unsound` says that its own did not all, or had errors; `at_edge` that no higher level of a numeric factor
+    was tried.
     """
 
     choice: Treatment
@@ -48,7 +51,8 @@ class Recommendation:
 
 
 def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | None:
-    """None with fewer than two treatments to choose from, where nothing got anything done, or where treatments differ in the
+    """None with fewer than two treatments to choose from, where nothing got anything done, or where
+    treatments differ in the
     work that was asked for: which of these is the fastest is no choice of anybody's."""
     measured = [item for item in treatments if item.measured]
     if len(measured) < 2 or not any(_speed(item) for item in measured):

@@ -11,8 +11,9 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.waits import measured
 from loadcell.store.frames import Frame
 
-#: What is divided by the time it was counted in: of samples whose time lies in the measurement from their beginning on. The first
-#: one that is taken in a measurement counts from before it, when the server may have had nothing to do.
+#: What is divided by the time it was counted in: of samples whose time lies in the measurement from their
+#: beginning on. The first one that is taken in a measurement counts from before it, when the server may have
+#: had nothing to do.
 _RATES = ("elapsed_s", "commands", "cpu_s")
 _SUMS = ("hits", "misses", "evicted_keys", "expired_keys", "forks")
 _MOST = ("used_memory_bytes", "rss_bytes", "fragmentation", "clients")
@@ -20,11 +21,12 @@ _MOST = ("used_memory_bytes", "rss_bytes", "fragmentation", "clients")
 
 @dataclass(frozen=True)
 class RedisServed:
-    """One treatment's figures, over all trials that count; None where the server did not tell, rates also where no sample began and
+    """One treatment's figures, over all trials that count; None where the server did not tell, rates also
+    where no sample began and
     ended in a measurement.
 
-    `cpu` is in processors; memory, fragmentation and clients are the highest that were seen; `saving_share` is the share
-    of the looks at which it was writing its data to disk.
+    `cpu` is in processors; memory, fragmentation and clients are the highest that were seen; `saving_share`
+    is the share of the looks at which it was writing its data to disk.
     """
 
     treatment: Treatment

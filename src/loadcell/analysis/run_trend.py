@@ -1,7 +1,8 @@
-"""True if throughput rose or fell from a run's first trial to its last: wear, heat, a table that grows, a cache that fills.
+"""True if throughput rose or fell from a run's first trial to its last: wear, heat, a table that grows, a
+cache that fills.
 
-Each trial is taken relative to its treatment's median, so that the order of treatments is no trend. Blocks that lie
-apart without order are `drift`'s affair.
+Each trial is taken relative to its treatment's median, so that the order of treatments is no trend. Blocks
+that lie apart without order are `drift`'s affair.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from loadcell.model.message import Message
 from loadcell.stats import trend
 from loadcell.stats.energy import Array
 
-#: A trend is said when chance makes it in fewer than this share of runs, and it moves throughput by this share or more.
+#: A trend is said when chance makes it in fewer than this share of runs, and it moves throughput by this
+#: share or more.
 LEVEL, NOTABLE = 0.01, 0.03
 #: Repeats that a treatment's median needs to be worth comparing a trial with.
 FEWEST_REPEATS = 3
@@ -37,8 +39,8 @@ def relative(treatments: Sequence[Treatment]) -> Array:
 def of_the_first(change: float, least: float) -> float:
     """A change along a line, which is a share of the line's mean, as a share of where the line begins.
 
-    A line through positive values may begin or end below 0, where no throughput is: not below `least`, the lowest of them
-    over their mean.
+    A line through positive values may begin or end below 0, where no throughput is: not below `least`, the
+    lowest of them over their mean.
     """
     begins, ends = max(1 - change / 2, least), max(1 + change / 2, least)
     return (ends - begins) / begins

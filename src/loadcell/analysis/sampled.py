@@ -1,4 +1,7 @@
-"""Aggregates of monitors' samples in a trial: means, maxima and sums of columns. Pure: a frame in, values out."""
+"""Aggregates of monitors' samples in a trial: means, maxima and sums of columns.
+
+Pure: a frame in, values out.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Where a system saturates as its load rises: peak, knee, power, and the level past which only waiting grows.
 
-All four are read from the levels that were measured, and name no level between them; the Universal Scalability Law
-(`usl`) speaks of what lies between. Each comes with the levels it might as well be, given how far repeats lie apart.
+All four are read from the levels that were measured, and name no level between them; the Universal
+Scalability Law (`usl`) speaks of what lies between. Each comes with the levels it might as well be, given how
+far repeats lie apart.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from loadcell.stats.additive import Floats, Indices
 
 #: A curve needs three levels to bend.
 FEWEST_LEVELS = 3
-#: Curves that stay within this share of a straight line have no knee: half of what a 1 : 2 : 4 curve bends by.
+#: Curves that stay within this share of a straight line have no knee: half of what a 1 : 2 : 4 curve bends
+#: by.
 LEAST_BEND = 0.10
-#: Throughput that changes by less than this over all loads does not depend on the load (the minimum practical effect).
+#: Throughput that changes by less than this over all loads does not depend on the load (the minimum practical
+#: effect).
 LEAST_CHANGE = 0.02
 #: The ranges of levels that marks are given leave out this share at each end.
 TAIL = 0.025
@@ -33,7 +36,9 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class Mark:
-    """A level of a sweep, by index, and the first and last it might be; these are None where repeats do not tell."""
+    """A level of a sweep, by index, and the first and last it might be; these are None where repeats do not
+    tell.
+    """
 
     at: int
     first: int | None = None
@@ -44,9 +49,10 @@ class Mark:
 class Saturation:
     """Saturation of a sweep.
 
-    `peak` is the level of highest throughput. `enough` is the lowest that reaches `best.NEARLY` of it: past it clients
-    add waiting, not work. `knee` is where the curve bends most (Kneedle), None where it does not bend; `power` where
-    throughput per response time is highest (Kleinrock). `flat` says that throughput does not depend on the load.
+    `peak` is the level of highest throughput. `enough` is the lowest that reaches `best.NEARLY` of it: past
+    it clients add waiting, not work. `knee` is where the curve bends most (Kneedle), None where it does not
+    bend; `power` where throughput per response time is highest (Kleinrock). `flat` says that throughput does
+    not depend on the load.
     """
 
     sweep: Sweep
@@ -65,7 +71,9 @@ class Saturation:
 
     @property
     def between(self) -> tuple[float | None, float | None]:
-        """The loads that the peak lies between: neighbours of the levels that might be the highest. None where there is no
+        """The loads that the peak lies between: neighbours of the levels that might be the highest.
+
+        None where there is no
         neighbour: below the lowest load tried, and beyond the highest, nothing was measured."""
         loads = self.sweep.loads
         first = self.peak.at if self.peak.first is None else self.peak.first
@@ -136,10 +144,12 @@ def enough(speeds: Floats) -> NDArray[np.intp]:
 
 
 def bend(loads: Floats, speeds: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Kneedle: where curves (B, L) lie highest above the line from their first level to their highest, and how high.
+    """Kneedle: where curves (B, L) lie highest above the line from their first level to their highest, and
+    how high.
 
-    Loads and throughputs are scaled to 0..1 up to the highest throughput; the knee is the level with the largest
-    y - x, one that was measured (Satopaa, Albrecht, Irwin and Raghavan 2011, offline, concave and increasing).
+    Loads and throughputs are scaled to 0..1 up to the highest throughput; the knee is the level with the
+    largest y - x, one that was measured (Satopaa, Albrecht, Irwin and Raghavan 2011, offline, concave and
+    increasing).
     """
     top = speeds.argmax(axis=1)
     floor = speeds[:, :1]
@@ -166,9 +176,11 @@ def _knee(sweep: Sweep, again: Floats | None) -> Mark | None:
 
 
 def rebound(line: Saturation) -> float | None:
-    """For loads measured once, the share by which throughput rises again after it fell: None where repeats tell more.
+    """For loads measured once, the share by which throughput rises again after it fell: None where repeats
+    tell more.
 
-    No law of scalability rises again. So this much, at least, lies between measurements for other reasons than load.
+    No law of scalability rises again. So this much, at least, lies between measurements for other reasons
+    than load.
     """
     if line.sweep.repeated:
         return None

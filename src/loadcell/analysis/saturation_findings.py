@@ -17,7 +17,9 @@ MOST_LINES = 4
 
 
 def summary(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
-    """The statements of all lines where they are few, else the best line's; then why curves are not identified."""
+    """The statements of all lines where they are few, else the best line's; then why curves are not
+    identified.
+    """
     lines_left = list(lines)
     if len(lines) > MOST_LINES:
         best = max(lines, key=lambda line: max(_sweep(line).throughput, default=0.0))

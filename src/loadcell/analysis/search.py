@@ -20,7 +20,8 @@ from loadcell.stats.repeats import Repeats, summarise
 
 @dataclass(frozen=True)
 class Step:
-    """One trial of a search, in the order they were run: its level (and how it is called), what for, what it gave, and where the
+    """One trial of a search, in the order they were run: its level (and how it is called), what for, what it
+    gave, and where the
     search stood after it."""
 
     trial: Trial
@@ -36,7 +37,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Searched:
-    """One search: over `factor`, for the levels `among` of all other factors (written out; empty without any).
+    """One search: over `factor`, for the levels `among` of all other factors (written out; empty without
+    any).
 
     `ended` says whether there was nothing left to try.
     """

@@ -25,11 +25,12 @@ def thin(
 ) -> Frame:
     """Join neighbouring rows of each trial until none has more than `at_most`.
 
-    `frame` has `trial`, `t_s` (where the time a row stands for ended, in seconds from the measurement's start;
-    rows up to 0 are warm-up and never join with rows after it) and `columns`, of which those missing in the frame
-    are left out. A joined row takes the last `t_s`, and of every other column what its `Reduction` says over the values there are; peaks are kept by `max`.
-    For the columns of `envelope` it also has their extremes (`<column>_lowest`, `<column>_highest`), if rows were joined. Where the frame
-    has these already, its rows were joined before: they are those of all.
+    `frame` has `trial`, `t_s` (where the time a row stands for ended, in seconds from the measurement's
+    start; rows up to 0 are warm-up and never join with rows after it) and `columns`, of which those missing
+    in the frame are left out. A joined row takes the last `t_s`, and of every other column what its
+    `Reduction` says over the values there are; peaks are kept by `max`. For the columns of `envelope` it also
+    has their extremes (`<column>_lowest`, `<column>_highest`), if rows were joined. Where the frame has these
+    already, its rows were joined before: they are those of all.
     """
     reductions = {name: kind for name, kind in columns.items() if frame.has(name)}
     if not len(frame):

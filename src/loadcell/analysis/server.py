@@ -60,7 +60,8 @@ class Statement:
 class Evidence:
     """All that a server said of itself in one run.
 
-    `samples` and `over_time` (a column `w0`, `w1` ... for each of `kinds`, and `rest`) are frames a row a second;
+    `samples` and `over_time` (a column `w0`, `w1` ... for each of `kinds`, and `rest`) are frames a row a
+    second;
     `notes` says what could not be seen: the monitor's code of it, and its own words.
     """
 
@@ -86,7 +87,9 @@ def evidence(
     records: Iterable[TrialRecord],
     treatments: Iterable[Treatment],
 ) -> Evidence:
-    """Put together from what the monitor recorded: its samples, waits and statements, and the trials' events and records."""
+    """Put together from what the monitor recorded: its samples, waits and statements, and the trials' events
+    and records.
+    """
     treatments, records = tuple(treatments), tuple(records)
     # What is read when the load is over belongs to sums over it, and to no picture.
     ends = {record.name: record.measure.duration_s if record.measure else None for record in records}

@@ -45,7 +45,9 @@ MOST_NAMED = 2
 
 @dataclass(frozen=True)
 class Cause:
-    """Something that came with a trial's dips: `times` as much as beside them, or, of events, at `dips` of the dips."""
+    """Something that came with a trial's dips: `times` as much as beside them, or, of events, at `dips` of
+    the dips.
+    """
 
     name: str
     times: float | None = None
@@ -151,7 +153,9 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
 
 
 def _steps(record: TrialRecord) -> tuple[int, float] | None:
-    """Number of intervals a trial's measurement has, and their length in seconds; None when it was not measured."""
+    """Number of intervals a trial's measurement has, and their length in seconds; None when it was not
+    measured.
+    """
     duration_s = record.measure.duration_s if record.measure else None
     written = (record.settings.get("load") or {}).get("interval") or 1.0
     step_s = float(parse(written, SECONDS, "")) if isinstance(written, str) else float(written)

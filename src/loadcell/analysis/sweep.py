@@ -19,9 +19,10 @@ LOAD = "load.clients"
 class Sweep:
     """One line: `treatments` by rising load, those with a usable figure only, at `loads` (L,) clients.
 
-    `where` names what is held (empty when nothing else varies) and `held` its levels. `speed` is log throughput (per
-    second) with blocks taken out, a row a load; `response` the same of the mean response time (ms), None where trials
-    lack it. `planned` counts all loads of the line, `unusable` names treatments that gave no figure above 0.
+    `where` names what is held (empty when nothing else varies) and `held` its levels. `speed` is log
+    throughput (per second) with blocks taken out, a row a load; `response` the same of the mean response time
+    (ms), None where trials lack it. `planned` counts all loads of the line, `unusable` names treatments that
+    gave no figure above 0.
     """
 
     where: str
@@ -45,7 +46,9 @@ class Sweep:
 
 
 def sweeps(treatments: Sequence[Treatment]) -> tuple[Sweep, ...]:
-    """Every line with two or more loads, in the plan's order, or the only line; none where clients are no factor."""
+    """Every line with two or more loads, in the plan's order, or the only line; none where clients are no
+    factor.
+    """
     lines: dict[tuple[tuple[str, str], ...], list[tuple[float, Treatment]]] = {}
     for treatment in treatments:
         load = _load(treatment)

@@ -18,7 +18,9 @@ MOST_MISSING = 0.02
 
 @dataclass(frozen=True)
 class Timeline:
-    """The measured part of one trial: value i is the throughput from `i` to `i + 1` times `step_s` after its start."""
+    """The measured part of one trial: value i is the throughput from `i` to `i + 1` times `step_s` after its
+    start.
+    """
 
     trial: str
     step_s: float
@@ -30,7 +32,9 @@ class Timeline:
         return self.step_s * self.throughput.size
 
     def on_grid(self, t_s: Array, values: Array) -> Array:
-        """Samples taken at `t_s` (each standing for the time that ended there) as means on the same grid; NaN without any."""
+        """Samples taken at `t_s` (each standing for the time that ended there) as means on the same grid; NaN
+        without any.
+        """
         places = np.ceil(t_s / self.step_s).astype(int) - 1
         inside = (places >= 0) & (places < self.throughput.size) & np.isfinite(values)
         count = np.bincount(places[inside], minlength=self.throughput.size)

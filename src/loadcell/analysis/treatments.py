@@ -22,11 +22,12 @@ LATENCIES = ("mean_ms", *QUANTILES, "max_ms")
 class Treatment:
     """One treatment over all its repeats.
 
-    `index` counts from 1 in the plan's order; `label` names factors and levels, `brief` leaves out the factors where
-    every treatment has the same ones; `levels` maps factor keys to labels and `values` plan paths to values.
-    `throughput`, `queries` (per second) and `latency` (response time in ms, by key of `LATENCIES`) hold trials that
-    ended well, and no others, and so do `figures` of the workload's own, `types` and `outcomes`; `failed` and `retried`
-    count transactions of all its trials.
+    `index` counts from 1 in the plan's order; `label` names factors and levels, `brief` leaves out the
+    factors where every treatment has the same ones; `levels` maps factor keys to labels and `values` plan
+    paths to values.
+    `throughput`, `queries` (per second) and `latency` (response time in ms, by key of `LATENCIES`) hold
+    trials that ended well, and no others, and so do `figures` of the workload's own, `types` and `outcomes`;
+    `failed` and `retried` count transactions of all its trials.
     """
 
     index: int
@@ -63,7 +64,8 @@ PLACING = "affinity."
 
 
 def short_keys(keys: Sequence[str]) -> dict[str, str]:
-    """Factor keys by the names people use: the last segment, or the whole path where that is ambiguous or says another thing
+    """Factor keys by the names people use: the last segment, or the whole path where that is ambiguous or
+    says another thing
     (`affinity.target` is no target)."""
     last = {key: key if key.startswith(PLACING) else key.rsplit(".", 1)[-1] for key in keys}
     often = Counter(last.values())
@@ -88,7 +90,9 @@ def treatments(run: RunRecord, trials: Iterable[Trial]) -> tuple[Treatment, ...]
 
 
 def shared_factors(treatments: Sequence[Treatment]) -> tuple[str, ...]:
-    """The factors that `brief` leaves out, by their short names: none where treatments differ in what they set."""
+    """The factors that `brief` leaves out, by their short names: none where treatments differ in what they
+    set.
+    """
     first = treatments[0].levels.keys() if treatments else set[str]()
     if any(treatment.levels.keys() != first for treatment in treatments):
         return ()

@@ -1,4 +1,6 @@
-"""A trial as the analysis sees it: a few plain values, taken from its record with nothing lost by a missing key."""
+"""A trial as the analysis sees it: a few plain values, taken from its record with nothing lost by a missing
+key.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,9 @@ OVERLOADED = "overloaded"
 class ErrorCount:
     """Frequency of one kind of error in one trial.
 
-    `transactions` is how many it ended for good. `count` is that, or, where it ended none (all were tried again with
-    success), how many statements it struck: the record has both, and a failure is not to be counted twice.
+    `transactions` is how many it ended for good. `count` is that, or, where it ended none (all were tried
+    again with success), how many statements it struck: the record has both, and a failure is not to be
+    counted twice.
     """
 
     code: str
@@ -65,7 +68,8 @@ class ErrorCount:
 class Trial:
     """One trial. Rates are per second, latencies in ms; None where the trial has no such figure.
 
-    `figures` are metrics of workload, tool and monitors (tpmC), `metrics` what is declared of them, `types` and `outcomes` what it counts transactions by.
+    `figures` are metrics of workload, tool and monitors (tpmC), `metrics` what is declared of them, `types`
+    and `outcomes` what it counts transactions by.
     `groups` is the part of each client group, where there are several, as a trial of its own.
     `arm` tells two identical treatments apart in an A/A run.
     """
@@ -112,7 +116,8 @@ class Trial:
     groups: Mapping[str, Trial] = field(default_factory=dict)
     #: what its throughput counts; None where the record does not say
     unit: str | None = None
-    #: what the target had lost, which was looked into meanwhile and so too slow to be compared; None where it was not
+    #: what the target had lost, which was looked into meanwhile and so too slow to be compared; None where it
+    #: was not
     lost: Lost | None = None
     #: True if its figures are those that a tool printed: rounded, and by the tool's own lights
     reported: bool = False

@@ -1,4 +1,6 @@
-"""Types of transaction and outcomes, where a workload counts them apart: of one trial, and over a treatment's repeats."""
+"""Types of transaction and outcomes, where a workload counts them apart: of one trial, and over a treatment's
+repeats.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,12 @@ from loadcell.analysis.quantiles import carried
 from loadcell.model.trial_record import TrialRecord
 from loadcell.stats.repeats import Repeats, summarise
 
-#: How a trial's record calls an operation that is a type of transaction, or an outcome of some that succeeded.
+#: How a trial's record calls an operation that is a type of transaction, or an outcome of some that
+#: succeeded.
 TYPE, OUTCOME = "type", "outcome"
 
-#: Where the unit is one operation, what an operation does is its type; of blocks also the flush that follows one.
+#: Where the unit is one operation, what an operation does is its type; of blocks also the flush that follows
+#: one.
 _OPERATIONS = {"operation": (TYPE, "read", "write"), "block": (TYPE, "read", "write", "other")}
 
 #: Response-time statistics of a type, by their key in a trial's record.
@@ -45,7 +49,9 @@ class OfType:
 
 
 def counted(record: TrialRecord, kind: str) -> dict[str, Counted]:
-    """Types or outcomes of a trial by name, in the record's order; client groups, types to the engine, are excluded."""
+    """Types or outcomes of a trial by name, in the record's order; client groups, types to the engine, are
+    excluded.
+    """
     groups = record.groups or {}
     kinds = _OPERATIONS.get(record.unit or "", (kind,)) if kind == TYPE else (kind,)
     return {

@@ -1,4 +1,5 @@
-"""What throughput counts in a run: transactions of a database, requests to a service, operations of any kind, composites of queries, what
+"""What throughput counts in a run: transactions of a database, requests to a service, operations of any kind,
+composites of queries, what
 probes do (blocks of a file or a stream, passes over memory, events of a processor), or MiB of data."""
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""The Universal Scalability Law fitted to a sweep over load, with intervals, or the reason why it is *not identified*.
+"""The Universal Scalability Law fitted to a sweep over load, with intervals, or the reason why it is *not
+identified*.
 
     X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)),   0 <= sigma <= 1,  kappa >= 0
 
-(Gunther, *Guerrilla Capacity Planning*, 2007): lambda is what one client alone gets done, sigma the share of the work
-that waits its turn, kappa what pairs of clients cost each other. Its peak is at N* = sqrt((1 - sigma) / kappa).
+(Gunther, *Guerrilla Capacity Planning*, 2007): lambda is what one client alone gets done, sigma the share of
+the work that waits its turn, kappa what pairs of clients cost each other. Its peak is at N* = sqrt((1 -
+sigma) / kappa).
 `docs/explanation/saturation.md` derives the fit.
 """
 
@@ -19,11 +21,14 @@ from loadcell.stats import additive
 from loadcell.stats.additive import COVERAGE, Additive, Floats
 from loadcell.stats.distributions import f_tail
 
-#: Three parameters can be bent through any three points; from six loads on a fit can also be wrong (Gunther 2007).
+#: Three parameters can be bent through any three points; from six loads on a fit can also be wrong (Gunther
+#: 2007).
 FEWEST_LOADS = 6
-#: With fewer degrees of freedom among repeats, Student's quantile makes every interval meaningless (t_2 = 4.3).
+#: With fewer degrees of freedom among repeats, Student's quantile makes every interval meaningless (t_2 =
+#: 4.3).
 FEWEST_FREEDOM = 3
-#: A curve that misses a load by more than this, and by more than noise explains, does not describe the system.
+#: A curve that misses a load by more than this, and by more than noise explains, does not describe the
+#: system.
 MOST_MISSED = 0.10
 #: Chance at which a curve counts as missing the points for more than noise.
 SURPRISE = 0.05
@@ -52,10 +57,11 @@ class Estimate:
 class Usl:
     """A fit. `reason` says why the peak is not identified; values that the data do not support are None.
 
-    Intervals of sigma, kappa and N* are of the curve's shape, from which blocks are taken out; those of rates hold what
-    blocks differ by, too. `rate` is lambda (per second), `peak_load` N* (clients), `peak_throughput` X(N*), `ceiling` lambda / sigma, which
-    throughput cannot pass when kappa is 0. `missed` is the largest share by which the curve misses a load. `curve` has
-    columns load, throughput, low, high (the band is NaN without repeats); it is empty where nothing was fitted.
+    Intervals of sigma, kappa and N* are of the curve's shape, from which blocks are taken out; those of rates
+    hold what blocks differ by, too. `rate` is lambda (per second), `peak_load` N* (clients),
+    `peak_throughput` X(N*), `ceiling` lambda / sigma, which throughput cannot pass when kappa is 0. `missed`
+    is the largest share by which the curve misses a load. `curve` has columns load, throughput, low, high
+    (the band is NaN without repeats); it is empty where nothing was fitted.
     """
 
     reason: Reason
@@ -88,9 +94,10 @@ def _basis(loads: Floats) -> Floats:
 def fit(loads: Floats, speeds: Floats, weights: Floats) -> Floats:
     """The law through `speeds` (B, L) at `loads` (L,), each of weight `weights` (L,), for all B at once.
 
-    Gives (B, 3): p = (1 - sigma) / lambda, q = sigma / lambda, c = kappa / lambda, all >= 0, in which the time each
-    client needs for a transaction is linear: N / X = p + q N + c N (N - 1). What is made least is the sum of squared
-    *relative* errors, by reweighting (a gamma model with identity link; McCullagh and Nelder 1989, ch. 8).
+    Gives (B, 3): p = (1 - sigma) / lambda, q = sigma / lambda, c = kappa / lambda, all >= 0, in which the
+    time each client needs for a transaction is linear: N / X = p + q N + c N (N - 1). What is made least is
+    the sum of squared *relative* errors, by reweighting (a gamma model with identity link; McCullagh and
+    Nelder 1989, ch. 8).
     """
     basis = _basis(loads)
     scale = basis[-1]
@@ -111,7 +118,9 @@ _FEWER = [(0, 1), (0, 2), (1, 2), (0,), (1,)]
 
 
 def _nonnegative(basis: Floats, times: Floats, weights: Floats) -> Floats:
-    """Weighted least squares with no coefficient below 0: of a convex problem, the best of all feasible faces."""
+    """Weighted least squares with no coefficient below 0: of a convex problem, the best of all feasible
+    faces.
+    """
     products = (weights @ (basis[:, :, None] * basis[:, None, :]).reshape(len(basis), 9)).reshape(-1, 3, 3)
     aims = (weights * times) @ basis
     best = np.linalg.solve(products, aims[:, :, None])[..., 0]
@@ -162,7 +171,9 @@ def judge(sweep: Sweep, seed: int = 0) -> Usl:
 
 
 def _level_noise(speed: Additive, chance: np.random.Generator) -> Floats:
-    """Draws of the factor by which the whole curve may be off, as blocks (the machine from one hour to the next) differ."""
+    """Draws of the factor by which the whole curve may be off, as blocks (the machine from one hour to the
+    next) differ.
+    """
     blocks = len(speed.blocks)
     if blocks < 2:
         return np.ones(RESAMPLES)

@@ -30,8 +30,8 @@ class Doubt:
 def doubts(trial: Trial) -> tuple[Doubt, ...]:
     """Every doubt about one trial, each check once.
 
-    Little's law and the order of percentiles are held against the stored totals once more: old records, and those of
-    other tools, were never held against them.
+    Little's law and the order of percentiles are held against the stored totals once more: old records, and
+    those of other tools, were never held against them.
     """
     doubted = {
         check.name: Doubt(check.name, check.verdict == "broken", check.detail)

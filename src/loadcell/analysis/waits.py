@@ -1,8 +1,8 @@
 """Waits of a server's sessions: over the time of a trial, and at each treatment.
 
-Sessions are looked at at regular instants (active session history). The mean number of active sessions found in a
-state is the share of time spent in it, times the sessions: Little's law read backwards. Looks are instants, so a wait
-that takes a thousandth of the time needs thousands of looks to be known well.
+Sessions are looked at at regular instants (active session history). The mean number of active sessions found
+in a state is the share of time spent in it, times the sessions: Little's law read backwards. Looks are
+instants, so a wait that takes a thousandth of the time needs thousands of looks to be known well.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ MOST_KINDS = 7
 
 @dataclass(frozen=True)
 class Waited:
-    """One treatment's sessions, over all trials that count: `active` on average, and of these how many in each wait.
+    """One treatment's sessions, over all trials that count: `active` on average, and of these how many in
+    each wait.
 
-    `looks` is how many instants that rests on; `waits` is sorted, the most frequent first. `idle_in_transaction` are
-    sessions that wait for their client in the middle of a transaction, and are not active.
+    `looks` is how many instants that rests on; `waits` is sorted, the most frequent first.
+    `idle_in_transaction` are sessions that wait for their client in the middle of a transaction, and are not
+    active.
     """
 
     treatment: Treatment

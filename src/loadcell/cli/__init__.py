@@ -1,7 +1,7 @@
 """The command line: a table of commands, each in a module of its own that is imported only when it is called.
 
-Exit status: 0 all well; 1 an expectation was missed, or a comparison came out as --fail-on says; 2 the plan or the call is
-wrong; 3 some trials did not complete; 130 interrupted.
+Exit status: 0 all well; 1 an expectation was missed, or a comparison came out as --fail-on says; 2 the plan
+or the call is wrong; 3 some trials did not complete; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ class LazyGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command; whatever happens ends in an exit status and at most a few lines, never in a traceback."""
+        """Run a command; whatever happens ends in an exit status and at most a few lines, never in a
+        traceback.
+        """
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         try:
@@ -103,8 +105,8 @@ class LazyGroup(click.Group):
             sys.stdout.flush()
         except BaseException as error:
             status = _status_of(error)
-        # What is left goes with the process: to be searched for cycles first would take a third of a second where altair is loaded.
-        # Only DuckDB complains of what is left.
+        # What is left goes with the process: to be searched for cycles first would take a third of a second
+        # where altair is loaded. Only DuckDB complains of what is left.
         if "duckdb" not in sys.modules:
             gc.freeze()
         sys.exit(status if isinstance(status, int) else 0)

@@ -27,7 +27,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Seed(click.ParamType[int]):
-    """The seed of a random order: any whole number that fits. Its range would be the longest line of every help."""
+    """The seed of a random order: any whole number that fits.
+
+    Its range would be the longest line of every help.
+    """
 
     name = "N"
 
@@ -59,7 +62,9 @@ def language_option(of: str) -> Callable[[F], F]:
 
 
 def plan_argument(*, required: bool = True) -> Callable[[F], F]:
-    """The argument PLAN (as `plan`): a path, or the name of a ready-made plan; None where it may be and is left out."""
+    """The argument PLAN (as `plan`): a path, or the name of a ready-made plan; None where it may be and is
+    left out.
+    """
     return click.argument("plan", metavar="PLAN", required=required, shell_complete=_plans)
 
 
@@ -85,7 +90,9 @@ def change_options(command: F) -> F:
 def load(
     plan: str, sets: tuple[str, ...], only: tuple[str, ...], directory: Path | None = None
 ) -> LoadedPlan:
-    """The plan a command line names; `directory` is where files are that it names (default: its own). Raises PlanError, which the
+    """The plan a command line names; `directory` is where files are that it names (default: its own).
+
+    Raises PlanError, which the
     root command turns into messages and exit 2."""
     return plan_loader.load_plan(
         ready_made.find(plan), parts.installed(), sets=sets, only=only, directory=directory
@@ -158,7 +165,10 @@ def _only(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 
 
 def _loaded(ctx: click.Context) -> LoadedPlan | None:
-    """The plan typed so far, if it is one. Behind an option without a value, click leaves it among the unparsed words."""
+    """The plan typed so far, if it is one.
+
+    Behind an option without a value, click leaves it among the unparsed words.
+    """
     plan = ctx.params.get("plan") or next(iter(ctx.args), None)
     try:
         return load(plan, (), ()) if plan else None

@@ -18,8 +18,8 @@ from loadcell.report.render import json, terminal
 def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | None, as_json: bool) -> None:
     """Say what PLAN would run: treatments, order, expected time, remarks.
 
-    PLAN is a file, or the name of a ready-made plan. Every mistake in it is shown at once, with its place; then the exit
-    status is 2.
+    PLAN is a file, or the name of a ready-made plan. Every mistake in it is shown at once, with its place;
+    then the exit status is 2.
     """
     try:
         loaded = load(plan, sets, only)

@@ -250,7 +250,9 @@ def _cut(items: Sequence[T], at_most: int, gap: T) -> list[T]:
 
 
 def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> dict[str, Any]:
-    """Everything `check` says, as plain JSON values. Without a seed the order is not known yet: `trials` is None.
+    """Everything `check` says, as plain JSON values.
+
+    Without a seed the order is not known yet: `trials` is None.
 
     `called` is what the caller named the plan by, and `loadcell run` can be given.
     """

@@ -157,8 +157,9 @@ def compare(
                                            the same, and which baseline explains
                                            how runs A and B differ
 
-    RUN is a run's directory, the beginning of its name (`loadcell list`), or `last`. A verdict is faster, slower, same or ambiguous, and
-    needs 6 blocks. The exit status is 3 when something has no figure to compare.
+    RUN is a run's directory, the beginning of its name (`loadcell list`), or `last`. A verdict is faster,
+    slower, same or ambiguous, and needs 6 blocks. The exit status is 3 when something has no figure to
+    compare.
     """
     command = ("loadcell", *sys.argv[1:])
     formats, path = _places(formats, out)

@@ -72,8 +72,8 @@ def history(
 ) -> None:
     """Show the figures of PLAN over all its runs, where they changed, and what changed there.
 
-    PLAN is a plan's file or its name, as `loadcell list` shows it. A change needs three runs on either side; it is
-    said between which runs it lies, and how their plans, targets, machines and tools differ.
+    PLAN is a plan's file or its name, as `loadcell list` shows it. A change needs three runs on either side;
+    it is said between which runs it lies, and how their plans, targets, machines and tools differ.
     """
 
     options = _options(method, level, least_change)

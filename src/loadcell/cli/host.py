@@ -1,4 +1,6 @@
-"""`loadcell host`: what this machine is, as far as it bears on performance, and with `--baseline` what it can do."""
+"""`loadcell host`: what this machine is, as far as it bears on performance, and with `--baseline` what it can
+do.
+"""
 
 from __future__ import annotations
 
@@ -83,8 +85,9 @@ def host(
 ) -> int:
     """Show this machine: processors, memory, disks, network, kernel, and which settings hurt measurements.
 
-    Needs no privilege; what only root may read is named as not available, with the reason. Every question has a time limit,
-    so that a hung mount or a broken firmware table holds nothing up. Each run keeps the same facts in environment.json.
+    Needs no privilege; what only root may read is named as not available, with the reason. Every question has
+    a time limit, so that a hung mount or a broken firmware table holds nothing up. Each run keeps the same
+    facts in environment.json.
 
     \b
     loadcell host                     what this machine is

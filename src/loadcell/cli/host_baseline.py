@@ -98,8 +98,8 @@ def _run(asked: Asked, stored: StoredRun | None) -> execution.Ended:
     with beginning():
         plan, sets, only, resumed = PLAN, _sets(asked), asked.only, None
         if stored is not None:
-            # Nothing is to be measured: it may be another machine's, where the plan is another, or say no more where it measured.
-            # then its record has to be written again
+            # Nothing is to be measured: it may be another machine's, where the plan is another, or say no
+            # more where it measured. then its record has to be written again
             named = asked.anonymous and not stored.run.anonymous
             if stored.run.state == "finished" and not stored.left and not named:
                 return execution.Ended(

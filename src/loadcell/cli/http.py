@@ -29,7 +29,8 @@ _SECRET_FIELD = re.compile(r"authorization$|^cookie$|api-?key|token|secret|passw
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 #: what somebody wrote who meant a range
 _LIKE_A_RANGE = re.compile(r"[^,./]+\.\.[^,./]+")
-#: header fields that a request has once; others may be lists, whose parts may stand in one field as well (RFC 9110, 5.2 and 5.3)
+#: header fields that a request has once; others may be lists, whose parts may stand in one field as well (RFC
+#: 9110, 5.2 and 5.3)
 _ONCE = ("content-type", "host", "user-agent")
 
 
@@ -92,11 +93,13 @@ def http(
     loadcell http http://localhost:8080/cart -X POST --data '{"item": 7}' \\
         -H 'Content-Type: application/json'
 
-    Requests that take longer than --timeout (default: 5s), and those with a status other than --success, have failed; they count
-    as requests, not as throughput. A login: set LOADCELL_AUTHORIZATION to the value of the field Authorization.
+    Requests that take longer than --timeout (default: 5s), and those with a status other than --success, have
+    failed; they count as requests, not as throughput. A login: set LOADCELL_AUTHORIZATION to the value of the
+    field Authorization.
 
-    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
-    which can say more: several kinds of requests, checks of bodies, distributions, a server that loadcell starts.
+    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan
+    FILE shows the plan, which can say more: several kinds of requests, checks of bodies, distributions, a
+    server that loadcell starts.
     """
     from loadcell.cli.adhoc.plan import Line
 
@@ -171,7 +174,10 @@ def _fields(headers: tuple[str, ...]) -> tuple[dict[str, str], list[Hidden]]:
 
 
 def _add(fields: dict[str, str], name: str, value: str) -> None:
-    """One more field. One that is there already becomes a list. Raises click.UsageError where it cannot be one."""
+    """One more field.
+
+    One that is there already becomes a list. Raises click.UsageError where it cannot be one.
+    """
     same = next((other for other in fields if other.lower() == name.lower()), None)
     if same is None:
         fields[name] = value
@@ -184,7 +190,10 @@ def _add(fields: dict[str, str], name: str, value: str) -> None:
 
 
 def _body(data: str | None) -> str | dict[str, str] | None:
-    """A text, or where it is: the plan that is written lies elsewhere, so from the root on. Raises click.UsageError."""
+    """A text, or where it is: the plan that is written lies elsewhere, so from the root on.
+
+    Raises click.UsageError.
+    """
     if data is None or not data.startswith("@"):
         return data
     return {"file": _file("--data", data)}

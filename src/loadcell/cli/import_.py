@@ -77,14 +77,16 @@ def import_(
 ) -> None:  # fmt: skip
     """Make a run of finished outputs, which reports, comparisons and histories treat like any other.
 
-    TOOL is auto (whichever recognises the file), sysbench, pgbench, pgbench-log (-l), benchmarksql (its result folder, or a
-    result.csv), fio (JSON), iperf3 (JSON), netperf, ab, wrk, redis-benchmark (text or --csv), mbw, stress-ng (--metrics-brief), dd, or csv.
-    A text may hold several executions one after the other, as a shell loop makes it: alike ones are repeats, other numbers of
-    clients are levels. Lines that were not understood are counted and shown, never guessed. FILE may be compressed (gzip, bzip2, xz),
-    and - is standard input.
+    TOOL is auto (whichever recognises the file), sysbench, pgbench, pgbench-log (-l), benchmarksql (its
+    result folder, or a result.csv), fio (JSON), iperf3 (JSON), netperf, ab, wrk, redis-benchmark (text or
+    --csv), mbw, stress-ng (--metrics-brief), dd, or csv. A text may hold several executions one after the
+    other, as a shell loop makes it: alike ones are repeats, other numbers of clients are levels. Lines that
+    were not understood are counted and shown, never guessed. FILE may be compressed (gzip, bzip2, xz), and -
+    is standard input.
 
-    What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto beside it, a file of samples
-    for each file of executions, and becomes samples of these; alone it becomes a run of samples.
+    What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto
+    beside it, a file of samples for each file of executions, and becomes samples of these; alone it becomes a
+    run of samples.
     """
     with prewarm.Prewarm() as soon:  # a process of its own, which gets ready while the rest is loaded
         try:

@@ -20,7 +20,8 @@ from loadcell.store import read as stored_runs
 def list_(results: Path, as_json: bool) -> None:
     """List the runs under RESULTS (default: ./results), oldest first.
 
-    The short id, or any unique beginning of the name, is what other commands take for RUN; `last` is the latest.
+    The short id, or any unique beginning of the name, is what other commands take for RUN; `last` is the
+    latest.
     """
     if not results.is_dir():
         raise click.ClickException(

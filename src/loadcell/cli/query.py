@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 def query(sql: str, runs: tuple[str, ...], form: str | None, results: Path) -> None:
     """Answer SQL from the files of RUNs (default: all under ./results).
 
-    The views are `trials`, `intervals`, `samples` (of all monitors) and `events`; DuckDB's SQL, read only. RUN is a
-    directory (of a run, or of many), the beginning of a run's name or short id, or `last`.
+    The views are `trials`, `intervals`, `samples` (of all monitors) and `events`; DuckDB's SQL, read only.
+    RUN is a directory (of a run, or of many), the beginning of a run's name or short id, or `last`.
 
     \b
     loadcell query "SELECT treatment, median(throughput_per_s)

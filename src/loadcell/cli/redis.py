@@ -86,14 +86,16 @@ def redis(
     loadcell redis local -P 16 --command 'INCR counter'
     loadcell redis local -t get,set,mget -c 50 -n 100000
 
-    The server is HOST:PORT, redis://USER@HOST:PORT/DATABASE (rediss:// for TLS), the /PATH of a Unix socket, or `local`: a
-    redis-server of this machine that loadcell starts, for this run only. Password: set REDISCLI_AUTH.
+    The server is HOST:PORT, redis://USER@HOST:PORT/DATABASE (rediss:// for TLS), the /PATH of a Unix socket,
+    or `local`: a redis-server of this machine that loadcell starts, for this run only. Password: set
+    REDISCLI_AUTH.
 
-    All keys are written before the load, under names of loadcell's own, and removed in the end. What --command writes under other
-    names stays where it is.
+    All keys are written before the load, under names of loadcell's own, and removed in the end. What
+    --command writes under other names stays where it is.
 
-    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
-    which can say more: all verbs and their shares, values and lifetimes of many lengths, settings of a server.
+    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan
+    FILE shows the plan, which can say more: all verbs and their shares, values and lifetimes of many lengths,
+    settings of a server.
     """
     from loadcell.cli.adhoc.plan import Line
 
@@ -143,7 +145,10 @@ def _name(number: int, command: str) -> str:
 
 
 def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:
-    """The target, how it is shown, and the password in it, if there is one. Raises click.UsageError for what is none."""
+    """The target, how it is shown, and the password in it, if there is one.
+
+    Raises click.UsageError for what is none.
+    """
     if server == LOCAL:
         return {"server": "local"}, "a local server", []
     if server.startswith("/"):

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 def report(run: str, lang: str, formats: tuple[str, ...], out: str | None, as_json: bool) -> None:
     """Write the report of RUN: a page that needs no network, and Markdown with pictures.
 
-    RUN is a run's directory, the beginning of its name, or `last`. Without --out the report goes into the run's directory.
+    RUN is a run's directory, the beginning of its name, or `last`. Without --out the report goes into the
+    run's directory.
     """
 
     if out is not None and Path(out).suffix and not Path(out).is_dir():

@@ -91,8 +91,8 @@ def run(
 ) -> int:
     """Run PLAN: every treatment, every repeat; then print the results and write the report.
 
-    PLAN is a file, or the name of a ready-made plan. Ctrl-C once ends in order (the present trial is given up, what was
-    started is put away); a second time ends at once. Finished trials are safe whatever happens.
+    PLAN is a file, or the name of a ready-made plan. Ctrl-C once ends in order (the present trial is given
+    up, what was started is put away); a second time ends at once. Finished trials are safe whatever happens.
     """
     try:
         if aa and resume is not None:

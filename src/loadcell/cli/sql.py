@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded"
 DEFAULT = "sysbench:oltp_read_only"
-#: schemes of URLs, the target they mean, the option that takes the URL, and the variable that holds a password
+#: schemes of URLs, the target they mean, the option that takes the URL, and the variable that holds a
+#: password
 _SCHEMES = {
     "postgres": ("postgres", "dsn", "PGPASSWORD"),
     "postgresql": ("postgres", "dsn", "PGPASSWORD"),
@@ -94,14 +95,17 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
         -c 1,4,16,64 -n 100000
     loadcell sql embedded -w pgbench:tpcb-like --set workload.pgbench.scale=10
 
-    DSN is postgresql://USER@HOST:PORT/DATABASE, mysql://USER@HOST:PORT, libpq's `host=... dbname=...`, or `embedded`: the
-    PostgreSQL that comes with loadcell, for this run only. Passwords: set PGPASSWORD or MYSQL_PWD, or use ~/.pgpass.
+    DSN is postgresql://USER@HOST:PORT/DATABASE, mysql://USER@HOST:PORT, libpq's `host=... dbname=...`, or
+    `embedded`: the PostgreSQL that comes with loadcell, for this run only. Passwords: set PGPASSWORD or
+    MYSQL_PWD, or use ~/.pgpass.
 
-    Workloads load their tables into databases of their own, named loadcell_..., and drop them in the end (PostgreSQL: into a schema,
-    where the user may not create databases). --query and --script use what is there, and change what they say.
+    Workloads load their tables into databases of their own, named loadcell_..., and drop them in the end
+    (PostgreSQL: into a schema, where the user may not create databases). --query and --script use what is
+    there, and change what they say.
 
-    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
-    which can say more: several workloads at once, servers that loadcell starts and sets up, any setting as a factor.
+    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan
+    FILE shows the plan, which can say more: several workloads at once, servers that loadcell starts and sets
+    up, any setting as a factor.
     """
     from loadcell.cli.adhoc.plan import Line
 
@@ -113,7 +117,10 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
 
 
 def _target(dsn: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:
-    """The target, how a DSN is shown, and the password in it, if there is one. Raises click.UsageError for what is none."""
+    """The target, how a DSN is shown, and the password in it, if there is one.
+
+    Raises click.UsageError for what is none.
+    """
     if dsn == EMBEDDED:
         return {"postgres": {"server": "embedded"}}, "the embedded PostgreSQL", []
     scheme, colon, _ = dsn.partition("://")

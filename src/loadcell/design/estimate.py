@@ -9,11 +9,12 @@ from loadcell.design.search import searches
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.model import Load
 
-#: starting the load generator, connecting, collecting and verifying, for a trial whose data set is there already: measured
-#: on the embedded PostgreSQL over the 15 trials of plans/quickstart.yaml. Loading data, and restoring what a workload
-#: changed, come on top; only a run can tell how long they take.
+#: starting the load generator, connecting, collecting and verifying, for a trial whose data set is there
+#: already: measured on the embedded PostgreSQL over the 15 trials of plans/quickstart.yaml. Loading data, and
+#: restoring what a workload changed, come on top; only a run can tell how long they take.
 OVERHEAD_S = 0.5
-#: more trials than this are surely meant only when the user says so (`loadcell run --yes`): at 30 s each they are a working day
+#: more trials than this are surely meant only when the user says so (`loadcell run --yes`): at 30 s each they
+#: are a working day
 NEEDS_CONSENT = 1_000
 #: up to here every treatment's own durations are added up; beyond, the plan's own stand for all
 _ADDED_UP = 10_000
@@ -21,9 +22,11 @@ _ADDED_UP = 10_000
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected duration of a run: `load_s` is fixed by the plan, `total_s` includes an estimate of the remainder.
+    """Expected duration of a run: `load_s` is fixed by the plan, `total_s` includes an estimate of the
+    remainder.
 
-    Of a search it is the usual most; `at_most` is how many trials it can come to when repeats contradict it (else None).
+    Of a search it is the usual most; `at_most` is how many trials it can come to when repeats contradict it
+    (else None).
     `counted`: there are loads that end by a number of requests, and how long those take is in none of these.
     `profiled` more trials only profile; `profile_s` is what they take, and is in `total_s` alone.
     """
@@ -38,7 +41,9 @@ class Estimate:
 
 
 def estimate(plan: LoadedPlan, arms: int = 1) -> Estimate:
-    """The time a run of `plan` takes, without loading and restoring data; `arms` is how often a block has each treatment."""
+    """The time a run of `plan` takes, without loading and restoring data; `arms` is how often a block has
+    each treatment.
+    """
     if plan.search is not None:
         usual, at_most = searches.trials(plan)
         each_s = _load_s(plan.base.load)
@@ -65,7 +70,10 @@ def estimate(plan: LoadedPlan, arms: int = 1) -> Estimate:
 
 
 def _profiled(plan: LoadedPlan, loads: Sequence[Load]) -> list[Load]:
-    """The loads of the trials that only profile. Which treatment is the best a run will tell: the longest counts."""
+    """The loads of the trials that only profile.
+
+    Which treatment is the best a run will tell: the longest counts.
+    """
     if plan.profile is None:
         return []
     which = plan.profile.treatments

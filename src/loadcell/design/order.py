@@ -1,7 +1,8 @@
-"""The order in which trials are run: randomised blocks, so that whatever drifts on a machine hits all treatments alike.
+"""The order in which trials are run: randomised blocks, so that whatever drifts on a machine hits all
+treatments alike.
 
-A block is one repeat of every treatment. Within each block the treatments are shuffled (a randomised complete block design;
-Box, Hunter and Hunter, Statistics for Experimenters, 2005, ch. 4).
+A block is one repeat of every treatment. Within each block the treatments are shuffled (a randomised complete
+block design; Box, Hunter and Hunter, Statistics for Experimenters, 2005, ch. 4).
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ ARMS = ("a", "b")
 
 @dataclass(frozen=True)
 class Trial:
-    """One treatment in one repeat. `number` counts from 1 in the order of the run; `block` is the pass it belongs to.
+    """One treatment in one repeat.
 
-    `arm` tells the two apart where every treatment is run twice in each block, to see what nothing at all makes differ.
+    `number` counts from 1 in the order of the run; `block` is the pass it belongs to.
+
+    `arm` tells the two apart where every treatment is run twice in each block, to see what nothing at all
+    makes differ.
     `role` is what a trial is for that counts in no figure (`profile`); None of an ordinary one.
     """
 
@@ -48,7 +52,9 @@ def draw_seed() -> int:
 
 
 def trials(plan: LoadedPlan, seed: int, *, aa: bool = False) -> tuple[Trial, ...]:
-    """Every trial of the plan in the order it is run. The same plan and seed give the same order, everywhere, always.
+    """Every trial of the plan in the order it is run.
+
+    The same plan and seed give the same order, everywhere, always.
 
     `aa` makes every treatment two identical arms, shuffled within each block like treatments of their own.
     """
@@ -65,7 +71,9 @@ def trials(plan: LoadedPlan, seed: int, *, aa: bool = False) -> tuple[Trial, ...
 
 
 def blocks(items: Sequence[T], repeats: int, order: OrderName, seed: int) -> Iterator[list[T]]:
-    """One list for each repeat, shuffled unless the order is `as-written`; one generator runs through all of them."""
+    """One list for each repeat, shuffled unless the order is `as-written`; one generator runs through all of
+    them.
+    """
     generator = random.Random(seed)  # noqa: S311 - an order that can be repeated is the point
     for _ in range(repeats):
         yield list(items) if order == "as-written" else shuffled(items, generator)
@@ -74,8 +82,8 @@ def blocks(items: Sequence[T], repeats: int, order: OrderName, seed: int) -> Ite
 def shuffled(items: Sequence[T], generator: random.Random) -> list[T]:
     """A random permutation (Fisher and Yates, in Durstenfeld's form, CACM 7(7), 1964).
 
-    Written out because `random.shuffle` may change between Python versions; `Random(seed).random()` is documented
-    not to.
+    Written out because `random.shuffle` may change between Python versions; `Random(seed).random()` is
+    documented not to.
     """
     result = list(items)
     for last in range(len(result) - 1, 0, -1):

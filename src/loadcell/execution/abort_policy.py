@@ -9,7 +9,8 @@ from loadcell.execution.phases import PHASES
 from loadcell.model.message import Message
 from loadcell.model.trial_record import Status, TrialRecord
 
-#: When the target has never come up and this many trials in a row failed for one and the same reason, the rest would too.
+#: When the target has never come up and this many trials in a row failed for one and the same reason, the
+#: rest would too.
 AFTER = 3
 
 

@@ -1,7 +1,8 @@
 """Where a trial's processes run: what the plan's placements mean here, and whether it came to be.
 
-Whoever starts a process can only ask: a server may choose processors itself, a cpuset may take some away. So each thread is
-asked where it may run, when the target is up, when the measurement begins and ends, and after the load.
+Whoever starts a process can only ask: a server may choose processors itself, a cpuset may take some away. So
+each thread is asked where it may run, when the target is up, when the measurement begins and ends, and after
+the load.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ _FIRST_MAPPING = 4096
 
 @dataclass(frozen=True)
 class Look:
-    """Affinity read back at one moment: number of threads by allowed processors, number of processes by memory policy."""
+    """Affinity read back at one moment: number of threads by allowed processors, number of processes by
+    memory policy.
+    """
 
     side: Side
     when: str
@@ -47,7 +50,10 @@ class Look:
 
 @dataclass
 class Pinning:
-    """A trial's placements; `asked` in the plan's words, `node` as what it means for each. Without any it does nothing."""
+    """A trial's placements; `asked` in the plan's words, `node` as what it means for each.
+
+    Without any it does nothing.
+    """
 
     pins: Pins = field(default_factory=Pins)
     asked: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +74,9 @@ class Pinning:
         return len(both) == 2 and not both[0] & both[1]
 
     def look(self, side: Side, when: str, roots: list[int]) -> None:
-        """Ask every thread of these processes and of all that they have started, where it was said where they run."""
+        """Ask every thread of these processes and of all that they have started, where it was said where they
+        run.
+        """
         pin = self._of(side)
         if not pin.given:
             return
@@ -144,7 +152,8 @@ def of(settings: Resolved, parts: Parts, root: Path = Path("/")) -> Pinning:
 
 
 def _fits(look: Look, pin: Pin) -> bool:
-    """No thread may run anywhere else, and all of them together everywhere: a thread may keep to fewer (a server that gives each
+    """No thread may run anywhere else, and all of them together everywhere: a thread may keep to fewer (a
+    server that gives each
     of its workers a processor), as long as none of the processors is left out."""
     if pin.cpus:
         wanted = set(numbers(pin.cpus, ""))

@@ -1,6 +1,7 @@
 """Trials in which no request succeeded: they have failed, with the commonest error as the reason.
 
-Only the whole of what is scored counts: a target that is down for a while within it has answered before or after.
+Only the whole of what is scored counts: a target that is down for a while within it has answered before or
+after.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _OF_FAILURES = ("errors", "error_rate")
 def all_requests_failed(record: TrialRecord, protocol: str) -> Message | None:
     """Reason why a trial has no results: every request of the measurement failed. None otherwise.
 
-    What a tool counted is taken by its own figures: one that gives a throughput had successes, whether it counts them or not.
+    What a tool counted is taken by its own figures: one that gives a throughput had successes, whether it
+    counts them or not.
     """
     totals = record.totals or Totals()
     failed = totals.transactions.failed or 0
@@ -47,7 +49,9 @@ def all_requests_failed(record: TrialRecord, protocol: str) -> Message | None:
 
 
 def wanted(expect: Sequence[Expectation], figures: Mapping[str, float | None]) -> bool:
-    """True if failures are what the plan wants: an expectation of them holds, and would not if there were none."""
+    """True if failures are what the plan wants: an expectation of them holds, and would not if there were
+    none.
+    """
     return any(
         expectation.metric.rpartition(".")[2] in _OF_FAILURES
         and expectation.judge(figures).verdict == "met"

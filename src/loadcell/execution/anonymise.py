@@ -1,4 +1,6 @@
-"""Takes out of a run's records what tells whose machine it was: where it measured, against whom, and how it was called."""
+"""Takes out of a run's records what tells whose machine it was: where it measured, against whom, and how it
+was called.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ DIRECTORY, MOUNT, PEER = "/directory", "/mount", "peer.example"
 
 
 def unname(run: Path) -> None:
-    """Rewrite the records of a run that has ended, or was interrupted: paths and addresses of its target `host`, and its command
+    """Rewrite the records of a run that has ended, or was interrupted: paths and addresses of its target
+    `host`, and its command
     line. What goes on with it has to be told again where it measures (`asked_again`). Raises StoreError."""
     trials = sorted((run / "trials").glob(f"*/{TRIAL}"))
     documents = {path: json.loads(path.read_text(encoding="utf-8")) for path in (run / RUN, *trials)}

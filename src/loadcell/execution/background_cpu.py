@@ -34,7 +34,9 @@ class Used:
 
 
 def on_this_machine(endpoint: Mapping[str, Any]) -> bool:
-    """True if the target that the engine is pointed at may run here; another name is taken for another machine's."""
+    """True if the target that the engine is pointed at may run here; another name is taken for another
+    machine's.
+    """
     if endpoint.get("socket"):
         return True
     host = str(endpoint.get("host") or "")
@@ -64,9 +66,9 @@ def between(
 ) -> list[Used]:
     """CPU time of each process between two looks, most first, without `ours` and their descendants.
 
-    A process that ends hands what it used to the one that waits for it, its whole life at once: what it had used before
-    the first look is taken off again. Whoever waits for orphans gets lives that nobody knows the beginning of, so of
-    process 1 only its own time counts.
+    A process that ends hands what it used to the one that waits for it, its whole life at once: what it had
+    used before the first look is taken off again. Whoever waits for orphans gets lives that nobody knows the
+    beginning of, so of process 1 only its own time counts.
     """
     hz = tick_hz or os.sysconf("SC_CLK_TCK")
     ours = set(ours)

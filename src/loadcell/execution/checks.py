@@ -1,7 +1,8 @@
 """Checks of every trial. Pure functions of the record.
 
 A verdict is `ok`, `noticed` (something disturbed the trial; its results stand, with the remark beside them),
-`broken` (the measurement cannot be trusted: the trial is `invalid`) or `unknown` (there was nothing to check it on).
+`broken` (the measurement cannot be trusted: the trial is `invalid`) or `unknown` (there was nothing to check
+it on).
 """
 
 from __future__ import annotations
@@ -29,17 +30,18 @@ from loadcell.model.message import Message
 from loadcell.model.trial_record import TRANSACTION, Check
 from loadcell.plan.workload import Condition
 
-#: A client thread busier than this had no time to spare: what was measured is the client (design: the client was the limit).
+#: A client thread busier than this had no time to spare: what was measured is the client (design: the client
+#: was the limit).
 CLIENT_BUSY_LIMIT = 0.90
 #: Of the mean response time of an open loop, what may be the client's own lateness before it is remarked on.
 PACING_SHARE = 0.10
-#: Of the requests of an open loop, what may be left unsent at its end before it is remarked on: with more, response times
-#: say how long the trial lasted rather than how long a request takes.
+#: Of the requests of an open loop, what may be left unsent at its end before it is remarked on: with more,
+#: response times say how long the trial lasted rather than how long a request takes.
 BACKLOG_SHARE = 0.02
 #: CPU time taken by the hypervisor for other guests, of all CPU time of the window.
 STEAL_LIMIT = 0.05
-#: Of the clients' time, what may have gone by without a port for a connection: what was measured beyond it is this machine, as
-#: with time that another guest took.
+#: Of the clients' time, what may have gone by without a port for a connection: what was measured beyond it is
+#: this machine, as with time that another guest took.
 PORTS_LIMIT = 0.05
 #: A wall clock that moves by more than this against the monotonic one was set (facts: monitors).
 CLOCK_STEP_LIMIT_S = 0.5
@@ -71,16 +73,19 @@ def counting_identity(result: Mapping[str, Any]) -> Check:
 
 
 def littles_law(result: Mapping[str, Any], clients: int, pipeline: int = 1) -> Check:
-    """The time that clients spend is the sum of all response times, failures included, and of rests (Little 1961).
+    """The time that clients spend is the sum of all response times, failures included, and of rests (Little
+    1961).
 
-    Closed loop: that time is `clients * T`; of clients with up to `pipeline` requests at once (a pipeline, streams) it is between
-    that, as the last answer to a batch is its end, and so many times that. Open loop: it is the integral of how many requests were due and not
-    answered, which the engine takes from its counts, without a look at any response time; rests are in none of them.
+    Closed loop: that time is `clients * T`; of clients with up to `pipeline` requests at once (a pipeline,
+    streams) it is between that, as the last answer to a batch is its end, and so many times that. Open loop:
+    it is the integral of how many requests were due and not answered, which the engine takes from its counts,
+    without a look at any response time; rests are in none of them.
 
-    The sum is taken over what ended in the window: what was carried in has a part before it, which is taken away, and what
-    was in flight at its end has a part within, which is added. A client that was between two transactions at either end is in
-    none: at most one response a client and 1% is the tolerance. A client without a connection at the window's end is in
-    no response time, so the sum may lack the time spent reconnecting as well.
+    The sum is taken over what ended in the window: what was carried in has a part before it, which is taken
+    away, and what was in flight at its end has a part within, which is added. A client that was between two
+    transactions at either end is in none: at most one response a client and 1% is the tolerance. A client
+    without a connection at the window's end is in no response time, so the sum may lack the time spent
+    reconnecting as well.
     """
     transaction = next(
         (operation for operation in result.get("operations", []) if operation["name"] == TRANSACTION), None
@@ -120,10 +125,11 @@ def littles_law(result: Mapping[str, Any], clients: int, pipeline: int = 1) -> C
 
 
 def client_limit(result: Mapping[str, Any], cores: int | None = None) -> Check:
-    """No thread of the client was busy for more than 90% of the window, nor were all of them on all of its `cores`.
+    """No thread of the client was busy for more than 90% of the window, nor were all of them on all of its
+    `cores`.
 
-    CPU time that went into waiting for the instant at which a request is due is not in `busy`: it ends at once when
-    there is work.
+    CPU time that went into waiting for the instant at which a request is due is not in `busy`: it ends at
+    once when there is work.
     """
     threads = (result.get("client") or {}).get("threads") or []
     if not threads:
@@ -164,7 +170,9 @@ def percentiles(result: Mapping[str, Any]) -> Check:
 
 
 def pacing(result: Mapping[str, Any]) -> Check:
-    """Open loop: the client's own lateness, of requests that found a free connection, is a small part of response times."""
+    """Open loop: the client's own lateness, of requests that found a free connection, is a small part of
+    response times.
+    """
     found = next(
         (operation for operation in result.get("operations", []) if operation["name"] == TRANSACTION), None
     )
@@ -205,12 +213,12 @@ def server_counters(
 ) -> Check:
     """The server counted what the client did, over the whole load, warm-up and drain included.
 
-    Commits are at least the client's transactions, save those that rolled themselves back, and changed rows at least
-    those it was told of. Where loadcell
-    is the server's only user, commits are also not more than its transactions (without BEGIN: its statements, as each
-    commits by itself) with 2% and 200 for the server's background work, connecting, and these very questions.
-    A server whose counters fell was restarted: nothing can be said. `groups` are the lifetimes of client groups, where
-    there are several: each has transactions of its own kind.
+    Commits are at least the client's transactions, save those that rolled themselves back, and changed rows
+    at least those it was told of. Where loadcell is the server's only user, commits are also not more than
+    its transactions (without BEGIN: its statements, as each commits by itself) with 2% and 200 for the
+    server's background work, connecting, and these very questions. A server whose counters fell was
+    restarted: nothing can be said. `groups` are the lifetimes of client groups, where there are several: each
+    has transactions of its own kind.
     """
     if (
         lifetime is None
@@ -222,7 +230,8 @@ def server_counters(
     def grown(*names: str) -> int:
         return sum(after.get(name, 0) - before.get(name, 0) for name in names)
 
-    # Some servers count commits of transactions only: where each statement commits by itself, there they are statements.
+    # Some servers count commits of transactions only: where each statement commits by itself, there they are
+    # statements.
     alone_commits = "statements" in before and not (lifetime.get("operations") or {}).get("begin")
     commits = grown("statements" if alone_commits else "xact_commit")
     changed = grown("tup_inserted", "tup_updated", "tup_deleted")
@@ -247,9 +256,10 @@ def server_calls(
 ) -> Check:
     """The server counted the same commands as the client, over the whole load, warm-up and drain included.
 
-    `calls` are those that the client knows to have succeeded; of what failed (`failed` operations, of two commands at the
-    most) the server may have carried out any part. Where loadcell is its only user, that is all it did; elsewhere others may
-    have made it do more. The server counts each as `calls_<name>`. One whose counters fell was restarted.
+    `calls` are those that the client knows to have succeeded; of what failed (`failed` operations, of two
+    commands at the most) the server may have carried out any part. Where loadcell is its only user, that is
+    all it did; elsewhere others may have made it do more. The server counts each as `calls_<name>`. One whose
+    counters fell was restarted.
     """
     if any(after.get(name, 0) < count for name, count in before.items()):
         return Check("server-counters", "unknown", {})
@@ -261,7 +271,9 @@ def server_calls(
 
 
 def _most_commits(lifetime: Mapping[str, Any]) -> float:
-    """Number of commits the load can have caused: one a transaction, or one a statement where there is no BEGIN."""
+    """Number of commits the load can have caused: one a transaction, or one a statement where there is no
+    BEGIN.
+    """
     transactions, failed = int(lifetime["transactions"]), int(lifetime.get("failed", 0))
     queries = int(lifetime.get("queries", 0))
     if (lifetime.get("operations") or {}).get("begin") or not transactions:
@@ -314,7 +326,9 @@ def steal(share: float | None) -> Check:
 
 
 def clock_step(steps_s: Sequence[float]) -> Check:
-    """Somebody, or NTP, set the wall clock: UTC times of this trial do not line up; durations are monotonic and stand."""
+    """Somebody, or NTP, set the wall clock: UTC times of this trial do not line up; durations are monotonic
+    and stand.
+    """
     largest = max(steps_s, key=abs, default=0.0)
     verdict = "noticed" if abs(largest) > CLOCK_STEP_LIMIT_S else "ok"
     return Check("clock-step", verdict, {"largest_s": largest, "limit_s": CLOCK_STEP_LIMIT_S})
@@ -364,13 +378,17 @@ def remarks(result: Mapping[str, Any]) -> list[Check]:
 
 
 def in_memory(target: Mapping[str, Any] | None) -> list[Check]:
-    """Files that were to be on a disk, and were in memory. For loads that make files of their own; nothing where they were not."""
+    """Files that were to be on a disk, and were in memory.
+
+    For loads that make files of their own; nothing where they were not.
+    """
     data = (target or {}).get("data") or {}
     return [Check("in-memory", "noticed", {"held_by": data["memory"]})] if data.get("memory") else []
 
 
 def ports(result: Mapping[str, Any]) -> Check | None:
-    """Connections could not be begun because this machine had no port left for them; None where that was not so.
+    """Connections could not be begun because this machine had no port left for them; None where that was not
+    so.
 
     Where clients waited for one for long, the results show this shortage, and not the target.
     """

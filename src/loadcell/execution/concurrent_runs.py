@@ -1,7 +1,7 @@
 """Notices other loadcell runs on this machine: two at once measure each other.
 
-A run names its main thread; the kernel shows that name to everybody and takes it back when the process dies, however
-it dies. Runs in other containers are not seen.
+A run names its main thread; the kernel shows that name to everybody and takes it back when the process dies,
+however it dies. Runs in other containers are not seen.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ class RunContext:
 
 
 def threads(load: Load, cores: int, *, local: bool, clients: int | None = None) -> int:
-    """Number of threads the client uses: what the plan says, or a share of the cores; never more than clients.
+    """Number of threads the client uses: what the plan says, or a share of the cores; never more than
+    clients.
 
     `clients` are those of all groups, where the load has groups.
     """

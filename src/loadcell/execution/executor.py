@@ -62,11 +62,12 @@ class Executor(Protocol):
     ) -> dict[str, Any]:
         """Make the load (`mode` is run or prepare) and give its result.
 
-        `made_by` in the specification names the module that makes it; without it, the engine does. `pin` in it says where the
-        process that makes it runs, `[cpus, memory]`.
+        `made_by` in the specification names the module that makes it; without it, the engine does. `pin` in
+        it says where the process that makes it runs, `[cpus, memory]`.
 
-        `on_tick` is called some ten times a second, `on_start` once, with the process that will make the load and has not begun to. Raises LoadError, LoadTimeoutError, and
-        LoadStoppedError where the end that was asked for came before anything was measured.
+        `on_tick` is called some ten times a second, `on_start` once, with the process that will make the load
+        and has not begun to. Raises LoadError, LoadTimeoutError, and LoadStoppedError where the end that was
+        asked for came before anything was measured.
         """
         ...
 
@@ -78,7 +79,8 @@ class Executor(Protocol):
 class WorkerExecutor:
     """Starts a worker process for each load. Must be used from the main thread.
 
-    (The kernel's parent-death signal is tied to the thread that started the child, so it must be one that lives.)
+    (The kernel's parent-death signal is tied to the thread that started the child, so it must be one that
+    lives.)
     """
 
     def __init__(
@@ -88,7 +90,8 @@ class WorkerExecutor:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start_at(self, mono_ns: int) -> None:
-        """Give the start instant to the armed load that has reported `ready` (CLOCK_MONOTONIC of its machine).
+        """Give the start instant to the armed load that has reported `ready` (CLOCK_MONOTONIC of its
+        machine).
 
         To be called once, from `on_event`. The instant should lie at least half a second ahead.
         """
@@ -188,7 +191,9 @@ class WorkerExecutor:
 
 
 def _failure(error: Mapping[str, Any], protocol: str) -> Message:
-    """The error of a worker: the engine's, or a message of the catalogue from what made the load in its place."""
+    """The error of a worker: the engine's, or a message of the catalogue from what made the load in its
+    place.
+    """
     if "reason" in error:
         return engine_failure(error, protocol)
     return Message(str(error["code"]), error["args"], recorded=(str(error["finding"]), str(error["advice"])))

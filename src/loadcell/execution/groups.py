@@ -16,7 +16,9 @@ _BADNESS = {"unknown": 0, "ok": 1, "noticed": 2, "broken": 3}
 
 
 def threads_of(group: Group, settings: Resolved, total: int) -> int:
-    """Number of threads a group's connections are spread over: its own setting, or its part of all threads; at least one."""
+    """Number of threads a group's connections are spread over: its own setting, or its part of all threads;
+    at least one.
+    """
     threads = group.load.threads
     if group.share is None and isinstance(threads, int):
         return threads

@@ -21,7 +21,10 @@ EXIT_INTERRUPTED = 130
 
 
 class LimitReached(BaseException):
-    """A step took longer than its limit. A BaseException, so that no `except Exception` on the way keeps it."""
+    """A step took longer than its limit.
+
+    A BaseException, so that no `except Exception` on the way keeps it.
+    """
 
 
 class Interrupted(BaseException):
@@ -32,7 +35,9 @@ class Interrupts:
     """Installed for the length of a run, in the main thread."""
 
     def __init__(self, at_once: Callable[[], None] = lambda: None, resume: str = "") -> None:
-        """`at_once` is called on the second signal, before the process ends: it must only kill, not wait. `resume` is the command
+        """`at_once` is called on the second signal, before the process ends: it must only kill, not wait.
+
+        `resume` is the command
         that goes on with the run."""
         self.requested = False
         #: why a trial ends that was under way

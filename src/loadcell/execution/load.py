@@ -104,10 +104,11 @@ def schedule(load: Load) -> dict[str, Any] | None:
 
 
 class LoadWatch:
-    """Stands beside one load: writes intervals, samples and events as they come, and looks out for disturbances.
+    """Stands beside one load: writes intervals, samples and events as they come, and looks out for
+    disturbances.
 
-    Times are relative to the measurement's start, which is known only when it begins: rows before it wait. Of what is
-    written nothing is kept: a load of many hours takes no more memory than one of seconds.
+    Times are relative to the measurement's start, which is known only when it begins: rows before it wait. Of
+    what is written nothing is kept: a load of many hours takes no more memory than one of seconds.
     """
 
     def __init__(

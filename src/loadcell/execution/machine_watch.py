@@ -1,7 +1,9 @@
-"""State of the machine while a trial was measured: swapping, throttling, other processes, a client kept waiting.
+"""State of the machine while a trial was measured: swapping, throttling, other processes, a client kept
+waiting.
 
-Each is a difference of counters between the measurement's first instant and its last, so that nothing is missed between
-samples, and nothing of it needs a monitor. All of it is only *noticed*: the figures are right, of a machine in that state.
+Each is a difference of counters between the measurement's first instant and its last, so that nothing is
+missed between samples, and nothing of it needs a monitor. All of it is only *noticed*: the figures are right,
+of a machine in that state.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from loadcell.model.trial_record import Check
 
 #: Of one core, over the whole measurement: what one process that has no part in the trial may use.
 OTHERS_LIMIT = 0.10
-#: Pages swapped in and out together; the kernel moves a few that nobody needs even when there is memory enough.
+#: Pages swapped in and out together; the kernel moves a few that nobody needs even when there is memory
+#: enough.
 SWAP_LIMIT_BYTES = 4 * 2**20
 #: Of the measurement: how long the limit of a container may have held everything back.
 THROTTLED_LIMIT = 0.01
-#: Of the measurement, a thread of the client on average: how long it may have been ready to run without a core.
+#: Of the measurement, a thread of the client on average: how long it may have been ready to run without a
+#: core.
 WAITING_LIMIT = 0.10
 #: How many processes the record names.
 MOST_NAMED = 3
@@ -62,7 +66,10 @@ class Machine:
             self._ended = self._count()
 
     def checks(self, target: list[int] | None) -> list[Check]:
-        """Checks of the machine. `target` are its processes here; None if it may be any process of this machine."""
+        """Checks of the machine.
+
+        `target` are its processes here; None if it may be any process of this machine.
+        """
         before, after = self._begun, self._ended
         if before is None or after is None or after.at_ns <= before.at_ns:
             return [Check(name, "unknown", {}) for name in NAMES]
@@ -106,7 +113,9 @@ class Machine:
 
 
 def workers(root: Path, own_pid: int) -> list[int]:
-    """The processes that make load for the run whose process is `own`: children of its own, so no other process is looked at."""
+    """The processes that make load for the run whose process is `own`: children of its own, so no other
+    process is looked at.
+    """
     return [pid for pid in children(root, own_pid) if WORKER in read_small(f"{root}/proc/{pid}/cmdline")]
 
 
@@ -139,7 +148,9 @@ def _throttled(before: _Counts, after: _Counts, seconds: float) -> Check:
 
 
 def _starved(before: _Counts, after: _Counts, seconds: float) -> Check:
-    """The client was ready to send or to read, and had no core to do it on: its response times hold that, too."""
+    """The client was ready to send or to read, and had no core to do it on: its response times hold that,
+    too.
+    """
     both = before.waited_ns.keys() & after.waited_ns.keys()
     if not both:
         return Check("client-waiting", "unknown", {})
@@ -156,7 +167,9 @@ def _swapped(root: Path) -> int | None:
 
 
 def _quota_us(root: Path) -> int | None:
-    """Time for which this process's control group, or one above it, was throttled by its CPU limit; None without a limit."""
+    """Time for which this process's control group, or one above it, was throttled by its CPU limit; None
+    without a limit.
+    """
     group_path = next(
         (
             line[3:].strip("/")

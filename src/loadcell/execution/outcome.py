@@ -12,7 +12,9 @@ EXIT_OK, EXIT_MISSED, EXIT_INCOMPLETE = 0, 1, 3
 
 
 def verdicts(run: RunRecord, records: Sequence[TrialRecord]) -> tuple[RunVerdict, ...]:
-    """Each expectation over the whole run: `missed` if any trial missed it, `met` if every one met it, else `unknown`."""
+    """Each expectation over the whole run: `missed` if any trial missed it, `met` if every one met it, else
+    `unknown`.
+    """
     return tuple(_verdict(expression, len(run.trials), records) for expression in run.expect)
 
 

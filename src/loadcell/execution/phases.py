@@ -67,7 +67,9 @@ class Phases:
 
     @contextlib.contextmanager
     def step(self, name: str, limit_s: float | None, *, breakable: bool = True) -> Iterator[None]:
-        """One phase. Whatever goes wrong in it becomes a TrialEndedError; only StoreError goes through as it is."""
+        """One phase. Whatever goes wrong in it becomes a TrialEndedError; only StoreError goes through as it
+        is.
+        """
         self.begin(name)
         if name not in LIMIT_KEYS:  # of the load's own phases the engine tells
             self.event({"event": "phase", "phase": name, "mono_ns": self.found[-1]["started_mono_ns"]})

@@ -1,4 +1,7 @@
-"""The trials at a run's end that only profile: which there are, and how they are run. They count in no figure."""
+"""The trials at a run's end that only profile: which there are, and how they are run.
+
+They count in no figure.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ def wanted(
 ) -> list[Treatment]:
     """The treatments to be profiled, in the order of the plan.
 
-    `best` is the one with the highest median throughput over its trials that are `ok`; none when there is none.
+    `best` is the one with the highest median throughput over its trials that are `ok`; none when there is
+    none.
     """
     if profile.treatments == "all":
         return list(treatments)

@@ -19,8 +19,11 @@ _FIRST_GUESS_S = 2.0
 
 @dataclass(frozen=True)
 class Course:
-    """What is ahead: every trial that will be run, by name, with the seconds of load in it. `about`: as many as are expected
-    in a search, without names. `counted`: loads end by a number of requests, whose time is not among the seconds."""
+    """What is ahead: every trial that will be run, by name, with the seconds of load in it.
+
+    `about`: as many as are expected
+    in a search, without names. `counted`: loads end by a number of requests, whose time is not among the
+    seconds."""
 
     title: str
     path: Path
@@ -49,8 +52,10 @@ class Course:
 
 @dataclass(frozen=True)
 class Sought:
-    """Where a search stands: its `stage`, the factor and the levels of others it is `among`; the `ends` of what is searched, the levels
-    `between` which the answer lies (without an upper one before any was too high), the `best` level so far and its `value` a second.
+    """Where a search stands: its `stage`, the factor and the levels of others it is `among`; the `ends` of
+    what is searched, the levels
+    `between` which the answer lies (without an upper one before any was too high), the `best` level so far
+    and its `value` a second.
     `low`, `high` and `at` say where these lie, from 0 to 1."""
 
     stage: str
@@ -91,7 +96,8 @@ class Forecast:
     course: Course
     clock: Callable[[], float] = time.monotonic
     done: int = 0
-    #: of the present trial's requests those that are made, 0 to 1; None where they are not counted, or none is
+    #: of the present trial's requests those that are made, 0 to 1; None where they are not counted, or none
+    #: is
     share: float | None = None
     _overheads: list[float] = field(default_factory=list)
     _began: float | None = None
@@ -117,8 +123,8 @@ class Forecast:
     def overhead_s(self) -> float:
         """Expected duration of a trial besides its load: the mean so far.
 
-        Without the first as soon as there are others: that one starts the target and loads the data. Where requests are counted
-        the load is part of it, and the first trial's is foretold from what it has made.
+        Without the first as soon as there are others: that one starts the target and loads the data. Where
+        requests are counted the load is part of it, and the first trial's is foretold from what it has made.
         """
         overheads = self._overheads[1:] or self._overheads
         if overheads:
@@ -133,7 +139,9 @@ class Forecast:
 
     @property
     def _to_come_s(self) -> float | None:
-        """Remaining duration of the present trial's requests at their present rate; None if they are not counted."""
+        """Remaining duration of the present trial's requests at their present rate; None if they are not
+        counted.
+        """
         if not self.share or self._measuring is None:
             return None
         return (self.clock() - self._measuring) * (1 - self.share) / self.share
@@ -185,7 +193,9 @@ class Progress:
         """Data are being loaded."""
 
     def made(self, requests: int, of: int) -> None:
-        """This many of the measurement's requests have ended, if their number ends it; precedes each interval."""
+        """This many of the measurement's requests have ended, if their number ends it; precedes each
+        interval.
+        """
 
     def interval(self, rate_per_s: float, p99_ms: float | None, errors: int, backlog: int) -> None:
         """An interval of the load has gone by; `errors` counts since the measurement's start."""
@@ -296,7 +306,9 @@ def rate(per_second: float) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """Three significant digits: `0.213 ms`, `4.21 ms`, `1,230 ms`; of what is shorter than a tenth of it microseconds: `4.7 µs`."""
+    """Three significant digits: `0.213 ms`, `4.21 ms`, `1,230 ms`; of what is shorter than a tenth of it
+    microseconds: `4.7 µs`.
+    """
     if 0 < value < 0.1:
         return f"{value * 1e3:.1f} µs"
     if value >= 100:

@@ -88,7 +88,8 @@ class LiveProgress(Progress):
             )
 
     def made(self, requests: int, of: int) -> None:
-        self._made = f"{requests / of:.0%} made  "  # the numbers themselves would push the errors off a narrow terminal
+        # the numbers themselves would push the errors off a narrow terminal
+        self._made = f"{requests / of:.0%} made  "
         if self._forecast is not None:
             self._forecast.share = requests / of
 

@@ -20,7 +20,10 @@ _COUNTS = ("attempted", "carried_in", "succeeded", "failed", "in_flight", "retri
 
 
 def latency(figures: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A distribution in milliseconds; None when nothing was counted. A tool that gives one may not say of how many (None)."""
+    """A distribution in milliseconds; None when nothing was counted.
+
+    A tool that gives one may not say of how many (None).
+    """
     count = figures.get("count", 0) if figures else 0
     if not figures or count == 0:
         return None
@@ -32,7 +35,9 @@ def latency(figures: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Rows of intervals.csv from one interval event; `t_s` is filled in when the measurement's start is known."""
+    """Rows of intervals.csv from one interval event; `t_s` is filled in when the measurement's start is
+    known.
+    """
     seconds = event["duration_ns"] / 1e9
     rows = []
     state = {TRANSACTION: event, **{group["name"]: group for group in event.get("groups", ())}}
@@ -59,7 +64,8 @@ def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def measured(result: Mapping[str, Any], protocol: str) -> dict[str, Any]:
-    """The parts of trial.json that come from the engine's result: measure, totals, operations, errors, schedule, lifetime,
+    """The parts of trial.json that come from the engine's result: measure, totals, operations, errors,
+    schedule, lifetime,
     client; of a tool also what it counts, and which it is. `protocol` is what the engine spoke."""
     window = result.get("window") or {}
     seconds = window.get("duration_ns", 0) / 1e9
@@ -90,7 +96,9 @@ def measured(result: Mapping[str, Any], protocol: str) -> dict[str, Any]:
 
 
 def explained(error: Mapping[str, Any], protocol: str) -> dict[str, Any]:
-    """An error with what its code means, and what to do about it where that is known: in English, and the code of the sentence."""
+    """An error with what its code means, and what to do about it where that is known: in English, and the
+    code of the sentence.
+    """
     code = error["code"]
     message = error_remedy(protocol, code)
     remedy = {} if message is None else {"advice": message.text, "advice_code": message.code}
@@ -98,7 +106,9 @@ def explained(error: Mapping[str, Any], protocol: str) -> dict[str, Any]:
 
 
 def schedule_account(schedule: Mapping[str, Any] | None, seconds: float) -> dict[str, Any] | None:
-    """Record of an open loop; `requests_mean` is the mean number of requests due and not answered in the window."""
+    """Record of an open loop; `requests_mean` is the mean number of requests due and not answered in the
+    window.
+    """
     if schedule is None:
         return None
     backlog = schedule["backlog"]

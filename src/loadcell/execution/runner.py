@@ -1,4 +1,6 @@
-"""Runs a plan: every trial in its order, each recorded before the next begins, until the end or until somebody stops it."""
+"""Runs a plan: every trial in its order, each recorded before the next begins, until the end or until
+somebody stops it.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +55,8 @@ NOTHING_LEFT = "Nothing was run, and nothing is left of it."
 class Options:
     """Options of a run, besides the plan. `out` is the run's directory; None: one under `results`.
 
-    `aa` runs every treatment as two identical arms, `anonymous` keeps names and addresses of the machine out of the record; a
-    resumed run keeps what it was begun with.
+    `aa` runs every treatment as two identical arms, `anonymous` keeps names and addresses of the machine out
+    of the record; a resumed run keeps what it was begun with.
     """
 
     results: Path = Path("results")
@@ -102,7 +104,8 @@ class Runner:
     def run(self) -> Ended:
         """Run to the end. Raises StoreError (the directory cannot be written), resume.PlanChangedError.
 
-        A KeyboardInterrupt before the first trial has a note that says what is left of the run; from then on it ends in order.
+        A KeyboardInterrupt before the first trial has a note that says what is left of the run; from then on
+        it ends in order.
         """
         try:
             return self._run()
@@ -256,7 +259,9 @@ class Runner:
         records: Sequence[TrialRecord],
         work: Path,
     ) -> RunRecord:
-        """Run the trials that only profile, in which nothing is measured that counts: what fails there costs no result."""
+        """Run the trials that only profile, in which nothing is measured that counts: what fails there costs
+        no result.
+        """
         profile = self.plan.profile
         assert profile is not None
         stored = read_run(writer.path)

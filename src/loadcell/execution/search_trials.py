@@ -1,4 +1,6 @@
-"""A search in a run: each trial is written into run.json before it begins, and an interrupted search resumes from there."""
+"""A search in a run: each trial is written into run.json before it begins, and an interrupted search resumes
+from there.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,8 @@ class Searching:
         return replace(record, search=observation)
 
     def exit_status(self, records: Sequence[TrialRecord]) -> int:
-        """0 when every search has an answer; 3 when one has not; 1 when an expectation was missed at an answer's own level.
+        """0 when every search has an answer; 3 when one has not; 1 when an expectation was missed at an
+        answer's own level.
 
         Levels that break the target, or miss an expectation, are what a search goes through.
         """

@@ -1,4 +1,6 @@
-"""Keeps the target of the present trial up, and those of other treatments at rest with their data until they are needed."""
+"""Keeps the target of the present trial up, and those of other treatments at rest with their data until they
+are needed.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,10 @@ Event = Callable[[dict[str, Any]], None]
 
 
 class TargetPool:
-    """One target is up at a time. A treatment with other options of the target, or that runs it elsewhere (`pin`), has a target
-    object of its own: where a process runs is settled when it is started.
+    """One target is up at a time.
+
+    A treatment with other options of the target, or that runs it elsewhere (`pin`), has a target object of
+    its own: where a process runs is settled when it is started.
 
     All of one kind share a work directory, so that settings can vary over one data set.
     """
@@ -58,7 +62,9 @@ class TargetPool:
             target.down()
 
     def destroy(self) -> None:
-        """Put everything away, at the run's end; every target is tried, and the first trouble is raised at last."""
+        """Put everything away, at the run's end; every target is tried, and the first trouble is raised at
+        last.
+        """
         trouble: BaseException | None = None
         if self._up is not None:
             try:

@@ -13,10 +13,12 @@ _BUCKET = 0.02
 
 
 def held(result: Mapping[str, Any]) -> list[Check]:
-    """The checks of a load that a tool made (`tool` in the result): how much of its output was not understood, whether
+    """The checks of a load that a tool made (`tool` in the result): how much of its output was not
+    understood, whether
     its percentiles rise, and whether all of it was counted.
 
-    Those of some tools do not, as they estimate each by itself: that is remarked on, and no reason to distrust the rest.
+    Those of some tools do not, as they estimate each by itself: that is remarked on, and no reason to
+    distrust the rest.
     """
     about = result["tool"]
     rise = checks.percentiles({"operations": [_reported(operation) for operation in result["operations"]]})
@@ -27,7 +29,8 @@ def held(result: Mapping[str, Any]) -> list[Check]:
 
 
 def _reported(operation: Mapping[str, Any]) -> dict[str, Any]:
-    """An operation with percentiles that are none above its greatest value by no more than a bucket of the tool's histogram, and
+    """An operation with percentiles that are none above its greatest value by no more than a bucket of the
+    tool's histogram, and
     with a mean only where both extremes are known, which it must lie between."""
     figures = dict(operation.get("response") or {})
     least, most = figures.get("min_ns"), figures.get("max_ns")
@@ -40,7 +43,9 @@ def _reported(operation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tool_groups(about: Mapping[str, Any]) -> Check:
-    """The tool's parts were in groups that may have followed each other: the first one's throughput is the trial's."""
+    """The tool's parts were in groups that may have followed each other: the first one's throughput is the
+    trial's.
+    """
     return Check("tool-groups", "noticed", {"groups": about["groups"], "counted": list(about["counted"])})
 
 

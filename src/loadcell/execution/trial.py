@@ -1,7 +1,7 @@
 """One trial's life: target up, prepare, warm-up, measure, collect, verify, clean up; and the record of it.
 
-Whatever goes wrong on the way is a result and ends in trial.json. Only a StoreError, when the record itself can no longer
-be written, leaves through here.
+Whatever goes wrong on the way is a result and ends in trial.json. Only a StoreError, when the record itself
+can no longer be written, leaves through here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from loadcell.store.write import TrialWriter
 from loadcell.systems.base import Target
 from loadcell.workloads.composite import CompositeWorkload
 
-#: The engine's outcomes, and the `reason_code`, of a number of requests that were not made within their limit.
+#: The engine's outcomes, and the `reason_code`, of a number of requests that were not made within their
+#: limit.
 UNFINISHED = ("unfinished", "unsettled")
 
 
@@ -291,7 +292,10 @@ class TrialRun:
             self.context.progress.preparing(event["done_rows"], event["total_rows"])
 
     def _of_machine(self) -> list[Check]:
-        """Checks of the machine. A system in the worker's threads waits for cores itself: that is measured."""
+        """Checks of the machine.
+
+        A system in the worker's threads waits for cores itself: that is measured.
+        """
         machine_checks = self._watch.machine.checks(self._target_here)
         in_worker = self._target is not None and self._target.in_worker
         return [check for check in machine_checks if not (in_worker and check.name == "client-waiting")]

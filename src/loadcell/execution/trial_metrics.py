@@ -9,7 +9,8 @@ Values = dict[str, float | None]
 
 
 def metrics(record: TrialRecord, target_cpu: float | None = None) -> Values:
-    """Values of a trial, in the units of `loadcell.model.metrics.Metric.kind`; those of a client group follow its name and a dot.
+    """Values of a trial, in the units of `loadcell.model.metrics.Metric.kind`; those of a client group follow
+    its name and a dot.
 
     `target_cpu` is the mean number of cores that the target used.
     """

@@ -1,4 +1,6 @@
-"""Where a run's target keeps its data when the plan names no place; swept by a later run when its owner is dead."""
+"""Where a run's target keeps its data when the plan names no place; swept by a later run when its owner is
+dead.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ def _base(home: Path) -> Path:
 
 
 def remove(path: Path) -> bool:
-    """Remove a work directory and all in it, images first. What cannot be unmounted leaves it to a later run: False."""
+    """Remove a work directory and all in it, images first.
+
+    What cannot be unmounted leaves it to a later run: False.
+    """
     if not undo_below(path):
         return False
     shutil.rmtree(path, ignore_errors=True)
@@ -56,7 +61,10 @@ def remove(path: Path) -> bool:
 
 
 def sweep(home: Path = HOME) -> list[str]:
-    """Remove what dead runs of this user left; returns their names. What some process still works in stays."""
+    """Remove what dead runs of this user left; returns their names.
+
+    What some process still works in stays.
+    """
     base = home / f"loadcell-{os.getuid()}"
     swept: list[str] = []
     try:

@@ -1,17 +1,19 @@
 """Worker process of one load: `python -m loadcell.execution.worker`, an order on stdin, JSON lines on stdout.
 
-The order is one line: `{"mode": "run" | "prepare", "parent": PID, "made_by": MODULE | null, "pin": [CPUS, MEMORY] | null,
-"spec": {...}}`. The output lines are the engine's events, `{"type": "pinned", "cpus", "memory"}` where the order pins the
-process (as read back), and last either `{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding",
-"advice"}}` (with `args` where the code is one of the catalogue).
+The order is one line: `{"mode": "run" | "prepare", "parent": PID, "made_by": MODULE | null, "pin": [CPUS,
+MEMORY] | null, "spec": {...}}`. The output lines are the engine's events, `{"type": "pinned", "cpus",
+"memory"}` where the order pins the process (as read back), and last either `{"type": "result", "result":
+...}` or `{"type": "error", "error": {"code", "finding", "advice"}}` (with `args` where the code is one of the
+catalogue).
 
-An armed load (`armed_ns` in its specification) reports `{"type": "ready", "mono_ns", "utc_ns"}` once all clients are
-connected. It then begins at the instant of a second line on stdin, `{"start_at_mono_ns": N}`, of CLOCK_MONOTONIC of this
-machine.
+An armed load (`armed_ns` in its specification) reports `{"type": "ready", "mono_ns", "utc_ns"}` once all
+clients are connected. It then begins at the instant of a second line on stdin, `{"start_at_mono_ns": N}`, of
+CLOCK_MONOTONIC of this machine.
 
-The process imports nothing but the engine and the standard library, so that it starts fast and its memory and CPU time are
-those of the load. A load that the engine does not make is made by the module `made_by`, which has functions `run`, `prepare`
-and `stop` with the engine's contract (`loadcell/_engine.pyi`), and imports as little.
+The process imports nothing but the engine and the standard library, so that it starts fast and its memory and
+CPU time are those of the load. A load that the engine does not make is made by the module `made_by`, which
+has functions `run`, `prepare` and `stop` with the engine's contract (`loadcell/_engine.pyi`), and imports as
+little.
 
 SIGTERM and SIGINT end the load early and in order; the death of the parent ends the process at once.
 """
@@ -104,7 +106,9 @@ def main() -> int:
 
 
 def _engine_error(error: Exception) -> str:
-    """The engine's error is a JSON text of code, finding and advice; with `args` where it is a reason of the catalogue."""
+    """The engine's error is a JSON text of code, finding and advice; with `args` where it is a reason of the
+    catalogue.
+    """
     try:
         document: Any = json.loads(str(error))
     except ValueError:

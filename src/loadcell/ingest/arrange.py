@@ -17,7 +17,9 @@ CLIENTS, PART, FILE = "load.clients", "part", "file"
 
 @dataclass(frozen=True)
 class Watched:
-    """A monitor's samples of one execution, which began at `origin_s` of their clock; those from `begin_s` to `end_s` are its own."""
+    """A monitor's samples of one execution, which began at `origin_s` of their clock; those from `begin_s` to
+    `end_s` are its own.
+    """
 
     source: Source
     origin_s: float
@@ -27,7 +29,9 @@ class Watched:
 
 @dataclass(frozen=True)
 class Execution:
-    """One measurement, where it is from, and its place in the run: its levels by factor, and which repeat of them it is."""
+    """One measurement, where it is from, and its place in the run: its levels by factor, and which repeat of
+    them it is.
+    """
 
     measured: Measured
     source: Source
@@ -55,7 +59,8 @@ class Arranged:
 
 
 def arrange(sources: Sequence[Source], *, by_file: bool, settings: Sequence[str] = ()) -> Arranged:
-    """Clients, parts and settings named in `own` are factors where they differ; files only when asked (`by_file`).
+    """Clients, parts and settings named in `own` are factors where they differ; files only when asked
+    (`by_file`).
 
     Executions that differ in none of these are repeats of each other.
     """

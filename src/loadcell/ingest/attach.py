@@ -16,7 +16,9 @@ def watching(sources: Sequence[Source]) -> list[Source]:
 
 
 def alone(source: Source) -> Source:
-    """A monitor's output by itself: an execution of which nothing is known but what the machine did meanwhile."""
+    """A monitor's output by itself: an execution of which nothing is known but what the machine did
+    meanwhile.
+    """
     samples = source.reading.samples
     assert samples is not None
     length_s = samples.last_s - samples.first_s
@@ -29,8 +31,9 @@ def alone(source: Source) -> Source:
 def attached(arranged: Arranged, sources: Sequence[Source]) -> Arranged:
     """With the samples of every monitor at the executions they belong to.
 
-    As many files of a monitor as of loads: the first belongs to the first, and so on. One file of a monitor and several
-    executions: each has what was sampled while it ran, where tool and monitor say when. Raises ImportProblemError.
+    As many files of a monitor as of loads: the first belongs to the first, and so on. One file of a monitor
+    and several executions: each has what was sampled while it ran, where tool and monitor say when. Raises
+    ImportProblemError.
     """
     executions = list(arranged.executions)
     by_monitor: dict[str, list[Source]] = {}

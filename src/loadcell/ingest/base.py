@@ -19,9 +19,11 @@ MOST_SHOWN = 5
 
 @dataclass(frozen=True)
 class Interval:
-    """A stretch of one execution, as the tool reported it while it ran; `response` in ms by the record's keys (`mean_ms` ...).
+    """A stretch of one execution, as the tool reported it while it ran; `response` in ms by the record's keys
+    (`mean_ms` ...).
 
-    `lowest_per_s` and `highest_per_s` are throughputs of those that were joined to it; None of one that the tool printed.
+    `lowest_per_s` and `highest_per_s` are throughputs of those that were joined to it; None of one that the
+    tool printed.
     """
 
     start_s: float
@@ -37,8 +39,9 @@ class Interval:
 class Measured:
     """One execution of a tool, or one of the parts that it reports apart.
 
-    `throughput_per_s` counts `unit`s; `response` has milliseconds by the record's keys (`mean_ms`, `p99_ms` ...), only those that
-    the tool gave; `figures` are its own figures, the unit in the name; None is what the tool did not say, and is never guessed.
+    `throughput_per_s` counts `unit`s; `response` has milliseconds by the record's keys (`mean_ms`, `p99_ms`
+    ...), only those that the tool gave; `figures` are its own figures, the unit in the name; None is what the
+    tool did not say, and is never guessed.
     `parts` are kinds of transaction that it counted apart; `began_s` is when it began, in seconds since 1970.
     Of a tool whose parts work at once, those of one `turn` do, and turns follow each other.
     """
@@ -72,7 +75,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Reading:
-    """All that one output held: executions in their order, and how many lines were not understood, with the first of them.
+    """All that one output held: executions in their order, and how many lines were not understood, with the
+    first of them.
 
     `samples` is what a monitor's output held instead of executions.
     """
@@ -89,7 +93,10 @@ class Reader(Protocol):
     NAME: str
 
     def read(self, lines: Iterable[str]) -> Reading:
-        """Everything in the output. Raises NotItsOutputError when there is nothing in it that this tool prints."""
+        """Everything in the output.
+
+        Raises NotItsOutputError when there is nothing in it that this tool prints.
+        """
 
 
 class NotItsOutputError(MessageError):
@@ -136,16 +143,20 @@ def understood(take: Callable[[str], bool], line: str) -> bool:
 
 
 _GROUPED = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?$")
-#: With points (or spaces, or the Swiss apostrophe) between thousands there is a decimal comma, or another group.
+#: With points (or spaces, or the Swiss apostrophe) between thousands there is a decimal comma, or another
+#: group.
 _GROUPED_BY_POINT = re.compile(r"-?\d{1,3}(\.\d{3})+,\d+$|-?\d{1,3}(\.\d{3}){2,}$")
 _GROUPED_BY_SPACE = re.compile(r"-?\d{1,3}([ \u00a0\u202f'\u2019]\d{3})+([.,]\d+)?$")
 _COMMA = re.compile(r"-?\d+,\d+$")
 
 
 def number(text: str) -> float:
-    """`12.5`, `1,234,567.8`, `1.234,5`, `1 234,5` (thousands), `0,0667` (a decimal comma). Raises ValueError on anything else, `nan` too.
+    """`12.5`, `1,234,567.8`, `1.234,5`, `1 234,5` (thousands), `0,0667` (a decimal comma).
 
-    `1,234` alone could be either; tools that group write more than one figure that way, so it is taken as thousands.
+    Raises ValueError on anything else, `nan` too.
+
+    `1,234` alone could be either; tools that group write more than one figure that way, so it is taken as
+    thousands.
     """
     text = text.strip()
     if _GROUPED.match(text):

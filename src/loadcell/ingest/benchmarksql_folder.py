@@ -1,4 +1,6 @@
-"""BenchmarkSQL's result folder: the transactions, and beside them how they were asked for, and what its collector sampled."""
+"""BenchmarkSQL's result folder: the transactions, and beside them how they were asked for, and what its
+collector sampled.
+"""
 
 from __future__ import annotations
 

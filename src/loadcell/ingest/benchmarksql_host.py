@@ -1,4 +1,6 @@
-"""Samples of BenchmarkSQL's collector on the database's machine: sys_info.csv, and a file for each disk and network interface."""
+"""Samples of BenchmarkSQL's collector on the database's machine: sys_info.csv, and a file for each disk and
+network interface.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.monitors.host import NOT_DISKS, NOT_LINKS, Host
 
 NAME = "benchmarksql"
-#: Shares of all processors' time, of 1. The time of guests is within that of users, and counted once more in what they are shares of.
+#: Shares of all processors' time, of 1. The time of guests is within that of users, and counted once more in
+#: what they are shares of.
 _SHARES = (
     "cpu_user",
     "cpu_nice",
@@ -36,7 +39,10 @@ _DEVICES = {"blk_": (_DISK, NOT_DISKS), "net_": (_LINK, NOT_LINKS)}
 
 
 class Collected:
-    """Rows of all its files. `began_s`: when elapsed time began, in seconds since 1970, where that is known."""
+    """Rows of all its files.
+
+    `began_s`: when elapsed time began, in seconds since 1970, where that is known.
+    """
 
     def __init__(self, began_s: float | None) -> None:
         self.samples = Samples("host", "host.csv", NAME, Host.table.columns, absolute=began_s is not None)
@@ -44,7 +50,9 @@ class Collected:
         self.unread = Unread()
 
     def take(self, file: str, lines: Iterable[str]) -> None:
-        """One file. Its head says what is in it; columns of an unknown name are unread, each once, and so is a row that is cut."""
+        """One file. Its head says what is in it; columns of an unknown name are unread, each once, and so is
+        a row that is cut.
+        """
         head: Sequence[str] = ()
         for line in lines:
             fields = line.strip().split(",")

@@ -38,7 +38,8 @@ REQUIRED = (
     "stockLevelWeight",
 )
 _NUMBERS = {*_OPTIONS, "terminals", "runTxnsPerTerminal", "runMins"}
-#: Known, and without a meaning here: what the target is, where results go, what watches the host are said in the plan.
+#: Known, and without a meaning here: what the target is, where results go, what watches the host are said in
+#: the plan.
 WITHOUT_MEANING = (
     "driver",
     "fileLocation",
@@ -84,7 +85,8 @@ class Connection:
 class Properties:
     """Contents of a property file, without its password.
 
-    `options` are those of workload `tpcc`; exactly one of `run_minutes` and `transactions_per_terminal` is not 0.
+    `options` are those of workload `tpcc`; exactly one of `run_minutes` and `transactions_per_terminal` is
+    not 0.
     """
 
     options: Mapping[str, Any]
@@ -123,7 +125,8 @@ def _read(path: Path, _changed_ns: int, size: int) -> Properties:
 
 
 def parse(text: str) -> dict[str, str]:
-    """Java's property format: `key=value`, `key: value`, `#` and `!` comments, lines that go on after a backslash.
+    """Java's property format: `key=value`, `key: value`, `#` and `!` comments, lines that go on after a
+    backslash.
 
     `//` at the start of a line, which Java reads as a key, is what BenchmarkSQL's own files use for comments.
     """

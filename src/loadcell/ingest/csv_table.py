@@ -11,7 +11,8 @@ from loadcell.ingest.base import Measured, Unread, number
 from loadcell.ingest.formats import ImportProblemError, Source, is_directory, must_be_text
 from loadcell.ingest.text_blocks import BLOCK_BYTES, Output
 
-#: Roles of a column, besides a factor of its name: throughput, counts, time, and latencies by `latency.p99` ...
+#: Roles of a column, besides a factor of its name: throughput, counts, time, and latencies by `latency.p99`
+#: ...
 INTEGERS = ("throughput", "succeeded", "failed", "duration", "clients", "title")
 LATENCIES = ("mean", "stdev", "min", "max", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99")
 TARGETS = (*INTEGERS, *(f"latency.{name}" for name in LATENCIES), "factor")
@@ -21,7 +22,10 @@ _SEPARATORS = (",", ";", "\t", "|")
 
 
 def parse(mapping: Iterable[str]) -> dict[str, str]:
-    """`throughput=tps`, `latency.p99=p99 (ms)`, `factor=storage` -> column -> what it is. Raises ImportProblemError."""
+    """`throughput=tps`, `latency.p99=p99 (ms)`, `factor=storage` -> column -> what it is.
+
+    Raises ImportProblemError.
+    """
     roles: dict[str, str] = {}
     for text in mapping:
         role, equals, column = text.partition("=")
@@ -36,7 +40,10 @@ def parse(mapping: Iterable[str]) -> dict[str, str]:
 
 
 def read_csv(path: Path, mapping: Mapping[str, str], unit: str) -> Source:
-    """Every row with a throughput; others are unread. Latencies are taken as milliseconds. Raises ImportProblemError."""
+    """Every row with a throughput; others are unread.
+
+    Latencies are taken as milliseconds. Raises ImportProblemError.
+    """
     try:
         columns, rows = _table(path, mapping)
     except (OSError, csv.Error) as error:
@@ -60,7 +67,9 @@ def read_csv(path: Path, mapping: Mapping[str, str], unit: str) -> Source:
 
 
 def _table(path: Path, mapping: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
-    """The names in the first line, and the rows below, parted by what shows the most of the columns that are asked for."""
+    """The names in the first line, and the rows below, parted by what shows the most of the columns that are
+    asked for.
+    """
     if is_directory(path):
         raise ImportProblemError(f"{path} is a directory. Name the files in it.")
     with path.open("rb") as file:

@@ -94,7 +94,9 @@ def _by_path(path: str, text: str) -> list[Any]:
 
 
 def _documents(text: str) -> Iterator[Any]:
-    """Every JSON document that begins where a line does, whatever stands round it. One that was cut is none: what is within it
+    """Every JSON document that begins where a line does, whatever stands round it.
+
+    One that was cut is none: what is within it
     is not taken for the whole."""
     decoder, at = json.JSONDecoder(), 0
     while (begin := _DOCUMENT.search(text, at)) is not None:
@@ -129,7 +131,9 @@ def _below(document: Any, step: str | int | None) -> list[Any]:
 
 
 def _by_column(column: str, text: str) -> list[Any]:
-    """Below the first line that has a cell of this name, whatever parts its cells, down to the first that has fewer."""
+    """Below the first line that has a cell of this name, whatever parts its cells, down to the first that has
+    fewer.
+    """
     lines = text.splitlines()
     for at, line in enumerate(lines):
         for separator in _SEPARATORS:
@@ -144,7 +148,9 @@ def _by_column(column: str, text: str) -> list[Any]:
 
 
 def measured(values: Mapping[str, float], wall_s: float) -> Measured:
-    """A measurement from a command's values by name; without a throughput, the number of executions per second."""
+    """A measurement from a command's values by name; without a throughput, the number of executions per
+    second.
+    """
     duration_s = values.get("duration", wall_s)
     throughput = values.get("throughput", 1 / wall_s if wall_s > 0 else None)
     others = {name: value for name, value in values.items() if name not in PLACED}

@@ -72,7 +72,8 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
     complete = len(head) < BLOCK_BYTES
     must_be_text(path, head)
     if tool == ANY:
-        # A text that fits into one block is tried on every reader; a longer one only on those whose sign is in it.
+        # A text that fits into one block is tried on every reader; a longer one only on those whose sign is
+        # in it.
         signed = _signs(head)
         candidates = sorted(all_readers(), key=lambda name: name not in signed) if complete else _signed(path)
     else:
@@ -149,7 +150,9 @@ _THREAD_LOG = re.compile(r"(?P<run>.+\.\d+)\.\d+")
 
 
 def together(files: Sequence[Path], tool: str) -> list[tuple[Path, tuple[Path, ...]]]:
-    """Files that are one output: pgbench with several threads writes a log for each, `NAME.PID`, `NAME.PID.1` ..."""
+    """Files that are one output: pgbench with several threads writes a log for each, `NAME.PID`, `NAME.PID.1`
+    ...
+    """
     firsts: dict[str, list[Path]] = {str(path): [] for path in files}
     alone = []
     for path in files:

@@ -19,8 +19,8 @@ _DIGITS = 6
 def table(execution: Execution, *, reaching: bool) -> str:
     """The file's text; empty without any interval. Times count from the execution's start.
 
-    `reaching` adds the columns of the lowest and highest throughput of joined intervals, as all executions of a run have the same
-    columns.
+    `reaching` adds the columns of the lowest and highest throughput of joined intervals, as all executions of
+    a run have the same columns.
     """
     intervals = Intervals.of(execution.measured.intervals)
     if not len(intervals):

@@ -1,4 +1,6 @@
-"""JSON that a tool printed: one document, or several one after the other with other lines between, as a shell loop makes it."""
+"""JSON that a tool printed: one document, or several one after the other with other lines between, as a shell
+loop makes it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _MOST_FAILURES = 100
 
 
 def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[dict[str, Any]]:
-    """Every object that has `key`; `how` is the option that makes the tool write them. Other lines are unread.
+    """Every object that has `key`; `how` is the option that makes the tool write them.
+
+    Other lines are unread.
 
     Raises NotItsOutputError when there is none, with the place where the text stops being JSON.
     """
@@ -79,7 +83,9 @@ def _begin(text: str, at: int) -> int:
 
 
 def _next(text: str, begin: int) -> int:
-    """After a document that is cut: the next line that begins another; all between belongs to the one that is cut."""
+    """After a document that is cut: the next line that begins another; all between belongs to the one that is
+    cut.
+    """
     start = text.find("\n{", begin + 1)
     return start + 1 if start >= 0 else len(text)
 

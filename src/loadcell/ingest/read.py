@@ -14,7 +14,9 @@ from loadcell.ingest.text_blocks import Told
 def read(
     files: Sequence[Path], tool: str, *, interval_s: float | None = None, on_progress: Told | None = None
 ) -> list[Source]:
-    """Every output in the order it was named. Without any execution among them each monitor's samples stand for one.
+    """Every output in the order it was named.
+
+    Without any execution among them each monitor's samples stand for one.
 
     `told` hears of each output how far it is read.
     Raises ImportProblemError.

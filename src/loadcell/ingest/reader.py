@@ -1,7 +1,8 @@
 """Readers of other tools' outputs: what each declares, and the registry of all.
 
-A built-in reader is a module of `loadcell.ingest.readers` that defines `READER`; its name is that of the module, with hyphens.
-A package outside loadcell names its `Reader` by an entry point of the group `loadcell.readers`.
+A built-in reader is a module of `loadcell.ingest.readers` that defines `READER`; its name is that of the
+module, with hyphens. A package outside loadcell names its `Reader` by an entry point of the group
+`loadcell.readers`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ Read = Callable[[Output], Reading]
 
 @dataclass(frozen=True)
 class PrintedForPeople:
-    """Output of a tool in the form that is not read: a pattern that recognises it, and the command that prints the other form."""
+    """Output of a tool in the form that is not read: a pattern that recognises it, and the command that
+    prints the other form.
+    """
 
     pattern: re.Pattern[bytes]
     command: str
@@ -33,8 +36,9 @@ class PrintedForPeople:
 class Reader:
     """Reads the output of one tool. `read` raises NotItsOutputError for the output of another.
 
-    An output that shows a sign is tried on this reader first, a long one on no other: `line_starts` at the start of a line, `anywhere`
-    within a block, `file_start` at the beginning of the file. A reader with `vague` signs is tried after the others.
+    An output that shows a sign is tried on this reader first, a long one on no other: `line_starts` at the
+    start of a line, `anywhere` within a block, `file_start` at the beginning of the file. A reader with
+    `vague` signs is tried after the others.
     """
 
     name: str

@@ -46,7 +46,8 @@ def settings(execution: Execution) -> dict[str, Any]:
 def trial(
     number: int, execution: Execution, when_utc: str, monitors: Mapping[str, Any], joined: int = 1
 ) -> TrialRecord:
-    """Record of an imported trial; `when_utc` is when the output was written, for tools that say nothing of when they began.
+    """Record of an imported trial; `when_utc` is when the output was written, for tools that say nothing of
+    when they began.
 
     `joined` is how many printed intervals one of its intervals stands for.
     """
@@ -88,7 +89,8 @@ def trial(
             {"code": code, "meaning": meaning(code), "operation": TRANSACTION, "count": count, "message": ""}
             for code, count in measured.errors.items()
         ],
-        # Figures that a tool printed are rounded, and its clients may have rested: what follows from the engine's exact ones does not.
+        # Figures that a tool printed are rounded, and its clients may have rested: what follows from the
+        # engine's exact ones does not.
         "tool": {"name": execution.source.tool, **({"version": measured.settings["version"]} if "version" in measured.settings else {})},
         "imported": {
             "tool": execution.source.tool, "file": execution.source.path.name, "title": measured.title,
@@ -109,5 +111,7 @@ def _part(part: Part, duration_s: float | None) -> dict[str, Any]:
 
 
 def _times(response: Mapping[str, float], count: int) -> dict[str, Any] | None:
-    """A distribution, and of how many it is where the tool says so: redis-benchmark's table has percentiles and no count."""
+    """A distribution, and of how many it is where the tool says so: redis-benchmark's table has percentiles
+    and no count.
+    """
     return {**({"count": count} if count else {}), **response} if response else None

@@ -1,4 +1,6 @@
-"""Samples of a monitor's output: values at instants, in the columns of loadcell's monitor, others in a separate table."""
+"""Samples of a monitor's output: values at instants, in the columns of loadcell's monitor, others in a
+separate table.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ MOST = 200_000
 #: Other values are held in memory up to this size, then in a file.
 _SPOOLED_BYTES = 8 * 2**20
 
-#: Columns of what has no column of its own: what it is of (a device, a process; empty: the whole), its name, its value.
+#: Columns of what has no column of its own: what it is of (a device, a process; empty: the whole), its name,
+#: its value.
 OTHER_COLUMNS = ("object", "name", "value")
 
 #: Rows that are written together.

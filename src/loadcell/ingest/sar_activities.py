@@ -39,7 +39,10 @@ class Activities:
         self._all_disks: set[float] = set()
 
     def take(self, at_s: float, kind: str, instance: str, values: Mapping[str, float]) -> None:
-        """A row: `kind` names what it is of (`CPU`, `DEV`, `IFACE`; empty: the whole machine). Raises TooManyError."""
+        """A row: `kind` names what it is of (`CPU`, `DEV`, `IFACE`; empty: the whole machine).
+
+        Raises TooManyError.
+        """
         self._samples.touch(at_s)
         if kind == "CPU" and "%idle" in values:
             self._cpu(at_s, instance, values)

@@ -27,9 +27,10 @@ UNJOINED = ("start", "duration", "rate", "failed", "lowest", "highest")
 class Intervals(Sequence[Interval]):
     """Grows by single intervals or by columns of them, in the order of time; reads like a list.
 
-    When there are too many, each becomes twice as long, and stands for as many printed ones as all others; the last may stand for
-    fewer. Throughput is that of all of them, and its lowest and highest are kept; failures add up; the mean is weighted by what was
-    done; of percentiles and maxima the largest stands: an upper bound, as a percentile of two cannot be told from both.
+    When there are too many, each becomes twice as long, and stands for as many printed ones as all others;
+    the last may stand for fewer. Throughput is that of all of them, and its lowest and highest are kept;
+    failures add up; the mean is weighted by what was done; of percentiles and maxima the largest stands: an
+    upper bound, as a percentile of two cannot be told from both.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -54,9 +55,11 @@ class Intervals(Sequence[Interval]):
 
     @classmethod
     def of_seconds(cls, section: Mapping[str, Any]) -> Intervals:
-        """As the engine counts transactions: `first` is the number of the first interval, each `width_s` wide; in it `done` ended.
+        """As the engine counts transactions: `first` is the number of the first interval, each `width_s`
+        wide; in it `done` ended.
 
-        `mean_ms` and `p99_ms` are None where nothing did; `origin_s` is where number 0 begins. Where an interval is of several seconds,
+        `mean_ms` and `p99_ms` are None where nothing did; `origin_s` is where number 0 begins. Where an
+        interval is of several seconds,
         `lowest` and `highest` are the throughputs of any of them.
         """
         import numpy as np
@@ -95,7 +98,9 @@ class Intervals(Sequence[Interval]):
     def extend(
         self, start: Column, duration: Column, rate: Column, failed: Column, **response: Column
     ) -> None:
-        """Many more; in `failed` and `response` (by the record's keys) NaN is what was not said. Of those that are joined already
+        """Many more; in `failed` and `response` (by the record's keys) NaN is what was not said.
+
+        Of those that are joined already
         `lowest` and `highest` say how far the rate went."""
         self._hold()
         self._fresh.append({"start": start, "duration": duration, "rate": rate, "failed": failed, **response})
@@ -115,7 +120,8 @@ class Intervals(Sequence[Interval]):
                 self._widen()
 
     def columns(self) -> Columns:
-        """All of them: `start` and `duration` (s), `rate` (per s), `failed`, times by the record's keys; and where some were joined,
+        """All of them: `start` and `duration` (s), `rate` (per s), `failed`, times by the record's keys; and
+        where some were joined,
         the `lowest` and `highest` rate. NaN is what was not said."""
         self._settle()
         unfinished = [_joined(_join(self._fresh), self._joined)] if self._fresh else []
@@ -267,7 +273,10 @@ def _joined(old: Columns, by: int) -> Columns:
 
 
 def _over(function: np.ufunc, column: npt.NDArray[Any], by: int) -> npt.NDArray[Any]:
-    """The function over so many neighbours at a time. Of each two, which is what columns are most often joined by, in a third of the time."""
+    """The function over so many neighbours at a time.
+
+    Of each two, which is what columns are most often joined by, in a third of the time.
+    """
     import numpy as np
 
     if by != 2:

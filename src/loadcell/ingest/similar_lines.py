@@ -1,4 +1,6 @@
-"""Stretches of a text whose lines differ in numbers alone: a tool's own intervals, thousands of them, are read as a table."""
+"""Stretches of a text whose lines differ in numbers alone: a tool's own intervals, thousands of them, are
+read as a table.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,11 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 @dataclass(frozen=True)
 class Table:
-    """Lines that are the first of them but for their numbers, each of which stands at one of so many `places`.
+    """Lines that are the first of them but for their numbers, each of which stands at one of so many
+    `places`.
 
-    `numbers` gives those of one place as doubles, and `text` the lines themselves, until the next part of the text is asked for.
+    `numbers` gives those of one place as doubles, and `text` the lines themselves, until the next part of the
+    text is asked for.
     """
 
     first: str
@@ -45,7 +49,8 @@ class Table:
 
 
 def stretches(output: Output, begin: bytes) -> Iterator[bytes | Table]:
-    """An output in its order, read ahead by the engine: tables of lines that begin so, and the lines between; few alike ones stay
+    """An output in its order, read ahead by the engine: tables of lines that begin so, and the lines between;
+    few alike ones stay
     among the others."""
     from loadcell import _engine
 

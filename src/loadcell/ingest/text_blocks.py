@@ -1,4 +1,6 @@
-"""A text in blocks of whole lines, or line by line: memory is that of one block, however long the text and its lines are."""
+"""A text in blocks of whole lines, or line by line: memory is that of one block, however long the text and
+its lines are.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Told = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Output:
-    """One output, in a file or in several that follow each other; whoever reads it raises OSError where one cannot be read."""
+    """One output, in a file or in several that follow each other; whoever reads it raises OSError where one
+    cannot be read.
+    """
 
     files: Sequence[Path]
     told: Told | None = None
@@ -61,7 +65,9 @@ class Output:
 
 
 def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Blocks that end where a line ends; the last one perhaps does not, and neither does one without any line's end."""
+    """Blocks that end where a line ends; the last one perhaps does not, and neither does one without any
+    line's end.
+    """
     remainder = b""
     while chunk := file.read(size):
         end = chunk.rfind(b"\n") + 1

@@ -42,7 +42,10 @@ def write(
     title: str,
     command: Sequence[str],
 ) -> Path:
-    """A new run directory under `results`. Raises ImportProblemError when nothing was measured, and StoreError."""
+    """A new run directory under `results`.
+
+    Raises ImportProblemError when nothing was measured, and StoreError.
+    """
     if not arranged.executions:
         unread = sum(source.reading.unread for source in sources)
         raise ImportProblemError(
@@ -71,7 +74,9 @@ def write(
 
 
 def _joined(arranged: Arranged) -> list[int]:
-    """Number of printed intervals one stands for in each execution, so that all together are as many as a run has room for."""
+    """Number of printed intervals one stands for in each execution, so that all together are as many as a run
+    has room for.
+    """
     room = Room()
     for execution in arranged.executions:
         if isinstance(execution.measured.intervals, Intervals):

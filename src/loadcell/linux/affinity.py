@@ -1,7 +1,8 @@
-"""Puts this process on given processors and takes its memory from given nodes; whatever it starts inherits both.
+"""Puts this process on given processors and takes its memory from given nodes; whatever it starts inherits
+both.
 
-Nothing but the standard library, as bare interpreters run this: processors and policies are written as the kernel writes them
-(`0-3,8`; `bind:0`, `interleave:0-1`), empty where they are to stay.
+Nothing but the standard library, as bare interpreters run this: processors and policies are written as the
+kernel writes them (`0-3,8`; `bind:0`, `interleave:0-1`), empty where they are to stay.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import ctypes
 import os
 import platform
 
-#: Numbers of set_mempolicy(2) and get_mempolicy(2): Linux' tables of system calls. Later architectures share one.
+#: Numbers of set_mempolicy(2) and get_mempolicy(2): Linux' tables of system calls. Later architectures share
+#: one.
 _COMMON = (237, 236)
 _CALLS = {
     "x86_64": (238, 239),
@@ -51,7 +53,9 @@ def pin(cpus: str, memory: str) -> None:
 
 
 def pinned() -> tuple[str, str]:
-    """Where this process runs, read back in the same notation; an empty policy where the kernel does not tell."""
+    """Where this process runs, read back in the same notation; an empty policy where the kernel does not
+    tell.
+    """
     mode, mask = ctypes.c_int(), _Nodes()
     failed = _call(1, ctypes.byref(mode), mask, ctypes.c_ulong(_MOST_NODES + 1), None, ctypes.c_ulong(0))
     cpus = _ranges(sorted(os.sched_getaffinity(0)))

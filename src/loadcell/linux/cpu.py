@@ -15,7 +15,8 @@ from loadcell.plan.affinity import ranges
 
 _CPUS = "sys/devices/system/cpu"
 
-#: Arm cores by implementer and part, which /proc/cpuinfo has instead of a name (Arm's MIDR_EL1; Linux' asm/cputype.h).
+#: Arm cores by implementer and part, which /proc/cpuinfo has instead of a name (Arm's MIDR_EL1; Linux'
+#: asm/cputype.h).
 _ARM = {
     ("0x41", "0xd08"): "Arm Cortex-A72",
     ("0x41", "0xd0c"): "Arm Neoverse-N1",
@@ -74,16 +75,22 @@ def _first_of_cpuinfo(root: Path) -> dict[str, str]:
 
 
 def _place(root: Path, number: int) -> tuple[int | None, int | None]:
-    """Socket and core of a thread. Arm's firmware may number cores per cluster: then the core is its siblings' first thread."""
+    """Socket and core of a thread.
+
+    Arm's firmware may number cores per cluster: then the core is its siblings' first thread.
+    """
     topology = root / _CPUS / f"cpu{number}/topology"
     siblings = numbers(line(topology / "thread_siblings_list") or line(topology / "core_cpus_list"))
     return whole(topology / "physical_package_id"), siblings[0] if siblings else whole(topology / "core_id")
 
 
 def caches(root: Path) -> list[dict[str, Any]] | None:
-    """Each kind of cache: level, type, size of one, how many of them there are, and by how many threads one is shared."""
+    """Each kind of cache: level, type, size of one, how many of them there are, and by how many threads one
+    is shared.
+    """
     counts: Counter[tuple[int, str, int, int]] = Counter()
-    #: By the index of a cache, the threads whose cache is known already: of a thousand few are left to be read.
+    #: By the index of a cache, the threads whose cache is known already: of a thousand few are left to be
+    #: read.
     sharing_cpus: dict[str, set[int]] = {}
     for number in numbers(line(root / _CPUS / "online")):
         if sharing_cpus and all(number in threads for threads in sharing_cpus.values()):
@@ -146,7 +153,10 @@ def _driver(root: Path) -> str:
 
 
 def highest_clock(root: Path) -> None:
-    """Nothing is asked here but whether the clock's limits are known. Raises UnavailableError where they are not."""
+    """Nothing is asked here but whether the clock's limits are known.
+
+    Raises UnavailableError where they are not.
+    """
     if whole(root / _CPUS / "cpu0/cpufreq/cpuinfo_max_freq") is None:
         raise UnavailableError(NO_CPUFREQ())
 

@@ -1,4 +1,7 @@
-"""Block devices, and the file systems on them. A mount that does not answer is named as such, and holds nothing up."""
+"""Block devices, and the file systems on them.
+
+A mount that does not answer is named as such, and holds nothing up.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,9 @@ def disks(root: Path) -> list[dict[str, Any]]:
 
 
 def mounts(root: Path) -> list[dict[str, Any]]:
-    """Each mounted file system that stores: source, type, options (proc(5), mountinfo); each source once, at its first mount."""
+    """Each mounted file system that stores: source, type, options (proc(5), mountinfo); each source once, at
+    its first mount.
+    """
     by_mount: dict[str, dict[str, Any]] = {}
     for row in text(root / "proc/self/mountinfo").splitlines():
         before, _, after = row.partition(" - ")

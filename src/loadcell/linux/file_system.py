@@ -15,8 +15,9 @@ _MEMORY_DEVICE = re.compile(r"/dev/z?ram\d+")
 def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/sys/block")) -> dict[str, Any]:
     """File system of `path`: `type`, `device`, `mount`, `options`, `size_bytes`, `free_bytes`.
 
-    Of a file system in a file, `image` is the same of that file, and `direct` whether the device goes past the page cache
-    of what it lies on. Where files are nowhere but in memory, `memory` names what holds them there. `mountinfo` is the text of /proc/self/mountinfo (read when None); see proc_pid_mountinfo(5).
+    Of a file system in a file, `image` is the same of that file, and `direct` whether the device goes past
+    the page cache of what it lies on. Where files are nowhere but in memory, `memory` names what holds them
+    there. `mountinfo` is the text of /proc/self/mountinfo (read when None); see proc_pid_mountinfo(5).
     """
     real = path.resolve()
     text = Path("/proc/self/mountinfo").read_text() if mountinfo is None else mountinfo
@@ -57,14 +58,17 @@ def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/s
 
 
 def _memory(facts: dict[str, Any], mountinfo: str, block: Path) -> str | None:
-    """What holds a file system's files in memory, itself or below; None for a device, or if it cannot be seen."""
+    """What holds a file system's files in memory, itself or below; None for a device, or if it cannot be
+    seen.
+    """
     if facts.get("type") in _OF_MEMORY:
         return str(facts["type"])
     if _MEMORY_DEVICE.fullmatch(facts.get("device", "")):
         return str(facts["device"])
     below = facts.get("image")
     if facts.get("type") == "overlay":
-        # What is written to an overlay lies in its upper directory; that of a container is where the container cannot see it.
+        # What is written to an overlay lies in its upper directory; that of a container is where the
+        # container cannot see it.
         for option in facts["options"].split(","):
             name, _, upper = option.partition("=")
             if name == "upperdir" and Path(_plain(upper)).is_dir():

@@ -1,4 +1,6 @@
-"""Inventory of a machine, as far as it affects performance: environment.json of every run, and `loadcell host`."""
+"""Inventory of a machine, as far as it affects performance: environment.json of every run, and `loadcell
+host`.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ def questions(root: Path = Path("/")) -> dict[str, Callable[[], Any]]:
     }
 
 
-#: Where answers are read from that every Linux has: where one is not there, it was kept from us (a container, another root).
+#: Where answers are read from that every Linux has: where one is not there, it was kept from us (a container,
+#: another root).
 READ_FROM = {
     "caches": "sys/devices/system/cpu/cpu0/cache",
     "simd": "proc/cpuinfo",
@@ -90,9 +93,11 @@ def _reasoned(name: str, question: Callable[[], Any], root: Path) -> Callable[[]
 
 
 def collect(root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool = False) -> dict[str, Any]:
-    """Every answer by its question's name; `unavailable` has the reasons for the others, `unavailable_codes` the same as messages.
+    """Every answer by its question's name; `unavailable` has the reasons for the others, `unavailable_codes`
+    the same as messages.
 
-    `anonymous` leaves names and addresses out: of the machine, its network, its mounts' servers, its kernel's command line.
+    `anonymous` leaves names and addresses out: of the machine, its network, its mounts' servers, its kernel's
+    command line.
     """
     asked = {
         name: _reasoned(name, question, root) if name in READ_FROM else question

@@ -1,12 +1,14 @@
-"""Becomes another program: under another user, in a given directory, on given processors, and not outliving its parent.
+"""Becomes another program: under another user, in a given directory, on given processors, and not outliving
+its parent.
 
 Run as a script by a bare interpreter, it knows nothing of loadcell:
 
     python -I -S launcher.py UID GID GROUP,GROUP SIGNAL PARENT DIRECTORY CPUS MEMORY PROGRAM [WORD...]
 
-with `- - ""` for UID, GID and groups when the user stays, and `- -` for processors and memory when these are as they come; all that the
-program starts inherits them. The order matters: a change of user clears the death signal,
-so that one is asked for afterwards; a parent that died before then is noticed by the changed parent process id.
+with `- - ""` for UID, GID and groups when the user stays, and `- -` for processors and memory when these are
+as they come; all that the program starts inherits them. The order matters: a change of user clears the death
+signal, so that one is asked for afterwards; a parent that died before then is noticed by the changed parent
+process id.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def _pin(cpus: str, memory: str) -> None:
 
 
 def main(words: list[str]) -> NoReturn:
-    """Never returns: the program takes this process over, or it ends with status 126 and a line that says why."""
+    """Never returns: the program takes this process over, or it ends with status 126 and a line that says
+    why.
+    """
     uid, gid, groups, death, parent, directory, cpus, memory, *program = words
     _pin(cpus, memory)
     libc = ctypes.CDLL(None, use_errno=True)

@@ -43,7 +43,10 @@ def _meminfo(root: Path, key: str) -> int | None:
 
 
 def dimms(root: Path) -> list[dict[str, Any]]:
-    """Each module: where it is, its size, its rated and its configured speed (MT/s). Raises UnavailableError."""
+    """Each module: where it is, its size, its rated and its configured speed (MT/s).
+
+    Raises UnavailableError.
+    """
     table = root / _TABLE
     if not (root / "sys/firmware").exists():
         raise UnavailableError(NO_FILE(file="/sys/firmware"))

@@ -66,7 +66,10 @@ def _linked(path: Path) -> str | None:
 
 
 def speeds(root: Path) -> None:
-    """Nothing is asked here but whether links state a speed. Raises UnavailableError where some that are up do not."""
+    """Nothing is asked here but whether links state a speed.
+
+    Raises UnavailableError where some that are up do not.
+    """
     silent = [
         folder.name
         for folder in sorted((root / "sys/class/net").glob("*"))
@@ -82,7 +85,10 @@ def pci_list(root: Path) -> str:
 
 
 def pci_names(root: Path) -> None:
-    """Nothing is asked here but whether devices have names. Raises UnavailableError where only numbers are known."""
+    """Nothing is asked here but whether devices have names.
+
+    Raises UnavailableError where only numbers are known.
+    """
     numbered = [
         folder.name
         for folder in (root / "sys/class/net").glob("*")

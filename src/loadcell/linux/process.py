@@ -1,7 +1,8 @@
 """Child processes: supervised servers, line readers of their output, and death signals.
 
-A child of loadcell never outlives it: the kernel sends it a signal when the *thread* that started it ends (prctl(2),
-PR_SET_PDEATHSIG), so a supervised process is started by a thread that lives as long as the process does.
+A child of loadcell never outlives it: the kernel sends it a signal when the *thread* that started it ends
+(prctl(2), PR_SET_PDEATHSIG), so a supervised process is started by a thread that lives as long as the process
+does.
 """
 
 from __future__ import annotations
@@ -108,7 +109,9 @@ class LineReader:
 
 
 class SupervisedProcess:
-    """A long-lived program, one process at a time; `log` takes each line of its output, with its `name` before it."""
+    """A long-lived program, one process at a time; `log` takes each line of its output, with its `name`
+    before it.
+    """
 
     def __init__(self, name: str, log: Callable[[str], None], environment: Mapping[str, str]) -> None:
         self.name = name

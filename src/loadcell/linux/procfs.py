@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path("/")
-#: More than any file read here has; of system-wide ones /proc hands out at most this much in one read, and less where it likes.
+#: More than any file read here has; of system-wide ones /proc hands out at most this much in one read, and
+#: less where it likes.
 _CHUNK = 1 << 18
 #: What one process's file is mostly shorter than.
 _PAGE = 4096
@@ -82,8 +83,8 @@ def process_stat(root: Path, pid: int) -> ProcessStat | None:
 def read_small(path: Path | str) -> str:
     """A file's content; empty when it is gone or not ours to read.
 
-    Looks at every process read hundreds of files beside the load: paths are texts there, no file object is made, and no more
-    memory than such a file is long.
+    Looks at every process read hundreds of files beside the load: paths are texts there, no file object is
+    made, and no more memory than such a file is long.
     """
     content = b""
     try:
@@ -110,7 +111,9 @@ def command_line(pid: int, root: Path = ROOT) -> list[str]:
 
 
 def link(pid: int, name: str, root: Path = ROOT) -> Path | None:
-    """The target of a link of a process: its working directory (`cwd`) or program (`exe`); None if not readable."""
+    """The target of a link of a process: its working directory (`cwd`) or program (`exe`); None if not
+    readable.
+    """
     try:
         return Path(f"{root}/proc/{pid}/{name}").readlink()
     except OSError:
@@ -155,8 +158,8 @@ def children(root: Path, pid: int) -> list[int]:
 def tree(root: Path, roots: list[int]) -> list[int]:
     """`roots` and all their descendants, parents first.
 
-    Reads /proc/PID/task/TID/children, one file for each thread of the tree; on kernels without it (CONFIG_PROC_CHILDREN)
-    the parent of every process.
+    Reads /proc/PID/task/TID/children, one file for each thread of the tree; on kernels without it
+    (CONFIG_PROC_CHILDREN) the parent of every process.
     """
     if any(_lists_children(root, pid) for pid in roots):
         return descendants(roots, lambda pid: _children_listed(root, pid))

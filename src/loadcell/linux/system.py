@@ -67,7 +67,8 @@ def clocksource(root: Path) -> str | None:
 
 
 def virtualisation(root: Path) -> str:
-    """The hypervisor by what the firmware says; `unknown hypervisor` when only the CPU tells of one; `none` where one of both would.
+    """The hypervisor by what the firmware says; `unknown hypervisor` when only the CPU tells of one; `none`
+    where one of both would.
 
     Raises UnavailableError where neither says anything: only processors of x86 tell of a hypervisor.
     """

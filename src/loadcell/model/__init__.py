@@ -1,1 +1,3 @@
-"""Contracts between the parts: records, messages, metrics, tables; plain values that import nothing above them."""
+"""Contracts between the parts: records, messages, metrics, tables; plain values that import nothing above
+them.
+"""

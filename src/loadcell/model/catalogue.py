@@ -1,9 +1,11 @@
-"""The one catalogue of texts: every `messages.toml` and `messages-*.toml` of loadcell and of installed plug-ins.
+"""The one catalogue of texts: every `messages.toml` and `messages-*.toml` of loadcell and of installed
+plug-ins.
 
-An entry is a code with a text for each language; beneath it may stand `advice` (the remedy) and `exact` (a more precise text,
-used when the message has all arguments that it names). A placeholder is `{name}`; `{name|one|many}` is the first form where the
-number is 1, else the second. `{unit}`, `{units}`, `{Units}`, `{unit_short}` and `{time_unit}` are what throughput counts and
-the unit of response times, `{count:units}` by a number.
+An entry is a code with a text for each language; beneath it may stand `advice` (the remedy) and `exact` (a
+more precise text, used when the message has all arguments that it names). A placeholder is `{name}`;
+`{name|one|many}` is the first form where the number is 1, else the second. `{unit}`, `{units}`, `{Units}`,
+`{unit_short}` and `{time_unit}` are what throughput counts and the unit of response times, `{count:units}` by
+a number.
 """
 
 from __future__ import annotations

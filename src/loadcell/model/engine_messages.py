@@ -1,4 +1,5 @@
-"""Message codes of the engine: outcomes of a load, its steps, and the remedies for error codes of servers and of this machine.
+"""Message codes of the engine: outcomes of a load, its steps, and the remedies for error codes of servers and
+of this machine.
 
 The texts are in `messages-engine.toml` and `messages-remedies.toml`.
 """
@@ -33,7 +34,9 @@ def load_failure(code: str, finding: Message | str, remedy: Message | None) -> M
 
 
 def engine_failure(document: Mapping[str, Any], protocol: str = "") -> Message:
-    """The failure that the engine reports as `{"code", "reason": {"code", "args"}}`, of a load over `protocol`."""
+    """The failure that the engine reports as `{"code", "reason": {"code", "args"}}`, of a load over
+    `protocol`.
+    """
     code, reason = str(document["code"]), document["reason"]
     given = dict(reason["args"])
     group = given.pop("group", None)
@@ -73,7 +76,10 @@ def load_outcome(result: Mapping[str, Any], protocol: str) -> Message:
 
 
 def _argument(code: str, name: str, value: Any) -> Any:
-    """An argument of the engine. A number that is neither a count nor has a unit names something (a limit, a version)."""
+    """An argument of the engine.
+
+    A number that is neither a count nor has a unit names something (a limit, a version).
+    """
     if not isinstance(value, int | float) or unit_of(name) is not None:
         return value
     declaration = declared().get(code)

@@ -45,5 +45,8 @@ def load(entry: EntryPoint) -> Any:
 
 
 def load_all(group: str) -> tuple[Any, ...]:
-    """The objects that all entry points of a group name, in the order of their names. Raises ExtensionError."""
+    """The objects that all entry points of a group name, in the order of their names.
+
+    Raises ExtensionError.
+    """
     return tuple(load(entry) for _, entry in sorted(entries(group).items()))

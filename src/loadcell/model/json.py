@@ -1,7 +1,7 @@
 """JSON of records: the one place that reads and writes them, with the errors of a file that is damaged.
 
-A record is a frozen dataclass. Its JSON object has a key for each field; a field annotated with `OMITTED` has none while it is
-None.
+A record is a frozen dataclass. Its JSON object has a key for each field; a field annotated with `OMITTED` has
+none while it is None.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ OMITTED = _Omitted()
 
 @dataclasses.dataclass(frozen=True)
 class Mismatch:
-    """First key of a document that does not fit its record: dotted `key`, `expected`, and the JSON that was `found`."""
+    """First key of a document that does not fit its record: dotted `key`, `expected`, and the JSON that was
+    `found`.
+    """
 
     key: str
     expected: str

@@ -1,7 +1,8 @@
 """Messages: codes with typed arguments.
 
-A part declares a `MessageCode` and calls it to make a `Message`; the texts lie in `messages.toml` (`loadcell.model.catalogue`).
-Reasons, remarks, findings, problems and advice are messages. Standard library only, because the worker raises them, too.
+A part declares a `MessageCode` and calls it to make a `Message`; the texts lie in `messages.toml`
+(`loadcell.model.catalogue`). Reasons, remarks, findings, problems and advice are messages. Standard library
+only, because the worker raises them, too.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class ForeignText(str):
     __slots__ = ()
 
 
-#: The suffix of an argument's name -> its unit; the first that fits. Records are formatted by it long after they were written.
+#: The suffix of an argument's name -> its unit; the first that fits. Records are formatted by it long after
+#: they were written.
 UNITS: Mapping[str, type[float] | type[int]] = {
     "_per_s": Rate,
     "_ms": Milliseconds,
@@ -109,7 +111,8 @@ def format_number(name: str, value: float) -> str:
 class Message:
     """A code with its arguments.
 
-    `recorded` holds text and advice as a record or another process wrote them; they are shown where the catalogue lacks the code.
+    `recorded` holds text and advice as a record or another process wrote them; they are shown where the
+    catalogue lacks the code.
     """
 
     code: str
@@ -170,7 +173,9 @@ class MessageCode:
     """A declared code: severity and argument types. Declaring it registers it; calling it makes a message."""
 
     def __init__(self, code: str, severity: Severity = "problem", /, **arguments: type[Any]) -> None:
-        """Raises ValueError for a code that is declared already or an argument whose name states another unit."""
+        """Raises ValueError for a code that is declared already or an argument whose name states another
+        unit.
+        """
         if code in _declared:
             raise ValueError(f"message code {code!r} is declared twice")
         for name, kind in arguments.items():

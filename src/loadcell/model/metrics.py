@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-#: The unit in expectations and values: `count` a bare number, `rate` per second, `share` a fraction (written in percent),
-#: `time` milliseconds (written with any unit of time).
+#: The unit in expectations and values: `count` a bare number, `rate` per second, `share` a fraction (written
+#: in percent), `time` milliseconds (written with any unit of time).
 Kind = Literal["count", "rate", "share", "time"]
 Direction = Literal["higher", "lower", "neither"]
 
@@ -20,8 +20,9 @@ Direction = Literal["higher", "lower", "neither"]
 class Metric:
     """A number by its key: dotted and unique (`latency.p99`, `tpmC`).
 
-    `better` is the direction of improvement. `additive`: the value of a load is the sum over its client groups, and groups without
-    a sum have none. `per_group`: client groups have it, too, as `GROUP.KEY`. `headline`: reports draw it instead of throughput.
+    `better` is the direction of improvement. `additive`: the value of a load is the sum over its client
+    groups, and groups without a sum have none. `per_group`: client groups have it, too, as `GROUP.KEY`.
+    `headline`: reports draw it instead of throughput.
     """
 
     key: str

@@ -1,6 +1,8 @@
-"""Chart panels over time, declared as data: one view of the columns of a sample table, below the others on the same time axis.
+"""Chart panels over time, declared as data: one view of the columns of a sample table, below the others on
+the same time axis.
 
-A module named `panels` in any package of loadcell declares those of its tables; extensions name theirs by the entry-point group
+A module named `panels` in any package of loadcell declares those of its tables; extensions name theirs by the
+entry-point group
 `loadcell.panels`.
 """
 
@@ -22,11 +24,14 @@ MIB: Final = 2**20
 
 @dataclass(frozen=True)
 class Line:
-    """A column of the table. `name` is the code of its label; `divide` converts values to the unit of the panel.
+    """A column of the table.
 
-    `proper` is a label from outside (a group's name, a server's term), shown as it is; `colour` overrides the panel's. With an
-    `envelope`, a band shows the range of the values that a point stands for. A line with `hidden_at_zero` is drawn only if
-    its sum is above zero.
+    `name` is the code of its label; `divide` converts values to the unit of the panel.
+
+    `proper` is a label from outside (a group's name, a server's term), shown as it is; `colour` overrides the
+    panel's. With an
+    `envelope`, a band shows the range of the values that a point stands for. A line with `hidden_at_zero` is
+    drawn only if its sum is above zero.
     """
 
     column: str
@@ -41,11 +46,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One view of the rows of `source`: the monitor with the table, or another source of the report (`load`, `waits`, `server`).
+    """One view of the rows of `source`: the monitor with the table, or another source of the report (`load`,
+    `waits`, `server`).
 
-    `title` is the code of its heading. Panels stand in the order of `place`. `total` names a column of which rows with 0 are the
-    totals, which are drawn alone. `top` is a fixed upper end of the axis; `least` a lower bound of it, so that noise does not fill the
-    panel. `legend`: also with one line; `legend_below`: for long names. `alternative` replaces `lines` if none of them has values.
+    `title` is the code of its heading. Panels stand in the order of `place`. `total` names a column of which
+    rows with 0 are the totals, which are drawn alone. `top` is a fixed upper end of the axis; `least` a lower
+    bound of it, so that noise does not fill the panel. `legend`: also with one line; `legend_below`: for long
+    names. `alternative` replaces `lines` if none of them has values.
     `checkpoints`: marks those of the server. `colour` is the index of the first line's colour.
     """
 

@@ -85,7 +85,9 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """An expectation over all trials: `missed` if any trial missed it, `met` if all met it, otherwise `unknown`."""
+    """An expectation over all trials: `missed` if any trial missed it, `met` if all met it, otherwise
+    `unknown`.
+    """
 
     expression: str
     verdict: str
@@ -97,7 +99,9 @@ class RunVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """A file that was imported: how many executions and samples were read, and lines that were not understood."""
+    """A file that was imported: how many executions and samples were read, and lines that were not
+    understood.
+    """
 
     file: str
     tool: str
@@ -112,7 +116,8 @@ class ImportedFile:
 class RunRecord:
     """A run: its plan, seed, order, versions and state.
 
-    `state` is running, finished, interrupted or failed. `reason`, `reason_code` and `reason_args` say why a run ended early.
+    `state` is running, finished, interrupted or failed. `reason`, `reason_code` and `reason_args` say why a
+    run ended early.
     """
 
     schema: int = 1

@@ -11,8 +11,8 @@ from loadcell.model.json import OMITTED, JsonObject
 from loadcell.model.latency import Latency
 from loadcell.model.metrics import Direction, Kind
 
-#: Stage of a search: `bracket` and `refine` find a candidate, `confirm` repeats it beside the adjacent levels;
-#: `overload` is a trial above it, and `after` one at it again directly afterwards.
+#: Stage of a search: `bracket` and `refine` find a candidate, `confirm` repeats it beside the adjacent
+#: levels; `overload` is a trial above it, and `after` one at it again directly afterwards.
 Stage = Literal["bracket", "refine", "confirm", "overload", "after"]
 #: Reason for measuring a level in a search.
 Why = Literal["lowest", "higher", "model", "section", "edge", "again", "confirm", "overload", "after"]
@@ -58,7 +58,8 @@ class Window:
 class Counts:
     """Transactions within the window; attempted == succeeded + failed + in_flight.
 
-    `carried_in` were in progress when it opened; `retried` counts tries within attempts. None where a tool does not report it.
+    `carried_in` were in progress when it opened; `retried` counts tries within attempts. None where a tool
+    does not report it.
     """
 
     attempted: int | None = 0
@@ -73,8 +74,8 @@ class Counts:
 class OperationStats:
     """Counts and latencies of one operation within the window.
 
-    `kind` is `read`, `write`, `other`, `type` or `outcome`. `response` runs from the intended start, `service` from the
-    actual one, both of successes; `failed_response` is of failures.
+    `kind` is `read`, `write`, `other`, `type` or `outcome`. `response` runs from the intended start,
+    `service` from the actual one, both of successes; `failed_response` is of failures.
     """
 
     kind: str = ""
@@ -92,7 +93,9 @@ class OperationStats:
 
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
-    """Declaration of a metric (`loadcell.model.metrics.Metric`), for readers without the part that declared it."""
+    """Declaration of a metric (`loadcell.model.metrics.Metric`), for readers without the part that declared
+    it.
+    """
 
     kind: Kind
     better: Direction
@@ -103,9 +106,10 @@ class MetricFacts:
 class Totals:
     """All transactions of a trial within the window.
 
-    `queries` counts statements by kind; `figures` are values of the metrics of workload, tool and monitors, by metric key;
-    `metrics` what they are, where a part declared them (absent in older runs). `statuses` are HTTP responses by class.
-    None where the workload has no such value.
+    `queries` counts statements by kind; `figures` are values of the metrics of workload, tool and monitors,
+    by metric key;
+    `metrics` what they are, where a part declared them (absent in older runs). `statuses` are HTTP responses
+    by class. None where the workload has no such value.
     """
 
     transactions: Counts = field(default_factory=Counts)
@@ -129,7 +133,8 @@ class Totals:
 class ErrorRecord:
     """Failures of one code: of transactions (`operation` is `transaction`) or of operations within them.
 
-    `meaning` explains the code in English; `advice` is a remedy in English and `advice_code` its message code.
+    `meaning` explains the code in English; `advice` is a remedy in English and `advice_code` its message
+    code.
     """
 
     code: str
@@ -144,7 +149,9 @@ class ErrorRecord:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Requests due and not sent: `peak`, `at_end`, and for how long the oldest had been due at the end, in seconds."""
+    """Requests due and not sent: `peak`, `at_end`, and for how long the oldest had been due at the end, in
+    seconds.
+    """
 
     peak: int = 0
     at_end: int = 0
@@ -153,7 +160,9 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Open loop: offered and completed load; `requests_mean` is the mean number of requests due and not answered."""
+    """Open loop: offered and completed load; `requests_mean` is the mean number of requests due and not
+    answered.
+    """
 
     arrivals: str = ""
     offered: int | None = None
@@ -179,7 +188,10 @@ class Lifetime:
 
 @dataclass(frozen=True, slots=True)
 class ThreadUsage:
-    """One thread of the load generator. `spun_s` is time spent in busy waiting; `busy` is the share of time at work."""
+    """One thread of the load generator.
+
+    `spun_s` is time spent in busy waiting; `busy` is the share of time at work.
+    """
 
     cpu_s: float = 0.0
     wall_s: float = 0.0
@@ -193,8 +205,8 @@ class ThreadUsage:
 class ClientUsage:
     """Cost and lateness of the load generator.
 
-    `resting_s` is time in client-seconds that clients paused by their own choice; `age_at_start_s` and `age_at_end_s` sum
-    the ages of the transactions in progress at the window's ends, in seconds.
+    `resting_s` is time in client-seconds that clients paused by their own choice; `age_at_start_s` and
+    `age_at_end_s` sum the ages of the transactions in progress at the window's ends, in seconds.
     """
 
     threads: tuple[ThreadUsage, ...] = ()
@@ -319,9 +331,11 @@ class ProfileRecord:
 class MonitorRecord:
     """Samples of one monitor: its `file`, files of its further `tables`, and its own cost.
 
-    `text_columns`: by file, the columns that hold text; all others hold numbers. Absent in runs that did not record it.
+    `text_columns`: by file, the columns that hold text; all others hold numbers. Absent in runs that did not
+    record it.
 
-    Of a monitor that queries a server also `connects`, `questions` (queries sent) and the server's CPU time for them.
+    Of a monitor that queries a server also `connects`, `questions` (queries sent) and the server's CPU time
+    for them.
     """
 
     samples: int = 0
@@ -359,9 +373,9 @@ class SearchObservation:
 class TrialRecord:
     """Everything known about one trial.
 
-    `levels` are labels by factor, `values` and `settings` plan settings as JSON. `reason` and `advice` are English and None
-    while `status` is ok; `reason_code` with `reason_args` is the same as a message. `target` and `data_set` are facts
-    that the target reports. `files` are sizes in bytes.
+    `levels` are labels by factor, `values` and `settings` plan settings as JSON. `reason` and `advice` are
+    English and None while `status` is ok; `reason_code` with `reason_args` is the same as a message. `target`
+    and `data_set` are facts that the target reports. `files` are sizes in bytes.
     """
 
     number: int

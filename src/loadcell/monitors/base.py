@@ -21,9 +21,10 @@ INTERVAL_NS = 1_000_000_000
 class MonitorContext:
     """Context of a monitor.
 
-    `roots` gives the present ids of the target's root processes; `observed` is the target's access for monitors of its
-    kind (`Target.observed`), None if there is none; `process_kind` reduces the title of a process of the target to its
-    kind (`Target.process_kind`). `length_s` is the expected duration of the load, warm-up included.
+    `roots` gives the present ids of the target's root processes; `observed` is the target's access for
+    monitors of its kind (`Target.observed`), None if there is none; `process_kind` reduces the title of a
+    process of the target to its kind (`Target.process_kind`). `length_s` is the expected duration of the
+    load, warm-up included.
     """
 
     roots: Callable[[], list[int]]
@@ -54,7 +55,9 @@ class Monitor(ABC, Generic[Opts]):
 
     @abstractmethod
     def sample(self, elapsed_s: float) -> list[Row]:
-        """Rows for the time since the last call (`elapsed_s`; 0 at the first call, which sets the counters' base)."""
+        """Rows for the time since the last call (`elapsed_s`; 0 at the first call, which sets the counters'
+        base).
+        """
 
     @property
     def interval_ns(self) -> int:

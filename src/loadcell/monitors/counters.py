@@ -1,4 +1,6 @@
-"""Differences of running counters: what /proc gives are totals since boot, which wrap, and are now and then reset."""
+"""Differences of running counters: what /proc gives are totals since boot, which wrap, and are now and then
+reset.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ def difference(before: int, now: int) -> int:
     """Increase of a counter, never negative.
 
     A fall of more than half the range is a wrap: 64 bits where the old value needed them, else 32 (the
-    milliseconds of /proc/diskstats are 32 bits wide). Any other fall is a reset, or one of the small steps back
-    that the kernel documents for iowait and steal (proc(5)), and counts as nothing.
+    milliseconds of /proc/diskstats are 32 bits wide). Any other fall is a reset, or one of the small steps
+    back that the kernel documents for iowait and steal (proc(5)), and counts as nothing.
     """
     if now >= before:
         return now - before

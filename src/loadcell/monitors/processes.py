@@ -64,7 +64,10 @@ class Target(Monitor[TargetOptions]):
         self._samples = 0
 
     def sample(self, elapsed_s: float) -> list[Row]:
-        """Rows of every process that is there now; none at the first call. Of a long load, often the total only."""
+        """Rows of every process that is there now; none at the first call.
+
+        Of a long load, often the total only.
+        """
         now = self._read()
         before, self._before = self._before, now
         if before is None or elapsed_s <= 0:
@@ -151,8 +154,8 @@ class Target(Monitor[TargetOptions]):
     ) -> Row:
         """The sum, with the CPU time of processes that came and went between two samples.
 
-        A parent inherits the CPU time of the children it waited for, so the tree's `own + children` total goes on
-        over a child's death; the sum over those alive is a lower bound where a parent does not wait.
+        A parent inherits the CPU time of the children it waited for, so the tree's `own + children` total
+        goes on over a child's death; the sum over those alive is a lower bound where a parent does not wait.
         """
 
         def used(totals: dict[tuple[int, int], _Totals]) -> int:
@@ -192,10 +195,11 @@ def _pairs(text: str) -> dict[str, int]:
 def _left_behind(
     before: dict[tuple[int, int], _Totals], now: dict[tuple[int, int], _Totals]
 ) -> dict[int, tuple[int, int]]:
-    """By process id of the parent: the bytes read and written by those of its children that have ended, up to the last look.
+    """By process id of the parent: the bytes read and written by those of its children that have ended, up to
+    the last look.
 
-    Linux adds the I/O of a child that was waited for to its parent's own. Those bytes have been in earlier samples, as the
-    child's.
+    Linux adds the I/O of a child that was waited for to its parent's own. Those bytes have been in earlier
+    samples, as the child's.
     """
     left_behind: dict[int, tuple[int, int]] = {}
     for key, totals in before.items():

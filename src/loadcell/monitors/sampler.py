@@ -16,8 +16,8 @@ from loadcell.monitors.base import INTERVAL_NS, Monitor, Row
 #: A monitor that hangs is left behind.
 _END_LIMIT_S = 10
 
-#: Takes a monitor's name (`postgres`, for a table beside it `postgres.waits`) and the rows of one sample; called in the
-#: sampler's thread.
+#: Takes a monitor's name (`postgres`, for a table beside it `postgres.waits`) and the rows of one sample;
+#: called in the sampler's thread.
 Sink = Callable[[str, list[Row]], None]
 #: Takes one event, in the same thread.
 Tell = Callable[[Row], None]
@@ -25,7 +25,9 @@ Tell = Callable[[Row], None]
 
 @dataclass
 class Schedule:
-    """Instants `start + k * interval`: being late once never shifts those to come, and what is missed is counted."""
+    """Instants `start + k * interval`: being late once never shifts those to come, and what is missed is
+    counted.
+    """
 
     start_ns: int
     interval_ns: int = INTERVAL_NS
@@ -38,7 +40,10 @@ class Schedule:
         return self.start_ns + (self.taken + self.missed) * self.interval_ns
 
     def take(self, now_ns: int) -> int:
-        """Note that the sample due is taken at `now_ns`; returns how late. Instants wholly gone by are missed."""
+        """Note that the sample due is taken at `now_ns`; returns how late.
+
+        Instants wholly gone by are missed.
+        """
         late = now_ns - self.due_ns
         self.taken += 1
         if now_ns >= self.due_ns:

@@ -1,6 +1,7 @@
 """Where processes run and where their memory lies: what a plan says of it.
 
-Placements are kept as text, in one way of writing each; what they are on a machine is `plan/topology.py`'s to say.
+Placements are kept as text, in one way of writing each; what they are on a machine is `plan/topology.py`'s to
+say.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from loadcell.plan.problems import nearest, shown
 #: levels that are made from the machine's layout
 ONE_NODE, HALF, ALL = "one node", "half the cores", "all"
 INTERLEAVE = "interleave"
-#: what a processor's or a node's number may be: the most that Linux can be built for (CONFIG_NR_CPUS, CONFIG_NODES_SHIFT)
+#: what a processor's or a node's number may be: the most that Linux can be built for (CONFIG_NR_CPUS,
+#: CONFIG_NODES_SHIFT)
 _LARGEST = 8191
 
 _CPU_FORMS = f"`cpus 0-31`, `node 0`, `{ONE_NODE}`, `{HALF}` or `{ALL}`"
@@ -29,7 +31,8 @@ _LIST = r"\d+(-\d+)?(,\d+(-\d+)?)*"
 
 
 class PlacementError(ValueError):
-    """Not a placement, or none on this machine: what was found, what is allowed, and what was probably meant. What depends on the
+    """Not a placement, or none on this machine: what was found, what is allowed, and what was probably meant.
+    What depends on the
     machine can end a trial that a plan has got through to, so it has a code."""
 
     def __init__(self, finding: Message | str, *, allowed: Message | str, nearest: str | None = None) -> None:
@@ -161,7 +164,9 @@ class Affinity(Options):
 
     @property
     def placements(self) -> dict[str, str]:
-        """Where `target`, `client` and `memory` are to be: `node` is written out as what it means for each of them."""
+        """Where `target`, `client` and `memory` are to be: `node` is written out as what it means for each of
+        them.
+        """
         there = "" if self.node is None else f"node{'' if self.node.isdecimal() else 's'} {self.node}"
         placements = {key: getattr(self, key) or there for key in ("target", "client", "memory")}
         return {key: placement for key, placement in placements.items() if placement}

@@ -1,4 +1,6 @@
-"""From factors and levels to the treatments of a design: baselines, what `--only` leaves, and how many there may be."""
+"""From factors and levels to the treatments of a design: baselines, what `--only` leaves, and how many there
+may be.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def arrange(
     chosen: Mapping[str, tuple[Level, ...]],
     resolver: Resolver,
 ) -> Arrangement:
-    """The treatments that `factors` make in `design`, with only the `chosen` levels of the factors named there."""
+    """The treatments that `factors` make in `design`, with only the `chosen` levels of the factors named
+    there.
+    """
     base, problems = _base(root, factors, design, resolver)
     if design == "one-at-a-time":
         factors = tuple(_with_baseline(factor, root, base, resolver) for factor in factors)
@@ -94,7 +98,9 @@ def _filled(root: Keys, factors: Sequence[Factor]) -> Keys:
 
 
 def _with_baseline(factor: Factor, root: Keys, base: Resolved | None, resolver: Resolver) -> Factor:
-    """The factor with its baseline known: the level that changes nothing in the plan, or one put before the others."""
+    """The factor with its baseline known: the level that changes nothing in the plan, or one put before the
+    others.
+    """
     if factor.crossed or base is None:
         return factor
     document = base.document()

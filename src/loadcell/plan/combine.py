@@ -16,9 +16,9 @@ Combination = tuple[int, ...]
 class Combinations(Sequence[Combination]):
     """Every combination of levels of a design.
 
-    `full`: all of them, the first factor changing slowest. `one-at-a-time`: for each combination of the crossed
-    factors the baseline, then each other level of each factor alone (Jain, The Art of Computer Systems
-    Performance Analysis, 1991, ch. 16: a "simple design"; it shows no interactions).
+    `full`: all of them, the first factor changing slowest. `one-at-a-time`: for each combination of the
+    crossed factors the baseline, then each other level of each factor alone (Jain, The Art of Computer
+    Systems Performance Analysis, 1991, ch. 16: a "simple design"; it shows no interactions).
     """
 
     def __init__(self, factors: Sequence[Factor], design: DesignName) -> None:

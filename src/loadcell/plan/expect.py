@@ -1,4 +1,7 @@
-"""Expectations: `errors == 0`, `latency.p99 < 20ms`. Each trial is judged by them; one missed makes the run exit 1."""
+"""Expectations: `errors == 0`, `latency.p99 < 20ms`.
+
+Each trial is judged by them; one missed makes the run exit 1.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ COMPARATORS: Mapping[str, Callable[[float, float], bool]] = {
 
 
 def metric(name: str) -> Metric:
-    """The metric of this name; of a client group, `read-only.throughput`, with the group's name in front. Raises KeyError."""
+    """The metric of this name; of a client group, `read-only.throughput`, with the group's name in front.
+
+    Raises KeyError.
+    """
     metrics = declared()
     if name in metrics:
         return metrics[name]
@@ -70,7 +76,10 @@ class Few:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`met`, `missed`, or `unknown` when the trial has no such figure; and the figure. `few`: it rests on too few observations."""
+    """`met`, `missed`, or `unknown` when the trial has no such figure; and the figure.
+
+    `few`: it rests on too few observations.
+    """
 
     verdict: Outcome
     value: float | None
@@ -93,7 +102,8 @@ class Expectation:
 
     @staticmethod
     def parse(text: str, groups: Sequence[str] = (), figures: Sequence[str] = ()) -> Expectation:
-        """From `metric comparator value`; a plan's client groups have metrics of their own, and so has a workload whose
+        """From `metric comparator value`; a plan's client groups have metrics of their own, and so has a
+        workload whose
         `figures` the plan names. Raises ExpectationError."""
         match = _EXPRESSION.fullmatch(text)
         if match is None:
@@ -124,7 +134,8 @@ class Expectation:
     def judge(self, metrics: Mapping[str, float | None]) -> Verdict:
         """Compare a trial's metrics, in the units of `Metric.kind`, with the expectation.
 
-        A percentile beyond which no observation lies is undefined (`loadcell.plan.quantiles`): it is not judged.
+        A percentile beyond which no observation lies is undefined (`loadcell.plan.quantiles`): it is not
+        judged.
         """
         value = metrics.get(self.metric)
         if value is None or math.isnan(value):
@@ -135,7 +146,9 @@ class Expectation:
         return Verdict("met" if met else "missed", value)
 
     def _few(self, metrics: Mapping[str, float | None]) -> Few | None:
-        """Where the metric is a percentile of too few observations; those that do not say how many they are had enough."""
+        """Where the metric is a percentile of too few observations; those that do not say how many they are
+        had enough.
+        """
         percentile = next((name for name in QUANTILES if self.metric.endswith(f".{name}")), None)
         if percentile is None:
             return None

@@ -49,7 +49,9 @@ _BOUNDS = {
 def problems_of(
     error: ValidationError, model: type[BaseModel], node: Node, path: tuple[str, ...], mark: Mark
 ) -> list[Problem]:
-    """One mistake for each place that `error` names; `node`, at `path` and `mark`, is what was validated as `model`."""
+    """One mistake for each place that `error` names; `node`, at `path` and `mark`, is what was validated as
+    `model`.
+    """
     by_place: dict[tuple[str | int, ...], list[Problem]] = {}
     for detail in _causes(error.errors(include_url=False)):
         keys, mark_found, model_node = _walk(
@@ -77,7 +79,8 @@ def _causes(details: list[ErrorDetails]) -> list[ErrorDetails]:
 def _walk(
     node: Node, mark: Mark, loc: tuple[str | int, ...], *, at_key: bool
 ) -> tuple[tuple[str | int, ...], Mark, Node]:
-    """As far as `loc` leads into the tree; names that pydantic puts in for members of a union are passed over.
+    """As far as `loc` leads into the tree; names that pydantic puts in for members of a union are passed
+    over.
 
     The mark is that of the last value, or of its key.
     """
@@ -161,7 +164,8 @@ def _bound(bound: Any, node: Node) -> Any:
 
 
 def _merged(problems: list[Problem]) -> Problem:
-    """Of a union every member complains: one mistake, allowing what any of them allows; of one that knew what it was given, what
+    """Of a union every member complains: one mistake, allowing what any of them allows; of one that knew what
+    it was given, what
     it says."""
     problems = [merged for merged in problems if not merged.finding.startswith("found ")] or problems
     first = problems[0]

@@ -1,6 +1,7 @@
 """Factors: the settings that are varied on purpose, and the levels they take.
 
-Three ways to write one: a list of values or a range under the dotted path of a setting, or named levels that each set several paths.
+Three ways to write one: a list of values or a range under the dotted path of a setting, or named levels that
+each set several paths.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _FORMS = f"a list of levels, a range ({ranges.FORM}), or named levels (`small: {
 
 @dataclass(frozen=True)
 class Level:
-    """One value of a factor: `label` names it, `sets` says what it puts where (a tuple of keys for each path)."""
+    """One value of a factor: `label` names it, `sets` says what it puts where (a tuple of keys for each
+    path).
+    """
 
     label: str
     sets: Mapping[tuple[str, ...], Node]
@@ -63,7 +66,9 @@ class Factor:
         return tuple(dict.fromkeys(keys for level in self.levels for keys in level.sets))
 
     def record(self) -> FactorRecord:
-        """For run.json: each level's label with its `value`, or with what it `sets` when the levels are named."""
+        """For run.json: each level's label with its `value`, or with what it `sets` when the levels are
+        named.
+        """
         levels = (
             LevelRecord(level.label, sets=dict(level.values))
             if self.named

@@ -1,7 +1,8 @@
-"""Client groups: several workloads side by side, each with its share of the plan's load or with a load of its own.
+"""Client groups: several workloads side by side, each with its share of the plan's load or with a load of its
+own.
 
-A group is checked as if it stood alone in a plan, with `workload` and `load`; mistakes are then said of where its
-settings really stand.
+A group is checked as if it stood alone in a plan, with `workload` and `load`; mistakes are then said of where
+its settings really stand.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ Alone = Callable[[Keys], tuple[Resolved | None, list[Problem]]]
 
 
 def by_name(root: Keys, problems: list[Problem]) -> Keys:
-    """The plan with `workloads` as a mapping from name to group, also when it was written as a list of `{name: ..., ...}`.
+    """The plan with `workloads` as a mapping from name to group, also when it was written as a list of
+    `{name: ..., ...}`.
 
-    Raises PlanError, with all `problems` so far, for a list whose groups have no names: nothing can be said of them.
+    Raises PlanError, with all `problems` so far, for a list whose groups have no names: nothing can be said
+    of them.
     """
     before = len(problems)
     node = root.get("workloads")
@@ -251,7 +254,9 @@ class Reader:
         return None if wrong else Keys(node.mark, {**self._window(), **node.entries})
 
     def _part(self, shares: list[float | None], index: int) -> Keys | None:
-        """A share of the plan's load: of the clients, whole ones. (That of a rate is taken when it has been read.)"""
+        """A share of the plan's load: of the clients, whole ones. (That of a rate is taken when it has been
+        read.)
+        """
         section = self.root.get("load")
         entries = dict(section.entries) if isinstance(section, Keys) else {}
         mark = section.place("clients") if isinstance(section, Keys) else self.root.place("load")
@@ -286,7 +291,9 @@ class Reader:
 
 
 def integer_parts(total: int, shares: Sequence[float]) -> list[int]:
-    """`total` in whole parts as near to the shares as can be (largest remainders; Hamilton 1792), none of them 0."""
+    """`total` in whole parts as near to the shares as can be (largest remainders; Hamilton 1792), none of
+    them 0.
+    """
     exact = [total * share / sum(shares) for share in shares]
     parts = [math.floor(portion) for portion in exact]
     by_rest = sorted(range(len(shares)), key=lambda index: parts[index] - exact[index])

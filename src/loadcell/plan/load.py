@@ -47,8 +47,9 @@ def load_plan(
 ) -> LoadedPlan:
     """Read and check a plan. Raises PlanError with all mistakes.
 
-    `sets` and `only` are the texts after `--set` and `--only`; `env` holds the secrets (default: the process's environment);
-    files that the plan names are looked for from `directory` (default: the plan's own).
+    `sets` and `only` are the texts after `--set` and `--only`; `env` holds the secrets (default: the
+    process's environment); files that the plan names are looked for from `directory` (default: the plan's
+    own).
     """
     return load_text(read_text(path), path, parts, sets=sets, only=only, env=env, directory=directory)
 
@@ -64,7 +65,8 @@ def load_text(
     placed: bool = True,
     directory: Path | None = None,
 ) -> LoadedPlan:
-    """Check a plan that is no file, or none yet: `path` is what it is called, and `directory` (default: the path's) where it names
+    """Check a plan that is no file, or none yet: `path` is what it is called, and `directory` (default: the
+    path's) where it names
     files from.
 
     Not `placed`: nobody sees the text, so mistakes are not given as its lines.

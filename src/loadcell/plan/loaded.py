@@ -22,10 +22,11 @@ from loadcell.plan.treatment import Table, Treatment
 class LoadedPlan:
     """A plan with its factors, and its treatments for the asking.
 
-    `directory` is where files are that it names (absolute); `text` is the file as written; `name` is safe in a path; `base` is the plan's own settings without any factor (in a
-    full design whose plan leaves a setting to a factor: with that factor's first level); in a `search` the last factor is the one
-    searched, and its treatments are those that may be measured; `seed` is None when it is to
-    be drawn for each run; `profile` says what is sampled after the ordinary trials; `sets` and `only` are what the command line changed.
+    `directory` is where files are that it names (absolute); `text` is the file as written; `name` is safe in
+    a path; `base` is the plan's own settings without any factor (in a full design whose plan leaves a setting
+    to a factor: with that factor's first level); in a `search` the last factor is the one searched, and its
+    treatments are those that may be measured; `seed` is None when it is to be drawn for each run; `profile`
+    says what is sampled after the ordinary trials; `sets` and `only` are what the command line changed.
     """
 
     path: Path
@@ -67,7 +68,10 @@ class LoadedPlan:
         return self.treatment_count * self.repeats
 
     def treatment(self, index: int) -> Treatment:
-        """The treatment with this number (from 0) in the order of the plan. Raises PlanError when it proves to be wrong."""
+        """The treatment with this number (from 0) in the order of the plan.
+
+        Raises PlanError when it proves to be wrong.
+        """
         treatment, problems = self._table.build(index)
         if treatment is None:
             raise PlanError(in_order(problems))
@@ -75,7 +79,10 @@ class LoadedPlan:
 
     @cached_property
     def treatments(self) -> tuple[Treatment, ...]:
-        """Every treatment, in the order of the plan. Raises PlanError when one of very many proves to be wrong."""
+        """Every treatment, in the order of the plan.
+
+        Raises PlanError when one of very many proves to be wrong.
+        """
         problems: list[Problem] = []
         built: list[Treatment] = []
         for index in range(self.treatment_count):

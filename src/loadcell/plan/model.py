@@ -1,4 +1,6 @@
-"""The parts of a plan that do not depend on what is installed, and a plan's settings with every default filled in."""
+"""The parts of a plan that do not depend on what is installed, and a plan's settings with every default
+filled in.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ OPEN_LOOP = ("arrivals", "max_backlog")
 Arrivals = Literal["constant", "poisson"]
 #: settings that end a measurement by count; of no effect where they are not given
 BOUNDS = ("requests", "requests_per_client")
-#: how long a number of requests may take where the plan gives no limit: more than is ever meant, less than a forgotten night
+#: how long a number of requests may take where the plan gives no limit: more than is ever meant, less than a
+#: forgotten night
 LONGEST_COUNT = Duration(3600)
 
 #: as a number of clients: one for each processor that this process may run on
@@ -32,7 +35,9 @@ CPUS = "cpus"
 
 
 def _counted(value: Any) -> Any:
-    """`cpus` as the number it is on this machine: what is recorded, and held against a run that is gone on with."""
+    """`cpus` as the number it is on this machine: what is recorded, and held against a run that is gone on
+    with.
+    """
     if isinstance(value, str) and value != CPUS:
         raise UnitError(
             f"found {shown(value)}", allowed=f"a whole number, or {CPUS}", nearest=nearest(value, [CPUS])
@@ -111,7 +116,9 @@ class Load(Options, use_attribute_docstrings=True):
 
     @property
     def expected_s(self) -> float | None:
-        """How long the measurement takes, as far as a plan can tell: not where requests are counted in a closed loop."""
+        """How long the measurement takes, as far as a plan can tell: not where requests are counted in a
+        closed loop.
+        """
         if self.count is None:
             return float(self.duration)
         if self.rate is None:
@@ -119,14 +126,17 @@ class Load(Options, use_attribute_docstrings=True):
         return min(float(self.duration), rates.time_of(self.rate, self.count))
 
     def document(self) -> dict[str, Any]:
-        """Plain JSON values; what is of no effect without a rate is left out with it, and so is what is not given."""
+        """Plain JSON values; what is of no effect without a rate is left out with it, and so is what is not
+        given.
+        """
         without = {key for key in (*BOUNDS, "timeout") if getattr(self, key) is None}
         if self.rate is None:
             without |= {"rate", *OPEN_LOOP}
         return self.model_dump(mode="json", by_alias=True, exclude=without)
 
 
-#: settings of a load that each of several client groups may have for itself; the others make the trial's one window
+#: settings of a load that each of several client groups may have for itself; the others make the trial's one
+#: window
 OF_A_GROUP = ("clients", "rate", "arrivals", "max_backlog", "threads", "timeout", "max_retries")
 
 GroupLoad: type[Options] = create_model(
@@ -158,8 +168,8 @@ class Limits(Options, use_attribute_docstrings=True):
 class Group:
     """Clients that all do the same, of one group or of several that work at once.
 
-    `load` is what these clients do, the trial's window included. `share` is their part of the plan's load, None where
-    they have a load of their own. The only group of a plan with one `workload` has no name.
+    `load` is what these clients do, the trial's window included. `share` is their part of the plan's load,
+    None where they have a load of their own. The only group of a plan with one `workload` has no name.
     """
 
     name: str
@@ -176,7 +186,9 @@ class Group:
         )
 
     def placed(self, path: str) -> str:
-        """Where a setting stands that is at `path` (`workload.sysbench.tables`, `load.clients`) of a plan for it alone."""
+        """Where a setting stands that is at `path` (`workload.sysbench.tables`, `load.clients`) of a plan for
+        it alone.
+        """
         section, _, key = path.partition(".")
         if self.name and section == "workload":
             return f"workloads.{self.name}.{key}" if key else f"workloads.{self.name}"
@@ -200,7 +212,8 @@ class Resolved:
     """Every setting of one treatment, defaults included, checked against the models of the installed parts.
 
     `target`, `workload` and the values of `monitors` are the `Options` object of the part so named; secrets
-    in them are still references (`${env:NAME}`). A plan with `workloads` has `groups`, and no `workload`: its name is empty.
+    in them are still references (`${env:NAME}`). A plan with `workloads` has `groups`, and no `workload`: its
+    name is empty.
     """
 
     target_name: str

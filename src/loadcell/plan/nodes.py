@@ -1,7 +1,8 @@
 """A plan's text as a tree that remembers where each of its values was written.
 
-Trees are never changed: `put` gives a new one that shares all but the path to what was put. A level of a factor put into
-the tree brings its own place along, so a mistake in a treatment points at the level that made it.
+Trees are never changed: `put` gives a new one that shares all but the path to what was put. A level of a
+factor put into the tree brings its own place along, so a mistake in a treatment points at the level that made
+it.
 """
 
 from __future__ import annotations

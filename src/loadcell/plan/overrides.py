@@ -19,7 +19,9 @@ _SECTION = (*Head.model_fields, "expect", "profile", *_FACTOR_SECTIONS)
 
 
 def apply_sets(root: Keys, sets: Sequence[str], parts: Parts, problems: list[Problem]) -> Keys:
-    """The plan with every `path=value` put in, in the order given; values are written as in the plan (prose without quotes)."""
+    """The plan with every `path=value` put in, in the order given; values are written as in the plan (prose
+    without quotes).
+    """
     changed: list[tuple[str, tuple[str, ...], Mark]] = []
     for text in sets:
         option = f"--set {text.partition('=')[0]}"
@@ -113,7 +115,9 @@ def _useless(root: Keys, path: str, keys: tuple[str, ...], mark: Mark) -> list[P
 def chosen_levels(
     only: Sequence[str], factors: Sequence[Factor], problems: list[Problem]
 ) -> dict[str, tuple[Level, ...]]:
-    """The levels that `--only` leaves to each factor it names, by the factor's key; several for one factor add up."""
+    """The levels that `--only` leaves to each factor it names, by the factor's key; several for one factor
+    add up.
+    """
     names: dict[str, str] = {}
     for factor in factors:
         last = factor.key.rpartition(".")[2]

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class Options(BaseModel):
     """Base of every part's options: unknown keys are mistakes, values never change once read.
 
-    Of all parts a plan uses few, so a model's validator is made when it is first asked. Where settings are described by text
-    below them, the class says `use_attribute_docstrings=True`: looking for it takes as long as the rest of the class.
+    Of all parts a plan uses few, so a model's validator is made when it is first asked. Where settings are
+    described by text below them, the class says `use_attribute_docstrings=True`: looking for it takes as long
+    as the rest of the class.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
@@ -32,10 +33,11 @@ class Options(BaseModel):
 class Part(Protocol):
     """Contract of a target, workload or monitor for the plan's reader.
 
-    More is optional: a target's `in_worker` says that it lives in the process that makes the load, its `started(options)` that
-    loadcell starts its processes, its `misfits(options)` are reasons why it cannot be had on this machine; a workload's `needs`
-    are the capabilities of which a target must offer one, its `load_settings(options)` gives settings of the load that the plan itself leaves open,
-    its `misfits(load, target)` are reasons why it cannot run under that load; a monitor with `by_default = False` watches only
+    More is optional: a target's `in_worker` says that it lives in the process that makes the load, its
+    `started(options)` that loadcell starts its processes, its `misfits(options)` are reasons why it cannot be
+    had on this machine; a workload's `needs` are the capabilities of which a target must offer one, its
+    `load_settings(options)` gives settings of the load that the plan itself leaves open, its `misfits(load,
+    target)` are reasons why it cannot run under that load; a monitor with `by_default = False` watches only
     in plans that name it; `advice` remarks on options that are valid but unwise.
     """
 
@@ -59,7 +61,8 @@ class Advice:
 class Misfit:
     """Settings that are valid alone and impossible together.
 
-    `path` is the dotted path of the setting that is best changed; the advice of `message` is what is allowed instead.
+    `path` is the dotted path of the setting that is best changed; the advice of `message` is what is allowed
+    instead.
     """
 
     path: str

@@ -1,7 +1,7 @@
 """Dotted paths to settings: `load.clients`, `target.postgres.settings.shared_buffers`.
 
-A path is checked against the models, so that a factor or `--set` on a setting that does not exist is a mistake with a place,
-not a silent no-op. Under a free-form mapping (`settings` above) any name is a setting.
+A path is checked against the models, so that a factor or `--set` on a setting that does not exist is a
+mistake with a place, not a silent no-op. Under a free-form mapping (`settings` above) any name is a setting.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class PathError(ValueError):
 def locate(path: str, parts: Parts) -> tuple[str, ...]:
     """The keys a dotted path leads along. Raises PathError when no such setting exists.
 
-    The last key may hold dots itself, where a free-form mapping takes names with dots (`pg_stat_statements.track`).
+    The last key may hold dots itself, where a free-form mapping takes names with dots
+    (`pg_stat_statements.track`).
     """
     section, *rest = path.split(".")
     if section not in SECTIONS:
@@ -56,7 +57,8 @@ def settings(
     workload: str | None = None,
     groups: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Dotted paths of all settings, free-form mappings by their own path; of one target and workload when named.
+    """Dotted paths of all settings, free-form mappings by their own path; of one target and workload when
+    named.
 
     `groups` are a plan's client groups by name, each with its workload: they have settings of their own.
     """

@@ -15,7 +15,10 @@ _VALUE_SHOWN_AT_MOST = 60
 
 @dataclass(frozen=True)
 class Mark:
-    """A place in a plan: file, line and column from 1. Of what came from the command line, only which option it was."""
+    """A place in a plan: file, line and column from 1.
+
+    Of what came from the command line, only which option it was.
+    """
 
     file: str
     line: int | None = None

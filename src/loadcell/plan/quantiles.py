@@ -1,9 +1,10 @@
 """Number of observations that a percentile needs: the rule of expectations and reports.
 
-The q-quantile of n observations is the least of them that a share q does not exceed, the ceil(nq)-th in their order: the inverse of the
-empirical distribution, definition 1 of Hyndman and Fan, *Sample Quantiles in Statistical Packages* (The American Statistician 50,
-1996). Where fewer than one observation lies beyond it, n(1 - q) < 1, that is the last: a p99 of fewer than 100 transactions, or a
-p99.9 of fewer than 1,000, is the maximum under another name, and no figure of how one in a hundred fares.
+The q-quantile of n observations is the least of them that a share q does not exceed, the ceil(nq)-th in their
+order: the inverse of the empirical distribution, definition 1 of Hyndman and Fan, *Sample Quantiles in
+Statistical Packages* (The American Statistician 50, 1996). Where fewer than one observation lies beyond it,
+n(1 - q) < 1, that is the last: a p99 of fewer than 100 transactions, or a p99.9 of fewer than 1,000, is the
+maximum under another name, and no figure of how one in a hundred fares.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Ranges of levels: `{from: 5, to: 160, step: 5}` and, geometric, `{from: 1, to: 64, times: 2}`. Both ends are included when met."""
+"""Ranges of levels: `{from: 5, to: 160, step: 5}` and, geometric, `{from: 1, to: 64, times: 2}`.
+
+Both ends are included when met.
+"""
 
 from __future__ import annotations
 

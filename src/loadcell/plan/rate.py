@@ -1,8 +1,10 @@
-"""The rate of an open loop: how many requests are due when, whether or not the target has answered the ones before.
+"""The rate of an open loop: how many requests are due when, whether or not the target has answered the ones
+before.
 
-Three ways to write one: `2000/s`; steps, `{steps: [{rate: 500/s, for: 10s}, {rate: 1000/s, for: 10s}]}`; and a ramp,
-`{from: 100/s, to: 5000/s, over: 60s}`. Each begins with the measurement: the warm-up has the rate that comes first, and
-what comes last stays until the end.
+Three ways to write one: `2000/s`; steps, `{steps: [{rate: 500/s, for: 10s}, {rate: 1000/s, for: 10s}]}`; and
+a ramp,
+`{from: 100/s, to: 5000/s, over: 60s}`. Each begins with the measurement: the warm-up has the rate that comes
+first, and what comes last stays until the end.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from loadcell.plan.units import Duration, Rate, UnitError
 
 #: what the engine takes; requests closer together are one burst to any machine
 HIGHEST = 10_000_000
-#: less than a request and its answer take between two processes of one machine (bench/results/client_cost.json: a
-#: PostgreSQL that has nothing to do answers a prepared SELECT in some 60 microseconds)
+#: less than a request and its answer take between two processes of one machine
+#: (bench/results/client_cost.json: a PostgreSQL that has nothing to do answers a prepared SELECT in some 60
+#: microseconds)
 _ROUND_TRIP_S = 50e-6
 #: with fewer requests the 99th percentile is decided by less than ten of them
 _FEWEST = 1_000
@@ -145,7 +148,9 @@ def requests(rate: Rate | Steps | Ramp, duration_s: float) -> float:
 
 
 def time_of(rate: Rate | Steps | Ramp, count: int) -> float:
-    """Time at which a number of requests has fallen due, in seconds from the measurement's start (infinite: never)."""
+    """Time at which a number of requests has fallen due, in seconds from the measurement's start (infinite:
+    never).
+    """
     at_s, remaining = 0.0, float(count)
     for stretch in stretches(rate, float(length_s(rate) or 1)):
         due = (stretch.from_per_s + stretch.to_per_s) / 2 * stretch.seconds

@@ -16,8 +16,8 @@ from loadcell.plan.treatment import Treatment
 
 #: of more treatments, this many from the first to the last are asked about
 _ASKED_AT_MOST = 1_000
-#: two hours of seconds; and what an interval takes in intervals.csv and latency.hlog (measured: two client groups of pgbench
-#: with eight statements)
+#: two hours of seconds; and what an interval takes in intervals.csv and latency.hlog (measured: two client
+#: groups of pgbench with eight statements)
 _MANY_INTERVALS = 7_200
 _INTERVAL_BYTES = 8_000
 
@@ -38,7 +38,8 @@ class Remark:
 
 
 def remarks(plan: LoadedPlan, parts: Parts) -> list[Remark]:
-    """The advice on every treatment, of the load and of each part; the same setting is remarked on once, in the last treatment's words.
+    """The advice on every treatment, of the load and of each part; the same setting is remarked on once, in
+    the last treatment's words.
 
     The last, because levels mostly rise: what is said of 160 clients covers what would be said of 105.
     """

@@ -1,4 +1,6 @@
-"""From a tree of settings to a checked `Resolved`: the same way for the plan itself and for each of its treatments."""
+"""From a tree of settings to a checked `Resolved`: the same way for the plan itself and for each of its
+treatments.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def read_model(
 ) -> M | None:
     """`node` as a `model`, strictly (text is no number, a number no text); None after adding to `problems`.
 
-    Files that options name are found from `directory`, the plan's: validators get it as `info.context["directory"]`.
+    Files that options name are found from `directory`, the plan's: validators get it as
+    `info.context["directory"]`.
     """
     value = plain(node)
     try:
@@ -43,9 +46,11 @@ def read_model(
 
 
 def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> Keys:
-    """The plan with `monitors` as a mapping from name to options, however it was written (a list, or not at all).
+    """The plan with `monitors` as a mapping from name to options, however it was written (a list, or not at
+    all).
 
-    A plan without `monitors` gets every installed one that does not say `by_default = False` and knows the target.
+    A plan without `monitors` gets every installed one that does not say `by_default = False` and knows the
+    target.
     """
     node = root.get("monitors")
     entries: dict[str, Entry] = {}
@@ -253,7 +258,9 @@ class Resolver:
         problems: list[Problem],
         fitting: Mapping[str, type[Any]] | None = None,
     ) -> tuple[str, Options] | None:
-        """The only part named in `section`, with its options; where there is none, `fitting` are those that could be."""
+        """The only part named in `section`, with its options; where there is none, `fitting` are those that
+        could be.
+        """
         mark = root.place(section)
         node = root.get(section)
         fitting = fitting or installed

@@ -1,7 +1,8 @@
-"""The plan language as a JSON Schema (draft 2020-12), made from the models, so that editors complete and check plans.
+"""The plan language as a JSON Schema (draft 2020-12), made from the models, so that editors complete and
+check plans.
 
-A schema cannot say everything that loading checks (paths of factors, units that fit, what a part finds out itself): what
-it refuses is wrong, what it lets pass may still be.
+A schema cannot say everything that loading checks (paths of factors, units that fit, what a part finds out
+itself): what it refuses is wrong, what it lets pass may still be.
 """
 
 from __future__ import annotations
@@ -156,7 +157,9 @@ def _monitors(
 
 
 def _factors(parts: Parts) -> dict[str, Any]:
-    """Dotted paths complete; any other key may be a setting of a free-form mapping, or a name for named levels."""
+    """Dotted paths complete; any other key may be a setting of a free-form mapping, or a name for named
+    levels.
+    """
     levels = {"$ref": _REFERENCE.format(model="levels")}
     return {
         "description": "What is varied: a setting's dotted path with its levels, or a name with named levels.",

@@ -1,7 +1,7 @@
 """`design: {search: {...}}`: which factor is searched, over which levels, for what.
 
-The levels are laid out here, as those of any factor; which of them are measured is decided while the run goes on
-(`loadcell.design.search`).
+The levels are laid out here, as those of any factor; which of them are measured is decided while the run goes
+on (`loadcell.design.search`).
 """
 
 from __future__ import annotations
@@ -59,8 +59,10 @@ class SearchOptions(Options, use_attribute_docstrings=True):
 
 @dataclass(frozen=True)
 class Search:
-    """A search as a plan asks for it. `labels` and `values` are its levels, from the lowest; `metric` is what is to be high,
-    for a `bound` the throughput that is reported with it. `keeping_up` says that a level of a rate counts only when
+    """A search as a plan asks for it.
+
+    `labels` and `values` are its levels, from the lowest; `metric` is what is to be high, for a `bound` the
+    throughput that is reported with it. `keeping_up` says that a level of a rate counts only when
     (nearly) all that was due was done. `trials` is None where it depends on the number of levels."""
 
     key: str

@@ -1,6 +1,7 @@
 """Secrets: named in a plan as `${env:NAME}`, known only in memory, written nowhere.
 
-A plan is copied into every run's directory as it is written, so a password in it is a mistake, not a risk to manage.
+A plan is copied into every run's directory as it is written, so a password in it is a mistake, not a risk to
+manage.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from loadcell.plan.problems import Problem, nearest, shown
 
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
-#: What a workload fills in for itself (`/get?key=${key}`): a name without a colon is no reference to a secret there.
+#: What a workload fills in for itself (`/get?key=${key}`): a name without a colon is no reference to a secret
+#: there.
 _PLACE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _WITH_PLACES = ("workload", "workloads")
 _FACTORS = ("factors", "cross")
@@ -47,7 +49,10 @@ class Secrets:
         self._values: dict[str, str] = {}
 
     def reveal(self, text: str) -> str:
-        """`text` with every `${env:NAME}` replaced by its value, which is remembered. Raises MissingSecretError."""
+        """`text` with every `${env:NAME}` replaced by its value, which is remembered.
+
+        Raises MissingSecretError.
+        """
 
         def value(match: re.Match[str]) -> str:
             name = match[1]

@@ -1,7 +1,8 @@
-"""From a file to a tree with places: YAML 1.2, read so that no file, however odd, does more than earn a message.
+"""From a file to a tree with places: YAML 1.2, read so that no file, however odd, does more than earn a
+message.
 
-ruamel.yaml parses; values are resolved here by YAML 1.2's core schema, so `on`, `off`, `yes` and `no` are text (as PostgreSQL's
-settings want them), dates are text, and no tag can construct anything.
+ruamel.yaml parses; values are resolved here by YAML 1.2's core schema, so `on`, `off`, `yes` and `no` are
+text (as PostgreSQL's settings want them), dates are text, and no tag can construct anything.
 """
 
 from __future__ import annotations
@@ -120,7 +121,9 @@ def _events(text: str, file: str) -> Iterator[Any]:
 
 
 def _syntax(error: Exception, text: str, file: str) -> list[Problem]:
-    """Why the text is not YAML: a mistake for each tab used to indent, if that is the cause; else the parser's word."""
+    """Why the text is not YAML: a mistake for each tab used to indent, if that is the cause; else the
+    parser's word.
+    """
     tabs = [
         Problem(
             file,
@@ -271,7 +274,9 @@ class _Composer:
 
 
 def resolve(text: str) -> Plain:
-    """A plain scalar's value by YAML 1.2's core schema; infinities and NaN stay text: no setting can use them."""
+    """A plain scalar's value by YAML 1.2's core schema; infinities and NaN stay text: no setting can use
+    them.
+    """
     if text in ("", "~", "null", "Null", "NULL"):
         return None
     if text in ("true", "True", "TRUE"):

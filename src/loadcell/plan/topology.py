@@ -43,7 +43,8 @@ from loadcell.plan.parts import Advice
 
 @dataclass(frozen=True)
 class Topology:
-    """`usable` are the processors that this process may run on, `memory_nodes` the nodes that it may have memory of.
+    """`usable` are the processors that this process may run on, `memory_nodes` the nodes that it may have
+    memory of.
 
     `cores` are the hardware threads of each core, `nodes` the online processors of each NUMA node.
     """
@@ -177,7 +178,10 @@ def _named(numbers: tuple[int, ...]) -> Message:
 
 @dataclass(frozen=True)
 class Pin:
-    """Where processes run, as the kernel writes it: processors `0-3,8`; memory `bind:0`, `interleave:0-1`. Empty: as it comes."""
+    """Where processes run, as the kernel writes it: processors `0-3,8`; memory `bind:0`, `interleave:0-1`.
+
+    Empty: as it comes.
+    """
 
     cpus: str = ""
     memory: str = ""

@@ -25,7 +25,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._+%-]")
 class Treatment:
     """One combination of levels.
 
-    `id` is short and safe in a file name (`clients=5`); `levels` gives each factor's label by the factor's key;
+    `id` is short and safe in a file name (`clients=5`); `levels` gives each factor's label by the factor's
+    key;
     `values` what they set, by dotted path; `resolved` every setting that results.
     """
 
@@ -36,7 +37,8 @@ class Treatment:
 
 
 class Names:
-    """Names for the treatments of a plan: by their levels (`clients=5,storage=local`) where these are short and distinct once
+    """Names for the treatments of a plan: by their levels (`clients=5,storage=local`) where these are short
+    and distinct once
     made safe for file names; else all by number (`t07`), the levels being in the data."""
 
     def __init__(self, factors: Sequence[Factor], one_at_a_time: bool, count: int) -> None:

@@ -1,8 +1,8 @@
 """Quantities as people write them: `30s`, `512MB`, `2000/s`, `5%`.
 
-Each is a number of its own type, in one fixed unit, so that it can be computed with as it is: `Duration` is a float of
-seconds, `Size` an int of bytes, `Rate` a float per second, `Fraction` a float where 1 is 100 %. A bare number
-is refused: nobody should have to guess whether 5 were seconds or milliseconds.
+Each is a number of its own type, in one fixed unit, so that it can be computed with as it is: `Duration` is a
+float of seconds, `Size` an int of bytes, `Rate` a float per second, `Fraction` a float where 1 is 100 %. A
+bare number is refused: nobody should have to guess whether 5 were seconds or milliseconds.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ class UnitError(ValueError):
 
 
 def split(text: str) -> tuple[Decimal, str] | None:
-    """Number and unit of `text` (`"1.5GB"` -> 1.5, `"GB"`; the unit may be empty), None when it is no quantity."""
+    """Number and unit of `text` (`"1.5GB"` -> 1.5, `"GB"`; the unit may be empty), None when it is no
+    quantity.
+    """
     match = _QUANTITY.fullmatch(text)
     return (Decimal(match[1]), match[2]) if match else None
 

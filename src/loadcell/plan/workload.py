@@ -27,7 +27,8 @@ Ask = Callable[[str], Sequence[tuple[Any, ...]]]
 class Condition:
     """Something that must hold of the data after a trial.
 
-    `says` is the condition itself, as an expression; `wrong` counts what does not meet it, and `example` is the first.
+    `says` is the condition itself, as an expression; `wrong` counts what does not meet it, and `example` is
+    the first.
     """
 
     says: str
@@ -43,7 +44,8 @@ class Workload(ABC, Generic[Opts]):
     Options: ClassVar[type[Options]]
     #: what its throughput counts: transaction, request or operation
     unit: ClassVar[str] = "transaction"
-    #: the module that makes its load in the worker, with the engine's contract (see `loadcell.execution.worker`); None: the engine
+    #: the module that makes its load in the worker, with the engine's contract (see
+    #: `loadcell.execution.worker`); None: the engine
     made_by: ClassVar[str | None] = None
     #: capabilities of which a target must offer one for this workload to run on it
     needs: ClassVar[frozenset[Capability]]
@@ -86,18 +88,22 @@ class Workload(ABC, Generic[Opts]):
 
     @property
     def lays_out(self) -> bool:
-        """True if the load itself makes what it needs before it begins: that may take as long as `limits.prepare` allows."""
+        """True if the load itself makes what it needs before it begins: that may take as long as
+        `limits.prepare` allows.
+        """
         return False
 
     def figures(self, operations: Mapping[str, Mapping[str, Any]], seconds: float) -> dict[str, float]:  # noqa: ARG002
-        """Values of the workload's metrics, by key, from a trial's counts (`succeeded` ...) by operation and the measured time.
+        """Values of the workload's metrics, by key, from a trial's counts (`succeeded` ...) by operation and
+        the measured time.
 
         A metric that expectations may name is declared (`loadcell.model.metrics`).
         """
         return {}
 
     def calls(self, operations: Mapping[str, int]) -> dict[str, int]:  # noqa: ARG002
-        """How often the target was asked what, by its own names, if each operation succeeded so often: for targets that count
+        """How often the target was asked what, by its own names, if each operation succeeded so often: for
+        targets that count
         what they are asked. Empty where nobody counts."""
         return {}
 
@@ -112,5 +118,8 @@ class Workload(ABC, Generic[Opts]):
     verified: ClassVar[str | None] = None
 
     def verify(self, ask: Ask) -> list[Condition]:  # noqa: ARG002
-        """Hold the data against what must be true of them after the load, whatever was done. Called after each trial."""
+        """Hold the data against what must be true of them after the load, whatever was done.
+
+        Called after each trial.
+        """
         return []

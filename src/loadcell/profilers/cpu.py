@@ -1,4 +1,6 @@
-"""Where a target's processes spend their time on the CPU: stacks sampled while one trial measures, folded and drawn."""
+"""Where a target's processes spend their time on the CPU: stacks sampled while one trial measures, folded and
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,10 @@ class CpuSampler:
             self._perf.end()
 
     def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> dict[str, Any]:
-        """Fold and draw what was sampled into the trial's directory; returns the account of it. Raises ProfilerError."""
+        """Fold and draw what was sampled into the trial's directory; returns the account of it.
+
+        Raises ProfilerError.
+        """
         from loadcell import _engine
 
         assert self._perf is not None

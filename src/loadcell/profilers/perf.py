@@ -1,8 +1,9 @@
-"""Samples processes with Linux's `perf`: attached before the load, so that what it begins is sampled with what began it.
+"""Samples processes with Linux's `perf`: attached before the load, so that what it begins is sampled with
+what began it.
 
-perf answers over a pair of pipes (`--control`) when it has attached. It records from then on: told to begin later, it would
-miss what processes that begin meanwhile have mapped, and so their stacks. What the measurement is not is left out when the
-record is read; samples bear the engine's own clock.
+perf answers over a pair of pipes (`--control`) when it has attached. It records from then on: told to begin
+later, it would miss what processes that begin meanwhile have mapped, and so their stacks. What the
+measurement is not is left out when the record is read; samples bear the engine's own clock.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from loadcell.profilers.messages import (
     PERF_UNREADABLE,
 )
 
-#: Of each sampled stack so much is kept for `dwarf`: perf's own default; deeper stacks lose their outermost callers.
+#: Of each sampled stack so much is kept for `dwarf`: perf's own default; deeper stacks lose their outermost
+#: callers.
 STACK_BYTES = 8192
 #: How long perf may take to attach to the processes that are there, on a machine that is fully loaded.
 _ATTACH_LIMIT_S = 60.0
@@ -145,7 +147,8 @@ class Perf:
         self._orders = self._answers = -1
 
     def script(self, from_ns: int, to_ns: int) -> tuple[Path, str | None]:
-        """The samples of a stretch of monotonic time as text, in a file of their own, and the name of the event that was sampled.
+        """The samples of a stretch of monotonic time as text, in a file of their own, and the name of the
+        event that was sampled.
 
         Raises ProfilerError.
         """

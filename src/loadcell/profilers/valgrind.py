@@ -1,7 +1,9 @@
-"""Runs a server under valgrind's memcheck, and reads the account of lost memory that it leaves when the server ends.
+"""Runs a server under valgrind's memcheck, and reads the account of lost memory that it leaves when the
+server ends.
 
-Memory is *definitely* lost when nothing points to it any more, *indirectly* when only lost memory does, *possibly* when only its
-middle is pointed to (valgrind manual, 4.2.8). What is still reachable at the end is no leak here.
+Memory is *definitely* lost when nothing points to it any more, *indirectly* when only lost memory does,
+*possibly* when only its middle is pointed to (valgrind manual, 4.2.8). What is still reachable at the end is
+no leak here.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ KINDS = {
 }
 #: This many records of losses are kept, those of most bytes.
 MOST_RECORDS = 20
-#: How much longer a server may take to become ready: memcheck slows programs 10 to 50 times (valgrind manual, 1.1).
+#: How much longer a server may take to become ready: memcheck slows programs 10 to 50 times (valgrind manual,
+#: 1.1).
 SLOWER = 20
 #: At the end all memory is searched, which takes its time.
 END_WITHIN_S = 120.0
@@ -83,7 +86,10 @@ def command(program: str, words: Sequence[str], account: Path) -> list[str]:
 
 
 def read(account: Path) -> dict[str, Any]:
-    """`lost` bytes and blocks by kind, `errors` (reads and writes that are wrong) and the top `records`. Raises UnreadableError."""
+    """`lost` bytes and blocks by kind, `errors` (reads and writes that are wrong) and the top `records`.
+
+    Raises UnreadableError.
+    """
     reader = _Reader()
     try:
         with account.open("rb") as file:

@@ -1,4 +1,6 @@
-"""The brief report of a load without a plan file: the metrics that users of ab, wrk, redis-benchmark and pgbench expect."""
+"""The brief report of a load without a plan file: the metrics that users of ab, wrk, redis-benchmark and
+pgbench expect.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,10 @@ class Figures:
 
 
 def figures(treatment: Treatment, records: Sequence[TrialRecord] = ()) -> Figures:
-    """Values of the succeeded trials; without any, of what was measured until then. `records` are their records."""
+    """Values of the succeeded trials; without any, of what was measured until then.
+
+    `records` are their records.
+    """
     trials = [trial for trial in treatment.trials if trial.counts] or [
         trial for trial in treatment.trials if trial.throughput_per_s is not None
     ]

@@ -1,6 +1,7 @@
 """The block model of reports: sections of plain blocks that every renderer writes.
 
-All text is in the reader's language and plain: each renderer (`loadcell.report.render`) escapes it for its medium.
+All text is in the reader's language and plain: each renderer (`loadcell.report.render`) escapes it for its
+medium.
 """
 
 from __future__ import annotations
@@ -73,8 +74,10 @@ class Tiles:
 class Column:
     """A table's column.
 
-    `figure`: numbers, aligned right. `many`: cells may wrap. `code`: fixed-width. `keep`: not broken inside words.
-    `said`: sentences with inline code. `spare`: left out where no row has a value (`loadcell.report.columns`).
+    `figure`: numbers, aligned right. `many`: cells may wrap. `code`: fixed-width. `keep`: not broken inside
+    words.
+    `said`: sentences with inline code. `spare`: left out where no row has a value
+    (`loadcell.report.columns`).
     `detail`: for pages only; a terminal leaves it out. `yields`: a narrow terminal leaves it out, 1 before 2.
     """
 
@@ -91,7 +94,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell. `sort` orders it where the text cannot; `bar` (0..1) draws its size behind it; `strong` is emphasis."""
+    """One cell. `sort` orders it where the text cannot; `bar` (0..1) draws its size behind it; `strong` is
+    emphasis.
+    """
 
     text: str
     sort: float | None = None
@@ -102,7 +107,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a heading; with `only` its section's heading serves. Without column titles it has no head row."""
+    """A table with a heading; with `only` its section's heading serves.
+
+    Without column titles it has no head row.
+    """
 
     id: str
     title: str
@@ -133,8 +141,9 @@ class Code:
 class Chart:
     """A picture: a Vega-Lite specification whose data sources are names, and their rows.
 
-    `captions` say what is drawn. `panels` is how many views lie above one another in it, `columns` how many side
-    by side at most, `legend` whether something stands at their right. `choices` are the values the reader can choose from: trials for `chooser` "trial" (with
+    `captions` say what is drawn. `panels` is how many views lie above one another in it, `columns` how many
+    side by side at most, `legend` whether something stands at their right. `choices` are the values the
+    reader can choose from: trials for `chooser` "trial" (with
     `series` holding each trial's columns), treatments for "treatments"; `chosen` are those shown at first.
     """
 
@@ -187,8 +196,8 @@ class Section:
 class Report:
     """A document in one language: a page, or the brief form that a terminal shows.
 
-    `badges` are short facts under the title; `kind` is the catalogue key of the document's kind, `unit` the unit of
-    throughput; with `micro` response times are in microseconds.
+    `badges` are short facts under the title; `kind` is the catalogue key of the document's kind, `unit` the
+    unit of throughput; with `micro` response times are in microseconds.
     """
 
     language: str

@@ -1,4 +1,7 @@
-"""The Vega libraries as one script, to be put into a page. Making it takes 1.7 s, so it is kept in the user's cache."""
+"""The Vega libraries as one script, to be put into a page.
+
+Making it takes 1.7 s, so it is kept in the user's cache.
+"""
 
 from __future__ import annotations
 

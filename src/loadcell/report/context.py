@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from loadcell.store.read import StoredRun
 
 
-#: Where all medians and all 99th percentiles of response times are shorter than these (ms), they are read in microseconds:
-#: an embedded store answers in 0.000982 ms, also where one operation in a hundred waits 1.3 ms for a lock.
+#: Where all medians and all 99th percentiles of response times are shorter than these (ms), they are read in
+#: microseconds: an embedded store answers in 0.000982 ms, also where one operation in a hundred waits 1.3 ms
+#: for a lock.
 MICRO_P50_MS, MICRO_P99_MS = 0.1, 10.0
 
 
@@ -36,7 +37,9 @@ def _is_micro(analysis: Analysis) -> bool:
 
 
 def _named(analysis: Analysis, texts: Texts) -> Analysis:
-    """The same with the name of a treatment that is all there is in the reader's language: it has no levels to be named by."""
+    """The same with the name of a treatment that is all there is in the reader's language: it has no levels
+    to be named by.
+    """
     if len(analysis.treatments) != 1 or analysis.treatments[0].levels:
         return analysis
     (only,) = analysis.treatments
@@ -66,7 +69,9 @@ class ReportContext:
 
     @cached_property
     def imported(self) -> bool:
-        """True if it was made of other tools' outputs, so that there is no plan, no order and no target of ours."""
+        """True if it was made of other tools' outputs, so that there is no plan, no order and no target of
+        ours.
+        """
         return bool(import_findings.sources(self.stored.run))
 
     @cached_property
@@ -119,7 +124,10 @@ class ReportContext:
 
     @cached_property
     def best(self) -> Treatment | None:
-        """The treatment with the highest median throughput; where one search was made, the one it found. None of unlike ones is."""
+        """The treatment with the highest median throughput; where one search was made, the one it found.
+
+        None of unlike ones is.
+        """
         if not self.analysis.comparable:
             return None
         if len(self.analysis.searches) == 1 and (level := self.analysis.searches[0].level) is not None:

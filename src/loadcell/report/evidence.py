@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from loadcell.analysis.finding import Finding
 from loadcell.report.blocks import Chart, Link, Section, Sentences, Table
 
-#: A finding's text, or the longest beginning of it that stands here -> its section, and what to look at in there.
+#: A finding's text, or the longest beginning of it that stands here -> its section, and what to look at in
+#: there.
 PLACES: Mapping[str, tuple[str, ...]] = {
     "found": ("results", "table-results"),
     "found.search": ("search", "chart-search"),

@@ -30,7 +30,9 @@ def write(value: float, repeats: Iterable[float]) -> str:
 
 
 def foremost(treatments: Sequence[Treatment]) -> str | None:
-    """The figure of their own that all these treatments are about; None where there is none, or throughput in another unit."""
+    """The figure of their own that all these treatments are about; None where there is none, or throughput in
+    another unit.
+    """
     for name in _headlines(treatments):
         values = [treatment.figures[name].median for treatment in treatments if name in treatment.figures]
         if values and len(values) == len(treatments) and all(values):

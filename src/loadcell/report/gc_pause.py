@@ -1,4 +1,6 @@
-"""Loading modules and making a report without the search for cycles in between: both make hundreds of thousands of objects that stay."""
+"""Loading modules and making a report without the search for cycles in between: both make hundreds of
+thousands of objects that stay.
+"""
 
 from __future__ import annotations
 

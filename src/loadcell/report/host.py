@@ -73,7 +73,9 @@ def _name(key: str, texts: Texts) -> str:
 
 
 def unavailable(host: Host, texts: Texts) -> Iterator[Row]:
-    """The properties that the host does not state, with the reasons; as recorded where the record has no code."""
+    """The properties that the host does not state, with the reasons; as recorded where the record has no
+    code.
+    """
     codes = host.get("unavailable_codes") or {}
     for key, recorded in (host.get("unavailable") or {}).items():
         entry = codes.get(key) or {}

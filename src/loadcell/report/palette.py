@@ -1,7 +1,8 @@
 """Colours of the report: one set for light, one for dark, under the same names.
 
-Series colours are those of Okabe and Ito (2008), distinguishable with any colour vision, shifted in lightness until each
-has a contrast of 3:1 or more to the background. A chart names a colour as `var(--c1)`: the page decides what it is.
+Series colours are those of Okabe and Ito (2008), distinguishable with any colour vision, shifted in lightness
+until each has a contrast of 3:1 or more to the background. A chart names a colour as `var(--c1)`: the page
+decides what it is.
 """
 
 from __future__ import annotations

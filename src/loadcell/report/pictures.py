@@ -1,7 +1,8 @@
 """Charts as SVG pictures, drawn by a separate process.
 
-Vega takes 0.7 s to start and up to half a second a chart, and lets no other thread run meanwhile. So the painter
-is started before the run is read, and paints while the page is written. This file is also that process's program.
+Vega takes 0.7 s to start and up to half a second a chart, and lets no other thread run meanwhile. So the
+painter is started before the run is read, and paints while the page is written. This file is also that
+process's program.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Painter:
         self._reader.join()
 
     def hand_over(self, specs: list[dict[str, Any]]) -> None:
-        """Give it everything there is to paint, at once: it takes what is larger than a pipe while it paints, and is not waited for."""
+        """Give it everything there is to paint, at once: it takes what is larger than a pipe while it paints,
+        and is not waited for.
+        """
         self._waiting = specs
         self._writer = threading.Thread(target=self._write, args=(specs,), daemon=True)
         self._writer.start()
@@ -83,7 +86,9 @@ class Painter:
 
 
 def _started(command: list[str]) -> subprocess.Popen[bytes] | None:
-    """None where one may not start it, or where there is no room for another process: `pictures` does its work then."""
+    """None where one may not start it, or where there is no room for another process: `pictures` does its
+    work then.
+    """
     try:
         return subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

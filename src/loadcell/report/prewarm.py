@@ -1,6 +1,7 @@
 """A report of a run that is still being made: what draws it, writes it and prints it is loaded meanwhile.
 
-That takes a second and more of a processor's time, which a long output that the engine reads leaves on every core but its own.
+That takes a second and more of a processor's time, which a long output that the engine reads leaves on every
+core but its own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 
 class Prewarm:
-    """The painter begins at once; the rest when told to `begin` while the run is being made, if that takes a while. `publish` once it
+    """The painter begins at once; the rest when told to `begin` while the run is being made, if that takes a
+    while. `publish` once it
     is there."""
 
     def __init__(self) -> None:
@@ -45,7 +47,10 @@ class Prewarm:
             self._loading.start()
 
     def publish(self, run_dir: Path, lang: str) -> ReportContext:
-        """Write report.html and report.md into the run's directory; returns what they were made of. Raises StoreError."""
+        """Write report.html and report.md into the run's directory; returns what they were made of.
+
+        Raises StoreError.
+        """
         if self._loading is not None:
             self._loading.join()
         from loadcell.report.context import ReportContext

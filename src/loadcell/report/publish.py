@@ -36,7 +36,8 @@ def _of_run(run_dir: Path, lang: str) -> Report:
 
 @dataclass(frozen=True)
 class ComparisonPages:
-    """A comparison in every form: a page (with pictures or without), the brief report of a terminal, and JSON.
+    """A comparison in every form: a page (with pictures or without), the brief report of a terminal, and
+    JSON.
 
     `stem` names its files; `brief` takes the command that writes the page, None where the page was written.
     """
@@ -66,7 +67,9 @@ class ComparisonPages:
 
 
 def places(out: Path, stem: str, formats: Sequence[str]) -> dict[str, Path]:
-    """Where each format goes: to `stem.html` and `stem.md` in a directory, or to the one file that `out` names."""
+    """Where each format goes: to `stem.html` and `stem.md` in a directory, or to the one file that `out`
+    names.
+    """
     single = bool(out.suffix) and not out.is_dir()
     return {name: out if single else out / f"{stem}.{name}" for name in formats}
 
@@ -78,7 +81,8 @@ def write_report(
     run_dir: Path | None = None,
     ready: Painter | None = None,
 ) -> list[Path]:
-    """Write a report (of a run, if it is one's own) in each format to its place; `ready` is a painter that has started before.
+    """Write a report (of a run, if it is one's own) in each format to its place; `ready` is a painter that
+    has started before.
 
     Raises StoreError when one cannot be written.
     """

@@ -1,4 +1,6 @@
-"""Fits a chart to its place and to what is chosen. page.js does the same with the width and the choice it finds."""
+"""Fits a chart to its place and to what is chosen. page.js does the same with the width and the choice it
+finds.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Spans of a sentence: code (`a command`, `a.setting`) and numbers; each format marks them differently.
 
-Sentences are the catalogue's; what stands in the places of their parameters may be from outside. So that a backtick in there pairs with none of
-the sentence's own, the two are looked through apart.
+Sentences are the catalogue's; what stands in the places of their parameters may be from outside. So that a
+backtick in there pairs with none of the sentence's own, the two are looked through apart.
 """
 
 from __future__ import annotations

@@ -13,7 +13,10 @@ from loadcell.report.bundle import cache_directory
 
 
 class Compiled(FileSystemBytecodeCache):
-    """A cache that cannot be read or written, or that is damaged, only costs time. Jinja knows a template that has changed."""
+    """A cache that cannot be read or written, or that is damaged, only costs time.
+
+    Jinja knows a template that has changed.
+    """
 
     def load_bytecode(self, bucket: Bucket) -> None:
         """Take what is kept of a template."""

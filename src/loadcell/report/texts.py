@@ -45,7 +45,10 @@ class Texts:
         return numbers.microseconds(milliseconds * 1e3) if self.micro else numbers.milliseconds(milliseconds)
 
     def __call__(self, key: str, /, **params: Any) -> str:
-        """The text of `key`, its parameters filled in. Raises KeyError for an unknown key or a missing parameter."""
+        """The text of `key`, its parameters filled in.
+
+        Raises KeyError for an unknown key or a missing parameter.
+        """
         return self._fill(catalogue.texts()[key][self.language], params)
 
     def message(self, message: Message) -> str:

@@ -1,9 +1,10 @@
-"""Measurements as row + block + noise: the residuals of each row without block effects, and the size of the noise.
+"""Measurements as row + block + noise: the residuals of each row without block effects, and the size of the
+noise.
 
-Blocks hold every treatment once, so a block that was slow throughout says something of the machine and nothing of the
-treatments. On the logarithmic scale, where both act as factors, it is subtracted (Fisher's randomised blocks).
-Spread is then pooled over all rows: that is what gives an answer from two or three repeats, where one row alone
-gives none. The price is an assumption, that all rows scatter by the same share.
+Blocks hold every treatment once, so a block that was slow throughout says something of the machine and
+nothing of the treatments. On the logarithmic scale, where both act as factors, it is subtracted (Fisher's
+randomised blocks). Spread is then pooled over all rows: that is what gives an answer from two or three
+repeats, where one row alone gives none. The price is an assumption, that all rows scatter by the same share.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ LEAST_NOISE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Additive:
-    """`rows` (R,) and `blocks` (B,) are effects, blocks about 0; `residuals` (n,) is the residual of each value.
+    """`rows` (R,) and `blocks` (B,) are effects, blocks about 0; `residuals` (n,) is the residual of each
+    value.
 
     `counts` (R,) is how many values each row has; `freedom` counts what the residuals can still vary in.
     """
@@ -53,8 +55,8 @@ class Additive:
     def inflation(self) -> float:
         """Factors for residuals before they are drawn from.
 
-        They are too small by sqrt(freedom / n), as they were fitted; and from few of them the variance itself is
-        uncertain, for which Student's quantile stands instead of the normal one.
+        They are too small by sqrt(freedom / n), as they were fitted; and from few of them the variance itself
+        is uncertain, for which Student's quantile stands instead of the normal one.
         """
         n = len(self.residuals)
         return float(np.sqrt(n / self.freedom)) * widened(self.freedom)
@@ -95,9 +97,11 @@ def _islands(row: Indices, block: Indices, rows: int, blocks: int) -> int:
 
 
 def draws(additive: Additive, many: int, chance: np.random.Generator) -> Floats:
-    """`many` times (first axis) by how much each row's effect may be off: means of residuals drawn with replacement.
+    """`many` times (first axis) by how much each row's effect may be off: means of residuals drawn with
+    replacement.
 
-    The residual bootstrap (Efron 1979; Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, 6.2.3).
+    The residual bootstrap (Efron 1979; Davison and Hinkley, *Bootstrap Methods and their Application*, 1997,
+    6.2.3).
     """
     pool = additive.residuals * additive.inflation
     return np.stack([pool[chance.integers(0, len(pool), (many, n))].mean(axis=1) for n in additive.counts], 1)

@@ -1,11 +1,12 @@
 """Precision of a mean over time if one second depends on the previous one: batch means.
 
-Neighbouring seconds of one trial are alike, so a thousand of them tell less than a thousand independent ones would.
-The means of batches that are longer than the dependence are nearly independent; their scatter says how sure the mean
-of all is, and how many independent seconds would be as sure: the effective sample size.
+Neighbouring seconds of one trial are alike, so a thousand of them tell less than a thousand independent ones
+would. The means of batches that are longer than the dependence are nearly independent; their scatter says how
+sure the mean of all is, and how many independent seconds would be as sure: the effective sample size.
 
-Source: Schmeiser (1982); batches of length sqrt(n), as Jones, Haran, Caffo and Neath (2006) show to be consistent.
-This speaks of the mean *within one trial*. It is never an interval for a treatment: the unit of that is the trial.
+Source: Schmeiser (1982); batches of length sqrt(n), as Jones, Haran, Caffo and Neath (2006) show to be
+consistent. This speaks of the mean *within one trial*. It is never an interval for a treatment: the unit of
+that is the trial.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Within:
-    """`mean` of `values` values; `half_width` of its 95 % interval, and `effective` independent values it is worth."""
+    """`mean` of `values` values; `half_width` of its 95 % interval, and `effective` independent values it is
+    worth.
+    """
 
     mean: float
     half_width: float
@@ -58,8 +61,8 @@ def neighbours_alike(residuals: Array) -> float:
 def mean_of(values: Array) -> Within | None:
     """The mean and how sure it is; None with fewer than `FEWEST` values.
 
-    Of few values, batches are shorter than a long dependence and see only part of it; the correlation of neighbours,
-    taken as that of a first-order process, sees it. The more careful of the two counts.
+    Of few values, batches are shorter than a long dependence and see only part of it; the correlation of
+    neighbours, taken as that of a first-order process, sees it. The more careful of the two counts.
     """
     from scipy.special import stdtrit
 

@@ -1,17 +1,17 @@
 """Where a series changed: E-divisive, with three answers to the question whether a change could be chance.
 
-E-divisive (Matteson and James 2014) splits a series where the two sides are most unlike (`energy`), asks whether
-that could be chance, and continues within the parts.
+E-divisive (Matteson and James 2014) splits a series where the two sides are most unlike (`energy`), asks
+whether that could be chance, and continues within the parts.
 
-- `by_t_test`: Student's test of the two sides. As the place was chosen by looking at every place, its p is multiplied
-  by how many there were (Bonferroni). Sharp for few values; takes the values to be about normal.
-- `by_permutation`: the original's. Values are shuffled within the parts found so far; the split is real when few
-  shuffles can be split as well. No assumption on the distribution, but few values have few orders: below about ten
-  nothing can be found at a level of 1 %.
-- `by_windows`: Fleming et al. (2023), *Hunter: Using Change Point Detection to Hunt for Performance Regressions*, which
-  is Apache Otava's: Student's test, uncorrected, in sliding windows; a generous level first, then points that do not
-  hold against their final neighbours are removed again. Finds the many small changes of a long series; its
-  level is nominal.
+- `by_t_test`: Student's test of the two sides. As the place was chosen by looking at every place, its p is
+  multiplied by how many there were (Bonferroni). Sharp for few values; takes the values to be about normal.
+- `by_permutation`: the original's. Values are shuffled within the parts found so far; the split is real when
+  few shuffles can be split as well. No assumption on the distribution, but few values have few orders: below
+  about ten nothing can be found at a level of 1 %.
+- `by_windows`: Fleming et al. (2023), *Hunter: Using Change Point Detection to Hunt for Performance
+  Regressions*, which is Apache Otava's: Student's test, uncorrected, in sliding windows; a generous level
+  first, then points that do not hold against their final neighbours are removed again. Finds the many small
+  changes of a long series; its level is nominal.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ Test = Callable[[Array, Array], float]
 class ChangePoint:
     """The series changed at `at`, the first value of the new stretch.
 
-    `before` and `after` are the means of the stretches on either side, up to the next change; `p` is how likely
-    chance alone makes such a split.
+    `before` and `after` are the means of the stretches on either side, up to the next change; `p` is how
+    likely chance alone makes such a split.
     """
 
     at: int
@@ -118,7 +118,10 @@ def by_windows(
     least_change: float = 0.0,
     test: Test = student,
 ) -> tuple[ChangePoint, ...]:
-    """Every change larger than `least_change` (a share), in order of place. `window` is in values, 2 or more."""
+    """Every change larger than `least_change` (a share), in order of place.
+
+    `window` is in values, 2 or more.
+    """
     series = _array(values)
     generous = level * 10 if level < 0.05 else level * 2 if level < 0.5 else level
     weak: list[int] = []
@@ -183,7 +186,8 @@ def _shuffled(
 ) -> float:  # fmt: skip
     """The share of shuffles whose best split is at least as good, the series itself counted as one of them.
 
-    Once too many reach it for the level to be reached, the remaining ones cannot change the answer (Besag and Clifford 1991).
+    Once too many reach it for the level to be reached, the remaining ones cannot change the answer (Besag and
+    Clifford 1991).
     """
     del part
     enough = math.floor(level * (permutations + 1))

@@ -1,7 +1,7 @@
 """The same difference by other methods, so that no single one has to be believed.
 
-The ratio of the two medians by a bootstrap over blocks, the ratio of the two means after Kalibera and Jones, and
-Cliff's delta for how much the two overlap.
+The ratio of the two medians by a bootstrap over blocks, the ratio of the two means after Kalibera and Jones,
+and Cliff's delta for how much the two overlap.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import numpy as np
 from loadcell.stats.hodges_lehmann import Array
 
 RESAMPLES = 4000
-#: Many values need fewer resamples for the same certainty of the ends, and as many numbers at once are enough.
+#: Many values need fewer resamples for the same certainty of the ends, and as many numbers at once are
+#: enough.
 _MOST_DRAWN = 1_000_000
 _SEED = 20260309
 
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """`medians` and `means` are (ratio B/A, low, high); `means` is None where Fieller's interval is unbounded.
+    """`medians` and `means` are (ratio B/A, low, high); `means` is None where Fieller's interval is
+    unbounded.
 
     `delta` is P(B > A) - P(B < A): 0 for equal distributions, 1 or -1 if they do not overlap.
     """
@@ -39,9 +41,11 @@ def cross_check(a: Array, b: Array, *, paired: bool) -> CrossCheck:
 def bootstrap(
     a: Array, b: Array, *, paired: bool, resamples: int = RESAMPLES, seed: int = _SEED
 ) -> tuple[float, float, float]:
-    """Ratio of medians with the percentile interval of resampled blocks (Davison and Hinkley 1997, section 5.3).
+    """Ratio of medians with the percentile interval of resampled blocks (Davison and Hinkley 1997, section
+    5.3).
 
-    Paired, a block is drawn with both its values; else both sides are drawn on their own. All resamples are one array.
+    Paired, a block is drawn with both its values; else both sides are drawn on their own. All resamples are
+    one array.
     """
     resamples = max(200, min(resamples, _MOST_DRAWN // max(a.size, b.size)))
     chance = np.random.default_rng(seed)
@@ -53,10 +57,11 @@ def bootstrap(
 
 
 def kalibera_jones(a: Array, b: Array, *, paired: bool) -> tuple[float, float, float] | None:
-    """Ratio of means with Fieller's interval, as Kalibera and Jones (2013) use it; paired, with the covariance.
+    """Ratio of means with Fieller's interval, as Kalibera and Jones (2013) use it; paired, with the
+    covariance.
 
-    The interval holds every ratio r for which mean(B) - r mean(A) is within its t quantile of 0, which is a quadratic
-    inequality in r; None where A's mean is not safely above 0, as no bounded interval exists then.
+    The interval holds every ratio r for which mean(B) - r mean(A) is within its t quantile of 0, which is a
+    quadratic inequality in r; None where A's mean is not safely above 0, as no bounded interval exists then.
     """
     from scipy.special import stdtrit
 

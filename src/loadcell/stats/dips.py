@@ -1,9 +1,9 @@
 """Dips in a series, whether they come again and again, and what comes with them.
 
-A dip is a stretch clearly below the usual level. Dips whose distances are alike are periodic: checkpoints, garbage
-collections, timers. Other series are compared with them: did it happen in the dips more than beside them, and
-more so than if the dips had lain elsewhere (shifting them round the series keeps both patterns and breaks only their
-meeting)?
+A dip is a stretch clearly below the usual level. Dips whose distances are alike are periodic: checkpoints,
+garbage collections, timers. Other series are compared with them: did it happen in the dips more than beside
+them, and more so than if the dips had lain elsewhere (shifting them round the series keeps both patterns and
+breaks only their meeting)?
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ FEWEST_VALUES = 16
 BRIDGED = 2
 #: Dips are periodic when there are this many,
 FEWEST = 4
-#: and their distances scatter by at most this share of the period: less for few, as four at random are often even.
-#: Dips thrown at random pass in 1 to 4 % of cases, five the most often (simulated).
+#: and their distances scatter by at most this share of the period: less for few, as four at random are often
+#: even. Dips thrown at random pass in 1 to 4 % of cases, five the most often (simulated).
 MOST_SCATTER, SCATTER_EACH = 0.25, 0.04
 #: A series that is low for a larger share of its time has two levels, not dips.
 MOST_LOW = 0.4
@@ -52,7 +52,8 @@ class Dip:
 class Dips:
     """All dips of a series. `period` is in values, None when they are not periodic.
 
-    `lost` is the share of the work that the dips cost: what lies below the usual level, over all there would be.
+    `lost` is the share of the work that the dips cost: what lies below the usual level, over all there would
+    be.
     `width` is how many values' means they were seen in.
     """
 
@@ -76,7 +77,8 @@ def find(series: Array) -> Dips | None:
     """The dips of a series of equal steps; None when there is none, or no level to fall below.
 
     Shallow dips drown in the scatter of single values and stand out from means of several; so wider and wider
-    means are tried until dips come periodically. Without that, single values decide, and by the whole scatter:
+    means are tried until dips come periodically. Without that, single values decide, and by the whole
+    scatter:
     a series that swings slowly has no dips.
     """
     if series.size < FEWEST_VALUES:
@@ -102,7 +104,9 @@ def _scatter(deviations: Array) -> float:
 
 
 def _scatter_near(smooth: Array, width: int) -> float:
-    """The scatter without slow swings (a recovery, a sawtooth): of values that lie just beyond each other's means."""
+    """The scatter without slow swings (a recovery, a sawtooth): of values that lie just beyond each other's
+    means.
+    """
     apart = smooth[2 * width :] - smooth[: -2 * width]
     return min(_scatter(smooth - 1), _scatter(apart) / float(np.sqrt(2)))
 

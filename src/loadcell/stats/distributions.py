@@ -4,7 +4,9 @@ from __future__ import annotations
 
 
 def f_tail(f: float, above: int, below: int) -> float:
-    """The probability that a ratio of two mean squares with these degrees of freedom is `f` or more by chance."""
+    """The probability that a ratio of two mean squares with these degrees of freedom is `f` or more by
+    chance.
+    """
     from scipy.special import fdtrc
 
     return float(fdtrc(above, below, f)) if f > 0 else 1.0

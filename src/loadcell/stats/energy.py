@@ -4,8 +4,9 @@ For stretches X (n values) and Y (m values),
 
     Q(X, Y) = mn/(m+n) [2 E|X-Y| - E|X-X'| - E|Y-Y'|]
 
-with means over all pairs. It is large when the distributions differ, in level or in shape (Matteson and James 2014,
-*A Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data*, with their alpha = 1).
+with means over all pairs. It is large when the distributions differ, in level or in shape (Matteson and James
+2014, *A Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data*, with their alpha =
+1).
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ class Split:
 def statistics(series: Array) -> Array:
     """Q of `Z[:i]` and `Z[i:k]` at `[..., i, k]`, for every `0 < i < k <= n`; 0 elsewhere.
 
-    `series` has the values along its last axis, and may hold many series: the result is (..., n+1, n+1). Sums over
-    all pairs come from one two-dimensional running sum T of the distances, T[i, k] being that of `Z[:i]` to `Z[:k]`:
-    a series costs n squared, not n to the fourth. With w(i) = T[i, i]/2, the sum over pairs within `Z[:i]`, the pairs
-    across are T[i, k] - 2w(i), those within `Z[i:k]` are w(k) + w(i) - T[i, k], and Q is linear in the three.
+    `series` has the values along its last axis, and may hold many series: the result is (..., n+1, n+1). Sums
+    over all pairs come from one two-dimensional running sum T of the distances, T[i, k] being that of `Z[:i]`
+    to `Z[:k]`:
+    a series costs n squared, not n to the fourth. With w(i) = T[i, i]/2, the sum over pairs within `Z[:i]`,
+    the pairs across are T[i, k] - 2w(i), those within `Z[i:k]` are w(k) + w(i) - T[i, k], and Q is linear in
+    the three.
     """
     n = series.shape[-1]
     of_total, of_left, of_whole = _weights(n)

@@ -1,7 +1,8 @@
 """Size and precision of a difference: Hodges-Lehmann estimates of a ratio, with exact intervals.
 
-Everything is done on logarithms, so that a difference is a ratio and `B/A` and `A/B` say the same. Functions take
-many samples at once (a row each), because simulations need thousands of them. MATH.md says why these and not others.
+Everything is done on logarithms, so that a difference is a ratio and `B/A` and `A/B` say the same. Functions
+take many samples at once (a row each), because simulations need thousands of them. MATH.md says why these and
+not others.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from loadcell.stats.repeats import COVERAGE, FEWEST_FOR_INTERVAL
 
 Array = npt.NDArray[np.float64]
 
-#: Above these sizes the exact distributions of ranks are as good as normal (the error of coverage is below 0.1 %).
+#: Above these sizes the exact distributions of ranks are as good as normal (the error of coverage is below
+#: 0.1 %).
 _EXACT_PAIRS, _EXACT_SAMPLE = 50, 40
 #: Every pair of values is looked at: more values than this are first joined with their neighbours.
 _MOST_VALUES = 1000
-#: From 15 values on, one in ten is trimmed at either end for the p-value, so that a disturbed block does not decide;
-#: of fewer, each is needed.
+#: From 15 values on, one in ten is trimmed at either end for the p-value, so that a disturbed block does not
+#: decide; of fewer, each is needed.
 _TRIM_FROM, _TRIM_EVERY = 15, 10
 
 
@@ -31,8 +33,8 @@ _TRIM_FROM, _TRIM_EVERY = 15, 10
 class Effect:
     """A ratio B/A: `low` and `high` are None when there are too few values for an interval, as is `p`.
 
-    `n` is the number of pairs, or of values on the side that has fewer; `paired` says which. `p` is that of a trimmed
-    t test on logarithms, before any correction.
+    `n` is the number of pairs, or of values on the side that has fewer; `paired` says which. `p` is that of a
+    trimmed t test on logarithms, before any correction.
     """
 
     ratio: float
@@ -61,7 +63,10 @@ def of_pairs(log_ratios: Array) -> Effect:
 
 
 def of_samples(log_a: Array, log_b: Array) -> Effect:
-    """The ratio B/A from two samples of logarithms that have nothing to do with each other. ValueError without any."""
+    """The ratio B/A from two samples of logarithms that have nothing to do with each other.
+
+    ValueError without any.
+    """
     n = min(np.size(log_a), np.size(log_b))
     a, b = _joined(np.asarray(log_a, dtype=np.float64)), _joined(np.asarray(log_b, dtype=np.float64))
     middle, low, high = rank_sum(a[None, :], b[None, :])
@@ -74,10 +79,10 @@ def of_samples(log_a: Array, log_b: Array) -> Effect:
 def signed_rank(differences: Array) -> tuple[Array, Array, Array]:
     """Estimate and interval of the centre of each row: the median of its Walsh averages, and two of them.
 
-    The ends are the c-th smallest and c-th largest average, c from the exact distribution of Wilcoxon's signed-rank
-    statistic: coverage is at least `COVERAGE` for any symmetric distribution, from 6 values on; with fewer the ends
-    are the extremes, and cover less. Hodges and Lehmann (1963); Hollander, Wolfe and Chicken, *Nonparametric
-    Statistical Methods* (2014), sections 3.2 and 3.3.
+    The ends are the c-th smallest and c-th largest average, c from the exact distribution of Wilcoxon's
+    signed-rank statistic: coverage is at least `COVERAGE` for any symmetric distribution, from 6 values on;
+    with fewer the ends are the extremes, and cover less. Hodges and Lehmann (1963); Hollander, Wolfe and
+    Chicken, *Nonparametric Statistical Methods* (2014), sections 3.2 and 3.3.
     """
     n = differences.shape[1]
     if not n:
@@ -88,10 +93,11 @@ def signed_rank(differences: Array) -> tuple[Array, Array, Array]:
 
 
 def rank_sum(a: Array, b: Array) -> tuple[Array, Array, Array]:
-    """Estimate and interval of the shift from each row of `a` to that of `b`: the median of all differences, and two.
+    """Estimate and interval of the shift from each row of `a` to that of `b`: the median of all differences,
+    and two.
 
-    The ends come from the exact distribution of the Mann-Whitney statistic. Hodges and Lehmann (1963); Moses (1965);
-    Hollander, Wolfe and Chicken (2014), sections 4.2 and 4.3.
+    The ends come from the exact distribution of the Mann-Whitney statistic. Hodges and Lehmann (1963); Moses
+    (1965); Hollander, Wolfe and Chicken (2014), sections 4.2 and 4.3.
     """
     n, m = a.shape[1], b.shape[1]
     if not n or not m:

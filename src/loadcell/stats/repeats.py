@@ -13,7 +13,8 @@ from statistics import median
 
 #: Coverage an interval must reach to be shown.
 COVERAGE = 0.95
-#: The fewest repeats whose extremes enclose the median with `COVERAGE`: 1 - 2 / 2**6 = 0.969, while 5 reach 0.9375.
+#: The fewest repeats whose extremes enclose the median with `COVERAGE`: 1 - 2 / 2**6 = 0.969, while 5 reach
+#: 0.9375.
 FEWEST_FOR_INTERVAL = 6
 
 
@@ -30,8 +31,8 @@ class Interval:
 class Repeats:
     """The repeats of one figure.
 
-    `values` in order of repeat; `median`, `low` and `high` (the extremes) are None without values; `interval` is
-    None when there are too few repeats, which makes the figure *descriptive only*.
+    `values` in order of repeat; `median`, `low` and `high` (the extremes) are None without values; `interval`
+    is None when there are too few repeats, which makes the figure *descriptive only*.
     """
 
     values: tuple[float, ...]

@@ -1,7 +1,8 @@
 """Steady state of a trial: from a series of throughput per second to a judgement.
 
-At most 43.5 % of pairs of virtual machine and benchmark reach a steady state (Barrett et al. 2017, *Virtual Machine
-Warmup Blows Hot and Cold*), so *no steady state* is an answer here, and *too short to tell* is another.
+At most 43.5 % of pairs of virtual machine and benchmark reach a steady state (Barrett et al. 2017, *Virtual
+Machine Warmup Blows Hot and Cold*), so *no steady state* is an answer here, and *too short to tell* is
+another.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ State = Literal["steady", "never-settled", "trend", "too-short", "too-dependent"
 class Steadiness:
     """Steadiness of the throughput of one trial.
 
-    `state` says it in a word. `settled_after` is how many values at the beginning were still warm-up (0: none).
-    `within` is the mean of the rest, `trend` its trend, `dips` its dips. `first` is how far the warm-up's mean lay from
-    the rest's, as a share.
+    `state` says it in a word. `settled_after` is how many values at the beginning were still warm-up (0:
+    none).
+    `within` is the mean of the rest, `trend` its trend, `dips` its dips. `first` is how far the warm-up's
+    mean lay from the rest's, as a share.
     """
 
     state: State
@@ -55,8 +57,8 @@ class Steadiness:
 def judge(series: Array) -> Steadiness:
     """Judge a series of throughputs of equal steps, without missing values.
 
-    Dips that pass are no warm-up and no trend: both are looked for with the dips filled up. The mean and how sure it
-    is are of the series as it was.
+    Dips that pass are no warm-up and no trend: both are looked for with the dips filled up. The mean and how
+    sure it is are of the series as it was.
     """
     dips = dip_search.find(series)
     level = series if dips is None else dip_search.without(series, dips)

@@ -1,9 +1,10 @@
-"""True if a series rises or falls all along: a straight line through it, judged with its values' dependence in mind.
+"""True if a series rises or falls all along: a straight line through it, judged with its values' dependence
+in mind.
 
-The line is that of least squares. Values that depend on their neighbours make chance look like a trend, so the number of
-values is replaced by the number of independent ones they are worth, `n (1 - r) / (1 + r)` with r the correlation of
-neighbouring residuals (Santer et al. 2000, *Statistical significance of trends and trend differences in layer-average
-atmospheric temperature time series*).
+The line is that of least squares. Values that depend on their neighbours make chance look like a trend, so
+the number of values is replaced by the number of independent ones they are worth, `n (1 - r) / (1 + r)` with
+r the correlation of neighbouring residuals (Santer et al. 2000, *Statistical significance of trends and trend
+differences in layer-average atmospheric temperature time series*).
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ FEWEST = 8
 
 @dataclass(frozen=True)
 class Trend:
-    """`change` from the line's first to its last value, as a share of the mean; `p` is how likely chance makes it."""
+    """`change` from the line's first to its last value, as a share of the mean; `p` is how likely chance
+    makes it.
+    """
 
     change: float
     p: float

@@ -1,13 +1,14 @@
 """Where the warm-up ends: MSER-5.
 
-Cutting off the beginning removes bias and makes the remainder less precise. MSER cuts where the mean of the remainder is
-surest by its own scatter,
+Cutting off the beginning removes bias and makes the remainder less precise. MSER cuts where the mean of the
+remainder is surest by its own scatter,
 
     d* = argmin over d of  sum over i > d of (y_i - mean_d)^2 / (n - d)^2 ,
 
-on means of 5 neighbouring values, and looks only at the first half: a minimum beyond it says that the series has not
-come to rest (White 1997; White, Cobb and Spratt 2000). Where the minimum lies is a matter of chance in a series that is
-at rest, so a cut counts only when what it cuts off differs from the rest, by more than chance and by enough to matter.
+on means of 5 neighbouring values, and looks only at the first half: a minimum beyond it says that the series
+has not come to rest (White 1997; White, Cobb and Spratt 2000). Where the minimum lies is a matter of chance
+in a series that is at rest, so a cut counts only when what it cuts off differs from the rest, by more than
+chance and by enough to matter.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ SURE = 2.0
 class Cut:
     """The first `values` values are warm-up; `settled` says whether the rest came to rest after it.
 
-    `difference` is the difference between the means of the cut part and the remainder, as a share of the latter.
+    `difference` is the difference between the means of the cut part and the remainder, as a share of the
+    latter.
     """
 
     values: int
@@ -45,7 +47,10 @@ class Cut:
 
 
 def mser(series: Array) -> int:
-    """Number of batches MSER cuts off. The last few are never left alone: of two values that are alike, nothing is learnt."""
+    """Number of batches MSER cuts off.
+
+    The last few are never left alone: of two values that are alike, nothing is learnt.
+    """
     n = series.size
     remaining = n - np.arange(n)
     # sums over the remainder after cutting d, from running sums from the end

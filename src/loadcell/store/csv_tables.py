@@ -16,7 +16,9 @@ from loadcell.store.frames import Column, Frame, Text
 
 
 def read_csv(content: bytes, text: Collection[str]) -> Frame | None:
-    """A frame of complete lines that begin with a header, whose columns `text` hold text; None when a value is not of its column's type, or a line too long."""
+    """A frame of complete lines that begin with a header, whose columns `text` hold text; None when a value
+    is not of its column's type, or a line too long.
+    """
     types = column_types(header_of(content), text)
     with NamedTemporaryFile(prefix="loadcell-", suffix=".csv") as file:
         file.write(content)

@@ -1,4 +1,6 @@
-"""Immutable tables in memory: named columns of numbers and texts, with the few operations that analysis and charts need."""
+"""Immutable tables in memory: named columns of numbers and texts, with the few operations that analysis and
+charts need.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ class Frame:
 
     @classmethod
     def from_rows(cls, types: Mapping[str, ColumnType], rows: Iterable[Sequence[Any]]) -> Frame:
-        """A frame of rows whose values are in the order of `types`; integers become numbers, None is a missing value."""
+        """A frame of rows whose values are in the order of `types`; integers become numbers, None is a
+        missing value.
+        """
         by_column = list(zip(*rows, strict=True)) or [()] * len(types)
         return cls(
             {

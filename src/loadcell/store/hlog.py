@@ -1,7 +1,7 @@
 """Reads latency.hlog back: HdrHistogram's interval log 1.3, histograms of version 2, compressed.
 
-Format: HdrHistogram's own `HistogramLogWriter` and `AbstractHistogram.encodeIntoCompressedByteBuffer` (G. Tene,
-public domain). Counts are ZigZag LEB128 numbers; a negative one is a number of empty places.
+Format: HdrHistogram's own `HistogramLogWriter` and `AbstractHistogram.encodeIntoCompressedByteBuffer` (G.
+Tene, public domain). Counts are ZigZag LEB128 numbers; a negative one is a number of empty places.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _HEAD = struct.Struct(">iiiiqqd")
 
 
 def read(path: Path, tag: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """All intervals of one tag together: latencies in ms (each the highest of its place), rising, and their counts.
+    """All intervals of one tag together: latencies in ms (each the highest of its place), rising, and their
+    counts.
 
     Empty when the log does not have the tag. Raises OSError, and ValueError for what is no such log.
     """
@@ -63,7 +64,9 @@ def _histogram(text: str) -> tuple[int, int, npt.NDArray[np.int64]]:
 
 
 def _counts(payload: bytes) -> npt.NDArray[np.int64]:
-    """Counts by place from ZigZag LEB128 numbers, all at once: a loop over them would take most of a report's time."""
+    """Counts by place from ZigZag LEB128 numbers, all at once: a loop over them would take most of a report's
+    time.
+    """
     import numpy as np
 
     octets = np.frombuffer(payload, dtype=np.uint8)

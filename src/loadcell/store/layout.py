@@ -1,4 +1,6 @@
-"""Names of the files of a run, and the columns they have. docs/reference/run-directory.md says what they mean."""
+"""Names of the files of a run, and the columns they have. docs/reference/run-directory.md says what they
+mean.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""SQL over the files of one run or many, in place, through DuckDB: views `trials`, `intervals`, `samples`, `events`.
+"""SQL over the files of one run or many, in place, through DuckDB: views `trials`, `intervals`, `samples`,
+`events`.
 
-Nothing that comes from outside is ever put together into SQL text: paths and frames are handed over as values,
-and the connection can read the runs' own files and nothing else, and write nothing at all.
+Nothing that comes from outside is ever put together into SQL text: paths and frames are handed over as
+values, and the connection can read the runs' own files and nothing else, and write nothing at all.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ class Answer:
 
 
 def query(paths: Sequence[Path], sql: str) -> Answer:
-    """Run one SELECT over these runs. Raises StoreError, with DuckDB's own words, when it is none or does not work."""
+    """Run one SELECT over these runs.
+
+    Raises StoreError, with DuckDB's own words, when it is none or does not work.
+    """
     import duckdb
 
     runs = [read_run(path) for path in paths]
@@ -119,7 +123,8 @@ def _csv_view(
 ) -> list[Path]:
     """Make a view over one CSV file of every trial; returns the files it reads in place.
 
-    Complete files are read by DuckDB when the query runs; cut ones are read here, up to their last whole line.
+    Complete files are read by DuckDB when the query runs; cut ones are read here, up to their last whole
+    line.
     """
     files: list[dict[str, Any]] = []
     cut_rows: list[dict[str, Any]] = []
@@ -183,7 +188,9 @@ _LATENCIES = [f"{kind}_{name}_ms" for kind in ("response", "service") for name i
 
 
 def trial_rows(runs: Iterable[StoredRun]) -> list[dict[str, Any]]:
-    """A row a finished trial: identity, status, common metrics, a column for each factor, and the record as JSON."""
+    """A row a finished trial: identity, status, common metrics, a column for each factor, and the record as
+    JSON.
+    """
     rows = []
     for run in runs:
         for trial in run.trials:

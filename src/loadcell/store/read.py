@@ -64,9 +64,9 @@ class Damage:
 class StoredRun:
     """A run as its directory tells it. Documents are plain JSON; frames are read when asked for.
 
-    `trials` are the finished ones (each its trial.json), in run order; `unscored` those that have a role of their own (`profile`)
-    and count in no figure; `unfinished` are names of trials that
-    were begun and never finished; `damage` grows as files are read that turn out not to be whole.
+    `trials` are the finished ones (each its trial.json), in run order; `unscored` those that have a role of
+    their own (`profile`) and count in no figure; `unfinished` are names of trials that were begun and never
+    finished; `damage` grows as files are read that turn out not to be whole.
     """
 
     path: Path
@@ -89,7 +89,9 @@ class StoredRun:
 
     @property
     def state(self) -> str:
-        """`running`, `finished`, `interrupted`, `failed`, or `killed`: marked running, by a process that is gone."""
+        """`running`, `finished`, `interrupted`, `failed`, or `killed`: marked running, by a process that is
+        gone.
+        """
         state = self.run.state
         return "killed" if state == "running" and not _is_being_written(self.path) else state
 
@@ -107,7 +109,9 @@ class StoredRun:
 
     @property
     def left(self) -> list[str]:
-        """Names of planned trials, unscored ones too, that a resumed run would do: those without a record, and aborted ones."""
+        """Names of planned trials, unscored ones too, that a resumed run would do: those without a record,
+        and aborted ones.
+        """
         given_up = (trial.name for trial in (*self.trials, *self.unscored) if trial.status is Status.ABORTED)
         return [*self.missing, *given_up]
 
@@ -123,18 +127,23 @@ class StoredRun:
             return ""
 
     def intervals(self) -> Frame:
-        """intervals.csv of every finished trial, with `trial`, `number`, `treatment`, `repeat`, `block` in front."""
+        """intervals.csv of every finished trial, with `trial`, `number`, `treatment`, `repeat`, `block` in
+        front.
+        """
         return self._intervals
 
     def samples(self, monitor: str) -> Frame:
-        """A monitor's samples of every finished trial, with the same columns in front; empty when it did not run.
+        """A monitor's samples of every finished trial, with the same columns in front; empty when it did not
+        run.
 
         A table beside them is named `monitor.table`.
         """
         return self._frames(lambda trial: layout.sample_files(trial).get(monitor))
 
     def events(self) -> Frame:
-        """Events: the front columns, then t_s (from the measurement's start), mono_ns, utc, event, detail (JSON)."""
+        """Events: the front columns, then t_s (from the measurement's start), mono_ns, utc, event, detail
+        (JSON).
+        """
         return self._events
 
     @cached_property
@@ -173,7 +182,10 @@ class StoredRun:
                 yield event
 
     def _frames(self, file_of: Callable[[TrialRecord], str | None]) -> Frame:
-        """One frame of a CSV file of every trial. Files with one header are read at once: a query a file costs more."""
+        """One frame of a CSV file of every trial.
+
+        Files with one header are read at once: a query a file costs more.
+        """
         from loadcell.store.frames import Frame
 
         by_header: dict[bytes, list[_TrialFile]] = {}
@@ -226,7 +238,10 @@ def _intervals_of(trial: TrialRecord) -> str | None:
 
 
 def read_run(path: Path) -> StoredRun:
-    """Read a run. Raises StoreError when `path` is no run or its run.json is of no use; lesser damage is noted."""
+    """Read a run.
+
+    Raises StoreError when `path` is no run or its run.json is of no use; lesser damage is noted.
+    """
     path = path.resolve()
     if not path.is_dir():
         raise StoreError(RUN_NO_DIRECTORY(path=path))

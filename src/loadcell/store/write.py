@@ -230,7 +230,9 @@ class TrialWriter:
         self._files.clear()
 
     def _field(self, value: Any) -> Any:
-        """At most six digits after the point, so that files stay readable; no secrets (quoting would hide them later)."""
+        """At most six digits after the point, so that files stay readable; no secrets (quoting would hide
+        them later).
+        """
         if isinstance(value, float):
             return f"{value:.6f}".rstrip("0").rstrip(".")
         if isinstance(value, str):

@@ -17,14 +17,16 @@ from loadcell.systems.shared import path_checks
 
 Opts = TypeVar("Opts", bound=Options)
 
-#: Loads a data set through the engine: called with the endpoint to fill; returns the engine's own account of it.
+#: Loads a data set through the engine: called with the endpoint to fill; returns the engine's own account of
+#: it.
 Loader = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class TargetError(MessageError):
     """The target could not do what was asked: what was found, and what to do about it.
 
-    The reason is one of the catalogue (`because`), or words of one's own with `advice`, the remedy in a sentence.
+    The reason is one of the catalogue (`because`), or words of one's own with `advice`, the remedy in a
+    sentence.
     `during` is the phase (`up`, `prepare`, `collect`, ...).
     """
 
@@ -86,20 +88,25 @@ class Target(ABC, Generic[Opts]):
 
     @classmethod
     def misfits(cls, options: Opts) -> Iterator[Misfit]:
-        """Why the system cannot be brought up on this machine, as far as can be seen before: each path is one of an option."""
+        """Why the system cannot be brought up on this machine, as far as can be seen before: each path is one
+        of an option.
+        """
         yield from path_checks.of_data(getattr(options, "data", None), cls.name)
 
     @abstractmethod
     def up(self) -> None:
         """Bring the system to where it answers; does nothing when it already does. Raises TargetError.
 
-        Called at the beginning of each trial, also after the system died in the trial before. Two targets of one
-        run may share what lies in `work` (a data directory, under other settings), so only one is up at a time.
+        Called at the beginning of each trial, also after the system died in the trial before. Two targets of
+        one run may share what lies in `work` (a data directory, under other settings), so only one is up at a
+        time.
         """
 
     @abstractmethod
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
-        """Make the described data set be there, untouched, creating only what loadcell owns. Raises TargetError.
+        """Make the described data set be there, untouched, creating only what loadcell owns.
+
+        Raises TargetError.
 
         `will_change` says that the coming workload changes it, so that the next trial needs it restored.
         """
@@ -114,7 +121,9 @@ class Target(ABC, Generic[Opts]):
 
     @abstractmethod
     def processes(self) -> list[int]:
-        """Process ids at the root of the system's process trees on this machine; empty when it runs elsewhere."""
+        """Process ids at the root of the system's process trees on this machine; empty when it runs
+        elsewhere.
+        """
 
     def observed(self) -> Any:
         """Access for monitors made for this kind of system, secrets included; None if there is none."""
@@ -142,16 +151,25 @@ class Target(ABC, Generic[Opts]):
         return None
 
     def ask(self, question: str) -> list[tuple[Any, ...]]:  # noqa: ARG002
-        """The answer to one statement of SQL that only reads, on the data of the trial. Raises TargetError."""
+        """The answer to one statement of SQL that only reads, on the data of the trial.
+
+        Raises TargetError.
+        """
         raise TargetError(TARGET_NO_SQL(target=self.name), during="verify")
 
     @abstractmethod
     def down(self) -> None:
-        """Stop what `up` started, keeping its data for the next `up`. Never raises on a system already gone."""
+        """Stop what `up` started, keeping its data for the next `up`.
+
+        Never raises on a system already gone.
+        """
 
     @abstractmethod
     def destroy(self) -> None:
-        """Remove whatever loadcell made and was not told to keep. Called once, at the run's end; never raises."""
+        """Remove whatever loadcell made and was not told to keep.
+
+        Called once, at the run's end; never raises.
+        """
 
     @classmethod
     def advice(cls, options: Opts, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003

@@ -1,4 +1,6 @@
-"""Bases of targets that are servers: one that loadcell starts on an owned directory, or one that is already running."""
+"""Bases of targets that are servers: one that loadcell starts on an owned directory, or one that is already
+running.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ ServerT = TypeVar("ServerT", bound="ManagedServer[Any, Any]")
 
 @dataclass(frozen=True)
 class ServerAddress(ABC):
-    """Address and credentials of a server. `socket` is a Unix socket's path and takes precedence over `host`."""
+    """Address and credentials of a server.
+
+    `socket` is a Unix socket's path and takes precedence over `host`.
+    """
 
     host: str
     port: int
@@ -89,7 +94,8 @@ def start_process(process: SupervisedProcess, command: list[str]) -> None:
 
 
 class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
-    """A server process on an owned directory: started on a free port, watched, stopped; it never outlives loadcell.
+    """A server process on an owned directory: started on a free port, watched, stopped; it never outlives
+    loadcell.
 
     `name` precedes its lines in the log; `sockets` is the preferred directory of its Unix socket.
     """
@@ -190,14 +196,19 @@ class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
             time.sleep(_POLL_S)
 
     def stop(self, *, quickly: bool = False) -> bool:
-        """Stop the server, if it runs; `quickly` leaves out the orderly shutdown. Returns True if it had to be killed."""
+        """Stop the server, if it runs; `quickly` leaves out the orderly shutdown.
+
+        Returns True if it had to be killed.
+        """
         killed = self._process.stop(self.stop_steps[1:] if quickly else self.stop_steps)
         self.sockets.remove()
         return killed
 
 
 class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
-    """A server that loadcell manages, or (`server: external`) one that is already running and is never changed."""
+    """A server that loadcell manages, or (`server: external`) one that is already running and is never
+    changed.
+    """
 
     #: codes of reasons why a connection failed although the server answered, or could not be asked
     answered_codes: ClassVar[tuple[str, ...]]
@@ -209,7 +220,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         self._prepared: Prepared | None = None
         self._touched = False
 
-    # -- what a system defines ------------------------------------------------------------------------------------------
+    # -- what a system defines
+    # ------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> ServerT:
@@ -243,7 +255,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         """True if a running server must be restarted before the next trial."""
         return False
 
-    # -- life -------------------------------------------------------------------------------------------------------
+    # -- life
+    # -------------------------------------------------------------------------------------------------------
 
     def up(self) -> None:
         if self.options.server == "external":
@@ -306,7 +319,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
             self.context.log(f"cannot clean up: {error.finding}: {error.advice}")
             self.down()
 
-    # -- data and facts ---------------------------------------------------------------------------------------------
+    # -- data and facts
+    # ---------------------------------------------------------------------------------------------
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
         self._touched = True
@@ -338,7 +352,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         except TargetError:
             return []
 
-    # -- addresses --------------------------------------------------------------------------------------------------
+    # -- addresses
+    # --------------------------------------------------------------------------------------------------
 
     def _admin(self) -> AddressT:
         """The address for administration."""

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 
 class BenchmarkSqlOptions(Options):
-    """Effective settings of the file: its warehouses, weights and limit; its terminals and minutes where the plan's `load`
+    """Effective settings of the file: its warehouses, weights and limit; its terminals and minutes where the
+    plan's `load`
     leaves them open."""
 
     properties: str = Field(

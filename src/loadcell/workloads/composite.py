@@ -24,7 +24,9 @@ class CompositeWorkload:
         return cls([(group, parts.workloads[group.workload_name](group.workload)) for group in settings.each])
 
     def data(self) -> dict[str, Any] | None:
-        """Every data set once: tables of different kinds have different names, and those of one kind are the same."""
+        """Every data set once: tables of different kinds have different names, and those of one kind are the
+        same.
+        """
         return _merged(workload.data() for _, workload in self.members)
 
     def loading(self) -> dict[str, Any]:
@@ -94,8 +96,8 @@ class CompositeWorkload:
     def verify(self, ask: Ask) -> dict[str, list[Condition]]:
         """Each check of data there is, by name, with the conditions that the load left standing.
 
-        A condition holds of tables that others write, too, only if they keep it as well: if it is one of theirs. Of
-        whoever writes without telling of its data nothing is known, so nothing is asked.
+        A condition holds of tables that others write, too, only if they keep it as well: if it is one of
+        theirs. Of whoever writes without telling of its data nothing is known, so nothing is asked.
         """
         by_check: dict[str, list[Condition]] = {}
         for group, workload in self.members:

@@ -1,4 +1,6 @@
-"""The distributions by which keys are drawn: apart from their workload, so that a shell's completion need not import it."""
+"""The distributions by which keys are drawn: apart from their workload, so that a shell's completion need not
+import it.
+"""
 
 from __future__ import annotations
 

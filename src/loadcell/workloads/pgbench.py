@@ -104,7 +104,9 @@ _Value = str | int | float | bool
 
 
 class PgbenchOptions(Options):
-    """Scripts, their data, and how they are run; names are those of pgbench's own long options where it has one."""
+    """Scripts, their data, and how they are run; names are those of pgbench's own long options where it has
+    one.
+    """
 
     inline: Annotated[dict[str, str], AfterValidator(_named)] = Field(
         default_factory=dict,
@@ -218,7 +220,10 @@ class PgbenchOptions(Options):
 
 
 def _checked(section: dict[str, Any]) -> dict[str, Any]:
-    """Analysis of the scripts by the engine. Raises ValueError with every mistake, its script, line and column."""
+    """Analysis of the scripts by the engine.
+
+    Raises ValueError with every mistake, its script, line and column.
+    """
     try:
         from loadcell import _engine
     except ImportError as error:
@@ -254,7 +259,10 @@ class Pgbench(Workload[PgbenchOptions]):
         return {"pgbench": self.options.section()}
 
     def verify(self, ask: Ask) -> list[Condition]:
-        """Every delta is in all the sums that the built-in scripts add it to. Of other scripts nothing is known."""
+        """Every delta is in all the sums that the built-in scripts add it to.
+
+        Of other scripts nothing is known.
+        """
         names = {name for name, _ in map(split, self.options.scripts)}
         if not names <= set(BUILTINS) or self.data() is None:
             return []

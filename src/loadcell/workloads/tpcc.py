@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 #: Terminals of a warehouse: one for each of its districts (TPC-C clause 4.2.2).
 TERMINALS_PER_WAREHOUSE = 10
-#: A transaction with its mean keying and thinking takes a terminal about this long (clause 5.2.5.7, weighted).
+#: A transaction with its mean keying and thinking takes a terminal about this long (clause 5.2.5.7,
+#: weighted).
 _CYCLE_S = 21
 _ENOUGH_CYCLES = 5
 

@@ -1,6 +1,8 @@
-"""TPC-C's consistency conditions 1 to 4 (clause 3.3.2), in SQL on the tables of BenchmarkSQL, as every target has it.
+"""TPC-C's consistency conditions 1 to 4 (clause 3.3.2), in SQL on the tables of BenchmarkSQL, as every target
+has it.
 
-Each statement gives nothing where the condition holds; else one row: how many do not meet it, and the first of them.
+Each statement gives nothing where the condition holds; else one row: how many do not meet it, and the first
+of them.
 """
 
 from __future__ import annotations

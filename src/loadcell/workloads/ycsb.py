@@ -48,7 +48,9 @@ _Letter = Annotated[
 
 
 class YcsbOptions(Given):  # type: ignore[misc, valid-type]
-    """A letter, a file, and properties of the plan's own, which count before those of the file; the rest is YCSB's default."""
+    """A letter, a file, and properties of the plan's own, which count before those of the file; the rest is
+    YCSB's default.
+    """
 
     workload: _Letter | None = Field(
         default=None,
@@ -173,7 +175,10 @@ class Ycsb(Workload[YcsbOptions]):
         return {"ycsb": self.options.section()}
 
     def calls(self, operations: Mapping[str, int]) -> dict[str, int]:
-        """Commands of Redis. The number of records of scans is unknown, so with scans reads are not checked."""
+        """Commands of Redis.
+
+        The number of records of scans is unknown, so with scans reads are not checked.
+        """
         count = {name: operations.get(name, 0) for name in ("READ", "UPDATE", "INSERT", "SCAN")}
         called = {
             "hset": count["UPDATE"] + count["INSERT"],

@@ -241,7 +241,8 @@ def _understood(lines: Mapping[str, str], name: str) -> File:
         if key in _DOTTED:
             properties.setdefault("exponential", {})[key.partition(".")[2]] = value
         elif key in Properties.model_fields and value:
-            # YCSB takes any order that is not `hashed` for ordered, and words in either case for its distributions.
+            # YCSB takes any order that is not `hashed` for ordered, and words in either case for its
+            # distributions.
             properties[key] = (
                 _order(value) if key == "insertorder" else value.lower() if "distribution" in key else value
             )
@@ -276,7 +277,9 @@ def explained(error: ValidationError) -> list[str]:
 
 
 def resolved(letter: str | None, file: File | None, options: Mapping[str, Any]) -> Properties:
-    """All properties: the plan's own before the file's, the file's before the letter's, then YCSB's defaults. Raises ValueError."""
+    """All properties: the plan's own before the file's, the file's before the letter's, then YCSB's defaults.
+    Raises ValueError.
+    """
     try:
         return Properties(**{**CORE.get(letter or "", {}), **(file.properties if file else {}), **options})
     except ValidationError as error:

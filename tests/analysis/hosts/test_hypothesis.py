@@ -1,4 +1,6 @@
-"""Which baseline a workload's ratio follows: known answers, and what engineers concluded from figures they published."""
+"""Which baseline a workload's ratio follows: known answers, and what engineers concluded from figures they
+published.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def said(found: Hypothesis, lang: str = "en") -> str:
 
 
 def test_a_laptop_more_than_twice_as_fast_as_a_server_comes_down_to_memory() -> None:
-    """The query took more than twice as long on the server. Its clock is 38% lower, its disk flushes 42% less often: too
+    """The query took more than twice as long on the server.
+
+    Its clock is 38% lower, its disk flushes 42% less often: too
     little. Memory moves 2.2 to 6.8 times as much."""
     found = of(machines.KUNPENG, machines.M2, 2.1)
     assert standings(found) == {

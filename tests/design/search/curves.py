@@ -42,7 +42,10 @@ def search(
     seed: int = 0,
     tell: Callable[[Sequence[Seen], Seen], Seen] = lambda _, seen: seen,
 ) -> tuple[Answer, list[Seen]]:
-    """Search a curve to the end. `meets` is whether a level meets the bounds; `tell` may change what a trial gives."""
+    """Search a curve to the end.
+
+    `meets` is whether a level meets the bounds; `tell` may change what a trial gives.
+    """
     generator = random.Random(seed)
     seen: list[Seen] = []
     while (probe := decide(question, seen)) is not None:

@@ -54,7 +54,9 @@ def test_with_noise_the_bound_is_met_within_a_few_percent() -> None:
 
 
 def test_repeats_that_miss_the_bound_bring_the_answer_down() -> None:
-    """One lucky trial at 4,000/s, where the target manages 3,000/s: the answer goes down as far as it was allowed to."""
+    """One lucky trial at 4,000/s, where the target manages 3,000/s: the answer goes down as far as it was
+    allowed to.
+    """
 
     def lucky(before: list[Seen], seen: Seen) -> Seen:
         first = rate(seen.level) <= 4_000 and seen.stage in ("bracket", "refine")

@@ -9,7 +9,8 @@ import pytest
 from design.search.curves import GRID, Curve, question, search, steps, usl, visited
 from loadcell.design.search import Seen, answer, decide
 
-#: Shapes with one highest point; where a report saw it: at 120 clients reading and writing, at 50 only reading.
+#: Shapes with one highest point; where a report saw it: at 120 clients reading and writing, at 50 only
+#: reading.
 SHAPES: dict[str, Curve] = {
     "scalable": usl(0.0, 120),
     "contended": usl(0.02, 120),
@@ -38,9 +39,10 @@ def test_it_says_what_a_whole_grid_of_32_levels_says_after_at_most_10_trials(sha
     assert GRID[low] <= by_grid <= GRID[high]
 
 
-#: With noise no method tells levels apart that differ by less. So: how often the answer is within one step of the true
-#: level, and how often its true throughput is within 2 % of the highest; beside it, two passes over the whole grid (64 trials).
-#: shape, noise of a trial -> least share within a step, least share of throughput within 2 %
+#: With noise no method tells levels apart that differ by less. So: how often the answer is within one step of
+#: the true level, and how often its true throughput is within 2 % of the highest; beside it, two passes over
+#: the whole grid (64 trials). shape, noise of a trial -> least share within a step, least share of throughput
+#: within 2 %
 NOISY = {
     ("scalable", 0.005): (0.99, 1.0),
     ("scalable", 0.01): (0.80, 0.97),

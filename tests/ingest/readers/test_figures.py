@@ -1,4 +1,6 @@
-"""Figures of any command: by a pattern, a path into JSON, a column of CSV; and what is said where there is none."""
+"""Figures of any command: by a pattern, a path into JSON, a column of CSV; and what is said where there is
+none.
+"""
 
 from __future__ import annotations
 

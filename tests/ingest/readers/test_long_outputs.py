@@ -1,4 +1,6 @@
-"""Long outputs: read in blocks, counted and forgotten, with the figures that reading them line by line would give."""
+"""Long outputs: read in blocks, counted and forgotten, with the figures that reading them line by line would
+give.
+"""
 
 from __future__ import annotations
 

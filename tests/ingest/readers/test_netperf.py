@@ -1,4 +1,6 @@
-"""netperf's output, in the forms that its manual and people's notes show: it is not to be had from Debian's main archive."""
+"""netperf's output, in the forms that its manual and people's notes show: it is not to be had from Debian's
+main archive.
+"""
 
 from __future__ import annotations
 

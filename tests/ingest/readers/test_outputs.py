@@ -1,4 +1,6 @@
-"""What tools printed, read: recorded outputs of the real ones, cut, mixed with other text, and in other locales."""
+"""What tools printed, read: recorded outputs of the real ones, cut, mixed with other text, and in other
+locales.
+"""
 
 from __future__ import annotations
 
@@ -220,7 +222,9 @@ def test_fios_groups_that_may_have_followed_each_other_are_not_added_up(
 
 
 def test_what_was_copied_into_a_report_is_read_without_its_head_and_with_remarks_in_it() -> None:
-    """As a published report has them: no version above, arrows and words behind the figures, only mbw's averages (-q)."""
+    """As a published report has them: no version above, arrows and words behind the figures, only mbw's
+    averages (-q).
+    """
     cpu = """> sysbench cpu run
 Prime numbers limit: 10000
 Initializing worker threads...

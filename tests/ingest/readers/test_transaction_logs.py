@@ -1,4 +1,6 @@
-"""Logs of every transaction: the engine's figures are those of a plain loop over lines in Python, damaged and odd logs included."""
+"""Logs of every transaction: the engine's figures are those of a plain loop over lines in Python, damaged and
+odd logs included.
+"""
 
 from __future__ import annotations
 

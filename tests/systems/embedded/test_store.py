@@ -1,4 +1,6 @@
-"""Stores on real engines: how their data come to be, what a killed process leaves, and what is said when something is wrong."""
+"""Stores on real engines: how their data come to be, what a killed process leaves, and what is said when
+something is wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Targets on real Redis servers, each with a work directory of its own, and a small data set to fill them with."""
+"""Targets on real Redis servers, each with a work directory of its own, and a small data set to fill them
+with.
+"""
 
 from __future__ import annotations
 

@@ -225,7 +225,9 @@ def test_what_a_program_leaves_behind_is_ended_with_it(tmp_path: Path) -> None:
 
 
 def test_a_warm_up_without_a_time_of_its_own_is_cut(tmp_path: Path) -> None:
-    """The command sleeps until it is told to end, the first time; the second time it finds that it has been there."""
+    """The command sleeps until it is told to end, the first time; the second time it finds that it has been
+    there.
+    """
     script = (
         'if [ -e "$directory/warm" ]; then echo tps = 7; else touch "$directory/warm"; exec sleep 1000; fi'
     )

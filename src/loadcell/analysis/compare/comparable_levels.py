@@ -1,4 +1,6 @@
-"""Levels are compared only if they measure the same quantity: a disk's reads are neither faster nor slower than its writes."""
+"""Levels are compared only if they measure the same quantity: a disk's reads are neither faster nor slower
+than its writes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def measured(described: TreatmentRecord, trials: Sequence[Trial]) -> str | None:
 
 
 def check(factor: str, levels: Mapping[str, Measured]) -> None:
-    """Raises CannotCompareError, with the levels that can be compared, where any two of these measure unlike things."""
+    """Raises CannotCompareError, with the levels that can be compared, where any two of these measure unlike
+    things.
+    """
     groups = grouping.groups(levels, lambda first_level, other: _alike(levels[first_level], levels[other]))
     if len(groups) < 2:
         return

@@ -34,8 +34,8 @@ Noise = Mapping[tuple[str, str], float]
 class Row:
     """One figure in one context, side `side` against the first one.
 
-    `context` is a key of the sides' contexts or `OVERALL`; `medians` are those of the first side and of this one (None
-    for OVERALL); `unusable` counts succeeded trials whose value is 0 or no number, of either.
+    `context` is a key of the sides' contexts or `OVERALL`; `medians` are those of the first side and of this
+    one (None for OVERALL); `unusable` counts succeeded trials whose value is 0 or no number, of either.
     """
 
     side: int
@@ -82,7 +82,8 @@ def compare(
 ) -> Comparison:
     """Compare every side with the first in every context, then in all of them together.
 
-    `noise` is what identical arms differ by; the first `cross_checks` rows are looked at by other methods too.
+    `noise` is what identical arms differ by; the first `cross_checks` rows are looked at by other methods
+    too.
     """
     found = [
         _row(sides, side, context, metric)
@@ -138,7 +139,9 @@ def _scarce(sides: Sides, row: Row) -> bool:
 
 
 def noise_floor(arms: Comparison) -> dict[tuple[str, str], float]:
-    """Possible difference of identical arms, from their comparison: the far end of each interval, by metric and treatment."""
+    """Possible difference of identical arms, from their comparison: the far end of each interval, by metric
+    and treatment.
+    """
     return {
         (row.metric.name, row.context): math.expm1(
             max(abs(math.log(row.effect.low)), abs(math.log(row.effect.high)))

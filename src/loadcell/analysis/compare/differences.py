@@ -10,7 +10,8 @@ from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 
-#: `plan` differences make two runs different experiments; the others say what besides the thing tested may have acted.
+#: `plan` differences make two runs different experiments; the others say what besides the thing tested may
+#: have acted.
 Kind = Literal["plan", "target", "host", "tools", "design"]
 
 #: Sections of a treatment's settings that do not bear on what is measured.

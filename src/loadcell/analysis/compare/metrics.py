@@ -16,8 +16,8 @@ from loadcell.model.trial_record import MetricFacts
 class Metric:
     """A metric by its name on the command line.
 
-    `key`: that of a response time in a trial's record; `figure`: that of a metric of workload, tool or monitor. Without both it is
-    throughput.
+    `key`: that of a response time in a trial's record; `figure`: that of a metric of workload, tool or
+    monitor. Without both it is throughput.
     """
 
     name: str
@@ -26,7 +26,9 @@ class Metric:
     higher_is_better: bool = True
 
     def of(self, trial: Trial) -> float | None:
-        """The value of a trial; None when it has none, it is not a number, or too few transactions lie beyond a percentile."""
+        """The value of a trial; None when it has none, it is not a number, or too few transactions lie beyond
+        a percentile.
+        """
         if self.figure is not None:
             value = trial.figures.get(self.figure)
         elif self.key is None:
@@ -36,7 +38,9 @@ class Metric:
         return value if value is not None and math.isfinite(value) else None
 
     def scarce(self, trial: Trial) -> bool:
-        """True if too few of a trial's transactions lie beyond this percentile to compare it; False for other metrics."""
+        """True if too few of a trial's transactions lie beyond this percentile to compare it; False for other
+        metrics.
+        """
         return self.key is not None and not carries(trial.response or {}, self.key, LEAST_BEYOND_TO_COMPARE)
 
 
@@ -53,7 +57,10 @@ USUAL = tuple(METRICS[name] for name in ("throughput", "p50", "p95", "p99"))
 
 
 def named(names: Sequence[str], trials: Iterable[Trial] = ()) -> tuple[Metric, ...]:
-    """Metrics by name, in the order given; beside `METRICS` those that any of the trials has. Raises CannotCompareError."""
+    """Metrics by name, in the order given; beside `METRICS` those that any of the trials has.
+
+    Raises CannotCompareError.
+    """
     facts: dict[str, MetricFacts | None] = {}
     for trial in trials:
         facts |= {key: trial.metrics.get(key) for key in trial.figures}

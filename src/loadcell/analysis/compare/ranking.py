@@ -18,8 +18,8 @@ class Ranked:
 def rank(values: list[float | None], is_significant: Callable[[int, int], bool]) -> list[Ranked]:
     """The items with a value, largest first, with their groups.
 
-    A group is a longest stretch of the ranking of which no two are told apart (the underlines of Tukey 1949, as
-    letters; Piepho 2004). What has no value has no place.
+    A group is a longest stretch of the ranking of which no two are told apart (the underlines of Tukey 1949,
+    as letters; Piepho 2004). What has no value has no place.
     """
     order = sorted(
         (index for index, value in enumerate(values) if value is not None),

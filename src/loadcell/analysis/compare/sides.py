@@ -1,7 +1,8 @@
 """The sides of a comparison, and the trials of each that correspond.
 
-A *side* is a run, a level of a factor, or one of two identical arms. A *context* is what the sides have in common: a
-treatment of both runs, or the levels of the other factors. Within a run, trials of one block are pairs.
+A *side* is a run, a level of a factor, or one of two identical arms. A *context* is what the sides have in
+common: a treatment of both runs, or the levels of the other factors. Within a run, trials of one block are
+pairs.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class Side:
 class Sides:
     """Two or more sides; the others are compared with the first.
 
-    `contexts` are labels by key, in the plan's order. `paired` says that trials of one block are pairs, which they are
-    within one run. `what` is `runs`, `levels` or `arms`; `factor` is the factor's key for levels.
+    `contexts` are labels by key, in the plan's order. `paired` says that trials of one block are pairs, which
+    they are within one run. `what` is `runs`, `levels` or `arms`; `factor` is the factor's key for levels.
     """
 
     what: str
@@ -65,8 +66,8 @@ def levels(
 ) -> Sides:
     """Levels of one factor of a run; the levels of all other factors are the contexts.
 
-    `factor` is a key or its last segment, and may be left out when there is only one; `wanted` names levels, all of
-    them in the plan's order when empty. Raises CannotCompareError.
+    `factor` is a key or its last segment, and may be left out when there is only one; `wanted` names levels,
+    all of them in the plan's order when empty. Raises CannotCompareError.
     """
     described = run.treatments
     key = _factor_key(described, factor)
@@ -115,7 +116,9 @@ def levels(
 
 
 def runs(several: Sequence[tuple[str, RunRecord, Sequence[TrialRecord]]], *, anyway: bool = False) -> Sides:
-    """Runs (label, run.json, records), matched by treatment. Raises CannotCompareError when none are in all of them.
+    """Runs (label, run.json, records), matched by treatment.
+
+    Raises CannotCompareError when none are in all of them.
 
     `anyway` lets runs with a single treatment each match whatever it is called.
     """

@@ -10,12 +10,14 @@ from loadcell.stats.hodges_lehmann import Effect
 from loadcell.stats.multiple_testing import FALSE_DISCOVERIES
 
 Word = Literal["same", "faster", "slower", "ambiguous"]
-#: Why a verdict is what it is. For `ambiguous`: nothing to compare; too few transactions beyond a percentile; too few blocks; the interval holds "no difference"
-#: and more than the least effect that matters; one such interval in so many is expected by chance; the difference is
-#: there, but whether it matters is not clear; it is no larger than what identical arms differ by.
+#: Why a verdict is what it is. For `ambiguous`: nothing to compare; too few transactions beyond a percentile;
+#: too few blocks; the interval holds "no difference" and more than the least effect that matters; one such
+#: interval in so many is expected by chance; the difference is there, but whether it matters is not clear; it
+#: is no larger than what identical arms differ by.
 Reason = Literal["clear", "alike", "no-figure", "scarce", "few", "wide", "chance", "small", "noise"]
 
-#: Below 2 % a change is seldom worth having, and layout, ASLR and the like alone move values by as much (Mytkowicz 2009).
+#: Below 2 % a change is seldom worth having, and layout, ASLR and the like alone move values by as much
+#: (Mytkowicz 2009).
 LEAST_EFFECT = 0.02
 
 
@@ -38,9 +40,9 @@ def judge(
 ) -> Verdict:
     """Judge B against A; where there is no effect, `scarce` says that it is for want of transactions.
 
-    `least_effect` is the smallest change that matters, as a fraction; `noise` what identical arms were seen to differ
-    by. *Same* needs the whole interval within the least effect; *faster* and *slower* an interval without 1 that
-    outlives the correction, and an estimate beyond both.
+    `least_effect` is the smallest change that matters, as a fraction; `noise` what identical arms were seen
+    to differ by. *Same* needs the whole interval within the least effect; *faster* and *slower* an interval
+    without 1 that outlives the correction, and an estimate beyond both.
     """
     if effect is None:
         return Verdict("ambiguous", "scarce" if scarce else "no-figure")

@@ -37,7 +37,9 @@ class Options:
 
 @dataclass(frozen=True)
 class Change:
-    """One treatment's figure changed between two runs (positions): the means before and after, and the chance of it."""
+    """One treatment's figure changed between two runs (positions): the means before and after, and the chance
+    of it.
+    """
 
     series: Series
     last: int

@@ -33,10 +33,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class Times:
-    """Number of times as fast the second machine is: above 1 it is faster, whatever the figure's own direction.
+    """Number of times as fast the second machine is: above 1 it is faster, whatever the figure's own
+    direction.
 
-    `low` and `high` are the interval's ends where there are repeats enough for one (`sure`); else how far the repeats
-    that were made lie apart, at most; None where there was one of each.
+    `low` and `high` are the interval's ends where there are repeats enough for one (`sure`); else how far the
+    repeats that were made lie apart, at most; None where there was one of each.
     """
 
     value: float
@@ -65,8 +66,8 @@ class Row:
 class Machines:
     """Comparison of two machines.
 
-    `rows` are the scores that both have, the greatest difference first; `alone` those that only the machine with this
-    place has; `facts` as `loadcell.analysis.hosts.facts` orders them.
+    `rows` are the scores that both have, the greatest difference first; `alone` those that only the machine
+    with this place has; `facts` as `loadcell.analysis.hosts.facts` orders them.
     """
 
     machines: tuple[Machine, Machine]

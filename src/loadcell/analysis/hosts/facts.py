@@ -42,7 +42,10 @@ _LIMITS = ("quota_cpus", "quota_bytes")
 
 
 def _answers(key: str, ask: Callable[[Host], Any], first: Host, second: Host) -> tuple[Any, Any]:
-    """Both values. Where one machine has a limit, another whose groups were looked at has none: that differs."""
+    """Both values.
+
+    Where one machine has a limit, another whose groups were looked at has none: that differs.
+    """
     first_answer, other = ask(first), ask(second)
     if key in _LIMITS and (first_answer is None) != (other is None):
         first_answer, other = (
@@ -91,7 +94,9 @@ def _plain(key: str) -> Callable[[Host], Any]:
 
 
 def _cache(level: int) -> Callable[[Host], Any]:
-    """Size of one cache of a level that holds data; the whole machine's number of them is `cores` and `sockets`."""
+    """Size of one cache of a level that holds data; the whole machine's number of them is `cores` and
+    `sockets`.
+    """
 
     def size(host: Host) -> int | None:
         return cache_sizes(host).get(level)
@@ -132,7 +137,9 @@ VIRTUAL = ("vd", "xvd")
 
 
 def _kinds_of_disk(host: Host) -> str | None:
-    """As the disks say; a virtual one says what its driver was made to (virtio: rotating), whatever lies below it."""
+    """As the disks say; a virtual one says what its driver was made to (virtio: rotating), whatever lies
+    below it.
+    """
     kinds = {True: "HDD", False: "SSD"}
     disks = [disk for disk in _list(host, "disks") if not str(disk.get("name")).startswith(VIRTUAL)]
     return _listed(kinds.get(disk.get("rotational", "")) for disk in disks)
@@ -181,7 +188,8 @@ def _listed(values: Iterator[Any]) -> str | None:
     return ", ".join(dict.fromkeys(str(value) for value in values if value not in (None, ""))) or None
 
 
-#: What is looked at, in the order of what it usually does to performance: name -> how it is asked of an inventory.
+#: What is looked at, in the order of what it usually does to performance: name -> how it is asked of an
+#: inventory.
 FACTS: Mapping[str, Callable[[Host], Any]] = {
     "cpu_model": _of_cpu("model"),
     "cpu_architecture": _of_cpu("architecture"),

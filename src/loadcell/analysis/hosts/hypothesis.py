@@ -1,9 +1,11 @@
-"""Which difference between two machines a workload's own follows: a hypothesis, with what speaks for it and against it.
+"""Which difference between two machines a workload's own follows: a hypothesis, with what speaks for it and
+against it.
 
-A workload that spends all of its time waiting for one thing is as many times as fast as that thing is. So a baseline whose
-ratio is near the workload's can be what it waits for. One whose ratio is larger can be it in part: Amdahl's law (1967) says for
-what share of the time. One whose ratio is smaller, or which did not change, or changed the other way, cannot be it alone.
-With two machines nothing more can be said: everything differs at once.
+A workload that spends all of its time waiting for one thing is as many times as fast as that thing is. So a
+baseline whose ratio is near the workload's can be what it waits for. One whose ratio is larger can be it in
+part: Amdahl's law (1967) says for what share of the time. One whose ratio is smaller, or which did not
+change, or changed the other way, cannot be it alone. With two machines nothing more can be said: everything
+differs at once.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from loadcell.analysis.hosts.facts import clock_mhz, memory_mts
 from loadcell.analysis.hosts.scores import Score
 from loadcell.stats.hodges_lehmann import Effect
 
-#: Two ratios within a tenth of each other are near: by as much do figures of one program differ between installations that
-#: differ in nothing of note (link order, environment size; Mytkowicz et al., ASPLOS 2009).
+#: Two ratios within a tenth of each other are near: by as much do figures of one program differ between
+#: installations that differ in nothing of note (link order, environment size; Mytkowicz et al., ASPLOS 2009).
 NEAR = math.log(1.1)
 
-#: What a candidate is to the workload. `near`: its ratio is the workload's, or the two intervals overlap. `part`: it differs by
-#: more, so it can account for it in part. `less`: by too little to account for it alone. `alike`: not at all. `against`: the other way.
+#: What a candidate is to the workload. `near`: its ratio is the workload's, or the two intervals overlap.
+#: `part`: it differs by more, so it can account for it in part. `less`: by too little to account for it
+#: alone. `alike`: not at all. `against`: the other way.
 Standing = Literal["near", "part", "less", "alike", "against"]
 STANDINGS: tuple[Standing, ...] = ("near", "part", "less", "alike", "against")
 
@@ -46,9 +49,11 @@ _DISK: dict[str, Resource] = {
 class Candidate:
     """One difference between the machines: its subject, its score (None: from the inventory), and its size.
 
-    `apart` is the distance of its ratio from the workload's, as a fraction (0.1: one is a tenth more than the other);
-    `overlap` whether the two intervals share a value (None: there are not two). `share` is, for `part`, the part of the time
-    on the slower machine that the workload would have to spend on it, if all else took as long on both.
+    `apart` is the distance of its ratio from the workload's, as a fraction (0.1: one is a tenth more than the
+    other);
+    `overlap` whether the two intervals share a value (None: there are not two). `share` is, for `part`, the
+    part of the time on the slower machine that the workload would have to spend on it, if all else took as
+    long on both.
     """
 
     resource: Resource
@@ -71,7 +76,10 @@ class Workload:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A workload, and all candidates, the likeliest first. It follows those that are `near`: none, one, or several."""
+    """A workload, and all candidates, the likeliest first.
+
+    It follows those that are `near`: none, one, or several.
+    """
 
     workload: Workload
     candidates: tuple[Candidate, ...]

@@ -1,7 +1,9 @@
-"""Number of accesses a second each layer of a machine can serve at most, by their size: a roofline (Williams et al. 2009).
+"""Number of accesses a second each layer of a machine can serve at most, by their size: a roofline (Williams
+et al. 2009).
 
-Small accesses are limited by how long one takes, large ones by bandwidth: `min(1 / latency, bandwidth / size)`. The original
-has floating-point work on its axes; with bytes an access and accesses a second, memory, disk and network stand in one picture.
+Small accesses are limited by how long one takes, large ones by bandwidth: `min(1 / latency, bandwidth /
+size)`. The original has floating-point work on its axes; with bytes an access and accesses a second, memory,
+disk and network stand in one picture.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _BITS = 8
 
 @dataclass(frozen=True)
 class Roof:
-    """One layer, one thread of work: `most_per_s` accesses a second however small, `bytes_per_s` however large."""
+    """One layer, one thread of work: `most_per_s` accesses a second however small, `bytes_per_s` however
+    large.
+    """
 
     name: Message
     most_per_s: float
@@ -61,7 +65,9 @@ def _of_memory(host: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[Roo
 
 
 def _layer(name: Message, scores: Sequence[Score], above: float, most: float) -> Iterator[Roof]:
-    """From what was measured on working sets larger than `above` bytes and not larger than `most`, by one thread."""
+    """From what was measured on working sets larger than `above` bytes and not larger than `most`, by one
+    thread.
+    """
     single = [score for score in scores if score.threads == 1 and above < _working_set(score) <= most]
     access = [score for score in single if score.section == "latency"]
     moved = [score.median for score in single if score.section == "memory"]

@@ -45,10 +45,11 @@ _SYNC = "fdatasync"
 class Score:
     """One figure of one probe. `values` are those of its repeats, in the figure's own unit.
 
-    `id` is what two machines' scores are matched by; `section` and `test` are the probe's (`memory`, `memcpy`), `size_bytes`
-    and `block_bytes` what it works on, where its plan says so; `fdatasync` is after how many writes a disk has to flush (0: never), `depth` how much each thread has under
-    way at once. `same_as` is the id of another that was made by the same settings: of a machine with one processor those of all of its
-    processors are that of one.
+    `id` is what two machines' scores are matched by; `section` and `test` are the probe's (`memory`,
+    `memcpy`), `size_bytes` and `block_bytes` what it works on, where its plan says so; `fdatasync` is after
+    how many writes a disk has to flush (0: never), `depth` how much each thread has under way at once.
+    `same_as` is the id of another that was made by the same settings: of a machine with one processor those
+    of all of its processors are that of one.
     """
 
     id: str
@@ -138,7 +139,10 @@ def name_of(treatment: TreatmentRecord) -> str:
 
 
 def of_document(documents: Sequence[Any]) -> tuple[Score, ...]:
-    """Scores from JSON (`loadcell host --baseline --json`, or written by hand). Raises ValueError, which says what is wrong."""
+    """Scores from JSON (`loadcell host --baseline --json`, or written by hand).
+
+    Raises ValueError, which says what is wrong.
+    """
     return tuple(_read(index, document) for index, document in enumerate(documents, 1))
 
 

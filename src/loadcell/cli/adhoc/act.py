@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 
 def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) -> int:
-    """Save the plan, or run it: the exit status. `env` holds the secrets (default: the process's environment)."""
+    """Save the plan, or run it: the exit status.
+
+    `env` holds the secrets (default: the process's environment).
+    """
     written = text(line, options)
     secrets = os.environ if env is None else env
     with beginning():

@@ -1,4 +1,6 @@
-"""Secrets on a command line: every user of the machine can read them there, and the shell's history keeps them."""
+"""Secrets on a command line: every user of the machine can read them there, and the shell's history keeps
+them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ import click
 
 @dataclass(frozen=True)
 class Hidden:
-    """A secret in a word of the command line: the word as it was `given` and as it is `clean`, and the variable for its `value`."""
+    """A secret in a word of the command line: the word as it was `given` and as it is `clean`, and the
+    variable for its `value`.
+    """
 
     given: str
     clean: str
@@ -23,8 +27,8 @@ class Hidden:
 def hide(secrets: Sequence[Hidden]) -> dict[str, str]:
     """The environment with these secrets in it, after a warning.
 
-    Where they stand on this process's own command line it starts anew without them: what an environment holds only its user
-    can read. (It is another's command line in tests, and where loadcell is a library.)
+    Where they stand on this process's own command line it starts anew without them: what an environment holds
+    only its user can read. (It is another's command line in tests, and where loadcell is a library.)
     """
     env = {**os.environ, **{secret.variable: secret.value for secret in secrets}}
     if not secrets:

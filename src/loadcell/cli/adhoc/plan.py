@@ -1,4 +1,6 @@
-"""The plan that a command line stands for, as text: what is written into the run's directory, and what people go on from."""
+"""The plan that a command line stands for, as text: what is written into the run's directory, and what people
+go on from.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from loadcell.cli.adhoc.options import DURATION, LineOptions
 from loadcell.plan.model import LONGEST_COUNT
 from loadcell.plan.units import Duration
 
-#: A time series shorter than this says nothing of steadiness (`loadcell.stats.steady_state`): intervals get shorter, down to
-#: the shortest there is.
+#: A time series shorter than this says nothing of steadiness (`loadcell.stats.steady_state`): intervals get
+#: shorter, down to the shortest there is.
 _INTERVALS = 40
 _LONGEST_INTERVAL_S, _SHORTEST_INTERVAL_S = 1.0, 0.1
 _WIDTH = 116

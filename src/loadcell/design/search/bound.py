@@ -1,7 +1,7 @@
 """Looking for the highest level that meets every bound: a bracket from below, then bisection.
 
-It takes a target to be worse the more is asked of it. Where trials contradict that, the lowest level that misses counts: what lies
-above it is not looked at.
+It takes a target to be worse the more is asked of it. Where trials contradict that, the lowest level that
+misses counts: what lies above it is not looked at.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from loadcell.design.search.model import Probe, Question, Table
 
 
 def probe(question: Question, table: Table) -> Probe | None:
-    """The next level to look at; None when the highest that meets the bounds and the lowest that does not are neighbours."""
+    """The next level to look at; None when the highest that meets the bounds and the lowest that does not are
+    neighbours.
+    """
     step = climb(question, table)
     if step is not None:
         return step
@@ -23,7 +25,9 @@ def probe(question: Question, table: Table) -> Probe | None:
 
 
 def ends(table: Table) -> tuple[int | None, int | None]:
-    """The highest level that meets the bounds below the lowest that misses them, and that one; None for what there is not."""
+    """The highest level that meets the bounds below the lowest that misses them, and that one; None for what
+    there is not.
+    """
     missed = [level for level in table.levels if not table.met(level)]
     high = missed[0] if missed else None
     met = [level for level in table.levels if table.met(level) and (high is None or level < high)]

@@ -1,7 +1,9 @@
-"""Is it so? The candidate is repeated beside its neighbours, moved when they contradict it, and measured once more after an overload.
+"""Is it so? The candidate is repeated beside its neighbours, moved when they contradict it, and measured once
+more after an overload.
 
-A single trial found the candidate, among others; the best of several noisy figures is too good on average. Hence the repeats, in
-shuffled passes as everywhere, and hence the answer rests on medians over all trials of a level.
+A single trial found the candidate, among others; the best of several noisy figures is too good on average.
+Hence the repeats, in shuffled passes as everywhere, and hence the answer rests on medians over all trials of
+a level.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from loadcell.design.order import blocks
 from loadcell.design.search import bound, maximum
 from loadcell.design.search.model import SEARCHING, Probe, Question, Seen, Table
 
-#: How often a candidate may be left for a better neighbour. Each time costs repeats; a search that is still undecided says so.
+#: How often a candidate may be left for a better neighbour. Each time costs repeats; a search that is still
+#: undecided says so.
 MOST_MOVES = 3
 #: How often the descent from an overload is tried when the first one gave less than before.
 DESCENTS = 2
@@ -24,7 +27,9 @@ OVERLOAD = 1.5
 
 @dataclass(frozen=True)
 class Confirmed:
-    """Where confirming stands: the present `candidate`, the next `probe` if one is due, and whether repeats agree with it."""
+    """Where confirming stands: the present `candidate`, the next `probe` if one is due, and whether repeats
+    agree with it.
+    """
 
     candidate: int | None
     probe: Probe | None
@@ -93,7 +98,9 @@ def moved(question: Question, table: Table, candidate: int, move: int) -> int | 
 
 
 def _better(question: Question, table: Table, level: int, candidate: int) -> bool:
-    """True if a level is better than the candidate: by more than the tolerance, or each trial there than each one here."""
+    """True if a level is better than the candidate: by more than the tolerance, or each trial there than each
+    one here.
+    """
     there, here = table.value(level), table.value(candidate)
     if there is None or here is None or there <= here:
         return False
@@ -103,7 +110,9 @@ def _better(question: Question, table: Table, level: int, candidate: int) -> boo
 
 
 def overload(question: Question, seen: Sequence[Seen], candidate: int, block: int) -> Probe | None:
-    """The next trial of the descent: once above the answer, then at it again; None when it is done, or cannot be."""
+    """The next trial of the descent: once above the answer, then at it again; None when it is done, or cannot
+    be.
+    """
     above = overload_level(question, seen, candidate)
     if above is None:
         return None
@@ -116,7 +125,9 @@ def overload(question: Question, seen: Sequence[Seen], candidate: int, block: in
 
 
 def overload_level(question: Question, seen: Sequence[Seen], candidate: int) -> int | None:
-    """A level that was measured, clearly above the answer where there is one; not the next step, and never one nobody tried."""
+    """A level that was measured, clearly above the answer where there is one; not the next step, and never
+    one nobody tried.
+    """
     over = sorted(
         {
             observation.level
@@ -129,7 +140,9 @@ def overload_level(question: Question, seen: Sequence[Seen], candidate: int) -> 
 
 
 def came_back(question: Question, seen: Sequence[Seen], candidate: int, after: Seen) -> bool:
-    """True if a trial after an overload gave what the level gave before: no less than its lowest trial, a tolerance allowed."""
+    """True if a trial after an overload gave what the level gave before: no less than its lowest trial, a
+    tolerance allowed.
+    """
     before = [
         observation
         for observation in seen

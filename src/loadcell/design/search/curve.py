@@ -1,12 +1,12 @@
 """A curve through throughputs at several levels, to foretell where it is highest.
 
-Gunther's Universal Scalability Law (Guerrilla Capacity Planning, 2007), `X(N) = l N / (1 + s (N-1) + k N (N-1))`, turned over, is
-linear in what is not known:
+Gunther's Universal Scalability Law (Guerrilla Capacity Planning, 2007), `X(N) = l N / (1 + s (N-1) + k N
+(N-1))`, turned over, is linear in what is not known:
 
     1/X = a / N + b + c N        a = (1-s)/l,  b = (s-k)/l,  c = k/l
 
-with its highest point at `N* = sqrt(a / c) = sqrt((1-s) / k)`. So it is fitted by linear least squares, each point weighted by X
-so that relative errors count alike.
+with its highest point at `N* = sqrt(a / c) = sqrt((1-s) / k)`. So it is fitted by linear least squares, each
+point weighted by X so that relative errors count alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ FEWEST_LEVELS = 4
 
 @dataclass(frozen=True)
 class Curve:
-    """`peak` is where it is highest, infinite when it never falls; `misfit` how far points lie from it: the root of
+    """`peak` is where it is highest, infinite when it never falls; `misfit` how far points lie from it: the
+    root of
     the mean square of their relative errors, each unknown counted off but one."""
 
     peak: float
@@ -29,7 +30,9 @@ class Curve:
 
 
 def through(points: Mapping[float, float]) -> Curve | None:
-    """The curve through throughputs by level (a positive number); None when there are too few, or it is not a curve that rises and falls."""
+    """The curve through throughputs by level (a positive number); None when there are too few, or it is not a
+    curve that rises and falls.
+    """
     usable = {n: x for n, x in points.items() if n > 0 and x > 0}
     if len(usable) < FEWEST_LEVELS:
         return None

@@ -78,7 +78,8 @@ def usual(question: Question) -> int:
 
 
 def halving(question: Question) -> int:
-    """Number of trials a bound takes at most to be found: the bracket, then halving the widest gap between two of its steps, and a
+    """Number of trials a bound takes at most to be found: the bracket, then halving the widest gap between
+    two of its steps, and a
     few for trials that say nothing."""
     steps = [0]
     while steps[-1] < question.top:

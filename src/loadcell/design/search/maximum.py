@@ -1,9 +1,11 @@
-"""Looking for the level with the highest value: a bracket from below, then ever nearer to the top of the curve.
+"""Looking for the level with the highest value: a bracket from below, then ever nearer to the top of the
+curve.
 
-The bracket rises by `STRIDE` a step until the value has clearly fallen: the highest point then lies between the neighbours of the
-best level (Kiefer 1953, for curves that rise and then fall). Inside, the next level is the one at which the Universal Scalability
-Law through all points is highest; where that was measured already, or the law does not fit, the golden section of the wider side.
-It ends when both neighbours of the best level are measured, or cannot be told from it.
+The bracket rises by `STRIDE` a step until the value has clearly fallen: the highest point then lies between
+the neighbours of the best level (Kiefer 1953, for curves that rise and then fall). Inside, the next level is
+the one at which the Universal Scalability Law through all points is highest; where that was measured already,
+or the law does not fit, the golden section of the wider side. It ends when both neighbours of the best level
+are measured, or cannot be told from it.
 """
 
 from __future__ import annotations
@@ -13,20 +15,24 @@ import math
 from loadcell.design.search import curve
 from loadcell.design.search.model import Probe, Question, Table
 
-#: Each step of the bracket is about this many times the previous one: four trials span 32 levels, five a range of 1 to 256.
+#: Each step of the bracket is about this many times the previous one: four trials span 32 levels, five a
+#: range of 1 to 256.
 STRIDE = 4.0
-#: Levels nearer to each other than this factor are near: a step of the bracket that would end so near the top goes to the top,
-#: and what lies between two equal ones is not looked at.
+#: Levels nearer to each other than this factor are near: a step of the bracket that would end so near the top
+#: goes to the top, and what lies between two equal ones is not looked at.
 NEAR = 1.5
 #: This many levels have to be equal before a curve is called level.
 FEWEST_LEVEL = 3
-#: A fall of this share ends the bracket. Smaller ones may be noise, and the highest point may still lie beyond.
+#: A fall of this share ends the bracket. Smaller ones may be noise, and the highest point may still lie
+#: beyond.
 CLEAR_FALL = 0.05
-#: Levels with at least this share of the best value tell where the top is better than those far below it, once there are enough.
+#: Levels with at least this share of the best value tell where the top is better than those far below it,
+#: once there are enough.
 SHOULDER = 0.5
 #: The golden section: what of an interval lies nearer to its better end.
 GOLDEN = (3 - math.sqrt(5)) / 2
-#: The curve fits when its points lie no further from it than this share of the tolerance (the root of their mean square).
+#: The curve fits when its points lie no further from it than this share of the tolerance (the root of their
+#: mean square).
 FITS_WITHIN = 0.5
 
 
@@ -87,9 +93,11 @@ def peak(question: Question, table: Table) -> int | None:
 
 
 def candidate(question: Question, table: Table) -> int | None:
-    """The level to confirm: the top of the curve where it is near the best level measured, else that level itself.
+    """The level to confirm: the top of the curve where it is near the best level measured, else that level
+    itself.
 
-    Where throughput levels off and never falls, it is the lowest of the levels that cannot be told from the best.
+    Where throughput levels off and never falls, it is the lowest of the levels that cannot be told from the
+    best.
     """
     best = table.best()
     if best is None:
@@ -104,7 +112,9 @@ def candidate(question: Question, table: Table) -> int | None:
 
 
 def _believed(table: Table) -> bool:
-    """True if there are more points than the curve has unknowns and one to spare: that it fits then means something."""
+    """True if there are more points than the curve has unknowns and one to spare: that it fits then means
+    something.
+    """
     return len(table.levels) > curve.FEWEST_LEVELS
 
 
@@ -120,7 +130,9 @@ def plateau(question: Question, table: Table, level: int) -> tuple[int, int]:
 
 
 def reach(question: Question, table: Table, best: int) -> tuple[int | None, int | None]:
-    """The nearest measured levels on either side that are clearly worse than the best; None where there is none."""
+    """The nearest measured levels on either side that are clearly worse than the best; None where there is
+    none.
+    """
     worse = [level for level in table.levels if not _alike(question, table, level, best)]
     below = [level for level in worse if level < best]
     over = [level for level in worse if level > best]
@@ -139,7 +151,9 @@ def _alike(question: Question, table: Table, level: int, best: int) -> bool:
 
 
 def _level_top(question: Question, table: Table) -> bool:
-    """True if the curve is level at its end: at least three levels up to the highest, some way apart, as good as the best."""
+    """True if the curve is level at its end: at least three levels up to the highest, some way apart, as good
+    as the best.
+    """
     best = table.best()
     if best is None or table.levels[-1] != question.top:
         return False
@@ -166,8 +180,9 @@ def _edge(question: Question, table: Table) -> Probe | None:
 def _section(question: Question, table: Table, best: int, *, fits: bool) -> Probe | None:
     """The golden section of the wider gap beside the best level; None when neither is worth a trial.
 
-    Nor is a gap to a level that cannot be told from the best, when the two are near each other: between two equal points a
-    factor f apart, the law is higher by `(sqrt(f) + 1/sqrt(f)) / 2 - 1` at most, which is 2 % at f = 1.5.
+    Nor is a gap to a level that cannot be told from the best, when the two are near each other: between two
+    equal points a factor f apart, the law is higher by `(sqrt(f) + 1/sqrt(f)) / 2 - 1` at most, which is 2 %
+    at f = 1.5.
     """
     where = table.levels.index(best)
     neighbours = [table.levels[i] for i in (where - 1, where + 1) if 0 <= i < len(table.levels)]

@@ -20,10 +20,10 @@ SEARCHING: tuple[Stage, ...] = ("bracket", "refine")
 class Question:
     """Goal of a search.
 
-    `values` are the levels as rising numbers; everything else speaks of levels by their index in it. `trials` is the most
-    that are spent before confirming, `repeats` how often the candidate and its neighbours are measured then.
-    Two throughputs less than `tolerance` (a share) apart count as the same. `seed` orders the confirming trials, unless `shuffle`
-    is off.
+    `values` are the levels as rising numbers; everything else speaks of levels by their index in it. `trials`
+    is the most that are spent before confirming, `repeats` how often the candidate and its neighbours are
+    measured then. Two throughputs less than `tolerance` (a share) apart count as the same. `seed` orders the
+    confirming trials, unless `shuffle` is off.
     """
 
     kind: Kind
@@ -62,8 +62,8 @@ class Question:
 class Seen:
     """One finished trial: its level and stage, its value, and whether it met every bound.
 
-    `value` is None when the trial gave none that can be used (it failed, or is invalid); it is then `lost`, unless it is known to have
-    been asked too much (`met` is False): that is an answer.
+    `value` is None when the trial gave none that can be used (it failed, or is invalid); it is then `lost`,
+    unless it is known to have been asked too much (`met` is False): that is an answer.
     """
 
     level: int
@@ -84,7 +84,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Probe:
-    """The next trial: its level, what it is for, and why there. `block` counts passes of confirming trials from 2; all before are 1."""
+    """The next trial: its level, what it is for, and why there.
+
+    `block` counts passes of confirming trials from 2; all before are 1.
+    """
 
     level: int
     stage: Stage
@@ -94,9 +97,10 @@ class Probe:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where the search stands: the stage, the levels the answer lies between, the best level so far, and how many trials there
-    can still be at most. `low` is the highest level known to be too low (the lowest level before any is), `high` the lowest
-    known to be too high (None before any is)."""
+    """Where the search stands: the stage, the levels the answer lies between, the best level so far, and how
+    many trials there
+    can still be at most. `low` is the highest level known to be too low (the lowest level before any is),
+    `high` the lowest known to be too high (None before any is)."""
 
     stage: Stage
     low: int
@@ -110,15 +114,17 @@ class Standing:
 class Answer:
     """Answer of a search; `level` is None when no level was found: then `nothing` says why.
 
-    `values` are those of all trials at the level, the ones after an overload among them if it was come back from; `met` of `tried` trials there met every bound.
-    A maximum has a `plateau`: the lowest and highest of the levels round it that were measured and lie within the
-    tolerance of it. A bound has `missed`: the lowest level above that was measured and misses it. `edge` says that the answer is the
-    lowest or highest level there is, so that the true one may lie beyond. `settled` is False when repeats went on
-    contradicting what came before.
+    `values` are those of all trials at the level, the ones after an overload among them if it was come back
+    from; `met` of `tried` trials there met every bound. A maximum has a `plateau`: the lowest and highest of
+    the levels round it that were measured and lie within the tolerance of it. A bound has `missed`: the
+    lowest level above that was measured and misses it. `edge` says that the answer is the lowest or highest
+    level there is, so that the true one may lie beyond. `settled` is False when repeats went on contradicting
+    what came before.
 
-    `overload` is the level that was run before the answer was measured again, `after` what it then gave, `recovered` whether
-    that is what it gave before (None: not checked, as no higher level was measured). `lost` are levels none of whose trials could be
-    used: the search took them for too high. `searched` trials found the candidate, `spent` were run in all.
+    `overload` is the level that was run before the answer was measured again, `after` what it then gave,
+    `recovered` whether that is what it gave before (None: not checked, as no higher level was measured).
+    `lost` are levels none of whose trials could be used: the search took them for too high. `searched` trials
+    found the candidate, `spent` were run in all.
     """
 
     kind: Kind
@@ -174,7 +180,9 @@ class Table:
         return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
     def met(self, level: int) -> bool:
-        """True if more than half of a level's trials met the bounds; those that say nothing count only when all are such."""
+        """True if more than half of a level's trials met the bounds; those that say nothing count only when
+        all are such.
+        """
         verdicts = [
             observation.met for observation in self.by_level.get(level, ()) if observation.met is not None
         ]

@@ -9,8 +9,9 @@ from loadcell.design.search.model import Probe
 from loadcell.model.trial_record import SearchObservation, Status, TrialRecord
 from loadcell.plan.search import Search
 
-#: The share of the offered load that must be completed for a rate to be sustained: what is under way at the window's ends, and
-#: the chance in Poisson arrivals, are the rest. The report judges by the same share (analysis/keeping_up.py).
+#: The share of the offered load that must be completed for a rate to be sustained: what is under way at the
+#: window's ends, and the chance in Poisson arrivals, are the rest. The report judges by the same share
+#: (analysis/keeping_up.py).
 SUSTAINED_SHARE = 0.98
 #: The `reason_code` of a trial in which ever more was due than the target took: an answer, and no accident.
 _OVERLOADED = "overloaded"

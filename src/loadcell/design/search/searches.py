@@ -1,7 +1,8 @@
-"""A plan's search as trials, one decided after the other: one search for each treatment of the other factors, in turns.
+"""A plan's search as trials, one decided after the other: one search for each treatment of the other factors,
+in turns.
 
-The turns are rounds: every search that has not ended gives one trial, in shuffled order, so that whatever drifts on a machine
-hits all of them alike, as it does in the blocks of other designs.
+The turns are rounds: every search that has not ended gives one trial, in shuffled order, so that whatever
+drifts on a machine hits all of them alike, as it does in the blocks of other designs.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ class Searches:
         self._turns = self._rounds()
 
     def following(self) -> Step | None:
-        """The next trial; None when every search has ended. Raises PlanError when its level proves to be wrong."""
+        """The next trial; None when every search has ended.
+
+        Raises PlanError when its level proves to be wrong.
+        """
         for group in self._turns:
             probe = decide(self.question, self.seen[group])
             if probe is not None:

@@ -84,7 +84,10 @@ class _Execution:
         return True
 
     def measured(self) -> Measured | None:
-        """None when it ended before it said what came out. Answers that are not 2xx, which ab counts as complete, are failures."""
+        """None when it ended before it said what came out.
+
+        Answers that are not 2xx, which ab counts as complete, are failures.
+        """
         values = self.values
         if "rate" not in values or "complete" not in values:
             return None
@@ -95,7 +98,8 @@ class _Execution:
         errors = {name: count for name, count in self.classes.items() if name != "length"}
         if other:
             errors["non-2xx"] = other
-        # Where connections are kept, nearly all requests make none, and ab counts each of these as one that took no time.
+        # Where connections are kept, nearly all requests make none, and ab counts each of these as one that
+        # took no time.
         figures = {name: ms for name, ms in self.figures.items() if name != "connect_mean_ms" or not int(values.get("keep_alive_requests", 0))}  # fmt: skip
         duration = number(values["duration"].split()[0]) if "duration" in values else None
         well = max(0, complete - lost - other)

@@ -11,7 +11,8 @@ from loadcell.ingest.reader import Reader, by_line
 
 NAME = "dd"
 
-#: The last line in any language: bytes first, then the time in seconds before the rate. `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.7 s, 1.5 GB/s`.
+#: The last line in any language: bytes first, then the time in seconds before the rate. `1073741824 bytes
+#: (1.1 GB, 1.0 GiB) copied, 0.7 s, 1.5 GB/s`.
 _COPIED = re.compile(
     r"(?P<bytes>\d+)\s*\D.*?[,，]\s*(?P<s>\d[\d.,]*(?:e-\d+)?) ?(?:s|秒|seconds)[,，]\s*[\d.,]+ ?[kMGT]?B/(?:s|秒)"
 )

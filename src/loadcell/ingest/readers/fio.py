@@ -18,10 +18,11 @@ _RANKS = {"50.000000": "p50_ms", "90.000000": "p90_ms", "95.000000": "p95_ms", "
 
 
 def read(lines: Iterable[str]) -> Reading:
-    """A part for each job and direction that did something: operations a second, MiB/s and the time of each (lat = slat + clat).
+    """A part for each job and direction that did something: operations a second, MiB/s and the time of each
+    (lat = slat + clat).
 
-    Several documents one after the other are several executions; other lines (fio's own notes) are unread. Jobs that a `stonewall`
-    parts, and executions, are turns of their own.
+    Several documents one after the other are several executions; other lines (fio's own notes) are unread.
+    Jobs that a `stonewall` parts, and executions, are turns of their own.
     """
     unread = Unread()
     measured: list[Measured] = []
@@ -40,10 +41,13 @@ def read(lines: Iterable[str]) -> Reading:
 
 
 def _turns(jobs: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Which jobs worked at once, and which after those. A `stonewall` makes a group, and so does `new_group`, which lets work at once.
+    """Which jobs worked at once, and which after those.
 
-    fio does not say which it was, but how long all took (`elapsed`, whole seconds rounded up, files' making included): groups that
-    would not fit into that one after the other worked at once. Of others that is not known, and nothing is added up.
+    A `stonewall` makes a group, and so does `new_group`, which lets work at once.
+
+    fio does not say which it was, but how long all took (`elapsed`, whole seconds rounded up, files' making
+    included): groups that would not fit into that one after the other worked at once. Of others that is not
+    known, and nothing is added up.
     """
     groups = [int(job.get("groupid", 0)) for job in jobs]
     longest_ms: dict[int, float] = {}

@@ -16,7 +16,10 @@ NAME = "iperf3"
 
 
 def read(lines: Iterable[str]) -> Reading:
-    """Received bits, in 10^6 bit/s (as iperf3 has it) and MiB/s; intervals as they were sent. Several documents are several executions."""
+    """Received bits, in 10^6 bit/s (as iperf3 has it) and MiB/s; intervals as they were sent.
+
+    Several documents are several executions.
+    """
     unread = Unread()
     measured: list[Measured] = []
     trouble: Message = NO_OUTPUT

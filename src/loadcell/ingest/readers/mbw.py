@@ -17,7 +17,9 @@ _SAID = re.compile(r"Long uses|Using \d+ bytes|Getting down")
 
 
 def read(lines: Iterable[str]) -> Reading:
-    """A part for each method: the median of its rounds, MiB/s; the tool's average is a metric of it, and all that `-q` prints."""
+    """A part for each method: the median of its rounds, MiB/s; the tool's average is a metric of it, and all
+    that `-q` prints.
+    """
     rounds: dict[str, list[float]] = {}
     averages: dict[str, float] = {}
     sizes: dict[str, float] = {}

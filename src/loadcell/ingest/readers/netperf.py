@@ -1,4 +1,6 @@
-"""netperf 2: its tables of streams and of requests, `-D`'s interim results, and `-k`'s keys of the omni tests."""
+"""netperf 2: its tables of streams and of requests, `-D`'s interim results, and `-k`'s keys of the omni
+tests.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ _LATENCIES = {
 
 
 def read(lines: Iterable[str]) -> Reading:
-    """Each test: transactions per second of requests; received MiB per second of streams (and 10^6 bit/s as a metric)."""
+    """Each test: transactions per second of requests; received MiB per second of streams (and 10^6 bit/s as a
+    metric).
+    """
     measured: list[Measured] = []
     unread = Unread()
     current: _Test | None = None

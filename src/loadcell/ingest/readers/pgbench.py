@@ -41,7 +41,8 @@ def read(lines: Iterable[str]) -> Reading:
     unread = Unread()
     current: _Execution | None = None
     for line in lines:
-        # Older versions print no head: the first progress line, or the summary, after a finished one begins another.
+        # Older versions print no head: the first progress line, or the summary, after a finished one begins
+        # another.
         fresh = current is None or current.tps is not None
         if _HEAD.match(line) is not None or (fresh and (_PROGRESS.match(line) or _TYPE.match(line))):
             if current is None or current.begun:
@@ -89,7 +90,8 @@ class _Execution:
             self.begun = True
             self.title = match["name"].removeprefix("<builtin: ").removesuffix(">").strip()
         elif (match := _TPS.match(line)) is not None:
-            # Of the two lines that old versions print, the one without the time of connecting is the throughput.
+            # Of the two lines that old versions print, the one without the time of connecting is the
+            # throughput.
             if self.tps is None or match["how"] != "including connections":
                 self.tps = float(match["tps"])
         elif _ERROR.match(line) is not None:

@@ -1,4 +1,7 @@
-"""pgbench's logs: of every transaction (`-l`), and of intervals (`--aggregate-interval`). They have gigabytes."""
+"""pgbench's logs: of every transaction (`-l`), and of intervals (`--aggregate-interval`).
+
+They have gigabytes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,9 @@ def read_output(output: Output) -> Reading:
 
 
 def _transactions(output: Output) -> Reading:
-    """Read by the engine: they are counted and forgotten, and those that failed or were skipped by the words in place of their times."""
+    """Read by the engine: they are counted and forgotten, and those that failed or were skipped by the words
+    in place of their times.
+    """
     from loadcell import _engine
 
     document = json.loads(_engine.import_pgbench_log(list(output.files), output.on_event))

@@ -150,7 +150,10 @@ def _row(names: tuple[str, ...], words: list[str]) -> tuple[dict[str, float], st
 
 
 def _date(text: str) -> date | None:
-    """The banner's date in the locale's form. `08/09/24` is taken as American, which sar's own locale (C) writes."""
+    """The banner's date in the locale's form.
+
+    `08/09/24` is taken as American, which sar's own locale (C) writes.
+    """
     numbers = [int(number) for number in re.findall(r"\d+", text)]
     if len(numbers) != 3:
         return None

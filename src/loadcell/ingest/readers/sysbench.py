@@ -1,4 +1,6 @@
-"""sysbench 1.0 and 1.1: cpu, memory, fileio, threads, mutex, and the OLTP scripts; several executions in one text."""
+"""sysbench 1.0 and 1.1: cpu, memory, fileio, threads, mutex, and the OLTP scripts; several executions in one
+text.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def read(text: Iterable[str]) -> Reading:
 
 
 def read_output(output: Output) -> Reading:
-    """The same of a file, whose long rows of intervals are read as tables; what is not printed as the first of its row goes line by line."""
+    """The same of a file, whose long rows of intervals are read as tables; what is not printed as the first
+    of its row goes line by line.
+    """
     return _read(some if isinstance(some, Table) else lines([some]) for some in stretches(output, b"[ "))
 
 

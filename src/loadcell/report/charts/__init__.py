@@ -1,4 +1,7 @@
-"""Charts of a report. A chart is one module here with `SECTION`, `PLACE` and `draw(context) -> Chart | None`."""
+"""Charts of a report.
+
+A chart is one module here with `SECTION`, `PLACE` and `draw(context) -> Chart | None`.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ def drawn_in(section: str, context: ReportContext) -> list[Chart]:
         if getattr(module := importlib.import_module(info.name), "SECTION", None) == section
     ]
     drawers.sort(key=lambda module: int(module.PLACE))
-    # Every part checked against Vega-Lite's schema as it is made takes half of the time; tests paint every chart instead.
+    # Every part checked against Vega-Lite's schema as it is made takes half of the time; tests paint every
+    # chart instead.
     with debug_mode(False):
         return [chart for module in drawers if (chart := module.draw(context)) is not None]

@@ -1,8 +1,8 @@
 """Chart forms for a value of treatments: curves along a number, or rows one above another.
 
 Both take one source of long rows, `FIGURES`: `repeat` or `invalid` ones, one a trial (`x`, `group`, `facet`,
-`treatment`, `repeat`, `value`), and `median` ones, one a treatment (the same, with `low` and `high`); `role` says
-which. What a `group` is (a percentile, a level of the second factor) is the caller's affair.
+`treatment`, `repeat`, `value`), and `median` ones, one a treatment (the same, with `low` and `high`); `role`
+says which. What a `group` is (a percentile, a level of the second factor) is the caller's affair.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form:
 
 
 def drawn(form: Form, rows: Sequence[dict[str, Any]]) -> Form:
-    """The form with crosses only where this figure has any: not every trial that does not count has every figure."""
+    """The form with crosses only where this figure has any: not every trial that does not count has every
+    figure.
+    """
     return replace(form, invalid=any(row["role"] == "invalid" for row in rows))
 
 

@@ -16,7 +16,10 @@ SECTION, PLACE = "effects", 1
 
 
 def draw(context: ReportContext) -> Chart | None:
-    """None where there are no effects to draw. Factors that explain little give way when there are many levels."""
+    """None where there are no effects to draw.
+
+    Factors that explain little give way when there are many levels.
+    """
     effects, texts = context.analysis.effects, context.texts
     rows = _changes(effects) if effects.design == "one-at-a-time" else _levels(effects)
     if not rows:

@@ -1,4 +1,6 @@
-"""The strongest interaction of two factors: lines that are not parallel show that the one changes what the other does."""
+"""The strongest interaction of two factors: lines that are not parallel show that the one changes what the
+other does.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,10 @@ ELSE = ("mean",)
 
 
 def draw(context: ReportContext) -> Chart | None:
-    """None when no trial that counts has a response time. With a second factor as lines, the reader chooses the percentile."""
+    """None when no trial that counts has a response time.
+
+    With a second factor as lines, the reader chooses the percentile.
+    """
     treatments, layout, texts = context.analysis.treatments, context.analysis.layout, context.texts
     form = compare.form(layout, treatments, texts)
     shown = next((names for names in (SHOWN, ELSE) if _label(treatments, names)), None)

@@ -4,8 +4,8 @@ from typing import Final
 
 from loadcell.model.panels import Line, Panel, declare
 
-#: Columns of open loops only: the offered load per second (there the requests started), and the service time, which
-#: hardly differs from the response time without a schedule.
+#: Columns of open loops only: the offered load per second (there the requests started), and the service time,
+#: which hardly differs from the response time without a schedule.
 OFFERED, SERVICE_P99 = "due_per_s", "sent_p99_ms"
 #: Failures per second; records count them per interval, whatever its length.
 FAILED = "failed_per_s"

@@ -92,8 +92,10 @@ def draw(context: ReportContext) -> Chart | None:
 
 
 def chosen(treatments: Sequence[Treatment], best: Treatment | None) -> list[Treatment]:
-    """All of a few treatments; of many those that differ from the best one in a single factor, as lines that differ in
-    several show what none of them does; of too many such, some spread evenly over them, the first, the last and the best among them."""
+    """All of a few treatments; of many those that differ from the best one in a single factor, as lines that
+    differ in
+    several show what none of them does; of too many such, some spread evenly over them, the first, the last
+    and the best among them."""
     if len(treatments) <= MOST_SHOWN:
         return list(treatments)
     line = list(treatments) if best is None else _line_through(best, treatments)
@@ -106,7 +108,9 @@ def chosen(treatments: Sequence[Treatment], best: Treatment | None) -> list[Trea
 
 
 def _line_through(best: Treatment, treatments: Sequence[Treatment]) -> list[Treatment]:
-    """The best one and those that differ from it in the factor of which most do; all where none differs in one alone."""
+    """The best one and those that differ from it in the factor of which most do; all where none differs in
+    one alone.
+    """
     lines = [
         [
             item

@@ -1,4 +1,6 @@
-"""One trial over time: the load, the host and the target below one another on one time axis; the reader chooses the trial."""
+"""One trial over time: the load, the host and the target below one another on one time axis; the reader
+chooses the trial.
+"""
 
 from __future__ import annotations
 
@@ -269,7 +271,10 @@ def _significant(values: Numbers, digits: int = 4) -> Numbers:
 
 
 def _by_trial(frame: Frame) -> dict[str, dict[str, list[Any]]]:
-    """Each trial's columns. A column becomes a list once and is cut then, as lists of single trials cost more."""
+    """Each trial's columns.
+
+    A column becomes a list once and is cut then, as lists of single trials cost more.
+    """
     ordered = frame.sorted_by("trial")
     groups = ordered.groups("trial")
     columns = {
@@ -294,7 +299,9 @@ def _printed(record: TrialRecord) -> int:
 
 
 def _sensible(trials: list[Trial], context: ReportContext, lines: Mapping[str, int]) -> Trial:
-    """The best treatment's trial that lies nearest to its median; else the first. Before others those with the most `lines`: of
+    """The best treatment's trial that lies nearest to its median; else the first.
+
+    Before others those with the most `lines`: of
     how many sources there are some; where the best has none at all, another's."""
     best = context.best
     best_trials = [

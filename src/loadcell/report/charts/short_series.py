@@ -15,12 +15,14 @@ from loadcell.store.frames import Frame
 PIECE = 0.25
 #: Rows that a line needs.
 FEWEST_ROWS = 2
-#: Digits behind the point of a second: the fewest, and those of a source of which no two rows are near each other.
+#: Digits behind the point of a second: the fewest, and those of a source of which no two rows are near each
+#: other.
 FEWEST_DIGITS, MOST_DIGITS = 1, 3
 
 
 def whole(frame: Frame) -> Frame:
-    """Intervals without the short pieces that a warm-up or a measurement ended with; those with errors stay where no whole interval of
+    """Intervals without the short pieces that a warm-up or a measurement ended with; those with errors stay
+    where no whole interval of
     their trial has any."""
     if not frame.has("trial", "duration_s", "failed"):
         return frame
@@ -55,7 +57,9 @@ def point(base: alt.Chart, **where: Any) -> alt.Chart:
 
 
 def digits(frame: Frame) -> int:
-    """Number of digits of a second tell neighbouring rows of a trial apart, and show where between them each lies."""
+    """Number of digits of a second tell neighbouring rows of a trial apart, and show where between them each
+    lies.
+    """
     ordered = frame.sorted_by("trial", "t_s")
     within_trial = np.diff(ordered.text("trial").codes) == 0
     gaps = np.diff(ordered.numbers("t_s"))[within_trial]

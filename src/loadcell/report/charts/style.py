@@ -26,7 +26,8 @@ SHAPES = (
 )
 #: A logarithmic axis with fewer ticks than this is hard to read.
 FEWEST_TICKS = 4
-#: Writes a level as it was written: without a number of digits, ticks are rounded to the step between them, and 32 reads 30.
+#: Writes a level as it was written: without a number of digits, ticks are rounded to the step between them,
+#: and 32 reads 30.
 LEVEL = ".9~r"
 #: Heights in pixels.
 PANEL, CHART, ROW = 84, 300, 26
@@ -82,7 +83,10 @@ def shapes(domain: list[str]) -> alt.Scale:
 
 
 def layered(*layers: alt.Chart, **properties: Any) -> dict[str, Any]:
-    """Marks above one another in one view, as Vega-Lite. `alt.layer` would copy all of them several times over."""
+    """Marks above one another in one view, as Vega-Lite.
+
+    `alt.layer` would copy all of them several times over.
+    """
     return {**properties, "layer": [_plain(layer) for layer in layers]}
 
 

@@ -10,7 +10,8 @@ from loadcell.report.charts import compare, style
 from loadcell.report.context import ReportContext
 
 SECTION, PLACE = "curves", 1
-#: A line of which the highest point lies below this part of another's is flat at the foot of an axis that begins at 0.
+#: A line of which the highest point lies below this part of another's is flat at the foot of an axis that
+#: begins at 0.
 FAR_APART = 10
 
 
@@ -40,7 +41,9 @@ def draw(context: ReportContext) -> Chart | None:
 
 
 def _ticks(rows: Sequence[dict[str, Any]]) -> tuple[float, ...]:
-    """Ticks of a logarithmic axis, if one line could not be read beside another; else none, and an axis from 0."""
+    """Ticks of a logarithmic axis, if one line could not be read beside another; else none, and an axis from
+    0.
+    """
     highest: dict[str, float] = {}
     for row in rows:
         group = str(row.get("group"))

@@ -1,4 +1,6 @@
-"""Response beside service time of open loops: what lies between the two is time that requests waited to be sent."""
+"""Response beside service time of open loops: what lies between the two is time that requests waited to be
+sent.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Puts the report of a comparison together, of the same blocks as that of a run: what else differs stands first."""
+"""Puts the report of a comparison together, of the same blocks as that of a run: what else differs stands
+first.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def build(
 
 
 def brief(gathered: Gathered, lang: str = "en", page: str | None = None) -> Report:
-    """The terminal's report: differences, values, ranking, findings; `page` is the command that writes the page."""
+    """The terminal's report: differences, values, ranking, findings; `page` is the command that writes the
+    page.
+    """
     texts = Texts(lang, gathered.unit)
     comparison = gathered.comparison
     words = Words(comparison, texts)

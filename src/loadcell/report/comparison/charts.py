@@ -1,4 +1,6 @@
-"""Pictures of a comparison: a forest of all changes, the change along the percentiles, and the distributions themselves."""
+"""Pictures of a comparison: a forest of all changes, the change along the percentiles, and the distributions
+themselves.
+"""
 
 from __future__ import annotations
 

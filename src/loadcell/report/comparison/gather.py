@@ -1,4 +1,6 @@
-"""Puts together what a comparison is made from: stored runs, what else differs between them, and what is known of noise."""
+"""Puts together what a comparison is made from: stored runs, what else differs between them, and what is
+known of noise.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A comparison with what it rests on. `differences` are those between the first run and each other one, by label."""
+    """A comparison with what it rests on.
+
+    `differences` are those between the first run and each other one, by label.
+    """
 
     runs: tuple[StoredRun, ...]
     comparison: Comparison

@@ -1,4 +1,6 @@
-"""Charts of a machine's capabilities: access time over growing sizes, and the limits of caches, memory, disk and network."""
+"""Charts of a machine's capabilities: access time over growing sizes, and the limits of caches, memory, disk
+and network.
+"""
 
 from __future__ import annotations
 

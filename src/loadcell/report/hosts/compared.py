@@ -79,7 +79,10 @@ def compared(
     least_effect: float = LEAST_EFFECT,
     anyway: bool = False,
 ) -> Compared:
-    """Read two machines and the runs of workloads that ran on both. Raises StoreError and CannotCompareError."""
+    """Read two machines and the runs of workloads that ran on both.
+
+    Raises StoreError and CannotCompareError.
+    """
     sources = pair(first, second)
     machines = compare(sources[0].machine, sources[1].machine, least_effect=least_effect)
     workloads = []

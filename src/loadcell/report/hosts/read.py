@@ -41,7 +41,9 @@ def is_document(name: str) -> bool:
 
 
 def is_baseline(path: Path) -> bool:
-    """True if a run's directory is a baseline's; not where its run.json cannot be read, which its reader says better."""
+    """True if a run's directory is a baseline's; not where its run.json cannot be read, which its reader says
+    better.
+    """
     try:
         return scores.probed(json_records.read(RunRecord, (path / RUN).read_bytes()))
     except (OSError, json_records.MismatchError):

@@ -66,7 +66,9 @@ def fact_name(fact: Fact, texts: Texts) -> str:
 
 
 def fact_values(fact: Fact, texts: Texts) -> list[str]:
-    """Both values with their unit; what is known to be nothing (no mitigation at work) is another thing than what is not known."""
+    """Both values with their unit; what is known to be nothing (no mitigation at work) is another thing than
+    what is not known.
+    """
     return [
         texts("hosts.facts.nothing") if value == "" else in_words(fact.key, value, texts)
         for value in fact.values

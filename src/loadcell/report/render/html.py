@@ -101,7 +101,9 @@ def _unbroken(figure: str) -> str:
 
 
 def counted(text: str) -> str:
-    """Each number stays with what it counts: `5 次正常、` and `1 次超时` on a line each; and each factor with its level."""
+    """Each number stays with what it counts: `5 次正常、` and `1 次超时` on a line each; and each factor with its
+    level.
+    """
     return _COUNT.sub(NO_BREAK, text.replace(" = ", f"{NO_BREAK}={NO_BREAK}"))
 
 
@@ -114,7 +116,10 @@ def headed(title: str) -> Markup:
 
 
 def _policy(scripts: Any) -> str:
-    """A content policy: no network, and no script but these. Vega compiles its expressions, hence unsafe-eval."""
+    """A content policy: no network, and no script but these.
+
+    Vega compiles its expressions, hence unsafe-eval.
+    """
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
         for script in scripts

@@ -34,10 +34,11 @@ from loadcell.report.texts import Texts
 #: Directory of the pictures, beside the Markdown file.
 PICTURES = "report-pictures"
 WIDTH = 860
-#: The letters whose widths pictures are laid out with: of their painter's this is Liberation Sans, which is as wide as Arial and Helvetica.
-#: A typeface of Chinese beside it took three times as long.
+#: The letters whose widths pictures are laid out with: of their painter's this is Liberation Sans, which is
+#: as wide as Arial and Helvetica. A typeface of Chinese beside it took three times as long.
 MEASURED = "sans-serif"
-#: What a reader's machine shows them in: as wide, or labels would be cut off at the edge; Chinese is as wide in every typeface.
+#: What a reader's machine shows them in: as wide, or labels would be cut off at the edge; Chinese is as wide
+#: in every typeface.
 SHOWN = (
     'Arial, "Liberation Sans", Arimo, Helvetica, "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "Noto Sans CJK SC", '
     '"Noto Sans SC", "Source Han Sans SC", sans-serif'
@@ -176,7 +177,9 @@ def _cell(text: str, code: bool) -> str:
 
 
 def drawing(chart: Chart) -> dict[str, Any]:
-    """A chart to be painted, in light colours, on white: the trial or the treatments that the page shows at first."""
+    """A chart to be painted, in light colours, on white: the trial or the treatments that the page shows at
+    first.
+    """
     data: dict[str, list[dict[str, Any]]] = dict(chart.data)
     if chart.chooser == "trial":
         data |= series.rows(chart, chart.chosen[0])

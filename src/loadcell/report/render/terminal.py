@@ -1,4 +1,6 @@
-"""Render a report on a terminal: the blocks as text of the terminal's width, without charts and folded details."""
+"""Render a report on a terminal: the blocks as text of the terminal's width, without charts and folded
+details.
+"""
 
 from __future__ import annotations
 
@@ -270,7 +272,9 @@ def distinct(names: Sequence[str], width: int) -> list[str]:
 
 
 def lines(text: Text, width: int, *, unbroken: int = 0) -> list[Text]:
-    """Wrap at spaces and between Chinese characters (rich does not), but not within the last `unbroken` characters."""
+    """Wrap at spaces and between Chinese characters (rich does not), but not within the last `unbroken`
+    characters.
+    """
     divided = text.divide(list(_breaks(text.plain, width, unbroken)))
     for line in divided:
         line.rstrip()

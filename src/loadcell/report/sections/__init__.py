@@ -1,1 +1,4 @@
-"""The sections of a report, one module each: `section(context) -> Section | None`. Their order is `build`'s."""
+"""The sections of a report, one module each: `section(context) -> Section | None`.
+
+Their order is `build`'s.
+"""

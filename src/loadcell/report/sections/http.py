@@ -131,7 +131,9 @@ def _cells(times: Times, context: ReportContext) -> list[Cell]:
 
 
 def _time(ms: float) -> str:
-    """Milliseconds; a mean of less than a microsecond, as that of connecting is where connections are kept, is only said to be so."""
+    """Milliseconds; a mean of less than a microsecond, as that of connecting is where connections are kept,
+    is only said to be so.
+    """
     return f"<{LEAST_MS:g}" if 0 < ms < LEAST_MS else numbers.significant(ms)
 
 

@@ -1,4 +1,6 @@
-"""Sources of a run made of other tools' outputs: files, lines that were not understood, settings of the tools."""
+"""Sources of a run made of other tools' outputs: files, lines that were not understood, settings of the
+tools.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Method of the run: design, order, seed, durations, versions, overhead of measuring, and the plan as written."""
+"""Method of the run: design, order, seed, durations, versions, overhead of measuring, and the plan as
+written.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +128,9 @@ _AFFINITY = {
 
 
 def _affinity(context: ReportContext) -> list[tuple[str, str]]:
-    """Where target and client ran, and where the target's memory came from: in the plan's words, and what that was here."""
+    """Where target and client ran, and where the target's memory came from: in the plan's words, and what
+    that was here.
+    """
     texts = context.texts
     placements: dict[str, dict[str, None]] = {}
     for record in context.stored.trials:

@@ -21,7 +21,9 @@ _NAMED = {
 
 
 def curves(context: ReportContext) -> Section | None:
-    """Throughput, response time and other metrics along the factors; None if nothing was measured. Of different quantities only the
+    """Throughput, response time and other metrics along the factors; None if nothing was measured.
+
+    Of different quantities only the
     last: a pass over twice the memory is no more of the same, and MiB/s are MiB/s."""
     measured = sum(trial.throughput_per_s is not None for trial in context.analysis.trials)
     if measured < FEWEST:

@@ -1,4 +1,6 @@
-"""Where the target's CPU time goes: a flame graph of each profile, its functions and processes, and what it cost."""
+"""Where the target's CPU time goes: a flame graph of each profile, its functions and processes, and what it
+cost.
+"""
 
 from __future__ import annotations
 

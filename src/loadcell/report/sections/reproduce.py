@@ -47,7 +47,9 @@ def _of_imported(path: Path, context: ReportContext) -> dict[str, str]:
 
 
 def _settings(command: list[str]) -> list[str]:
-    """The `--set`, `--only` and `--aa` of the command that made the run: the plan file alone is not all of it."""
+    """The `--set`, `--only` and `--aa` of the command that made the run: the plan file alone is not all of
+    it.
+    """
     words: list[str] = []
     for position, word in enumerate(command):
         if word in {"--set", "--only"} and position + 1 < len(command):

@@ -144,7 +144,9 @@ def metrics_table(context: ReportContext) -> Table | None:
 
 
 def _repeats(values: list[str], middle: float | None, context: ReportContext) -> Cell:
-    """Each repeat's figure, to be sorted by their median; what was measured once by nothing, as the median says it all."""
+    """Each repeat's figure, to be sorted by their median; what was measured once by nothing, as the median
+    says it all.
+    """
     return Cell("  ".join(values) or context.texts("mark.none"), sort=middle if len(values) > 1 else None)
 
 

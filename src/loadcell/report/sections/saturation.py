@@ -1,4 +1,6 @@
-"""Where the system saturates as its load rises: statements, the picture, and every figure with its uncertainty."""
+"""Where the system saturates as its load rises: statements, the picture, and every figure with its
+uncertainty.
+"""
 
 from __future__ import annotations
 

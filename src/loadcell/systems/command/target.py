@@ -205,7 +205,8 @@ class Command(Target[CommandOptions]):
         self._seen = threading.Event()
         self._process: SupervisedProcess | None = None
 
-    # -- life -------------------------------------------------------------------------------------------------------
+    # -- life
+    # -------------------------------------------------------------------------------------------------------
 
     @classmethod
     def misfits(cls, options: CommandOptions) -> Iterator[Misfit]:
@@ -364,7 +365,8 @@ class Command(Target[CommandOptions]):
     def destroy(self) -> None:
         self.down()
 
-    # -- asked by the runner ----------------------------------------------------------------------------------------
+    # -- asked by the runner
+    # ----------------------------------------------------------------------------------------
 
     @property
     def address(self) -> Address:

@@ -1,6 +1,8 @@
-"""Makes the load of the workload `duckdb` in the worker: the contract is the engine's (`loadcell/_engine.pyi`).
+"""Makes the load of the workload `duckdb` in the worker: the contract is the engine's
+(`loadcell/_engine.pyi`).
 
-When something is due, how it is timed and what is kept of it is the engine's; this is only what a client does.
+When something is due, how it is timed and what is kept of it is the engine's; this is only what a client
+does.
 """
 
 from __future__ import annotations
@@ -109,7 +111,8 @@ def prepare(spec: str, say: Callable[[str], None]) -> str:
 
 
 def _step(distinct: int) -> int:
-    """By how much a row's name is further than the one before: so that names that follow on each other are far apart, and all
+    """By how much a row's name is further than the one before: so that names that follow on each other are
+    far apart, and all
     come up before any comes up again."""
     step = 7919
     while math.gcd(step, distinct) != 1:

@@ -1,4 +1,6 @@
-"""A query workload as applications have it on DuckDB: one SELECT DISTINCT, fifty UPDATEs and one page of a list."""
+"""A query workload as applications have it on DuckDB: one SELECT DISTINCT, fifty UPDATEs and one page of a
+list.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,9 @@ from loadcell.systems.shared.data_files import DataFiles
 
 
 class StoreFiles(DataFiles):
-    """The files of one engine, spread over a number of them; all other options may vary on the same directory."""
+    """The files of one engine, spread over a number of them; all other options may vary on the same
+    directory.
+    """
 
     kind, sign, stranger = "store", "CURRENT", STRANGER_STORE()
 

@@ -24,7 +24,8 @@ class ServeError(Exception):
 def serve(address: str, say: Callable[[dict[str, Any]], None]) -> None:
     """Answer probes at `address` until SIGINT or SIGTERM.
 
-    `say` is called when it listens, `{"type": "listening", "address": "HOST:PORT"}`, and at the end with what was served, `{"type":
+    `say` is called when it listens, `{"type": "listening", "address": "HOST:PORT"}`, and at the end with what
+    was served, `{"type":
     "served", "connections", "transactions", "received_bytes"}`. Raises ServeError.
     """
     before = {
@@ -42,7 +43,10 @@ def serve(address: str, say: Callable[[dict[str, Any]], None]) -> None:
 
 
 def whole(address: str) -> str:
-    """`HOST:PORT` of an address whose port, or host, may be left out: `10.0.0.5`, `:8000`, `::1`. Raises ServeError."""
+    """`HOST:PORT` of an address whose port, or host, may be left out: `10.0.0.5`, `:8000`, `::1`.
+
+    Raises ServeError.
+    """
     try:
         ip = ipaddress.ip_address(address.strip("[]"))
     except ValueError:

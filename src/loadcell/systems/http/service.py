@@ -125,7 +125,10 @@ class Address:
 
 
 def _ascii(host: str) -> str:
-    """A name as it is looked up, told to the server and found in its certificate: `xn--bcher-kva.example`. Raises ValueError."""
+    """A name as it is looked up, told to the server and found in its certificate: `xn--bcher-kva.example`.
+
+    Raises ValueError.
+    """
     if host.isascii():
         return host
     try:

@@ -1,1 +1,3 @@
-"""MariaDB and MySQL as a target: a MariaDB run by loadcell from the machine's binaries, or an existing server."""
+"""MariaDB and MySQL as a target: a MariaDB run by loadcell from the machine's binaries, or an existing
+server.
+"""

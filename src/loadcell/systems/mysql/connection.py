@@ -119,7 +119,8 @@ class Address(ServerAddress):
     def session(
         self, doing: Message, *, during: str, database: str | None = None, limit_s: int = CONNECT_LIMIT_S
     ) -> Iterator[Connection]:
-        """A connection for as long as the block lasts; what the server refuses or breaks there becomes a TargetError.
+        """A connection for as long as the block lasts; what the server refuses or breaks there becomes a
+        TargetError.
 
         `doing` completes "cannot ...".
         """
@@ -194,7 +195,8 @@ def external(
     return address, unquote(parts.path.strip("/")) or None
 
 
-#: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it with.
+#: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it
+#: with.
 ANSWERED = (
     CONNECTION_NONE_LEFT.code,
     MYSQL_NONE_LEFT_FOR_USER.code,

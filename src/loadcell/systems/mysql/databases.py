@@ -42,8 +42,8 @@ _FEW_PAGES = 100
 class Databases:
     """Data sets on one server: each in a separate database, or, with `named`, one at a time in that one.
 
-    On a server that loadcell started (`server`) a data set that a workload changes is restored by copying the data directory;
-    elsewhere it is loaded again.
+    On a server that loadcell started (`server`) a data set that a workload changes is restored by copying the
+    data directory; elsewhere it is loaded again.
     """
 
     admin: Callable[[], Address]
@@ -82,10 +82,13 @@ class Databases:
             size = _size(connection, name)
         return Prepared(DataSet(digest, how, time.monotonic() - began, size, detail), name)
 
-    # -- what is there ----------------------------------------------------------------------------------------------
+    # -- what is there
+    # ----------------------------------------------------------------------------------------------
 
     def _look(self, name: str) -> Mark | None:
-        """The mark of a database, if what is in it is what the mark says; None where there is nothing. Refuses a database
+        """The mark of a database, if what is in it is what the mark says; None where there is nothing.
+
+        Refuses a database
         that is not loadcell's."""
         with self.admin().session(DOING_LOOK_FOR_THE_DATA_SET(), during="prepare") as connection:
             mark = self._mark(connection, name)
@@ -131,7 +134,8 @@ class Databases:
         rows(connection, f"INSERT INTO {MARK} VALUES (%s)", [mark.text()])  # noqa: S608
         rows(connection, "COMMIT")
 
-    # -- making it --------------------------------------------------------------------------------------------------
+    # -- making it
+    # --------------------------------------------------------------------------------------------------
 
     def _load(self, name: str, mark: Mark | None, digest: str, load: Loader, detail: dict[str, Any]) -> None:
         began = time.monotonic()
@@ -165,13 +169,16 @@ class Databases:
         for table in [*sorted(tables), MARK]:
             rows(connection, f"DROP TABLE IF EXISTS `{name}`.`{table}`")
 
-    # -- copies of the data directory -------------------------------------------------------------------------------
+    # -- copies of the data directory
+    # -------------------------------------------------------------------------------
 
     def _copied(self, digest: str) -> bool:
         return self.server is not None and digest in self.server.directory.copies()
 
     def _save_copy(self, digest: str, detail: dict[str, Any]) -> None:
-        """Stop the server, copy its data directory, and start it again: all later trials begin as this one does."""
+        """Stop the server, copy its data directory, and start it again: all later trials begin as this one
+        does.
+        """
         assert self.server is not None
         began = time.monotonic()
         with self.admin().session(DOING_MAKE_ROOM_FOR_A_COPY(), during="prepare") as connection:
@@ -193,10 +200,14 @@ class Databases:
         self.server.start()
         detail.update(method="data directory copy", copy_s=time.monotonic() - began)
 
-    # -- the end ----------------------------------------------------------------------------------------------------
+    # -- the end
+    # ----------------------------------------------------------------------------------------------------
 
     def sweep(self) -> None:
-        """Drop what this run made and what dead runs left behind, save what is to be kept. Logs what it cannot drop."""
+        """Drop what this run made and what dead runs left behind, save what is to be kept.
+
+        Logs what it cannot drop.
+        """
         with self.admin().session(DOING_DROP_DATA_SETS(), during="cleanup") as connection:
             names = (
                 [self.named]
@@ -245,7 +256,9 @@ def _size(connection: Connection, name: str) -> int:
 
 
 def flush(connection: Connection) -> float | None:
-    """Write out what preparing left dirty, so that trials start equal: seconds it took, None when it could not be done."""
+    """Write out what preparing left dirty, so that trials start equal: seconds it took, None when it could
+    not be done.
+    """
     began = time.monotonic()
     if _dirty(connection) <= _FEW_PAGES:
         return 0.0

@@ -85,7 +85,10 @@ class DataDirectory(OwnedDirectory):
     def configure(
         self, port: int, socket: Path, settings: Mapping[str, Setting], passwords: Mapping[str, str]
     ) -> None:
-        """Write the configuration of the next start, and the statements that make its users. Raises TargetError."""
+        """Write the configuration of the next start, and the statements that make its users.
+
+        Raises TargetError.
+        """
         users = self.home / "init.sql"
         fixed: dict[str, Setting | Path] = {
             "datadir": self.data,
@@ -134,7 +137,9 @@ class Server(ManagedServer[Address, DataDirectory]):
         return [self.directory.binaries.server, f"--defaults-file={self.directory.config}"]
 
     def _warm_up(self) -> None:
-        """Wait until InnoDB has read back the pages it had in memory at its last shutdown, where its settings say so."""
+        """Wait until InnoDB has read back the pages it had in memory at its last shutdown, where its settings
+        say so.
+        """
         deadline = time.monotonic() + _WARM_UP_LIMIT_S
         with self.admin().session(DOING_ASK_FOR_THE_BUFFER_POOL(), during="up") as connection:
             while time.monotonic() < deadline:

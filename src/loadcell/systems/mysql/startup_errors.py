@@ -16,7 +16,8 @@ from loadcell.systems.shared.startup_errors import (
     setting_error,
 )
 
-#: A line of the log: `2026-11-21 10:00:00 0 [ERROR] InnoDB: ...`; without the time while the server reads its options.
+#: A line of the log: `2026-11-21 10:00:00 0 [ERROR] InnoDB: ...`; without the time while the server reads its
+#: options.
 _ERROR_LINE = re.compile(r"\[ERROR\] (?:\S*(?:mariadbd|mysqld): )?(.*)")
 _DEVICE_FULL = re.compile(r"No space left on device|Disk quota exceeded|Errcode: 28|\bdisk is full\b")
 _NO_MEMORY = re.compile(r"Cannot allocate memory for the buffer pool|Out of memory|mmap\(\d+ bytes\) failed")
@@ -25,7 +26,10 @@ _NO_MEMORY = re.compile(r"Cannot allocate memory for the buffer pool|Out of memo
 def startup_error(
     lines: Sequence[str], settings: Mapping[str, Setting], names: Iterable[str] = ()
 ) -> TargetError:
-    """The reason why the server did not start. `settings` are those of the plan, `names` those that the server has."""
+    """The reason why the server did not start.
+
+    `settings` are those of the plan, `names` those that the server has.
+    """
     output = "\n".join(lines)
     if error := common_error(output, "mysql", _DEVICE_FULL):
         return error

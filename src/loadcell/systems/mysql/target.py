@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 #: The oldest servers whose SQL the workloads use.
 _OLDEST = {"MariaDB": (10, 5), "MySQL": (8, 0)}
 
-#: Counters under the names that the checks use, which are PostgreSQL's, and the status variables that are summed.
+#: Counters under the names that the checks use, which are PostgreSQL's, and the status variables that are
+#: summed.
 _COUNTERS: dict[str, tuple[str, ...]] = {
     "xact_commit": ("Com_commit",),
     "xact_rollback": ("Com_rollback",),

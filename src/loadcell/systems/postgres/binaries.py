@@ -152,7 +152,9 @@ def _chosen(candidates: list[Binaries], version: int | None, where: Message) -> 
 
 
 def usable_by(binaries: Binaries, account: Account, cache: Path | None = None) -> Binaries:
-    """The same programs where `account` can run them: copied once to `cache` if they lie where only root can go."""
+    """The same programs where `account` can run them: copied once to `cache` if they lie where only root can
+    go.
+    """
     if not account.other or _runs(binaries, account):
         return binaries
     cached = _copy(binaries, cache or _cache())

@@ -126,7 +126,8 @@ class Address(ServerAddress):
         options: str | None = None,
         limit_s: int = CONNECT_LIMIT_S,
     ) -> Iterator[psycopg.Connection[Any]]:
-        """A connection for as long as the block lasts; what the server refuses or breaks there becomes a TargetError.
+        """A connection for as long as the block lasts; what the server refuses or breaks there becomes a
+        TargetError.
 
         `doing` completes "cannot ...".
         """
@@ -194,7 +195,8 @@ def external(
         )
 
 
-#: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it with.
+#: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it
+#: with.
 ANSWERED = (CONNECTION_NONE_LEFT.code, sockets.NO_PORT.code)
 
 #: Pattern in what libpq or the server said -> our code. The first that matches counts.

@@ -38,8 +38,9 @@ _DUPLICATE = "42P04"
 class Databases:
     """Data sets as databases on one server.
 
-    `admin` creates and drops them, `load` (the address of the load's role) fills and owns them. On a server of
-    loadcell's own (`managed`) everything named `loadcell_*` is loadcell's; elsewhere only what bears its mark.
+    `admin` creates and drops them, `load` (the address of the load's role) fills and owns them. On a server
+    of loadcell's own (`managed`) everything named `loadcell_*` is loadcell's; elsewhere only what bears its
+    mark.
     """
 
     admin: Address
@@ -97,7 +98,8 @@ class Databases:
         if self._mark(connection, copy) is not None:
             self._drop(connection, copy, force=True)
         self._create(connection, copy, pristine)
-        # `changed` at once: it is handed to a workload that changes it, and nobody else is to take it for pristine.
+        # `changed` at once: it is handed to a workload that changes it, and nobody else is to take it for
+        # pristine.
         mark = Mark("changed", digest, self.owner, pristine=False, keep=False, loadcell=self.version)
         self._set_mark(connection, copy, mark)
         detail.update(
@@ -130,8 +132,8 @@ class Databases:
         statement = SQL("CREATE DATABASE {} TEMPLATE {}").format(Identifier(name), Identifier(template))
         if self.managed:
             statement += SQL(" OWNER {}").format(Identifier(self.load.user))
-        # Copying files and syncing them costs less than sending every page through the log. (Cloning by the file
-        # system would be free here, and be paid for by the first writes of the trial.)
+        # Copying files and syncing them costs less than sending every page through the log. (Cloning by the
+        # file system would be free here, and be paid for by the first writes of the trial.)
         if template != "template0" and connection.info.server_version >= 150000:
             statement += SQL(" STRATEGY FILE_COPY")
         if self.managed:
@@ -197,7 +199,10 @@ class Databases:
         return int(row[0]) if row else 0
 
     def sweep(self) -> None:
-        """Drop what this run made and what dead runs left behind, save what is to be kept. Logs what it cannot drop."""
+        """Drop what this run made and what dead runs left behind, save what is to be kept.
+
+        Logs what it cannot drop.
+        """
         with self.admin.session(DOING_DROP_DATA_SETS(), during="cleanup") as connection:
             rows = connection.execute(
                 "SELECT datname, shobj_description(oid, 'pg_database') FROM pg_database WHERE starts_with(datname, %s)",
@@ -216,14 +221,17 @@ class Databases:
         done = mark.state == "ready" and mark.pristine
         if mark.owner.same_run(self.owner):
             return not (self.keep and done)
-        # OpenLoopResult by an earlier run. In a directory of our own, only what the last run used is worth its room.
+        # OpenLoopResult by an earlier run. In a directory of our own, only what the last run used is worth
+        # its room.
         if mark.keep and done:
             return self.managed
         return self.managed or mark.owner.surely_dead()
 
 
 def checkpoint(connection: Connection[Any]) -> float | None:
-    """Write out what preparing left dirty, so that trials start equal: seconds it took, None when not permitted."""
+    """Write out what preparing left dirty, so that trials start equal: seconds it took, None when not
+    permitted.
+    """
     import psycopg
 
     began = time.monotonic()

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 SCHEMA = "loadcell"
 SEARCH_PATH = f"-c search_path={SCHEMA}"
 
-#: Tables, views, sequences and what else lies in the schema by itself; indexes and TOAST go with their tables.
+#: Tables, views, sequences and what else lies in the schema by itself; indexes and TOAST go with their
+#: tables.
 _RELATIONS = """
     SELECT c.relname, c.relkind, pg_get_userbyid(c.relowner) = current_user
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -100,7 +100,10 @@ class DataDirectory(OwnedDirectory):
         return pid if procfs.link(pid, "cwd") == self.data.resolve() else None
 
     def configure(self, port: int, sockets: Path, settings: Mapping[str, Setting]) -> None:
-        """Write the configuration of the next start: addresses, users and the plan's settings. Raises TargetError."""
+        """Write the configuration of the next start: addresses, users and the plan's settings.
+
+        Raises TargetError.
+        """
         hba, ident = self.home / "pg_hba.conf", self.home / "pg_ident.conf"
         fixed: dict[str, Setting] = {
             "hba_file": str(hba),

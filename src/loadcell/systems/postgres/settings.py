@@ -120,7 +120,9 @@ _UNITS = {"": 8192, "B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1
 
 
 def bytes_of(value: object) -> int | None:
-    """Bytes of a memory setting as PostgreSQL reads it (a bare number counts blocks of 8 KiB); None if it is none."""
+    """Bytes of a memory setting as PostgreSQL reads it (a bare number counts blocks of 8 KiB); None if it is
+    none.
+    """
     return size_in_bytes(value, _UNITS, case_sensitive=True)
 
 

@@ -43,7 +43,8 @@ from loadcell.systems.shared.settings import Setting
 if TYPE_CHECKING:
     from psycopg import Connection
 
-#: Session options of administration: its statements, one of which has a password's digest, stay out of the trial's log.
+#: Session options of administration: its statements, one of which has a password's digest, stay out of the
+#: trial's log.
 _QUIET = (
     "-c log_statement=none -c log_min_duration_statement=-1 -c statement_timeout=0 -c synchronous_commit=on"
 )
@@ -63,7 +64,8 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     #: True once a trial has run on the server since its start
     _used = False
 
-    # -- life ---------------------------------------------------------------------------------------------------
+    # -- life
+    # ---------------------------------------------------------------------------------------------------
 
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
         options = self.options
@@ -131,7 +133,8 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
             )
         )
 
-    # -- data ---------------------------------------------------------------------------------------------------
+    # -- data
+    # ---------------------------------------------------------------------------------------------------
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
         data_set = super().prepare(data, load, will_change=will_change)
@@ -155,7 +158,8 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
             return Databases(address, address, False, owner, keep, __version__, log)
         return Schema(address, owner, keep, __version__, log)
 
-    # -- facts --------------------------------------------------------------------------------------------------
+    # -- facts
+    # --------------------------------------------------------------------------------------------------
 
     def endpoint(self) -> dict[str, Any]:
         prepared = self._prepared

@@ -1,1 +1,3 @@
-"""Redis as a target, and compatible servers: one run by loadcell from the machine's binaries, or an existing one."""
+"""Redis as a target, and compatible servers: one run by loadcell from the machine's binaries, or an existing
+one.
+"""

@@ -1,6 +1,7 @@
 """One administrative session by redis-py: no pool, no retries, no interpretation of answers.
 
-redis-py is imported here alone, and this module only when a session is opened: the import takes a quarter of a second.
+redis-py is imported here alone, and this module only when a session is opened: the import takes a quarter of
+a second.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from loadcell.systems.redis.errors import NotRedisError, RefusedError
 
 
 class TlsConnection(TcpConnection):
-    """TCP with TLS that trusts nobody but `trust` (redis-py's own adds the system's certificates to those given)."""
+    """TCP with TLS that trusts nobody but `trust` (redis-py's own adds the system's certificates to those
+    given).
+    """
 
     def __init__(self, trust: ssl.SSLContext, **settings: Any) -> None:
         super().__init__(**settings)  # type: ignore[no-untyped-call]
@@ -36,7 +39,9 @@ class TlsConnection(TcpConnection):
 
 
 class Client:
-    """A session; answers are text, integers, None, and lists of them. Bytes that are no text are surrogate escapes.
+    """A session; answers are text, integers, None, and lists of them.
+
+    Bytes that are no text are surrogate escapes.
 
     Methods raise RefusedError, NotRedisError and OSError.
     """
@@ -123,7 +128,10 @@ class Client:
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """Turn redis-py's errors into those that the rest of the package handles. They hold no words of a command."""
+    """Turn redis-py's errors into those that the rest of the package handles.
+
+    They hold no words of a command.
+    """
     try:
         yield
     except exceptions.RedisError as error:

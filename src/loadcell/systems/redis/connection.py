@@ -90,7 +90,9 @@ class Address(ServerAddress):
         return client
 
     def _foreign_answer(self) -> NotRedisError | None:
-        """The answer to a PING that is not a line of RESP, of a server that lets redis-py wait for the rest of it."""
+        """The answer to a PING that is not a line of RESP, of a server that lets redis-py wait for the rest
+        of it.
+        """
         if self.tls:
             return None
         way: tuple[str, int] | str = self.socket or (self.host, self.port)

@@ -46,7 +46,8 @@ class NotRedisError(Exception):
     """An answer that is not RESP."""
 
 
-#: Codes of a server that answers but has no connection left, and of a machine that has no port left to ask it.
+#: Codes of a server that answers but has no connection left, and of a machine that has no port left to ask
+#: it.
 ANSWERED = (REDIS_NO_CONNECTION_LEFT.code, sockets.NO_PORT.code)
 
 #: Code of the server's error -> code of the reason.

@@ -1,6 +1,7 @@
 """Data sets as keys with a prefix, and an ownership mark: the hash `loadcell:mark`, one in each database.
 
-The mark holds owner, prefixes and state of the keys. On an external server only keys with these prefixes are ever removed.
+The mark holds owner, prefixes and state of the keys. On an external server only keys with these prefixes are
+ever removed.
 """
 
 from __future__ import annotations

@@ -151,7 +151,10 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
 
 
 def _grown(before: Mapping[str, float], now: Mapping[str, float]) -> Row:
-    """Increase of each counter. One that fell was reset, or the server is another: its increase is unknown."""
+    """Increase of each counter.
+
+    One that fell was reset, or the server is another: its increase is unknown.
+    """
     return {
         name: value - before[name] if name in before and value >= before[name] else None
         for name, value in now.items()

@@ -1,7 +1,9 @@
-"""Product and version of a server: compatible servers call themselves a Redis, of a version that they can replace.
+"""Product and version of a server: compatible servers call themselves a Redis, of a version that they can
+replace.
 
-What each says in INFO: Valkey since 8 `server_name` and `valkey_version`, Dragonfly `dragonfly_version` (with `df-v` before it),
-Garnet `garnet_version`. KeyDB gives its version as `redis_version`, and is recognised by a section or its program.
+What each says in INFO: Valkey since 8 `server_name` and `valkey_version`, Dragonfly `dragonfly_version` (with
+`df-v` before it), Garnet `garnet_version`. KeyDB gives its version as `redis_version`, and is recognised by a
+section or its program.
 """
 
 from __future__ import annotations

@@ -76,7 +76,10 @@ RECORDED = (
 
 
 def line(name: str, value: object) -> str:
-    """One line of redis.conf. A value is split into words (`save: 60 1000`); an empty value is the empty word."""
+    """One line of redis.conf.
+
+    A value is split into words (`save: 60 1000`); an empty value is the empty word.
+    """
     if isinstance(value, Path):
         return f"{name} {_word(str(value))}\n"
     text = ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -155,7 +155,8 @@ def _primaries(client: Client) -> int:
 
 
 def _calls(commandstats: Mapping[str, str]) -> dict[str, int]:
-    """Calls of each command since the server started, out of INFO commandstats; subcommands count for their command.
+    """Calls of each command since the server started, out of INFO commandstats; subcommands count for their
+    command.
 
     Calls that were rejected before they were executed are not among them.
     """

@@ -27,7 +27,10 @@ CANNOT_LAUNCH = 126
 
 @dataclass(frozen=True)
 class Account:
-    """A user of this machine. `other` says that it is not the one loadcell runs as; `pin` is where its programs run."""
+    """A user of this machine.
+
+    `other` says that it is not the one loadcell runs as; `pin` is where its programs run.
+    """
 
     name: str
     uid: int
@@ -42,7 +45,8 @@ class Account:
             os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
     def command(self, program: Sequence[str | Path], *, directory: Path, death: Signals) -> list[str]:
-        """The command that runs `program` as this user, in `directory`, getting the signal `death` when its parent dies.
+        """The command that runs `program` as this user, in `directory`, getting the signal `death` when its
+        parent dies.
 
         To be started by the process (and, on Linux, the thread) whose end shall be the program's.
         """
@@ -99,7 +103,9 @@ def current() -> str:
 
 
 def choose(run_as: str | None, *, product: str, kind: str, pin: Pin = ANYWHERE) -> Account:
-    """The user for the server: oneself, or for root `run_as`, else the product's own (named as `kind`), else `nobody`."""
+    """The user for the server: oneself, or for root `run_as`, else the product's own (named as `kind`), else
+    `nobody`.
+    """
     me = current()
     option = f"target.{kind}.run_as"
     if os.geteuid() != 0:

@@ -1,7 +1,8 @@
-"""The files of a system that runs in the load's process: an owned directory, its data set, and copies to restore it from.
+"""The files of a system that runs in the load's process: an owned directory, its data set, and copies to
+restore it from.
 
-`home` holds loadcell's marker, `data` (the system's files and nothing else), `data.json` (fingerprint and state of the data
-set), and `pristine` (copies of `data`, made while no process had it open).
+`home` holds loadcell's marker, `data` (the system's files and nothing else), `data.json` (fingerprint and
+state of the data set), and `pristine` (copies of `data`, made while no process had it open).
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def _current_account() -> Account:
 
 
 class DataFiles(OwnedDirectory):
-    """The files of one system, in the directory `name` in `parent`; `version` is that of the system that wrote them."""
+    """The files of one system, in the directory `name` in `parent`; `version` is that of the system that
+    wrote them.
+    """
 
     def __init__(self, parent: Path, name: str, version: str, log: Callable[[str], None]) -> None:
         super().__init__(parent, name, version, _current_account(), log)
@@ -60,10 +63,12 @@ class DataFiles(OwnedDirectory):
             self.log(f"{self.home} is of version {marker.get('version')}: made again for {self._version}")
             self._install(bool(marker.get("made_parent")))
 
-    # -- data ------------------------------------------------------------------------------------------------------
+    # -- data
+    # ------------------------------------------------------------------------------------------------------
 
     def prepare(self, wanted: str, load: Callable[[], dict[str, Any]], *, will_change: bool) -> DataSet:
-        """Provide the data set with the fingerprint `wanted`, untouched: reused, restored from a copy, or loaded.
+        """Provide the data set with the fingerprint `wanted`, untouched: reused, restored from a copy, or
+        loaded.
 
         `will_change`: the coming trial changes it, so a copy is made for those after it.
         """

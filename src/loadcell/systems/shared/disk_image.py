@@ -1,7 +1,9 @@
-"""A file system in a file: made, mounted on a loop device, and undone, by whoever comes next if loadcell is killed.
+"""A file system in a file: made, mounted on a loop device, and undone, by whoever comes next if loadcell is
+killed.
 
-What there is to undo is on record before it is made (`image.json`, beside the mount point, in the run's work directory), so
-that `undo_below` finds it whenever a run ends or dies. The file has a name that nobody else's can have.
+What there is to undo is on record before it is made (`image.json`, beside the mount point, in the run's work
+directory), so that `undo_below` finds it whenever a run ends or dies. The file has a name that nobody else's
+can have.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ from loadcell.systems.shared.messages import (
 
 _RECORD = "image.json"
 _PLACES = "image-*"
-#: Of mkfs, so that nothing is written behind a trial's back later on (ext4 initialises its tables lazily), and no room is
-#: given back that was just reserved (by discarding blocks).
+#: Of mkfs, so that nothing is written behind a trial's back later on (ext4 initialises its tables lazily),
+#: and no room is given back that was just reserved (by discarding blocks).
 _MKFS = {
     "ext4": ("-q", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"),
     "xfs": ("-q", "-K"),
@@ -76,7 +78,9 @@ class Image(Options):
 
 @dataclass(frozen=True)
 class MountedImage:
-    """The image that `options` describe, for one run: equal options share one, whichever target object asks first."""
+    """The image that `options` describe, for one run: equal options share one, whichever target object asks
+    first.
+    """
 
     options: Image
     work: Path
@@ -149,7 +153,9 @@ class MountedImage:
 
 @dataclass(frozen=True)
 class DataLocation:
-    """The parent directory of a target's data: a directory of the plan, an image, or (None) the run's work directory."""
+    """The parent directory of a target's data: a directory of the plan, an image, or (None) the run's work
+    directory.
+    """
 
     data: str | Image | None
     work: Path
@@ -183,7 +189,9 @@ def _only_root() -> None:
 
 
 def _reserve(file: Path, size: int) -> None:
-    """Make the file with all its room: a sparse one would fail in the middle of a trial, as a broken disk does."""
+    """Make the file with all its room: a sparse one would fail in the middle of a trial, as a broken disk
+    does.
+    """
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         os.posix_fallocate(handle, 0, size)
@@ -211,7 +219,9 @@ def _not_mounted(output: str, options: Image, kind: str) -> TargetError:
 
 
 def undo_below(work: Path) -> bool:
-    """Unmount and remove every image whose record lies in `work` or one level below; whether nothing is left mounted."""
+    """Unmount and remove every image whose record lies in `work` or one level below; whether nothing is left
+    mounted.
+    """
     places = [directory for pattern in (_PLACES, f"*/{_PLACES}") for directory in work.glob(pattern)]
     remaining = [directory for directory in places if not directory.is_symlink() and not undo(directory)]
     return not remaining

@@ -40,10 +40,12 @@ def no_room(kind: str, where: str | Message, during: str = "up") -> TargetError:
 
 
 class OwnedDirectory(ABC):
-    """`home`, a directory in `parent`: loadcell's marker, the configuration, `data` for the system's files, and `pristine`.
+    """`home`, a directory in `parent`: loadcell's marker, the configuration, `data` for the system's files,
+    and `pristine`.
 
-    Only `data` belongs to the server's user; the rest is writable by loadcell alone. `pristine` holds copies of `data`, made
-    while no process had it open. `version` is that of the system. `log` takes one line at a time.
+    Only `data` belongs to the server's user; the rest is writable by loadcell alone. `pristine` holds copies
+    of `data`, made while no process had it open. `version` is that of the system. `log` takes one line at a
+    time.
     """
 
     #: the target as the plan names it: the option `target.<kind>.data` names the parent
@@ -106,7 +108,8 @@ class OwnedDirectory(ABC):
             with contextlib.suppress(OSError):  # not empty: somebody else uses it
                 self.parent.rmdir()
 
-    # -- copies of the data, only while no process has it open --------------------------------------------------------
+    # -- copies of the data, only while no process has it open
+    # --------------------------------------------------------
 
     def copies(self) -> set[str]:
         """Names of the complete copies."""
@@ -132,7 +135,8 @@ class OwnedDirectory(ABC):
         self._copy(self._pristine / name, self.data)
 
     def _copy(self, source: Path, destination: Path) -> None:
-        # Reflinks where the file system has them; all owners are kept, as loadcell is root or the files' owner.
+        # Reflinks where the file system has them; all owners are kept, as loadcell is root or the files'
+        # owner.
         done = subprocess.run(
             ["/bin/cp", "-a", "--reflink=auto", source, destination],
             stdin=subprocess.DEVNULL,
@@ -151,7 +155,8 @@ class OwnedDirectory(ABC):
         lines = done.stdout.strip().splitlines()
         raise TargetError(HOME_NOT_COPIED(said=lines[-1] if lines else NO_OUTPUT), during="prepare")
 
-    # -- for subclasses -----------------------------------------------------------------------------------------------
+    # -- for subclasses
+    # -----------------------------------------------------------------------------------------------
 
     def _check_parent(self) -> None:
         option = f"`target.{self.kind}.data`"

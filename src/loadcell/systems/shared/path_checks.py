@@ -24,7 +24,9 @@ def there(key: str, path: Path, missing: Message) -> Iterator[Misfit]:
 
 
 def of_data(data: Any, kind: str) -> Iterator[Misfit]:
-    """The same of a target's `data`: a directory that loadcell makes where it is missing, or an image's, which must be there."""
+    """The same of a target's `data`: a directory that loadcell makes where it is missing, or an image's,
+    which must be there.
+    """
     if (image := getattr(data, "image", None)) is not None:
         image_path = Path(image).expanduser()
         yield from there("data.image", image_path, IMAGE_NO_DIRECTORY(path=image_path, kind=kind))

@@ -18,7 +18,9 @@ def checked_settings(
     kind: str,
     reserved: Mapping[str, str],
 ) -> dict[str, Setting]:
-    """Settings by their canonical names, which match `pattern` (else they are not the name of `kind`). Raises ValueError.
+    """Settings by their canonical names, which match `pattern` (else they are not the name of `kind`).
+
+    Raises ValueError.
 
     `reserved` are those that loadcell sets itself, each with the reason.
     """

@@ -14,7 +14,8 @@ from loadcell.systems.base import TargetError
 from loadcell.systems.shared.account import Account
 from loadcell.systems.shared.messages import CONNECTION_NO_PORT, SOCKETS_NOT_MADE
 
-#: Code of the reason that this machine has no port left for a connection, which says nothing about the server.
+#: Code of the reason that this machine has no port left for a connection, which says nothing about the
+#: server.
 NO_PORT = CONNECTION_NO_PORT
 #: The kernel's message for it, for drivers that pass on the message alone (libpq, PyMySQL).
 NO_PORT_MESSAGE = os.strerror(errno.EADDRNOTAVAIL)
@@ -40,7 +41,8 @@ def free_port() -> int:
 
 
 class SocketDirectory:
-    """The directory of a server's Unix socket: `preferred`, or one in /tmp where the path would become too long.
+    """The directory of a server's Unix socket: `preferred`, or one in /tmp where the path would become too
+    long.
 
     `path` is None while it does not exist.
     """

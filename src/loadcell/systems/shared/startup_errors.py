@@ -1,4 +1,6 @@
-"""Startup failures that servers of several kinds have in common, recognised in the last lines of their output."""
+"""Startup failures that servers of several kinds have in common, recognised in the last lines of their
+output.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def common_error(output: str, kind: str, device_full: re.Pattern[str]) -> Target
 
 
 def room_or_access_error(output: str, kind: str, device_full: re.Pattern[str]) -> TargetError | None:
-    """A full device, or a directory that the server's user may not enter (reported by the launcher as `closed:`)."""
+    """A full device, or a directory that the server's user may not enter (reported by the launcher as
+    `closed:`).
+    """
     if device_full.search(output):
         return no_room(kind, WHERE_DATA_DIRECTORY())
     if closed := re.search(r"^closed: (.*)$", output, re.MULTILINE):
@@ -46,7 +50,9 @@ def room_or_access_error(output: str, kind: str, device_full: re.Pattern[str]) -
 def setting_error(
     name: str, value: object, message: str, kind: str, *, unknown: bool = False, names: Iterable[str] = ()
 ) -> TargetError:
-    """A setting of the plan that the server refuses, or (`unknown`) does not have; `names` are those that it has."""
+    """A setting of the plan that the server refuses, or (`unknown`) does not have; `names` are those that it
+    has.
+    """
     line = f"{name}: {value}"
     if not unknown:
         return TargetError(SERVER_SETTING_REFUSED(line=line, said=message, kind=kind, name=name))

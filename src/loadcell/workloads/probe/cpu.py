@@ -13,7 +13,9 @@ declare("events_per_s", "rate", "probe cpu: events by sysbench's definition, of 
 
 
 class CpuOptions(Section):
-    """Number of times per second that all primes below a bound are found by trial division, as `sysbench cpu` does."""
+    """Number of times per second that all primes below a bound are found by trial division, as `sysbench cpu`
+    does.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="cpu")
 

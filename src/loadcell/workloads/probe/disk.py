@@ -22,7 +22,9 @@ _WRITING = ("write", "readwrite", "randwrite", "randrw")
 
 
 class DiskOptions(Section):
-    """Blocks of a file are read and written, in order or at random, as fio does; each client has a separate file."""
+    """Blocks of a file are read and written, in order or at random, as fio does; each client has a separate
+    file.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="disk")
 

@@ -20,7 +20,9 @@ _UNDER_WAY = 64 * 2**20
 
 
 class NetworkOptions(Section):
-    """Requests and responses, or octets in one direction, between this machine and a peer, as netperf and iperf3 make them."""
+    """Requests and responses, or octets in one direction, between this machine and a peer, as netperf and
+    iperf3 make them.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="network")
 

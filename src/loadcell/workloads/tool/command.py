@@ -91,7 +91,10 @@ Commands = Annotated[
 
 
 def placed(tool: Tool, arguments: list[str], plan: Path) -> list[str]:
-    """The arguments with the files among them found from the plan's directory. Raises CommandError for one that is not there."""
+    """The arguments with the files among them found from the plan's directory.
+
+    Raises CommandError for one that is not there.
+    """
     words = list(arguments)
     for index, before, name in registry.files(tool, arguments):
         if "${" in name or name == "-":
@@ -108,7 +111,10 @@ def placed(tool: Tool, arguments: list[str], plan: Path) -> list[str]:
 
 
 def program(words: list[str], plan: Path) -> list[str]:
-    """A command whose program is named by a path, found from the plan's directory. Raises CommandError where it is not there."""
+    """A command whose program is named by a path, found from the plan's directory.
+
+    Raises CommandError where it is not there.
+    """
     first = words[0]
     if "/" not in first or "${" in first:
         return words

@@ -56,7 +56,8 @@ class Tool(Workload[ToolOptions]):
         """Many tools know nothing of clients."""
         return {"clients": 1}
 
-    # -- data -------------------------------------------------------------------------------------------------------
+    # -- data
+    # -------------------------------------------------------------------------------------------------------
 
     def data(self) -> dict[str, Any] | None:
         commands = self.options.others("prepare")
@@ -76,7 +77,8 @@ class Tool(Workload[ToolOptions]):
     def notes(self) -> tuple[str, ...]:
         return ("tool.reported",)
 
-    # -- in its plan ------------------------------------------------------------------------------------------------
+    # -- in its plan
+    # ------------------------------------------------------------------------------------------------
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
         return [*self._of_target(target), *self._of_load(load, target)]

@@ -1,4 +1,5 @@
-"""Makes a load by running a tool: what the worker calls instead of the engine, under the engine's contract (`_engine.pyi`).
+"""Makes a load by running a tool: what the worker calls instead of the engine, under the engine's contract
+(`_engine.pyi`).
 
 Standard library only, and the readers of tools' outputs: the worker's memory and CPU time are the load's own.
 """
@@ -30,7 +31,9 @@ def stop() -> None:
 
 
 def run(spec: str, say: Say) -> str:
-    """Run the tool that `spec` names: first without being measured, then measured; its metrics as the engine's result."""
+    """Run the tool that `spec` names: first without being measured, then measured; its metrics as the
+    engine's result.
+    """
     with _course(spec) as course:
         return json.dumps(course.run(say))
 

@@ -1,8 +1,10 @@
-"""Programs run one after the other, heard line by line, and never outlived: not by what they started, nor after our death.
+"""Programs run one after the other, heard line by line, and never outlived: not by what they started, nor
+after our death.
 
-Each is the leader of a separate process group. Its end, an order to stop, and the end of this process, however it comes,
-are the end of the whole group: a guardian process waits for our death, which a SIGKILL does not tell us of. What leaves
-its group becomes our child, and is ended with it; the guardian knows it by its environment, in which `directory` is ours.
+Each is the leader of a separate process group. Its end, an order to stop, and the end of this process,
+however it comes, are the end of the whole group: a guardian process waits for our death, which a SIGKILL does
+not tell us of. What leaves its group becomes our child, and is ended with it; the guardian knows it by its
+environment, in which `directory` is ours.
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ _LONGEST = 1 << 20
 
 @dataclass(frozen=True)
 class Ended:
-    """End of a program: exit status (negative: the signal), and its duration. `asked`: it was ordered to end."""
+    """End of a program: exit status (negative: the signal), and its duration.
+
+    `asked`: it was ordered to end.
+    """
 
     status: int
     wall_s: float
@@ -38,7 +43,9 @@ class Ended:
 
 
 class Children:
-    """The programs of one load, which all find `directory` in their environment; it is removed even after a SIGKILL."""
+    """The programs of one load, which all find `directory` in their environment; it is removed even after a
+    SIGKILL.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._running: subprocess.Popen[bytes] | None = None

@@ -1,4 +1,6 @@
-"""Tells of a load as the engine does: its phases, and its intervals as they are printed, or else as they were read."""
+"""Tells of a load as the engine does: its phases, and its intervals as they are printed, or else as they were
+read.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ def phase(say: Say, name: str) -> tuple[int, int]:
 
 
 class Intervals:
-    """The series of one measurement that began at an instant. `follow` knows the tool's interval lines; None: it has none."""
+    """The series of one measurement that began at an instant.
+
+    `follow` knows the tool's interval lines; None: it has none.
+    """
 
     def __init__(self, say: Say, follow: Follow | None, began: tuple[int, int]) -> None:
         self._say, self._follow = say, follow

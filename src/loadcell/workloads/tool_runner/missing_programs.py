@@ -15,7 +15,8 @@ from loadcell.workloads.tool_runner.registry import TOOLS, Tool
 
 
 def missing(program: str, plan: Path, tool: Tool | None = None) -> Message:
-    """That a program is not installed, and where it is to be had if that is known; or that it lies beside the plan, in the
+    """That a program is not installed, and where it is to be had if that is known; or that it lies beside the
+    plan, in the
     directory `plan`. `tool` is which one it is meant to be; default: the one of its name."""
     if "/" not in program and (plan / program).is_file():
         return TOOL_BACKGROUND(program=program)

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 
 #: Of one command, so much is passed on to output.log ...
 _PASSED_ON_BYTES = 4 << 20
-#: ... and so much is kept to be read: the longest output of a tool known is that of a day of interval lines, some 10 MB.
+#: ... and so much is kept to be read: the longest output of a tool known is that of a day of interval lines,
+#: some 10 MB.
 _STORED_BYTES = 256 << 20
 
 

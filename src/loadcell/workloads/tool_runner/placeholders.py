@@ -1,4 +1,6 @@
-"""Values of `${clients}`, `${host}` and other placeholders, and the environment with the address of the server."""
+"""Values of `${clients}`, `${host}` and other placeholders, and the environment with the address of the
+server.
+"""
 
 from __future__ import annotations
 

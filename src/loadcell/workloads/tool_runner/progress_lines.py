@@ -1,6 +1,8 @@
-"""The lines in which tools say how it goes while they run, each taken as the stretch of the series that it is.
+"""The lines in which tools say how it goes while they run, each taken as the stretch of the series that it
+is.
 
-Only those are known here whose lines say when they are printed; what a reader finds in the whole output is the record's.
+Only those are known here whose lines say when they are printed; what a reader finds in the whole output is
+the record's.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ OF_PROTOCOL: Mapping[str, tuple[str, ...]] = {
 }
 PLACES = tuple(dict.fromkeys((*ALWAYS, *(name for names in OF_PROTOCOL.values() for name in names))))
 
-#: Environment variables through which clients of a protocol take what they need: nothing of it stands on a command line.
+#: Environment variables through which clients of a protocol take what they need: nothing of it stands on a
+#: command line.
 SECRETS: Mapping[str, str] = {"postgres": "PGPASSWORD", "mysql": "MYSQL_PWD", "resp": "REDISCLI_AUTH"}
 
 
@@ -44,8 +45,10 @@ def _nothing(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: 
 class Tool:
     """One tool. `load` and `connect` give the arguments that are not among those given.
 
-    `package` is Debian's, `get` how to come by it where Debian has none. `reader` is its module in `loadcell.ingest.readers`.
-    `integer_seconds`: it takes no fractions of seconds. `errors_apart`: its standard error contains no results.
+    `package` is Debian's, `get` how to come by it where Debian has none. `reader` is its module in
+    `loadcell.ingest.readers`.
+    `integer_seconds`: it takes no fractions of seconds. `errors_apart`: its standard error contains no
+    results.
     `takes_secret`: whether there is a way to give it a password other than on its command line.
     """
 
@@ -172,7 +175,8 @@ def _pgbench(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: 
     )
 
 
-#: ab keeps a record of every request, and ends after 50,000 unless told otherwise: more than this no trial makes.
+#: ab keeps a record of every request, and ends after 50,000 unless told otherwise: more than this no trial
+#: makes.
 _AB_MOST = "10000000"
 
 

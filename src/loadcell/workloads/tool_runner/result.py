@@ -28,7 +28,8 @@ class Window:
 
 
 def whole(parts: Sequence[Measured], *, at_once: bool) -> Measured:
-    """All parts as one: parts that work at once, in one turn, add up; of those that follow each other the first stands for all.
+    """All parts as one: parts that work at once, in one turn, add up; of those that follow each other the
+    first stands for all.
 
     Of parts that add up, only the mean and the extremes of their times can be known.
     """
@@ -57,7 +58,9 @@ def whole(parts: Sequence[Measured], *, at_once: bool) -> Measured:
 
 
 def groups(parts: Sequence[Measured]) -> dict[str, Any]:
-    """Where parts that work at once did so in several turns: how many, and which parts were `counted`; else nothing."""
+    """Where parts that work at once did so in several turns: how many, and which parts were `counted`; else
+    nothing.
+    """
     turns = {part.turn for part in parts}
     if len(turns) == 1:
         return {}
@@ -88,7 +91,10 @@ def result(
     about: Mapping[str, Any],
     client: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The engine's result, as far as a tool can tell it. `about` is what the trial's record says of the tool."""
+    """The engine's result, as far as a tool can tell it.
+
+    `about` is what the trial's record says of the tool.
+    """
     queries = total.figures.get(_QUERIES)
     several = (
         [{**_operation(part, "type"), "name": part.title} for part in parts]

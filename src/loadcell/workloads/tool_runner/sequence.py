@@ -1,4 +1,6 @@
-"""The course of one load: version, commands before, warm-up, the measured command, its metrics, commands after."""
+"""The course of one load: version, commands before, warm-up, the measured command, its metrics, commands
+after.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,8 @@ class Course:
             total, parts, result.Window(*began, duration_ns), values.own, about, _client(used_s)
         )
 
-    # -- commands ---------------------------------------------------------------------------------------------------
+    # -- commands
+    # ---------------------------------------------------------------------------------------------------
 
     def _others(self, which: str) -> None:
         """Commands beside the load, each to its end."""
@@ -173,7 +176,8 @@ class Course:
             if not ended.asked or self._children.stopped:
                 self._went_well(ended, self._words, output)
 
-    # -- metrics ----------------------------------------------------------------------------------------------------
+    # -- metrics
+    # ----------------------------------------------------------------------------------------------------
 
     @property
     def _errors_apart(self) -> bool:

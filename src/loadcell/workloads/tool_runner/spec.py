@@ -98,7 +98,9 @@ class Order:
             raise OrderError(TOOL_NO_VALUE(place=f"${{{error}}}")) from None
 
     def environment(self, duration_ns: int | None = None) -> dict[str, str]:
-        """The child's environment: numbers in the C locale, placeholders by name, the target's connection, the plan's variables last."""
+        """The child's environment: numbers in the C locale, placeholders by name, the target's connection,
+        the plan's variables last.
+        """
         environment = {name: os.environ[name] for name in _PASSED if name in os.environ}
         values = self.values(duration_ns)
         return {

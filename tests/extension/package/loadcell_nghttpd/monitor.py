@@ -1,4 +1,6 @@
-"""The monitor `nghttpd`: the state of each thread of the server, and its context switches, once a second (source: /proc)."""
+"""The monitor `nghttpd`: the state of each thread of the server, and its context switches, once a second
+(source: /proc).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ class ThreadMonitorOptions(Options):
 class ThreadMonitor(Monitor[ThreadMonitorOptions]):
     """One row per thread of the server, and one of their sum (`tid` 0).
 
-    A thread has its state at the instant of the sample; context switches are per second since the previous sample.
+    A thread has its state at the instant of the sample; context switches are per second since the previous
+    sample.
     """
 
     name = "nghttpd"

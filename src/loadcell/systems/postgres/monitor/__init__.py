@@ -1,4 +1,6 @@
-"""The PostgreSQL server's own evidence: its counters, its checkpoints, what its sessions wait for, its statements."""
+"""The PostgreSQL server's own evidence: its counters, its checkpoints, what its sessions wait for, its
+statements.
+"""
 
 from loadcell.systems.postgres.monitor.monitor import PostgresMonitor, PostgresMonitorOptions
 

@@ -38,7 +38,10 @@ def numbers(record: Record, names: Iterable[str]) -> Numbers:
 
 
 def grown(before: Mapping[str, float | int | None], now: Numbers) -> Row:
-    """Increase of each counter. One that fell was reset (by a crash, or by somebody): its increase is unknown."""
+    """Increase of each counter.
+
+    One that fell was reset (by a crash, or by somebody): its increase is unknown.
+    """
     row: Row = {}
     for name, value in now.items():
         old = before.get(name)

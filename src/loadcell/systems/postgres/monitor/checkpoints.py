@@ -1,4 +1,5 @@
-"""Checkpoints, as the server's counters tell of them: when one began and why, when it was done and what it wrote.
+"""Checkpoints, as the server's counters tell of them: when one began and why, when it was done and what it
+wrote.
 
 A checkpoint is counted when it begins; its times are added when all is written and synced.
 """
@@ -17,7 +18,9 @@ class Checkpoints:
         self._buffers = 0
 
     def events(self, row: Row) -> list[Row]:
-        """Events of a row of differences: `checkpoint` (with `reason`), `checkpoint-end` (with `write_s`, `sync_s`, `buffers`)."""
+        """Events of a row of differences: `checkpoint` (with `reason`), `checkpoint-end` (with `write_s`,
+        `sync_s`, `buffers`).
+        """
         events: list[Row] = []
         for column, reason in _REASONS.items():
             if row.get(column):

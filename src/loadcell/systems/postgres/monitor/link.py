@@ -31,7 +31,10 @@ class AnswerError(Exception):
 
 
 class Link:
-    """One session. Questions are plain SQL by the simple protocol, which a replication session understands too."""
+    """One session.
+
+    Questions are plain SQL by the simple protocol, which a replication session understands too.
+    """
 
     def __init__(self, connection: Connection[Any]) -> None:
         self._connection = connection

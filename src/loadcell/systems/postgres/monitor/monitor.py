@@ -1,4 +1,6 @@
-"""The monitor: one session beside the load, asked once a second (what sessions wait for: as often as the plan says)."""
+"""The monitor: one session beside the load, asked once a second (what sessions wait for: as often as the plan
+says).
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,8 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
     def interval_ns(self) -> int:
         return round(1e9 / self.options.wait_rate)
 
-    # -- asked by the sampler ------------------------------------------------------------------------------------
+    # -- asked by the sampler
+    # ------------------------------------------------------------------------------------
 
     def sample(self, elapsed_s: float) -> list[Row]:  # noqa: ARG002 - its own readings are further apart
         if self._link is None:
@@ -143,7 +146,8 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             ]
         return account
 
-    # -- connecting ----------------------------------------------------------------------------------------------
+    # -- connecting
+    # ----------------------------------------------------------------------------------------------
 
     def _connect(self) -> None:
         """Get a session, and the base of all differences."""
@@ -166,8 +170,8 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
     def _session(self, observed: Observed) -> Link:
         """A session that is in nobody's way.
 
-        On a server that loadcell started it is one of those reserved for replication: they are not counted against
-        max_connections, so that the load can have all of these, and are no client sessions.
+        On a server that loadcell started it is one of those reserved for replication: they are not counted
+        against max_connections, so that the load can have all of these, and are no client sessions.
         """
         if observed.managed:
             try:
@@ -221,7 +225,8 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         if self._statements_before is None:
             self._begin_statements(link, observed)
 
-    # -- looking -------------------------------------------------------------------------------------------------
+    # -- looking
+    # -------------------------------------------------------------------------------------------------
 
     def _look(self, *, complete: bool) -> list[Row]:
         """One look at the sessions; a `whole` one reads the counters too, and gives the row."""
@@ -289,7 +294,8 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         if stat is not None and read_small(Path(f"/proc/{self._pid}/cmdline")).startswith("postgres:"):
             self._ticks[self._pid] = stat.user + stat.system
 
-    # -- statements ----------------------------------------------------------------------------------------------
+    # -- statements
+    # ----------------------------------------------------------------------------------------------
 
     def _begin_statements(self, link: Link, observed: Observed) -> None:
         """Read the base of pg_stat_statements, wherever it is."""

@@ -14,8 +14,8 @@ _DATABASE = """
            tup_updated AS tuples_updated, tup_deleted AS tuples_deleted, temp_files, temp_bytes, deadlocks, conflicts
     FROM pg_stat_database WHERE datname = {database}
 """
-#: The position in the log is exact at every instant, and every version knows it. The clock says which instant that
-#: was: when the answer arrives is another matter on a busy machine.
+#: The position in the log is exact at every instant, and every version knows it. The clock says which instant
+#: that was: when the answer arrives is another matter on a busy machine.
 _LOG = """
     SELECT extract(epoch FROM clock_timestamp()) * 1000 AS clock_ms, pg_wal_lsn_diff(
         CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END, '0/0'

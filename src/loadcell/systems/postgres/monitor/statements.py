@@ -1,7 +1,7 @@
 """The statements that took most of the server's time, by pg_stat_statements, where it is loaded.
 
-Only the texts of pg_stat_statements are kept, in which parameters stand for constants. It leaves utility statements as
-they were sent, passwords and all: of these only the first words are kept.
+Only the texts of pg_stat_statements are kept, in which parameters stand for constants. It leaves utility
+statements as they were sent, passwords and all: of these only the first words are kept.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ def with_texts(link: Link, home: str, database: str, rows: Sequence[Row]) -> lis
 
 
 def shown(text: str) -> str:
-    """A statement in one line, without constants; of one that pg_stat_statements does not normalise, its first two words."""
+    """A statement in one line, without constants; of one that pg_stat_statements does not normalise, its
+    first two words.
+    """
     bare = " ".join(_COMMENTS.sub(" ", text).split())
     if not _PLANNED.match(bare):
         first = _WORDS.match(bare)

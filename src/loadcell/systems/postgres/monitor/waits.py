@@ -1,4 +1,6 @@
-"""Active session history: what the sessions that were at work were waiting for, each time they were looked at."""
+"""Active session history: what the sessions that were at work were waiting for, each time they were looked
+at.
+"""
 
 from __future__ import annotations
 
