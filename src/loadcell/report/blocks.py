@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from loadcell import __version__
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.flames import Node
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Severity
 
 Tone = Literal["", "good", "info", "caution", "problem"]
+#: One row of a chart's data: the values of the fields that its specification encodes.
+DataRow: TypeAlias = dict[str, Any]
+#: Samples of one trial by column, as the page gets them: source -> column -> values.
+TrialSamples: TypeAlias = dict[str, dict[str, list[Any]]]
 
 
 @dataclass(frozen=True)
@@ -149,8 +154,8 @@ class Chart:
 
     id: str
     title: str
-    spec: dict[str, Any]
-    data: dict[str, list[dict[str, Any]]]
+    spec: JsonObject
+    data: dict[str, list[DataRow]]
     captions: Sequence[str] = ()
     panels: int = 1
     columns: int = 1
@@ -158,7 +163,7 @@ class Chart:
     chooser: Literal["", "trial", "treatments"] = ""
     choices: Sequence[tuple[str, str]] = ()
     chosen: Sequence[str] = ()
-    series: dict[str, dict[str, dict[str, list[Any]]]] = field(default_factory=dict)
+    series: dict[str, TrialSamples] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from loadcell.analysis.flames import Node, kind, plain
+from loadcell.model.json import JsonObject
 from loadcell.report.blocks import Flame
 
 #: Kinds of bars, in the order that the script knows them by; the outermost ones are processes.
 KINDS = ("process", "user", "kernel", "jit", "unresolved")
 
 
-def drawn(flame: Flame) -> dict[str, Any]:
+def drawn(flame: Flame) -> JsonObject:
     """`names` and `kinds` by number; `tree` is `[number, samples, [...]]`, calls in alphabetical order."""
     numbers: dict[tuple[str, str], int] = {}
 

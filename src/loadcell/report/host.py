@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from loadcell.analysis.finding import Finding
-from loadcell.analysis.hosts.facts import cache_sizes, clock_mhz, memory_mts
+from loadcell.analysis.hosts.facts import Host, cache_sizes, clock_mhz, memory_mts
 from loadcell.model import numbers
 from loadcell.model.message import Message
 from loadcell.report.blocks import Definitions, Report, Section, Sentences
 from loadcell.report.texts import Texts
 from loadcell.report.values import name, plain
 
-Host = Mapping[str, Any]
 Row = tuple[str, str]
 
 #: What stands in which part of the page; what is in none is shown with the machine.
@@ -95,10 +94,10 @@ def _plain(host: Host, keys: Any, texts: Texts) -> Iterator[Row]:
         value = host.get(key)
         if value in _NOTHING:
             continue
-        if key == "container" and isinstance(value, Mapping):
+        if key == "container" and isinstance(value, dict):
             limits = [f"{name(part, texts)} {plain(part, item, texts)}" for part, item in value.items()]
             yield _name(key, texts), texts("mark.list").join(limits)
-        elif isinstance(value, Mapping):
+        elif isinstance(value, dict):
             yield from ((name(part, texts), plain(part, item, texts)) for part, item in value.items())
         else:
             yield _name(key, texts), in_words(key, value, texts)

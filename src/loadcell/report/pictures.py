@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 from types import TracebackType
-from typing import Any
+
+from loadcell.model.json import JsonObject
 
 #: The Vega-Lite version charts are written for.
 VEGA_LITE = "v6.4"
@@ -27,7 +28,7 @@ class Painter:
     def __init__(self, version: str) -> None:
         """`version` is that of Vega-Lite, as `v6.4`."""
         self._version = version
-        self._waiting: list[dict[str, Any]] = []
+        self._waiting: list[JsonObject] = []
         self._painted: list[bytes] = []
         self._process = _started([sys.executable, "-m", __name__, version])
         # a picture is larger than a pipe: without a reader, it and we would wait for each other
@@ -49,7 +50,7 @@ class Painter:
         self._close()
         self._reader.join()
 
-    def hand_over(self, specs: list[dict[str, Any]]) -> None:
+    def hand_over(self, specs: list[JsonObject]) -> None:
         """Give it everything there is to paint, at once: it takes what is larger than a pipe while it paints,
         and is not waited for.
         """
@@ -57,7 +58,7 @@ class Painter:
         self._writer = threading.Thread(target=self._write, args=(specs,), daemon=True)
         self._writer.start()
 
-    def _write(self, specs: list[dict[str, Any]]) -> None:
+    def _write(self, specs: list[JsonObject]) -> None:
         if self._process is not None:
             assert self._process.stdin is not None
             with contextlib.suppress(OSError):  # it has died: `pictures` does its work
@@ -97,7 +98,7 @@ def _started(command: list[str]) -> subprocess.Popen[bytes] | None:
         return None
 
 
-def paint(spec: dict[str, Any], version: str) -> str:
+def paint(spec: JsonObject, version: str) -> str:
     """One specification, with its data, as SVG. Raises ValueError when Vega refuses it."""
     import vl_convert
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from loadcell.model.json import JsonObject
 from loadcell.report.blocks import Chart
 
 #: Beside a view of a stack: its axis, and legends at its right.
@@ -19,7 +19,7 @@ GAP, LEAST = 20, 190
 MARGIN = ("warmup", "checkpoints")
 
 
-def sized(chart: Chart, width: int) -> dict[str, Any]:
+def sized(chart: Chart, width: int) -> JsonObject:
     """A copy of the specification that is `width` pixels wide."""
     spec = copy.deepcopy(chart.spec)
     if "vconcat" in spec:
@@ -40,7 +40,7 @@ def sized(chart: Chart, width: int) -> dict[str, Any]:
     return spec
 
 
-def keep_drawn(spec: dict[str, Any], rows: Mapping[str, int]) -> None:
+def keep_drawn(spec: JsonObject, rows: Mapping[str, int]) -> None:
     """Views over time for which the chosen trial has samples, with the time axis below the last of them.
 
     One sample is a point; areas above one another take two, as a point does not say which of them it is.
@@ -57,17 +57,17 @@ def keep_drawn(spec: dict[str, Any], rows: Mapping[str, int]) -> None:
     spec["vconcat"] = views
 
 
-def _source(view: Mapping[str, Any]) -> str:
+def _source(view: JsonObject) -> str:
     """Data of a view, besides those of several views."""
     names: list[str] = [layer["data"]["name"] for layer in view["layer"]]
     return next(name for name in names if name not in MARGIN)
 
 
-def _stacked(view: Mapping[str, Any]) -> bool:
+def _stacked(view: JsonObject) -> bool:
     return any(layer["encoding"].get("y", {}).get("stack") for layer in view["layer"])
 
 
-def name_series(spec: dict[str, Any], names: Sequence[str]) -> None:
+def name_series(spec: JsonObject, names: Sequence[str]) -> None:
     """Give colours and shapes the same names in the same order, which also makes one legend of theirs."""
     for layer in spec["layer"]:
         for channel in ("color", "shape"):

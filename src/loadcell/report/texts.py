@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from loadcell.analysis.failure_reasons import error_meaning
 from loadcell.model import catalogue, numbers
 from loadcell.model.catalogue import LANGUAGES, PLACEHOLDER, UNIT_WORDS, placeholders
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, format_number
 
 #: Chinese characters and Latin letters or digits are separated by a space.
@@ -16,6 +17,8 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z0-9]")
 #: Arguments that are sentences of advice; they are not set off.
 _SENTENCES = ("advice", "remedy")
+#: Arguments of a text by name: values, messages, and in records the JSON of messages.
+Arguments: TypeAlias = Mapping[str, Any]
 
 
 class Texts:
@@ -83,7 +86,7 @@ class Texts:
         text = self._coded(message.code, message.arguments)
         return message.text if text is None else text
 
-    def _coded(self, code: str, args: Mapping[str, Any]) -> str | None:
+    def _coded(self, code: str, args: Arguments) -> str | None:
         """The most precise text of a code whose arguments are all present; None without one."""
         if (text := self._complete(f"{code}.exact", args)) is not None:
             group = None if code.endswith(".advice") else args.get("group")
@@ -92,33 +95,32 @@ class Texts:
             return text
         return self._of_wrapped(code, args) or self._of_load(code, args)
 
-    def _complete(self, code: str, args: Mapping[str, Any]) -> str | None:
+    def _complete(self, code: str, args: Arguments) -> str | None:
         entry = catalogue.texts().get(code)
         if entry is None:
             return None
-        params: dict[str, Any] = {}
-        for name in placeholders(entry[self.language]):
-            value = args.get(name)
-            params[name] = self._reason(value) if isinstance(value, Mapping) else value
-            if isinstance(value, Message):
-                params[name] = self.message(value)
-            if not isinstance(params[name], str | int | float | list):
-                return None
+        params = {name: self._argument(args.get(name)) for name in placeholders(entry[self.language])}
+        if not all(isinstance(value, str | int | float | list) for value in params.values()):
+            return None
         return self._fill(entry[self.language], params)
 
-    def _reason(self, value: Mapping[str, Any]) -> str | None:
-        """A message nested in the arguments of a record."""
+    def _argument(self, value: Any) -> Any:
+        """An argument; a message, also a recorded one, as its text."""
+        if isinstance(value, Message):
+            return self.message(value)
+        if not isinstance(value, dict):
+            return value
         text = self._coded(str(value.get("code")), _arguments(value))
         return value.get("finding") if text is None else text
 
-    def _of_wrapped(self, code: str, args: Mapping[str, Any]) -> str | None:
+    def _of_wrapped(self, code: str, args: Arguments) -> str | None:
         """The advice of the message that this one wraps as `why`."""
         why = args.get("why")
-        if not code.endswith(".advice") or not isinstance(why, Mapping):
+        if not code.endswith(".advice") or not isinstance(why, dict):
             return None
         return self._coded(f"{why.get('code')}.advice", _arguments(why))
 
-    def _of_load(self, code: str, args: Mapping[str, Any]) -> str | None:
+    def _of_load(self, code: str, args: Arguments) -> str | None:
         """The text of a load's failure with a code of its server: the code's meaning and the server's words."""
         kind, _, error = code.partition(".")
         if kind != "load":
@@ -141,14 +143,14 @@ class Texts:
             return self.duration(value)
         return format_number(name, value)
 
-    def _fill(self, text: str, params: Mapping[str, Any]) -> str:
+    def _fill(self, text: str, params: Arguments) -> str:
         def written(match: re.Match[str]) -> str:
             value = self._one(match, params)
             return value.join(_blanks(match, value))
 
         return PLACEHOLDER.sub(written, text)
 
-    def _one(self, match: re.Match[str], params: Mapping[str, Any]) -> str:
+    def _one(self, match: re.Match[str], params: Arguments) -> str:
         if match["name"] in UNIT_WORDS:
             return self._word(match["name"])
         value = params[match["name"]]
@@ -166,10 +168,10 @@ class Texts:
         return word[0].upper() + word[1:] if name[0].isupper() else word
 
 
-def _arguments(reason: Mapping[str, Any]) -> Mapping[str, Any]:
+def _arguments(reason: JsonObject) -> Arguments:
     """The arguments of a recorded message; empty where the record is malformed."""
     args = reason.get("args")
-    return args if isinstance(args, Mapping) else {}
+    return args if isinstance(args, dict) else {}
 
 
 def _blanks(match: re.Match[str], written: str) -> tuple[str, str]:

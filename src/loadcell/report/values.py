@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from loadcell.model.numbers import milliseconds, seconds, size, whole
@@ -65,7 +65,7 @@ def plain(key: str, value: Any, texts: Texts) -> str:
         return str(value) if isinstance(value, int) else f"{value:,.4g}"
     if isinstance(value, list | tuple):
         return texts("mark.list").join(plain(key, item, texts) for item in value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return texts("mark.list").join(
             f"{name(part, texts)} {plain(part, item, texts)}" for part, item in value.items()
         )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-Host = Mapping[str, Any]
+from loadcell.model.json import JsonObject
+
+#: Inventory of a machine, as environment.json has it.
+Host: TypeAlias = JsonObject
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ disk and network stand in one picture.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loadcell.analysis.hosts.facts import cache_sizes
 from loadcell.analysis.hosts.scores import Score
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 
 _MIB = 2**20
@@ -50,13 +50,13 @@ class Roof:
         return [(size, self.at(size)) for size in sorted([*sizes, *inside])]
 
 
-def roofs(host: Mapping[str, Any], scores: Sequence[Score]) -> list[Roof]:
+def roofs(host: JsonObject, scores: Sequence[Score]) -> list[Roof]:
     """Every layer of which both latency and bandwidth were measured, the quickest first."""
     roofs_found = [*_of_memory(host, scores), *_of_disk(scores), *_of_network(scores)]
     return sorted(roofs_found, key=lambda roof: -roof.most_per_s)
 
 
-def _of_memory(host: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[Roof]:
+def _of_memory(host: JsonObject, scores: Sequence[Score]) -> Iterator[Roof]:
     below = 0
     for level, size in cache_sizes(host).items():
         yield from _layer(Message("hosts.layer.cache", {"level": level}), scores, below, size * _FITS)

@@ -17,7 +17,10 @@ from loadcell.analysis import best
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.analysis.trials import Trial
+from loadcell.model.json import JsonObject
+from loadcell.report.blocks import DataRow
 from loadcell.report.charts import style
+from loadcell.report.charts.style import Channels
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
@@ -65,7 +68,7 @@ def form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form:
     return replace(_form(layout, treatments, texts), invalid=invalid)
 
 
-def drawn(form: Form, rows: Sequence[dict[str, Any]]) -> Form:
+def drawn(form: Form, rows: Sequence[DataRow]) -> Form:
     """The form with crosses only where this figure has any: not every trial that does not count has every
     figure.
     """
@@ -95,9 +98,9 @@ def _form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form
     return Form(texts("axis.treatment"), numeric=True, indexed=True)
 
 
-def place(form: Form, layout: Layout, treatment: Treatment) -> dict[str, Any]:
+def place(form: Form, layout: Layout, treatment: Treatment) -> DataRow:
     """Where a treatment stands: its `x`, `group` and `facet`, and its name."""
-    row: dict[str, Any] = {"treatment": treatment.label}
+    row: DataRow = {"treatment": treatment.label}
     if form.indexed:
         return {**row, "x": treatment.index}
     if layout.x is not None and (form.numeric or form.rows == layout.x.levels):
@@ -122,7 +125,7 @@ class Figure:
 def curves(
     form: Form, figure: Figure, texts: Texts, *, groups: Sequence[str],
     group_title: str = "", condition: str | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> JsonObject:  # fmt: skip
     """Lines of medians with bands and every repeat's point, along a numeric axis."""
     x = alt.X(
         "x:Q",
@@ -133,13 +136,13 @@ def curves(
         axis=_x_axis(form),
     )
     y = _scale(alt.Y, figure)
-    colour: dict[str, Any] = {}
-    shape: dict[str, Any] = {}
+    colour: Channels = {}
+    shape: Channels = {}
     if groups:
         legend = alt.Legend(title=group_title or None, symbolOpacity=1)
         colour = {"color": alt.Color("group:N", scale=style.colours(list(groups)), legend=legend)}
         shape = {"shape": alt.Shape("group:N", scale=style.shapes(list(groups)), legend=legend)}
-    plain: dict[str, Any] = {} if groups else {"color": SERIES[0]}
+    plain: Channels = {} if groups else {"color": SERIES[0]}
     tips = _tips(texts, figure, groups)
     band = _role("median").mark_area(opacity=0.16, **plain).encode(
         x=x, y=_scale(alt.Y, figure, "low"), y2="high:Q", **colour
@@ -168,20 +171,20 @@ def curves(
 def rows(
     form: Form, figure: Figure, texts: Texts, *, groups: Sequence[str],
     group_title: str = "", condition: str | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> JsonObject:  # fmt: skip
     """A row a level: a bar from low to high, the median's tick and every repeat's point."""
     y = alt.Y("x:N", title=form.title, sort=list(form.rows), axis=row_axis())
     x = _scale(alt.X, figure)
-    colour: dict[str, Any] = {}
-    offset: dict[str, Any] = {}
-    shape: dict[str, Any] = {}
+    colour: Channels = {}
+    offset: Channels = {}
+    shape: Channels = {}
     if groups:
         legend = alt.Legend(title=group_title or None, symbolOpacity=1)
         colour = {"color": alt.Color("group:N", scale=style.colours(list(groups)), legend=legend)}
         shape = {"shape": alt.Shape("group:N", scale=style.shapes(list(groups)), legend=legend)}
         if form.groups:
             offset = {"yOffset": alt.YOffset("group:N", sort=list(groups))}
-    plain: dict[str, Any] = {} if groups else {"color": SERIES[0]}
+    plain: Channels = {} if groups else {"color": SERIES[0]}
     tips = _tips(texts, figure, groups)
     bar = _role("median").mark_rule(strokeWidth=7, opacity=0.22, strokeCap="round", **plain).encode(
         y=y, x=_scale(alt.X, figure, "low"), x2="high:Q", tooltip=tips.medians, **colour, **offset
@@ -258,7 +261,7 @@ def _tips(texts: Texts, figure: Figure, groups: Sequence[str]) -> _Tips:
     )  # fmt: skip
 
 
-def _invalid(x: Any, y: Any, tips: _Tips, offset: dict[str, Any] | None = None) -> alt.Chart:
+def _invalid(x: Any, y: Any, tips: _Tips, offset: Channels | None = None) -> alt.Chart:
     """Trials that finished but cannot be trusted: seen, not counted."""
     crosses: alt.Chart = (
         _role("invalid")
@@ -269,8 +272,8 @@ def _invalid(x: Any, y: Any, tips: _Tips, offset: dict[str, Any] | None = None) 
 
 
 def figures(
-    where: dict[str, Any], treatment: Treatment, repeats: Repeats, value: Callable[[Trial], float | None]
-) -> list[dict[str, Any]]:
+    where: DataRow, treatment: Treatment, repeats: Repeats, value: Callable[[Trial], float | None]
+) -> list[DataRow]:
     """The rows of one treatment (standing at `where`) and one figure, given over `repeats` and for one trial."""
     rows = [
         {**where, "role": "repeat" if trial.counts else "invalid", "repeat": trial.repeat, "value": number}
@@ -289,7 +292,7 @@ def placed(
     treatments: Sequence[Treatment],
     repeats: Callable[[Treatment], Repeats],
     value: Callable[[Trial], float | None],
-) -> list[dict[str, Any]]:
+) -> list[DataRow]:
     """The rows of one figure of all these treatments, each where it stands."""
     return [
         row
@@ -298,7 +301,7 @@ def placed(
     ]
 
 
-def ticks(rows: Sequence[dict[str, Any]]) -> tuple[float, ...]:
+def ticks(rows: Sequence[DataRow]) -> tuple[float, ...]:
     """Marks of a logarithmic axis; none for values within a small range."""
     values = [row["value"] for row in rows if row["value"] > 0]
     wide = bool(values) and max(values) > LOG_FROM * min(values)

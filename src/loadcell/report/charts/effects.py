@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from loadcell.analysis.effects import Effects, Ratio
-from loadcell.report.blocks import Chart
+from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import compare, style
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
@@ -63,8 +61,8 @@ def draw(context: ReportContext) -> Chart | None:
     )
 
 
-def _levels(effects: Effects) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _levels(effects: Effects) -> list[DataRow]:
+    rows: list[DataRow] = []
     for main in effects.mains:
         name = effects.names[main.key]
         if len(rows) + len(main.levels) <= compare.MOST_ROWS:
@@ -72,8 +70,8 @@ def _levels(effects: Effects) -> list[dict[str, Any]]:
     return rows
 
 
-def _changes(effects: Effects) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _changes(effects: Effects) -> list[DataRow]:
+    rows: list[DataRow] = []
     several = len({change.base.id for change in effects.changes if change.base is not None}) > 1
     for change in effects.changes[: compare.MOST_ROWS]:
         name = effects.names[change.key]
@@ -82,6 +80,6 @@ def _changes(effects: Effects) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(factor: str, level: str, ratio: Ratio) -> dict[str, Any]:
-    row: dict[str, Any] = {"factor": factor, "level": level, "value": ratio.value}
+def _row(factor: str, level: str, ratio: Ratio) -> DataRow:
+    row: DataRow = {"factor": factor, "level": level, "value": ratio.value}
     return row if ratio.low is None else {**row, "low": ratio.low, "high": ratio.high}

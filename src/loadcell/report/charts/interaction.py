@@ -4,13 +4,11 @@ other does.
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from loadcell.analysis.effects import Interaction
 from loadcell.analysis.layout import MOST_SERIES, axis
-from loadcell.report.blocks import Chart
+from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
 from loadcell.report.context import ReportContext
 
@@ -30,10 +28,10 @@ def draw(context: ReportContext) -> Chart | None:
         effects.names[key] for key in ((drawn.at, drawn.of) if turned else (drawn.of, drawn.at))
     )
     chart = axis("across", across_name, across, [None] * len(across))
-    rows: list[dict[str, Any]] = []
+    rows: list[DataRow] = []
     for (of_level, at_level), ratio in drawn.cells.items():
         level, name = (at_level, of_level) if turned else (of_level, at_level)
-        row: dict[str, Any] = {"x": level, "line": name, "value": ratio.value}
+        row: DataRow = {"x": level, "line": name, "value": ratio.value}
         rows.append(row if ratio.low is None else {**row, "low": ratio.low, "high": ratio.high})
     values = [row[end] for row in rows for end in ("value", "low", "high") if end in row]
     low, high = min(*values, 0.98), max(*values, 1.02)

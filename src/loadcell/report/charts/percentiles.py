@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
 import altair as alt
 
 from loadcell.analysis.quantiles import QUANTILES
 from loadcell.analysis.treatments import Treatment, shared_factors
-from loadcell.report.blocks import Chart
+from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
@@ -26,8 +25,8 @@ FEWEST = 2
 def draw(context: ReportContext) -> Chart | None:
     """None where there is no curve: no trial has response times, or but one percentile, as many tools print."""
     texts = context.texts
-    lines: list[dict[str, Any]] = []
-    points: list[dict[str, Any]] = []
+    lines: list[DataRow] = []
+    points: list[DataRow] = []
     drawn: list[Treatment] = []
     for treatment in context.analysis.treatments:
         own_points = _points(treatment, texts)
@@ -124,7 +123,7 @@ def _line_through(best: Treatment, treatments: Sequence[Treatment]) -> list[Trea
     return longest if len(longest) > 1 else list(treatments)
 
 
-def _points(treatment: Treatment, texts: Texts) -> list[dict[str, Any]]:
+def _points(treatment: Treatment, texts: Texts) -> list[DataRow]:
     return [
         {
             "treatment": treatment.brief,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -13,8 +13,10 @@ from loadcell.analysis.layout import MOST_SERIES, Axis, axis
 from loadcell.analysis.logarithms import speed_of
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.sweep import LOAD
-from loadcell.report.blocks import Chart
+from loadcell.model.json import JsonObject
+from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import compare, style
+from loadcell.report.charts.style import Channels
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
@@ -79,7 +81,7 @@ def _banded(line: Saturation) -> bool:
     return line.law.curve is not None and bool(np.isfinite(line.law.curve[0, 2]))
 
 
-def _points(line: Saturation) -> list[dict[str, Any]]:
+def _points(line: Saturation) -> list[DataRow]:
     return [
         {"line": line.sweep.where, "x": float(load), "value": value, "repeat": trial.repeat, "treatment": treatment.label}
         for load, treatment in zip(line.sweep.loads, line.sweep.treatments, strict=True)
@@ -88,7 +90,7 @@ def _points(line: Saturation) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _curve(line: Saturation) -> list[dict[str, Any]]:
+def _curve(line: Saturation) -> list[DataRow]:
     """The fitted law, or where there is none the typical throughputs, joined."""
     where, law = line.sweep.where, line.law
     if law.curve is None:
@@ -101,7 +103,7 @@ def _curve(line: Saturation) -> list[dict[str, Any]]:
     return rows
 
 
-def _marks(line: Saturation, texts: Texts) -> list[dict[str, Any]]:
+def _marks(line: Saturation, texts: Texts) -> list[DataRow]:
     rows = []
     for name, mark in (
         ("peak", line.peak), ("enough", line.enough), ("knee", line.knee), ("power", line.power),
@@ -117,12 +119,12 @@ def _marks(line: Saturation, texts: Texts) -> list[dict[str, Any]]:
     return rows
 
 
-def _mark(line: Saturation, name: str, at: float, low: float | None, high: float | None) -> dict[str, Any]:
+def _mark(line: Saturation, name: str, at: float, low: float | None, high: float | None) -> DataRow:
     row = {"line": line.sweep.where, "mark": name, "x": at}
     return row if low is None or high is None else {**row, "low": low, "high": high}
 
 
-def _power(line: Saturation) -> list[dict[str, Any]]:
+def _power(line: Saturation) -> list[DataRow]:
     sweep = line.sweep
     if sweep.response is None:
         return []
@@ -135,7 +137,7 @@ def _x(x_axis: Axis, texts: Texts, *, last: bool, field: str = "x:Q") -> alt.X:
     numbers = [x_axis.at[level] for level in x_axis.levels]
     few = len(numbers) <= compare.MOST_TICKS
     geometric = x_axis.scale == "geometric"
-    scale: dict[str, Any] = {"domain": [numbers[0], numbers[-1]], "nice": False, "padding": 12}
+    scale: Channels = {"domain": [numbers[0], numbers[-1]], "nice": False, "padding": 12}
     return alt.X(
         field,
         title=texts("axis.clients") if last else None,
@@ -152,19 +154,17 @@ def _y(field: str, **more: Any) -> alt.Y:
     return alt.Y(field, title=None, scale=alt.Scale(zero=True, nice=True), axis=axis)
 
 
-def _colour(names: Sequence[str]) -> dict[str, Any]:
+def _colour(names: Sequence[str]) -> Channels:
     if not names:
         return {}
     legend = alt.Legend(title=None, symbolOpacity=1)
     return {"color": alt.Color("line:N", scale=style.colours(list(names)), legend=legend)}
 
 
-def _throughput(
-    x_axis: Axis, names: Sequence[str], rows: Sequence[Mapping[str, Any]], texts: Texts
-) -> dict[str, Any]:
+def _throughput(x_axis: Axis, names: Sequence[str], rows: Sequence[DataRow], texts: Texts) -> JsonObject:
     """Points, and of curve and band what there are `rows` for: Vega complains of marks without any."""
     x, colour = _x(x_axis, texts, last=False), _colour(names)
-    plain: dict[str, Any] = {} if names else {"color": SERIES[0]}
+    plain: Channels = {} if names else {"color": SERIES[0]}
     tips = [
         *([alt.Tooltip("line:N", title=texts("column.held"))] if names else []),
         alt.Tooltip("x:Q", title=texts("axis.clients"), format=",.3~r"),
@@ -186,7 +186,7 @@ def _throughput(
         .mark_line(strokeDash=[4, 4], **plain)
         .encode(x=x, y=_y("value:Q"), **colour)
     )
-    shape: dict[str, Any] = {}
+    shape: Channels = {}
     if names:
         legend = alt.Legend(title=None, symbolOpacity=1)
         shape = {"shape": alt.Shape("line:N", scale=style.shapes(list(names)), legend=legend)}
@@ -205,15 +205,15 @@ def _throughput(
     return style.layered(*layers, height=style.CHART - 60, title=texts("axis.throughput"))
 
 
-def _order(marks: Sequence[Mapping[str, Any]], texts: Texts) -> list[str]:
+def _order(marks: Sequence[DataRow], texts: Texts) -> list[str]:
     """The names of the marks there are, from top to bottom."""
     there = {row["mark"] for row in marks}
     return [name for mark in MARKS if (name := texts(f"mark.saturation.{mark}")) in there]
 
 
 def _strip(
-    x_axis: Axis, names: Sequence[str], rows: Sequence[Mapping[str, Any]], texts: Texts, *, last: bool
-) -> dict[str, Any]:
+    x_axis: Axis, names: Sequence[str], rows: Sequence[DataRow], texts: Texts, *, last: bool
+) -> JsonObject:
     """Position and interval of each mark: a row per mark, within it one line for each line of load."""
     order = _order(rows, texts)
     y = alt.Y(
@@ -221,7 +221,7 @@ def _strip(
         axis=alt.Axis(grid=True, labelOverlap=False, minExtent=LABELS, maxExtent=LABELS, labelLimit=LABELS),
     )  # fmt: skip
     x, colour = _x(x_axis, texts, last=last), _colour(names)
-    plain: dict[str, Any] = {} if names else {"color": SERIES[0]}
+    plain: Channels = {} if names else {"color": SERIES[0]}
     offset = {"yOffset": alt.YOffset("line:N", sort=list(names))} if names else {}
     tips = [
         alt.Tooltip("mark:N", title=texts("column.mark")),
@@ -242,9 +242,9 @@ def _strip(
     return style.layered(*layers, height=row * len(order), title=texts("chart.saturation.marks"))
 
 
-def _power_view(x_axis: Axis, names: Sequence[str], texts: Texts) -> dict[str, Any]:
+def _power_view(x_axis: Axis, names: Sequence[str], texts: Texts) -> JsonObject:
     x, colour = _x(x_axis, texts, last=True), _colour(names)
-    plain: dict[str, Any] = {} if names else {"color": SERIES[0]}
+    plain: Channels = {} if names else {"color": SERIES[0]}
     tips = [
         alt.Tooltip("x:Q", title=texts("axis.clients"), format=",.3~r"),
         alt.Tooltip("value:Q", title=texts("axis.power"), format=",.3~r"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from loadcell.analysis.search import Searched, Step
-from loadcell.report.blocks import Chart
+from loadcell.model.json import JsonObject
+from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
+from loadcell.report.charts.style import Channels
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 
@@ -30,7 +30,7 @@ def draw(context: ReportContext) -> Chart | None:
         style.log_ticks([row[name] for row in rows for name in ("low", "high", "level")]) if geometric else ()
     )
     scale = alt.Scale(type="log", nice=False, padding=10) if geometric else alt.Scale(zero=False, padding=10)
-    values: dict[str, Any] = {"values": list(ticks)} if ticks else {}
+    values: Channels = {"values": list(ticks)} if ticks else {}
     axis = alt.Axis(format=",~r", grid=True, labelOverlap="greedy", **values)
 
     def y(field: str) -> alt.Y:
@@ -59,7 +59,7 @@ def draw(context: ReportContext) -> Chart | None:
         shape="M-1,-1L1,1M-1,1L1,-1", size=40, strokeWidth=2, color="var(--problem)"
     ).encode(x=x, y=y("level"), tooltip=tips)
     layers = [reach, dots, *([crosses] if any(not row["met"] for row in rows) else [])]
-    view: dict[str, Any]
+    view: JsonObject
     if len(searches) > 1:
         facet = {
             "field": "facet",
@@ -82,7 +82,7 @@ def draw(context: ReportContext) -> Chart | None:
     )
 
 
-def _row(searched: Searched, step: Step, context: ReportContext) -> dict[str, Any]:
+def _row(searched: Searched, step: Step, context: ReportContext) -> DataRow:
     values = searched.question.values
     high = searched.question.top if step.after.high is None else step.after.high
     return {

@@ -14,9 +14,10 @@ import numpy as np
 from loadcell.analysis import series as thinning
 from loadcell.analysis.quantiles import carried_over_time
 from loadcell.analysis.trials import Trial
+from loadcell.model.json import JsonObject
 from loadcell.model.panels import Line, Panel, Reduction, all_panels
 from loadcell.model.trial_record import TrialRecord
-from loadcell.report.blocks import Chart
+from loadcell.report.blocks import Chart, DataRow, TrialSamples
 from loadcell.report.charts import by_group, short_series, style, waits
 from loadcell.report.charts.clock import Clock, clock_of
 from loadcell.report.charts.panels import (
@@ -28,6 +29,7 @@ from loadcell.report.charts.panels import (
     TRANSACTIONS,
 )
 from loadcell.report.charts.short_series import FEWEST_ROWS
+from loadcell.report.charts.style import Channels
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.store.frames import Column, Frame, Numbers, plain_values, quotient
@@ -65,7 +67,7 @@ def draw(context: ReportContext) -> Chart | None:
     columns: dict[str, dict[str, Reduction]] = {}
     for panel in panels:
         columns.setdefault(panel.source, {}).update({line.column: line.how for line in panel.lines})
-    series: dict[str, dict[str, dict[str, list[Any]]]] = {}
+    series: dict[str, TrialSamples] = {}
     reaching: set[str] = set()
     lone = {source for source in columns if short_series.alone(frames[source])}
     for source, of_source in columns.items():
@@ -140,7 +142,7 @@ def _panels(groups: list[str]) -> list[Panel]:
     return sorted(panels, key=lambda panel: panel.place)
 
 
-def rows(chart: Chart, trial: str) -> dict[str, list[dict[str, Any]]]:
+def rows(chart: Chart, trial: str) -> dict[str, list[DataRow]]:
     """The named data of one trial, as the page builds it too: a row a sample."""
     sources = {
         source: [dict(zip(own, values, strict=True)) for values in zip(*own.values(), strict=True)]
@@ -327,7 +329,7 @@ def _views(
     reaching: Collection[str],
     lone: Collection[str],
     clock: Clock,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The views below one another, on one time axis."""
     views = [
         _view(
@@ -354,7 +356,7 @@ def _view(
     first: bool,
     last: bool,
     lone: bool,
-) -> dict[str, Any]:
+) -> JsonObject:
     texts = context.texts
     names = {line.column: line.proper or texts(line.name) for line in panel.lines}
     written = alt.Axis(labels=last, ticks=last, grid=False, format=",~r", tickMinStep=0.1)
@@ -409,7 +411,7 @@ def _view(
     return style.layered(*layers, height=style.PANEL, title=texts(panel.title))
 
 
-def _place(panel: Panel) -> dict[str, Any]:
+def _place(panel: Panel) -> Channels:
     """Where a legend stands: names of waits are long, and find room below their panel."""
     return {"orient": "bottom", "columns": 4, "symbolType": "square"} if panel.legend_below else {}
 

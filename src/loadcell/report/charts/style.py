@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import altair as alt
 
+from loadcell.model.json import JsonObject
 from loadcell.report.palette import SERIES
 
 FONT = (
@@ -32,7 +33,10 @@ LEVEL = ".9~r"
 #: Heights in pixels.
 PANEL, CHART, ROW = 84, 300, 26
 
-CONFIG: dict[str, Any] = {
+#: Encoding channels and mark properties, as keywords of altair; empty where a chart does without them.
+Channels: TypeAlias = dict[str, Any]
+
+CONFIG: JsonObject = {
     "background": None,
     "font": FONT,
     "padding": 4,
@@ -82,7 +86,7 @@ def shapes(domain: list[str]) -> alt.Scale:
     return alt.Scale(domain=domain, range=[SHAPES[n % len(SHAPES)] for n in range(len(domain))])
 
 
-def layered(*layers: alt.Chart, **properties: Any) -> dict[str, Any]:
+def layered(*layers: alt.Chart, **properties: Any) -> JsonObject:
     """Marks above one another in one view, as Vega-Lite.
 
     `alt.layer` would copy all of them several times over.
@@ -90,12 +94,12 @@ def layered(*layers: alt.Chart, **properties: Any) -> dict[str, Any]:
     return {**properties, "layer": [_plain(layer) for layer in layers]}
 
 
-def document(view: dict[str, Any]) -> dict[str, Any]:
+def document(view: JsonObject) -> JsonObject:
     """The finished specification, without a configuration: that is the page's."""
     return {"$schema": alt.SCHEMA_URL, **view}
 
 
-def _plain(chart: alt.Chart) -> dict[str, Any]:
+def _plain(chart: alt.Chart) -> JsonObject:
     spec = chart.to_dict(validate=False)
     unnamed = chart.data is alt.Undefined
     dropped = {"$schema", "config", *(["data"] if unnamed else [])}

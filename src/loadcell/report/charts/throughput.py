@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from loadcell.report.blocks import Chart
+from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import compare, style
 from loadcell.report.context import ReportContext
 
@@ -40,7 +39,7 @@ def draw(context: ReportContext) -> Chart | None:
     )
 
 
-def _ticks(rows: Sequence[dict[str, Any]]) -> tuple[float, ...]:
+def _ticks(rows: Sequence[DataRow]) -> tuple[float, ...]:
     """Ticks of a logarithmic axis, if one line could not be read beside another; else none, and an axis from
     0.
     """

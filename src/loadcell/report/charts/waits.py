@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
-from typing import Any
 
 import altair as alt
 
 from loadcell.analysis.treatments import shared_factors
 from loadcell.analysis.waits import RUNNING
-from loadcell.report.blocks import Chart
+from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import compare, style
+from loadcell.report.charts.style import Channels
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 
@@ -36,7 +36,7 @@ def draw(context: ReportContext) -> Chart | None:
         return None
     many = len(waited) > compare.MOST_ROWS
     others = texts("series.rest")
-    rows: list[dict[str, Any]] = []
+    rows: list[DataRow] = []
     for wait in waited:
         parts = {name: wait.waits.get(name, 0.0) for name in names}
         parts[others] = max(0.0, wait.active - sum(parts.values()))
@@ -67,7 +67,7 @@ def draw(context: ReportContext) -> Chart | None:
         alt.Tooltip("value:Q", title=texts("axis.sessions"), format=",.3~r"),
         alt.Tooltip("share:Q", title=texts("column.share"), format=".1%"),
     ]
-    size: dict[str, Any] = {
+    size: Channels = {
         "axis": alt.Axis(format=",~r", tickCount=6, grid=True),
         "title": texts("axis.sessions"),
     }

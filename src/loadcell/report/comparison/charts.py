@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import altair as alt
 
 from loadcell.analysis.compare.compare import OVERALL, Row
 from loadcell.analysis.compare.percentiles import Step, distribution, shifts
-from loadcell.report.blocks import Chart
+from loadcell.model.json import JsonObject
+from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
+from loadcell.report.charts.style import Channels
 from loadcell.report.comparison.gather import Gathered
 from loadcell.report.comparison.words import Words
 from loadcell.report.palette import SERIES
@@ -101,12 +102,12 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
     )
 
 
-def _has_ends(rows: Sequence[dict[str, Any]]) -> bool:
+def _has_ends(rows: Sequence[DataRow]) -> bool:
     """True if there is an interval to draw at all: an axis of nothing but gaps has no extent."""
     return any(row["low"] is not None for row in rows)
 
 
-def _point(row: Row, words: Words) -> dict[str, Any]:
+def _point(row: Row, words: Words) -> DataRow:
     effect = row.effect
     assert effect is not None
     return {
@@ -127,8 +128,8 @@ def latencies(gathered: Gathered, words: Words) -> list[Chart]:
         for context in contexts
         for side in sides
     }
-    changed: list[dict[str, Any]] = []
-    shares: list[dict[str, Any]] = []
+    changed: list[DataRow] = []
+    shares: list[DataRow] = []
     for context in contexts:
         facet = words.context(context)
         for side in sides:
@@ -192,7 +193,7 @@ def _outline(steps: Sequence[Step]) -> list[tuple[float, float]]:
     return [(math.sqrt(step.low_ms * step.high_ms), step.share) for step in steps[shown[0] : shown[-1] + 1]]
 
 
-def _shifts(rows: list[dict[str, Any]], words: Words, captions: list[str], across: int) -> Chart:
+def _shifts(rows: list[DataRow], words: Words, captions: list[str], across: int) -> Chart:
     texts = words.texts
     names = list(dict.fromkeys(row["side"] for row in rows))
     ticks = {row["tail"]: row["percentile"] for row in rows}
@@ -230,7 +231,7 @@ def _shifts(rows: list[dict[str, Any]], words: Words, captions: list[str], acros
     )  # fmt: skip
 
 
-def _distributions(rows: list[dict[str, Any]], words: Words, captions: list[str], across: int) -> Chart:
+def _distributions(rows: list[DataRow], words: Words, captions: list[str], across: int) -> Chart:
     texts = words.texts
     names = list(dict.fromkeys(row["side"] for row in rows))
     ticks = style.log_ticks([row["ms"] for row in rows])
@@ -247,7 +248,7 @@ def _distributions(rows: list[dict[str, Any]], words: Words, captions: list[str]
         alt.Tooltip("ms:Q", title=texts("axis.latency"), format=",.3~r"),
         alt.Tooltip("share:Q", title=texts("compare.axis.share"), format=",.2~r"),
     ]
-    dash: dict[str, Any] = {
+    dash: Channels = {
         "strokeDash": alt.StrokeDash("side:N", sort=names, legend=None)
     } if len(names) > 1 else {}  # fmt: skip
     area = alt.Chart().mark_area(opacity=0.14, interpolate="monotone").encode(x=x, y=y, **colour)
@@ -262,7 +263,7 @@ def _distributions(rows: list[dict[str, Any]], words: Words, captions: list[str]
     )  # fmt: skip
 
 
-def _distinct(names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _distinct(names: list[str]) -> tuple[Channels, Channels]:
     """Colours and shapes for several sides; one colour for one."""
     if len(names) < 2:
         return {"color": alt.value(SERIES[0])}, {}
@@ -273,7 +274,7 @@ def _distinct(names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     )
 
 
-def _placed(layers: list[alt.Chart], source: str, words: Words, across: int) -> dict[str, Any]:
+def _placed(layers: list[alt.Chart], source: str, words: Words, across: int) -> JsonObject:
     """One view, or one for each context, in rows."""
     if across < 2:
         return style.layered(*layers, height=style.CHART, data={"name": source})

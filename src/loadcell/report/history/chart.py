@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from loadcell.analysis.history.changes import History
 from loadcell.analysis.history.series import Series
-from loadcell.report.blocks import Chart
+from loadcell.model.json import JsonObject
+from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
@@ -46,9 +45,9 @@ def draw(history: History, texts: Texts) -> Chart | None:
     )
 
 
-def _rows(series: Series, history: History) -> list[dict[str, Any]]:
+def _rows(series: Series, history: History) -> list[DataRow]:
     changes = history.changes_of(series)
-    rows: list[dict[str, Any]] = []
+    rows: list[DataRow] = []
     for position, value in zip(series.places, series.values, strict=True):
         run = history.runs[position]
         rows.append(
@@ -85,7 +84,7 @@ def _rows(series: Series, history: History) -> list[dict[str, Any]]:
     return rows
 
 
-def _spec(history: History, texts: Texts, labels: list[str]) -> dict[str, Any]:
+def _spec(history: History, texts: Texts, labels: list[str]) -> JsonObject:
     metric = texts(f"history.metric.{history.metric.name}")
     unit = texts("unit.per-second") if history.metric.name == "throughput" else texts("history.unit.ms")
     step = max(1, -(-len(history.runs) // (MOST_DATES if len(labels) == 1 else MOST_DATES // 2)))

@@ -4,8 +4,7 @@ and network.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import altair as alt
 
@@ -13,7 +12,8 @@ from loadcell.analysis.hosts.facts import cache_sizes
 from loadcell.analysis.hosts.roofs import roofs
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model import numbers
-from loadcell.report.blocks import Chart
+from loadcell.model.json import JsonObject
+from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
 from loadcell.report.comparison.charts import VERDICT_COLOURS, VERDICT_SHAPES
 from loadcell.report.hosts import words
@@ -27,7 +27,7 @@ FEWEST_SIZES = 3
 _BYTES = (8, 64, 512, *(4 * 2**step for step in (10, 13, 16, 19, 22, 25)))
 
 
-def staircase(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) -> Chart | None:
+def staircase(host: JsonObject, scores: Sequence[Score], texts: Texts) -> Chart | None:
     """Time of one access by how much memory the accesses are spread over; None with too few sizes."""
     steps = sorted(
         (step for step in scores if step.section == "latency" and step.size_bytes and step.threads == 1),
@@ -81,13 +81,13 @@ def staircase(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) ->
     )
 
 
-def ceilings(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) -> Chart | None:
+def ceilings(host: JsonObject, scores: Sequence[Score], texts: Texts) -> Chart | None:
     """Number of accesses of a size each layer can serve in a second at most; None where no layer is known."""
     ceilings = roofs(host, scores)
     if not ceilings:
         return None
     names = [texts.message(roof.name) for roof in ceilings]
-    rows: list[dict[str, Any]] = [
+    rows: list[DataRow] = [
         {"layer": name, "bytes": size, "of": numbers.size(size), "rate": rate}
         for roof, name in zip(ceilings, names, strict=True)
         for size, rate in roof.points(_BYTES)
@@ -142,7 +142,7 @@ def forest(compared: Compared, texts: Texts) -> Chart:
     """Every ratio on one logarithmic axis, its interval or spread, and where each workload's own lies."""
     rows = compared.machines.rows
     names = _apart([words.row(row, texts) for row in rows], [row.score.id for row in rows])
-    points: list[dict[str, Any]] = [
+    points: list[DataRow] = [
         {
             "row": name, "times": row.times.value, "low": row.times.low, "high": row.times.high,
             "verdict": texts(f"compare.verdict.{row.verdict.word}"), "why": texts(f"compare.reason.{row.verdict.reason}"),
@@ -150,7 +150,7 @@ def forest(compared: Compared, texts: Texts) -> Chart:
         for row, name in zip(rows, names, strict=True)
     ]  # fmt: skip
     ran = [workload.hypothesis.workload for workload in compared.workloads]
-    works: list[dict[str, Any]] = [{"times": workload.times.value, "name": workload.name} for workload in ran]
+    works: list[DataRow] = [{"times": workload.times.value, "name": workload.name} for workload in ran]
     used = [word for word in VERDICT_COLOURS if any(row.verdict.word == word for row in rows)]
     spoken = [texts(f"compare.verdict.{word}") for word in used]
     ends = [value for point in points for value in (point["times"], point["low"], point["high"]) if value]
@@ -198,7 +198,7 @@ def forest(compared: Compared, texts: Texts) -> Chart:
             texts("hosts.caption.forest.workload", workloads=[str(rule["name"]) for rule in works])
         )
     layers = [rule, *([marks] if works else []), *lines, point]
-    data: dict[str, list[dict[str, Any]]] = {
+    data: dict[str, list[DataRow]] = {
         "points": points,
         "one": [{"times": 1.0}],
         **({"workloads": works} if works else {}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from loadcell.analysis.hosts import scores
 from loadcell.analysis.hosts.compare import Machine
 from loadcell.model import json as json_records
+from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord
 from loadcell.report.messages import (
     HOSTS_BAD_SCORES,
@@ -94,7 +94,7 @@ def _of_file(path: Path) -> Source:
         raise StoreError(HOSTS_UNREADABLE(path=path, said=error.strerror)) from None
     except ValueError:
         raise StoreError(HOSTS_NO_JSON(path=path)) from None
-    host = _host(document) if isinstance(document, Mapping) else {}
+    host = _host(document) if isinstance(document, dict) else {}
     if not host:
         raise StoreError(HOSTS_NO_MACHINE(path=path))
     documents = document.get("scores") or []
@@ -107,8 +107,8 @@ def _of_file(path: Path) -> Source:
     return Source(Machine(str(host.get("hostname") or path.stem), host, scores_read), path)
 
 
-def _host(document: Mapping[str, Any]) -> Mapping[str, Any]:
+def _host(document: JsonObject) -> JsonObject:
     """The machine of `loadcell host --json`, or the first of an environment.json."""
     hosts = document.get("hosts")
     host = hosts[0] if isinstance(hosts, list) and hosts else document.get("host")
-    return host if isinstance(host, Mapping) else {}
+    return host if isinstance(host, dict) else {}

@@ -14,8 +14,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from loadcell.model.json import JsonObject
 from loadcell.report import bundle, flame, sizing
-from loadcell.report.blocks import Chart, Report
+from loadcell.report.blocks import Chart, DataRow, Report
 from loadcell.report.charts.percentiles import MOST_SHOWN
 from loadcell.report.charts.style import CONFIG
 from loadcell.report.palette import DARK, LIGHT
@@ -131,7 +132,7 @@ def _policy(scripts: Any) -> str:
     )
 
 
-def _data(report: Report, texts: Texts) -> dict[str, Any]:
+def _data(report: Report, texts: Texts) -> JsonObject:
     return {
         "charts": [_chart(chart) for chart in report.charts()],
         "flames": [flame.drawn(graph) for graph in report.flames()],
@@ -148,7 +149,7 @@ def _data(report: Report, texts: Texts) -> dict[str, Any]:
     }
 
 
-def _chart(chart: Chart) -> dict[str, Any]:
+def _chart(chart: Chart) -> JsonObject:
     return {
         "id": chart.id,
         "spec": chart.spec,
@@ -161,7 +162,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
     }
 
 
-def columnar(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+def columnar(rows: list[DataRow]) -> dict[str, list[Any]]:
     """Rows as columns: a name is written once, not once a row; numbers get the digits that can be seen."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [_short(row.get(name)) for row in rows] for name in names}

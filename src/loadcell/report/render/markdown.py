@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
-from typing import Any
 
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Severity
 from loadcell.report.blocks import (
     Block,
     Chart,
     Code,
+    DataRow,
     Definitions,
     Details,
     Flame,
@@ -176,18 +177,18 @@ def _cell(text: str, code: bool) -> str:
     return escaped(text)
 
 
-def drawing(chart: Chart) -> dict[str, Any]:
+def drawing(chart: Chart) -> JsonObject:
     """A chart to be painted, in light colours, on white: the trial or the treatments that the page shows at
     first.
     """
-    data: dict[str, list[dict[str, Any]]] = dict(chart.data)
+    data: dict[str, list[DataRow]] = dict(chart.data)
     if chart.chooser == "trial":
         data |= series.rows(chart, chart.chosen[0])
     elif chart.chooser == "treatments":
         data = {name: _of(rows, chart.chosen) for name, rows in data.items()}
     spec = _still(sized(chart, WIDTH))
     spec["config"] = {**CONFIG, "font": MEASURED, "background": LIGHT["page"]}
-    coloured: dict[str, Any] = json.loads(resolved(json.dumps(spec)))
+    coloured: JsonObject = json.loads(resolved(json.dumps(spec)))
     coloured["datasets"] = data
     return coloured
 
@@ -197,7 +198,7 @@ def lettered(picture: str) -> str:
     return _MEASURED.sub(lambda match: match[1] + escape(SHOWN), picture)
 
 
-def _still(spec: dict[str, Any]) -> dict[str, Any]:
+def _still(spec: JsonObject) -> JsonObject:
     """Without the unseen marks that only carry tooltips: a picture has none, and they take half of its time."""
     for view in spec.get("vconcat") or [spec.get("spec", spec)]:
         view["layer"] = [
@@ -208,5 +209,5 @@ def _still(spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def _of(rows: Sequence[dict[str, Any]], treatments: Sequence[str]) -> list[dict[str, Any]]:
+def _of(rows: Sequence[DataRow], treatments: Sequence[str]) -> list[DataRow]:
     return [row for row in rows if row["treatment"] in treatments]

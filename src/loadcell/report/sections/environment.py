@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Any
 
+from loadcell.model.json import JsonObject
 from loadcell.model.numbers import seconds, size
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Details, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
@@ -51,10 +52,10 @@ def section(context: ReportContext) -> Section | None:
 def _measured(context: ReportContext) -> bool:
     """True if the machine itself is what was measured: there is no target beside it, and nothing to share."""
     targets = [treatment.settings.get("target") for treatment in context.stored.run.treatments]
-    return bool(targets) and all(isinstance(target, Mapping) and [*target] == ["host"] for target in targets)
+    return bool(targets) and all(isinstance(target, dict) and [*target] == ["host"] for target in targets)
 
 
-def _host(host: Mapping[str, Any], number: int, measured: bool, texts: Texts) -> list[Block]:
+def _host(host: JsonObject, number: int, measured: bool, texts: Texts) -> list[Block]:
     role = "machine" if measured else str(host.get("role", ""))
     groups = {
         "client": "host.client", "target": "host.target", "client+target": "host.client-target", "machine": "host.machine",
@@ -68,7 +69,7 @@ def _host(host: Mapping[str, Any], number: int, measured: bool, texts: Texts) ->
         name = texts.or_none(f"env.{key}") or key
         if key == "unavailable":
             more += unavailable(host, texts)
-        elif isinstance(value, Mapping) and key != "cpu":
+        elif isinstance(value, dict) and key != "cpu":
             more += [(called(part, texts), plain(part, item, texts)) for part, item in value.items()]
         elif key in _MANY:
             more += [(f"{name} {number}", plain("", member, texts)) for number, member in enumerate(value, 1)]
@@ -90,7 +91,7 @@ def _host(host: Mapping[str, Any], number: int, measured: bool, texts: Texts) ->
 def _host_value(key: str, value: Any, texts: Texts) -> str:
     if (
         key == "cpu"
-        and isinstance(value, Mapping)
+        and isinstance(value, dict)
         and all(value.get(name) for name in ("model", "cores", "threads"))
     ):
         return texts(
@@ -103,7 +104,7 @@ def _host_value(key: str, value: Any, texts: Texts) -> str:
 
 def _disk(disk: Any, texts: Texts) -> str:
     """`nvme0n1 Samsung PM9A3 894 GiB (scheduler none)`."""
-    if not isinstance(disk, Mapping):
+    if not isinstance(disk, dict):
         return str(disk)
     first = ("name", "model", "size_bytes")
     head = " ".join(plain(key, disk[key], texts) for key in first if disk.get(key) not in _NOTHING)
@@ -111,7 +112,7 @@ def _disk(disk: Any, texts: Texts) -> str:
     return f"{head} ({plain('', others, texts)})" if others else head
 
 
-def facts(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def facts(documents: Iterable[JsonObject]) -> dict[str, list[Any]]:
     """Every path of the documents with the values it takes in them."""
     facts: dict[str, list[Any]] = {}
     for document in documents:
@@ -122,9 +123,9 @@ def facts(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {key: values for key, values in facts.items() if values}
 
 
-def _flat(prefix: str, document: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+def _flat(prefix: str, document: JsonObject) -> Iterable[tuple[str, Any]]:
     for key, value in document.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             yield from _flat(f"{prefix}{key}.", value)
         else:
             yield f"{prefix}{key}", value
@@ -149,7 +150,7 @@ def _range(values: Sequence[float], write: Callable[[float], str]) -> str:
     return " – ".join(dict.fromkeys(write(end) for end in (min(values), max(values))))
 
 
-def _settings(described: Iterable[Mapping[str, Any]], texts: Texts) -> Block | None:
+def _settings(described: Iterable[JsonObject], texts: Texts) -> Block | None:
     """The target's own settings with where each came from, when the target says so."""
     values: dict[str, list[Any]] = {}
     sources: dict[str, str] = {}
@@ -179,11 +180,11 @@ def _settings(described: Iterable[Mapping[str, Any]], texts: Texts) -> Block | N
 
 def _each_setting(settings: Any) -> Iterable[tuple[str, Any, str]]:
     """Name, value and source of settings, which targets give as a mapping or as a list of documents."""
-    if isinstance(settings, Mapping):
+    if isinstance(settings, dict):
         yield from ((str(name), value, "") for name, value in settings.items())
     elif isinstance(settings, list):
         for setting in settings:
-            if isinstance(setting, Mapping) and "name" in setting:
+            if isinstance(setting, dict) and "name" in setting:
                 yield str(setting["name"]), setting.get("value"), str(setting.get("source") or "")
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from typing import Any
 
 from loadcell.analysis import validity
 from loadcell.model import numbers
+from loadcell.model.json import JsonObject
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
 from loadcell.report.sections.results import names
@@ -100,16 +101,16 @@ def title(name: str, context: ReportContext) -> str:
     return context.texts.or_none(f"check-name.{name}") or context.texts("check-name.other", name=name)
 
 
-def _noticed(context: ReportContext) -> dict[str, dict[str, Mapping[str, Any]]]:
+def _noticed(context: ReportContext) -> dict[str, dict[str, JsonObject]]:
     """Check -> trial -> evidence."""
-    noticed: dict[str, dict[str, Mapping[str, Any]]] = {}
+    noticed: dict[str, dict[str, JsonObject]] = {}
     for trial in context.analysis.trials:
         for doubt in validity.doubts(trial):
-            noticed.setdefault(doubt.name, {})[trial.name] = doubt.detail
+            noticed.setdefault(doubt.name, {})[trial.name] = dict(doubt.detail)
     return noticed
 
 
-def evidence(detail: Mapping[str, Any], context: ReportContext) -> str:
+def evidence(detail: JsonObject, context: ReportContext) -> str:
     """A check's detail in one line."""
     texts = context.texts
     shares = _SHARES | ({"limit"} if _SHARES & detail.keys() else set())
@@ -127,7 +128,7 @@ def _called(key: str, texts: Texts) -> str:
 
 
 def _value(key: str, value: Any, shares: Set[str], texts: Texts) -> str:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         parts = (
             f"{_called(part, texts)} {_value(part, item, shares, texts)}" for part, item in value.items()
         )
