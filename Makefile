@@ -137,9 +137,9 @@ bench: setup
 # Each figure is measured again, and the page is made of all that could be, also where one did not hold.
 truth: setup system-packages
 	cd engine && cargo build --release --quiet --examples
-	figures=$$(mktemp); trap 'rm -f $$figures' EXIT; ended=0; \
-	  LOADCELL_TRUTH=full LOADCELL_TRUTH_FIGURES=$$figures $(BIN)/python -m pytest tests/truth || ended=$$?; \
-	  $(BIN)/python scripts/trust-table $$figures docs/trust.md; exit $$ended
+	values=$$(mktemp); trap 'rm -f $$values' EXIT; ended=0; \
+	  LOADCELL_TRUTH=full LOADCELL_TRUTH_VALUES=$$values $(BIN)/python -m pytest tests/truth || ended=$$?; \
+	  $(BIN)/python scripts/trust-table $$values docs/trust.md; exit $$ended
 
 docs: setup
 	$(BIN)/python -m pip install --quiet --group docs

@@ -1,7 +1,7 @@
 """Memory of the load's process after 1 million and after 30 million requests: it must not grow with their
 number.
 
-The server is tests/truth/known_server.rs, which answers at once: what is measured is the client, in the
+The server is tests/truth/reference_server.rs, which answers at once: what is measured is the client, in the
 shortest time.
 """
 
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=LAST)
     args = parser.parse_args()
     server = subprocess.Popen(
-        [str(EXAMPLES / "known_server")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [str(EXAMPLES / "reference_server")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert server.stdout is not None
     port = int(server.stdout.readline().split()[1])

@@ -21,8 +21,8 @@ from bench.paired import first_line, keep, note, run_process, spread
 
 sys.path.insert(0, "tests")
 from servers import PostgresServer, debian_postgres
-from truth.known import KnownServer
 from truth.loads import paced
+from truth.reference_server import ReferenceServer
 
 CONNECTIONS, TABLES, TABLE_SIZE = 32, 4, 100_000
 
@@ -96,7 +96,7 @@ def main() -> None:
         for number in range(args.rounds):
             note(f"round {number + 1}/{args.rounds}")
             for arrivals in ("constant", "poisson"):
-                with KnownServer() as known:
+                with ReferenceServer() as known:
                     target = known.specification("oltp_point_select", clients=1, duration_s=1)["target"]
                     one(
                         f"known server, {arrivals}",

@@ -15,12 +15,12 @@ from engine.loads import MS, Event, assert_counted, failure, specification
 from loadcell import _engine
 from loadcell.model.engine_messages import load_outcome
 from servers import free_port
-from truth.known import KnownServer
+from truth.reference_server import ReferenceServer
 
 LONG_S = 60
 
 
-def call(server: KnownServer, on_event: Any) -> dict[str, Any]:
+def call(server: ReferenceServer, on_event: Any) -> dict[str, Any]:
     spec = server.specification("oltp_point_select", clients=4, duration_s=LONG_S, warmup_s=0.1)
     spec["load"]["interval_ns"] = 100 * MS
     result: dict[str, Any] = json.loads(_engine.run(json.dumps(spec), on_event))
@@ -40,7 +40,7 @@ def test_what_a_listener_raises_ends_the_load_and_is_raised() -> None:
             raise RuntimeError("enough")
 
     started = time.monotonic()
-    with KnownServer(service_us=1000) as server, pytest.raises(RuntimeError, match="enough"):
+    with ReferenceServer(service_us=1000) as server, pytest.raises(RuntimeError, match="enough"):
         call(server, tired)
     assert time.monotonic() - started < 5
     # It hears nothing more; whether a phase was told before its last interval is a matter of microseconds.
@@ -55,7 +55,7 @@ def test_ctrl_c_ends_the_load_at_once() -> None:
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        with KnownServer(service_us=1000) as server:
+        with ReferenceServer(service_us=1000) as server:
             started = time.monotonic()
             signal.setitimer(signal.ITIMER_REAL, 0.3)
             with pytest.raises(KeyboardInterrupt):
@@ -68,7 +68,7 @@ def test_ctrl_c_ends_the_load_at_once() -> None:
 def test_a_signal_handler_can_stop_the_load_properly() -> None:
     before = signal.signal(signal.SIGALRM, lambda *_: _engine.stop())
     try:
-        with KnownServer(service_us=1000) as server:
+        with ReferenceServer(service_us=1000) as server:
             signal.setitimer(signal.ITIMER_REAL, 0.5)
             result = call(server, nothing)
     finally:
@@ -90,7 +90,7 @@ def test_another_thread_can_stop_it_and_python_goes_on_meanwhile() -> None:
         _engine.stop()
 
     listeners: set[int] = set()
-    with KnownServer(service_us=1000) as server:
+    with ReferenceServer(service_us=1000) as server:
         other = threading.Thread(target=count)
         other.start()
         result = call(server, lambda _: listeners.add(threading.get_ident()))
@@ -102,9 +102,9 @@ def test_another_thread_can_stop_it_and_python_goes_on_meanwhile() -> None:
 
 def test_a_stop_that_comes_first_is_not_forgotten_and_counts_once() -> None:
     _engine.stop()
-    with KnownServer() as server:
+    with ReferenceServer() as server:
         assert call(server, nothing)["outcome"] == "stopped"
-    with KnownServer() as server:
+    with ReferenceServer() as server:
         spec = server.specification("oltp_point_select", clients=1, duration_s=0.1)
         assert json.loads(_engine.run(json.dumps(spec), nothing))["outcome"] == "completed"
 

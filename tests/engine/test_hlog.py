@@ -13,14 +13,14 @@ from hdrh.log import HistogramLogReader
 
 from engine.loads import MS, operation
 from loadcell import _engine
-from truth.known import KnownServer
+from truth.reference_server import ReferenceServer
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], list[HdrHistogram]]:
     """A result, and every histogram that its log holds."""
     lines: list[str] = []
-    with KnownServer(service_us=400, stall_at_ms=500, stall_ms=50) as server:
+    with ReferenceServer(service_us=400, stall_at_ms=500, stall_ms=50) as server:
         spec = server.specification("oltp_read_only", clients=6, duration_s=1.25, warmup_s=0.2)
         spec["load"]["interval_ns"] = 500 * MS
         text = _engine.run(json.dumps(spec), lambda event: lines.extend(json.loads(event).get("hlog", [])))

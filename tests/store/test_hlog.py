@@ -13,7 +13,7 @@ from hdrh.log import HistogramLogReader
 from engine.loads import MS
 from loadcell import _engine
 from loadcell.store.hlog import read
-from truth.known import KnownServer
+from truth.reference_server import ReferenceServer
 
 
 def theirs(path: Path, tag: str) -> HdrHistogram:
@@ -39,7 +39,7 @@ def written(path: Path, values: dict[int, int], tag: str = "transaction/response
 
 def test_the_engines_own_log(tmp_path: Path) -> None:
     lines: list[str] = []
-    with KnownServer(service_us=300) as server:
+    with ReferenceServer(service_us=300) as server:
         spec = server.specification("oltp_read_only", clients=4, duration_s=1.0)
         spec["load"]["interval_ns"] = 250 * MS
         text = _engine.run(json.dumps(spec), lambda event: lines.extend(json.loads(event).get("hlog", [])))

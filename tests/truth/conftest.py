@@ -1,4 +1,4 @@
-"""What a check at full strength needs of the machine."""
+"""Settings of the machine that checks at full strength need."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def cores_awake() -> Iterator[None]:
     """A core that slept is milliseconds late on some virtual machines, which no check of a few percent
     survives.
     """
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as open_files:
         if FULL_STRENGTH:
             with contextlib.suppress(OSError):
-                held.enter_context(_LATENCY.open("wb", buffering=0)).write(bytes(4))
+                open_files.enter_context(_LATENCY.open("wb", buffering=0)).write(bytes(4))
         yield

@@ -26,9 +26,7 @@ Events = list[dict[str, Any]]
 
 
 def bound(full: float, loose: float) -> float:
-    """How far a measured figure may lie from the true one: at full strength, or on a machine that does other
-    things too.
-    """
+    """Largest deviation allowed of a measured value: at full strength, or on a busy machine."""
     return full if FULL_STRENGTH else loose
 
 
@@ -47,8 +45,8 @@ def paced(
     arrivals: str = "constant",
     most_overdue_s: float = 5.0,
 ) -> dict[str, Any]:
-    """The same load as an open loop: each rate (per second) for so many seconds."""
-    rate = [{"from_per_s": each, "to_per_s": each, "for_ns": int(for_s * SECOND)} for each, for_s in rates]
+    """The same load as an open loop: rates are pairs (per second, for seconds)."""
+    rate = [{"from_per_s": per_s, "to_per_s": per_s, "for_ns": int(for_s * SECOND)} for per_s, for_s in rates]
     schedule = {"arrivals": arrivals, "rate": rate, "most_overdue_ns": int(most_overdue_s * SECOND)}
     return {**specification, "load": {**specification["load"], "schedule": schedule}}
 
@@ -59,7 +57,7 @@ def operation(result: Result, name: str) -> dict[str, Any]:
 
 
 def counts_above(result: Result, events: Events, tag: str, limit_ns: int) -> int:
-    """How many values above a limit the intervals of a tag hold, read by HdrHistogram's own reader."""
+    """Count the values above a limit in the intervals of a tag, read by HdrHistogram's own reader."""
     lines = [*result["hlog_header"], *[line for e in events for line in e.get("hlog", [])], *result["hlog"]]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "latency.hlog"
@@ -80,8 +78,8 @@ def counts_above(result: Result, events: Events, tag: str, limit_ns: int) -> int
 def undisturbed(check: Callable[[], None], attempts: int = 5) -> None:
     """Run a check that something else on this machine may disturb until it passes once; the last time counts.
 
-    For checks to a few percent in real time: a process that takes the core for some milliseconds is no fault
-    of what is checked, while a fault in that shows every time.
+    For checks to a few percent in real time. A process that takes the core for some milliseconds is no
+    fault of the code under test, while a fault in that code shows every time.
     """
     for attempt in range(1, attempts + 1):
         try:

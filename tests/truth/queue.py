@@ -1,4 +1,4 @@
-"""What arithmetic says of a queue: the answers that a measurement is held against."""
+"""Queueing theory: the known answers that measurements are compared with."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from numpy.typing import NDArray
 def stalled(due_s: Sequence[float], stall: tuple[float, float], capacity_per_s: float) -> list[float]:
     """Response times of requests due at these instants (in order) at a server that stands still for a while.
 
-    One after the other, each takes `1 / capacity`; nothing is begun between the two instants of `stall`, and
-    what is under way then takes so much longer (Lindley's recursion, 1952, with one interruption).
+    One after the other, each takes `1 / capacity`. No service starts between the two instants of `stall`, and
+    one under way then is longer by the stall (Lindley's recursion, 1952, with one interruption).
     """
     begin, end = stall
     service, free = 1 / capacity_per_s, -math.inf
-    found = []
+    responses = []
     for due in due_s:
         start = max(due, free)
         if begin <= start < end:
             start = end
         free = start + service + (end - begin if start < begin < start + service else 0.0)
-        found.append(free - due)
-    return found
+        responses.append(free - due)
+    return responses
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value that `share` of all do not exceed: the smallest such one, as the engine's histograms have it."""
+    """The smallest value that `share` of all do not exceed, as in the engine's histograms."""
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
@@ -97,16 +97,14 @@ def where(probability: Callable[[float], float], share: float, most_s: float) ->
 
 
 def served(gaps_s: NDArray[np.float64], services_s: NDArray[np.float64], servers: int) -> NDArray[np.float64]:
-    """Response times of requests that come after these gaps and take so long, at some servers with one queue."""
+    """Response times of requests, given interarrival and service times, at servers with one queue."""
     arrivals = np.cumsum(gaps_s)
-    if (
-        servers == 1
-    ):  # who comes at k begins when all before are done: the latest that any of them can have put it off to
+    if servers == 1:  # a request starts once all before it are done: at the latest end of any of them
         work = np.cumsum(services_s)
         return work + np.maximum.accumulate(arrivals - (work - services_s)) - arrivals
-    free, found = [0.0] * servers, np.empty(len(arrivals))
+    free, responses = [0.0] * servers, np.empty(len(arrivals))
     for k, (now, service) in enumerate(zip(arrivals.tolist(), services_s.tolist(), strict=True)):
         done = max(now, free[0]) + service
         heapq.heapreplace(free, done)
-        found[k] = done - now
-    return found
+        responses[k] = done - now
+    return responses

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from truth.known import KnownServer
 from truth.loads import load, operation, paced
+from truth.reference_server import ReferenceServer
 
 
 def bounded(specification: dict[str, Any], **more: int) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def bounded(specification: dict[str, Any], **more: int) -> dict[str, Any]:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("warmup_s", [0.0, 0.1])
 def test_the_server_answered_what_was_asked_for(threads: int, warmup_s: float) -> None:
-    with KnownServer(service_us=200) as server:
+    with ReferenceServer(service_us=200) as server:
         asked = server.specification("oltp_point_select", clients=7, duration_s=60, warmup_s=warmup_s)
         result, events = load(bounded(asked, requests=1001, threads=threads))
     transaction = operation(result, "transaction")
@@ -30,11 +30,11 @@ def test_the_server_answered_what_was_asked_for(threads: int, warmup_s: float) -
 
 
 def test_each_client_makes_its_own_and_an_open_loop_its_number() -> None:
-    with KnownServer(service_us=200) as server:
+    with ReferenceServer(service_us=200) as server:
         asked = server.specification("oltp_point_select", clients=5, duration_s=60)
         load(bounded(asked, requests_per_client=100, threads=2))
     assert server.account["requests"] == 500
-    with KnownServer(service_us=200) as server:
+    with ReferenceServer(service_us=200) as server:
         asked = server.specification("oltp_point_select", clients=5, duration_s=60)
         result, _ = load(bounded(paced(asked, (1000.0, 60.0)), requests=300, threads=2))
     assert (server.account["requests"], result["schedule"]["offered"]) == (300, 300)

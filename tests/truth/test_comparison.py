@@ -17,9 +17,9 @@ from loadcell.analysis.compare.sides import Sides
 from loadcell.analysis.compare.verdict import judge
 from loadcell.stats.hodges_lehmann import Array, of_pairs, rank_sum, signed_rank
 from loadcell.stats.multiple_testing import benjamini_hochberg
-from truth.figures import at_least, at_most, between
-from truth.known import KnownServer
+from truth.assertions import at_least, at_most, between
 from truth.loads import FULL_STRENGTH, load
+from truth.reference_server import ReferenceServer
 
 #: Simulated comparisons for each coverage: its standard error is then 0.3 %.
 MANY = 5000
@@ -27,21 +27,21 @@ COMPARISONS = 200
 
 
 def drift(chance: np.random.Generator, kind: str, blocks: int) -> Array:
-    """What all trials of a block share, as logarithms: 5 % at random, or 30 % from first to last block."""
+    """Logarithms that all trials of a block share: 5 % at random, or 30 % from first to last block."""
     if kind == "a machine that warms up":
         return np.tile(np.log1p(0.15 * np.linspace(-1, 1, blocks)), (MANY, 1))
     return chance.normal(0, 0.05, (MANY, blocks))
 
 
 def residual(chance: np.random.Generator, kind: str, blocks: int) -> Array:
-    """What is each trial's own, as logarithms: about 2 %, its median at 0."""
+    """Logarithms of each trial alone: about 2 %, with the median at 0."""
     shape = (MANY, blocks)
     if kind == "skewed noise":
         return -0.02 * (chance.exponential(1, shape) - math.log(2))
-    own = chance.normal(0, 0.02, shape)
+    logarithms = chance.normal(0, 0.02, shape)
     if kind == "disturbed trials":  # one in ten lost 30 %
-        return np.where(chance.random(shape) < 0.1, own + math.log(0.7), own)
-    return own
+        return np.where(chance.random(shape) < 0.1, logarithms + math.log(0.7), logarithms)
+    return logarithms
 
 
 @pytest.mark.parametrize("blocks", [8, 10, 15, 20, 30])
@@ -81,13 +81,13 @@ def test_unpaired_intervals_cover_the_truth_where_nothing_drifts(trials: int) ->
 
 
 def different(chosen: Sides) -> bool:
-    """Whether any figure of a comparison is called different: throughput, or one of three percentiles."""
+    """Return whether throughput or one of three percentiles is called different."""
     return any(row.verdict.word in {"faster", "slower"} for row in compare(chosen, cross_checks=0).rows)
 
 
 @pytest.mark.parametrize("blocks", [6, 10, 20])
 def test_identical_systems_are_seldom_called_different(blocks: int) -> None:
-    """A/A, 200 times: at most one in twenty, in whatever figure."""
+    """A/A, 200 times: at most one in twenty, in any metric."""
     chance = np.random.default_rng(blocks)
     called = sum(different(levels_of(*drifting(chance, blocks, 1.0))) for _ in range(COMPARISONS))
     at_most(f"A/A called different, of {COMPARISONS}, {blocks} blocks", called, 0.05 * COMPARISONS)
@@ -102,7 +102,7 @@ def test_identical_systems_that_scatter_much_are_neither() -> None:
     at_most(f"A/A with 10% noise called different, of {COMPARISONS}", called, 0.05 * COMPARISONS)
 
 
-def test_eight_figures_that_have_nothing_in_common_are_corrected() -> None:
+def test_eight_independent_metrics_are_corrected() -> None:
     """Without a correction, one of eight would be called different in a third of all A/A comparisons."""
     chance = np.random.default_rng(8)
     raw = called = 0
@@ -115,7 +115,7 @@ def test_eight_figures_that_have_nothing_in_common_are_corrected() -> None:
         called += bool({"faster", "slower"} & set(words))
         raw += any(effect.low is not None and not effect.low <= 1 <= (effect.high or 1) for effect in effects)
     at_most(
-        f"A/A of eight unrelated figures, any called different, of {COMPARISONS}", called, 0.05 * COMPARISONS
+        f"A/A of eight unrelated metrics, any called different, of {COMPARISONS}", called, 0.05 * COMPARISONS
     )
     assert raw > 0.2 * COMPARISONS
 
@@ -153,22 +153,24 @@ def test_what_does_not_matter_is_called_the_same_given_blocks_enough() -> None:
 def test_a_server_is_seldom_called_different_from_itself() -> None:
     """A/A for real.
 
-    At full strength ten comparisons of eight blocks. Elsewhere three blocks, which a busy neighbour may tilt
-    as
-    it likes: so few are never called different, whatever they are."""
+    At full strength ten comparisons of eight blocks. Elsewhere three blocks, which any other process may
+    disturb: so few are never called different.
+    """
     comparisons, blocks = (10, 8) if FULL_STRENGTH else (1, 3)
     chance = random.Random(1)
     called = 0
-    with KnownServer(service_us=500) as server:
+    with ReferenceServer(service_us=500) as server:
         specification = server.specification("oltp_point_select", clients=2, duration_s=0.5)
         for _ in range(comparisons):
-            figures: dict[str, list[float]] = {"a": [], "b": []}
+            throughputs: dict[str, list[float]] = {"a": [], "b": []}
             for _ in range(blocks):
                 for arm in chance.sample("ab", 2):
                     result, _ = load(specification)
-                    (transactions,) = (one for one in result["operations"] if one["name"] == "transaction")
-                    figures[arm].append(transactions["succeeded"] / result["window"]["duration_ns"] * 1e9)
-            called += different(levels_of(figures["a"], figures["b"]))
+                    (transactions,) = (
+                        entry for entry in result["operations"] if entry["name"] == "transaction"
+                    )
+                    throughputs[arm].append(transactions["succeeded"] / result["window"]["duration_ns"] * 1e9)
+            called += different(levels_of(throughputs["a"], throughputs["b"]))
     if FULL_STRENGTH:
         at_most("A/A of a real server with itself called different, of 10", called, 1)
     else:

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from truth import queue
-from truth.figures import agrees, below
-from truth.known import KnownServer
+from truth.assertions import agrees, below
 from truth.loads import MS, SECOND, bound, counts_above, load, operation, paced, undisturbed
+from truth.reference_server import ReferenceServer
 
 
-def spec(server: KnownServer, clients: int, duration_s: float, warmup_s: float = 0.0) -> dict[str, Any]:
+def spec(server: ReferenceServer, clients: int, duration_s: float, warmup_s: float = 0.0) -> dict[str, Any]:
     return server.specification(
         "oltp_point_select", clients=clients, duration_s=duration_s, warmup_s=warmup_s
     )
@@ -26,7 +26,7 @@ def spec(server: KnownServer, clients: int, duration_s: float, warmup_s: float =
 
 @pytest.mark.parametrize(("rate", "threads"), [(50.0, 1), (1000.0, 1), (3000.0, 2)])
 def test_what_is_offered_is_the_rate(rate: float, threads: int) -> None:
-    with KnownServer(service_us=100) as server:
+    with ReferenceServer(service_us=100) as server:
         specification = paced(spec(server, 16, 4, 0.5), (rate, 4))
         specification["load"]["threads"] = threads
         result, _ = load(specification)
@@ -41,7 +41,7 @@ def test_what_is_offered_is_the_rate(rate: float, threads: int) -> None:
 
 
 def test_poisson_arrivals_are_as_many_as_chance_allows_and_as_uneven() -> None:
-    with KnownServer() as server:
+    with ReferenceServer() as server:
         result, events = load(paced(spec(server, 16, 6), (1000, 6), arrivals="poisson"))
     counts = [operation(e, "transaction")["started"] for e in events if e["type"] == "interval"]
     assert sum(counts) == result["schedule"]["offered"]
@@ -51,7 +51,7 @@ def test_poisson_arrivals_are_as_many_as_chance_allows_and_as_uneven() -> None:
 
 
 def test_steps_are_followed_to_the_interval() -> None:
-    with KnownServer() as server:
+    with ReferenceServer() as server:
         specification = paced(spec(server, 16, 4), (200, 1), (1000, 1), (0, 1), (500, 1))
         _, events = load(specification)
     counts = [operation(e, "transaction")["started"] for e in events if e["type"] == "interval"]
@@ -59,14 +59,14 @@ def test_steps_are_followed_to_the_interval() -> None:
 
 
 def test_every_request_the_server_answered_is_in_the_record_and_no_other() -> None:
-    with KnownServer(service_us=300) as server:
+    with ReferenceServer(service_us=300) as server:
         result, _ = load(paced(spec(server, 8, 2, 0.5), (2000, 2), arrivals="poisson"))
     assert result["lifetime"]["transactions"] == server.account["requests"]
     assert result["lifetime"]["failed"] == 0
 
 
-def capacity(server: KnownServer, clients: int) -> float:
-    """What this server and this client can do together, per second: a closed loop."""
+def capacity(server: ReferenceServer, clients: int) -> float:
+    """Throughput of this server with this client in a closed loop, per second."""
     result, _ = load(spec(server, clients, 1, 0.2))
     return float(operation(result, "transaction")["succeeded"]) / (result["window"]["duration_ns"] / SECOND)
 
@@ -81,9 +81,9 @@ def test_a_stall_of_200_ms_is_in_the_response_times_of_all_it_held_up() -> None:
     clients, rate, seconds = 8, 1000.0, 5
 
     def check() -> None:
-        with KnownServer() as other:
+        with ReferenceServer() as other:
             most = capacity(other, clients)
-        with KnownServer(stall_at_ms=2000, stall_ms=200) as server:
+        with ReferenceServer(stall_at_ms=2000, stall_ms=200) as server:
             result, events = load(paced(spec(server, clients, seconds), (rate, seconds)))
         start = result["window"]["start_mono_ns"]
         begin, end = (
@@ -134,7 +134,7 @@ def test_one_connection_under_poisson_arrivals_waits_as_queueing_theory_says(exp
     rate, seconds = 500.0, 10
 
     def check() -> None:
-        with KnownServer(service_us=1000, exponential=exponential) as server:
+        with ReferenceServer(service_us=1000, exponential=exponential) as server:
             result, _ = load(paced(spec(server, 1, seconds, 0.5), (rate, seconds), arrivals="poisson"))
         transaction = operation(result, "transaction")
         service = transaction["service"]
@@ -144,10 +144,10 @@ def test_one_connection_under_poisson_arrivals_waits_as_queueing_theory_says(exp
         offered = result["schedule"]["offered_per_s"]
         expected = queue.mean_response(offered, mean, deviation)
         kind = "M/M/1" if exponential else "M/D/1"
-        found = transaction["response"]["mean_ns"] / SECOND
+        response_s = transaction["response"]["mean_ns"] / SECOND
         agrees(
             f"one connection, {kind} by its own service times: mean response, s",
-            found,
+            response_s,
             expected,
             full=0.2,
             loose=0.5,
@@ -157,19 +157,19 @@ def test_one_connection_under_poisson_arrivals_waits_as_queueing_theory_says(exp
 
 
 def test_littles_law_holds_between_counts_and_times() -> None:
-    with KnownServer(service_us=2000, exponential=True) as server:
+    with ReferenceServer(service_us=2000, exponential=True) as server:
         result, _ = load(paced(spec(server, 4, 4, 0.5), (1000, 4), arrivals="poisson"))
     transaction = operation(result, "transaction")
     spent = transaction["response"]["mean_ns"] * transaction["succeeded"]
     edges = (transaction["carried_in"] + transaction["in_flight"]) * transaction["response"]["max_ns"]
     assert abs(spent - result["schedule"]["presence_ns"]) <= edges
-    what = "Little's law, open loop: response times over requests present, s"
-    agrees(what, spent / SECOND, result["schedule"]["presence_ns"] / SECOND, full=0.05, loose=0.1)
+    title = "Little's law, open loop: response times over requests present, s"
+    agrees(title, spent / SECOND, result["schedule"]["presence_ns"] / SECOND, full=0.05, loose=0.1)
 
 
 def test_three_times_what_a_server_can_do_ends_as_overloaded() -> None:
     """Four connections of 1 ms each: 4,000/s at most, and 12,000/s are due."""
-    with KnownServer(service_us=1000) as server:
+    with ReferenceServer(service_us=1000) as server:
         specification = paced(spec(server, 4, 60), (12_000, 60), most_overdue_s=1)
         result, events = load(specification, outcome="overloaded")
     backlog = result["schedule"]["backlog"]
@@ -187,7 +187,7 @@ def test_a_backlog_takes_no_memory() -> None:
     """A worker with a million requests waiting has no more memory than one with a few thousand."""
 
     def most_bytes(rate: float, seconds: float) -> tuple[int, int]:
-        with KnownServer(service_us=1000) as server:
+        with ReferenceServer(service_us=1000) as server:
             specification = paced(spec(server, 4, seconds), (rate, seconds), most_overdue_s=100)
             order = json.dumps({"mode": "run", "parent": os.getpid(), "spec": specification})
             command = [sys.executable, "-m", "loadcell.execution.worker"]
@@ -204,7 +204,7 @@ def test_at_10_000_a_second_half_of_the_requests_leave_within_20_microseconds() 
     """And the waiting awake that this takes is not called work."""
 
     def check() -> None:
-        with KnownServer() as server:
+        with ReferenceServer() as server:
             result, _ = load(paced(spec(server, 32, 3, 0.5), (10_000, 3)))
         pacing, (thread,) = result["schedule"]["pacing_error"], result["client"]["threads"]
         assert pacing["count"] > 20_000

@@ -17,7 +17,7 @@ import pytest
 from engine.loads import prepare
 from servers import PostgresServer
 from truth import queue
-from truth.figures import agrees
+from truth.assertions import agrees
 from truth.loads import MS, SECOND, bound, counts_above, load, operation, paced, undisturbed
 
 TABLES = {"script": "oltp_point_select", "tables": 2, "table_size": 1000}
@@ -101,9 +101,9 @@ def test_backends_that_are_stopped_for_200_ms_are_in_the_response_times_as_arith
             loose=0.2,
         )
         above = sum(response > 0.1 for response in expected)
-        found = counts_above(result, events, "transaction/response", 100 * MS)
-        what = "PostgreSQL's backends stopped for 200 ms under 1,000/s: responses above 100 ms"
-        agrees(what, found, above, full=0.03, loose=0.2)
+        count = counts_above(result, events, "transaction/response", 100 * MS)
+        title = "PostgreSQL's backends stopped for 200 ms under 1,000/s: responses above 100 ms"
+        agrees(title, count, above, full=0.03, loose=0.2)
         # Service time knows only of one request a connection.
         assert counts_above(result, events, "transaction/service", 100 * MS) <= clients
         assert operation(result, "transaction")["service"]["p99_ns"] < bound(20, 50) * MS

@@ -16,9 +16,9 @@ import pytest
 
 from engine.loads import run
 from redis_server import RedisServer
-from truth.figures import agrees
-from truth.known import KnownServer
+from truth.assertions import agrees
 from truth.loads import FULL_STRENGTH, load, operation, undisturbed
+from truth.reference_server import ReferenceServer
 
 SERVICE_US = 2000
 LIMIT_PER_S = 1e6 / SERVICE_US
@@ -29,55 +29,59 @@ MS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a tool says: so many requests, so many a second."""
+class Measured:
+    """A tool's report: requests, and requests per second."""
 
     requests: int
     per_s: float
 
 
-def said(command: list[str], requests: str, rate: str) -> Found:
-    """What a tool printed, by two patterns with one group each."""
+def parse_output(command: list[str], requests: str, rate: str) -> Measured:
+    """Parse a tool's output by two patterns with one group each."""
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
-    found = [re.search(pattern, done.stdout) for pattern in (requests, rate)]
-    assert all(found), done.stdout + done.stderr
-    return Found(*(kind(one[1]) for kind, one in zip((int, float), found, strict=True) if one))  # type: ignore[arg-type]
+    matches = [re.search(pattern, done.stdout) for pattern in (requests, rate)]
+    assert all(matches), done.stdout + done.stderr
+    return Measured(*(kind(match[1]) for kind, match in zip((int, float), matches, strict=True) if match))  # type: ignore[arg-type]
 
 
-def ab(port: int) -> Found:
+def ab(port: int) -> Measured:
     command = ["ab", "-q", "-k", "-c", str(CLIENTS), "-n", str(REQUESTS), f"http://127.0.0.1:{port}/"]
-    return said(command, r"Complete requests:\s+(\d+)", r"Requests per second:\s+([\d.]+)")
+    return parse_output(command, r"Complete requests:\s+(\d+)", r"Requests per second:\s+([\d.]+)")
 
 
-def wrk(port: int) -> Found:
-    whole = max(int(SECONDS), 1)  # It knows no parts of seconds.
-    command = ["wrk", "-t", "1", "-c", str(CLIENTS), "-d", f"{whole}s", f"http://127.0.0.1:{port}/"]
-    return said(command, r"(\d+) requests in", r"Requests/sec:\s+([\d.]+)")
+def wrk(port: int) -> Measured:
+    seconds = max(int(SECONDS), 1)  # It knows no parts of seconds.
+    command = ["wrk", "-t", "1", "-c", str(CLIENTS), "-d", f"{seconds}s", f"http://127.0.0.1:{port}/"]
+    return parse_output(command, r"(\d+) requests in", r"Requests/sec:\s+([\d.]+)")
 
 
-def over_http() -> tuple[Found, int]:
+def over_http() -> tuple[Measured, int]:
     """loadcell, and how many requests the server saw."""
-    with KnownServer(service_us=SERVICE_US, servers=1, http=True) as server:
+    with ReferenceServer(service_us=SERVICE_US, servers=1, http=True) as server:
         result, _ = load(server.http_specification(clients=CLIENTS, duration_s=SECONDS))
     made = result["lifetime"]["transactions"]
     per_s = operation(result, "transaction")["succeeded"] / SECONDS
-    return Found(made, per_s), server.account["requests"]
+    return Measured(made, per_s), server.account["requests"]
 
 
 @pytest.mark.parametrize("peer", [ab, wrk])
-def test_a_service_of_http_is_as_fast_for_every_tool(peer: Callable[[int], Found]) -> None:
+def test_a_service_of_http_is_as_fast_for_every_tool(peer: Callable[[int], Measured]) -> None:
     def check() -> None:
-        with KnownServer(service_us=SERVICE_US, servers=1, http=True) as server:
+        with ReferenceServer(service_us=SERVICE_US, servers=1, http=True) as server:
             theirs = peer(server.port)
         # A tool that ends by the clock has sent what it does not wait for.
         assert theirs.requests <= server.account["requests"] <= theirs.requests + CLIENTS
         ours, seen = over_http()
         assert ours.requests == seen
-        what = "HTTP, one request of 2 ms at a time, requests/s"
-        agrees(f"{what}: {peer.__name__}", theirs.per_s, LIMIT_PER_S, full=0.03, loose=1.0)
-        agrees(f"{what}: loadcell", ours.per_s, LIMIT_PER_S, full=0.03, loose=1.0)
+        title = "HTTP, one request of 2 ms at a time, requests/s"
+        agrees(f"{title}: {peer.__name__}", theirs.per_s, LIMIT_PER_S, full=0.03, loose=1.0)
+        agrees(f"{title}: loadcell", ours.per_s, LIMIT_PER_S, full=0.03, loose=1.0)
         agrees(
-            f"{what}: loadcell, held against {peer.__name__}", ours.per_s, theirs.per_s, full=0.03, loose=9.0
+            f"{title}: loadcell, compared with {peer.__name__}",
+            ours.per_s,
+            theirs.per_s,
+            full=0.03,
+            loose=9.0,
         )
 
     undisturbed(check)
@@ -91,7 +95,7 @@ def test_a_redis_is_as_fast_for_redis_benchmark() -> None:
             count = server.ask("SCRIPT", "LOAD", "for i = 1, 200000 do end return 1")
             words = ["EVALSHA", count.decode() if isinstance(count, bytes) else str(count), "0"]
             command = ["redis-benchmark", "-p", str(server.port), "-c", str(CLIENTS), "-n", str(REQUESTS)]
-            theirs = said(
+            theirs = parse_output(
                 [*command, *words],
                 r"(\d+) requests completed",
                 r"throughput summary: ([\d.]+) requests per second",
@@ -102,7 +106,7 @@ def test_a_redis_is_as_fast_for_redis_benchmark() -> None:
             result = run(server.endpoint(), options, workload="kv", **load_for)
             assert server.calls()["evalsha"] - REQUESTS == result["lifetime"]["transactions"]
         ours = operation(result, "transaction")["succeeded"] / SECONDS
-        what = "Redis, a script of about 2 ms at a time, commands/s: loadcell, held against redis-benchmark"
-        agrees(what, ours, theirs.per_s, full=0.05, loose=9.0)
+        title = "Redis, a script of about 2 ms at a time, commands/s: loadcell, compared with redis-benchmark"
+        agrees(title, ours, theirs.per_s, full=0.05, loose=9.0)
 
     undisturbed(check)

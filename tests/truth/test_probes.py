@@ -1,9 +1,8 @@
-"""The probes of disk and network on a disk and a link of known speed: what they find, and what fio and iperf3
-find beside them.
+"""Probes of disk and network on a disk and a link of known speed, next to fio and iperf3.
 
-The disk is a file system of our own (FUSE) whose reads and flushes take milliseconds, one at a time, by its
-own account. The link is the loopback of a network of our own, which the kernel lets so many bits through a
-second (tc's token bucket).
+The disk is a file system of the tests (FUSE) whose reads and flushes take milliseconds, one at a time, by its
+own account. The link is the loopback of a separate network namespace, whose rate the kernel limits (tc's
+token bucket).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import pytest
 from few_ports import few_ports
 from linux.fuse import mounted, unmount
 from loadcell.systems.shared.sockets import free_port
-from truth.figures import agrees
+from truth.assertions import agrees
 from truth.loads import FULL_STRENGTH, bound, load, operation, undisturbed
 
 #: On the way to the file system and back a read takes some 0.2 ms more, which are not in its account.
@@ -43,26 +42,26 @@ MOST_PAYLOAD = 1448 / 1514
 
 
 class SlowDisk:
-    """Where it is mounted; when it is gone, what reads and flushes took, in seconds."""
+    """A mounted disk; after unmounting, `account` has the durations of reads and flushes, in seconds."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
         self.account: dict[str, list[float]] = {}
 
 
 @contextlib.contextmanager
-def slow_disk(place: Path) -> Iterator[SlowDisk]:
-    disk = SlowDisk(place)
-    with mounted("fuse_slow", place, str(READ_MS), str(FLUSH_MS)) as server:
+def slow_disk(directory: Path) -> Iterator[SlowDisk]:
+    disk = SlowDisk(directory)
+    with mounted("fuse_slow", directory, str(READ_MS), str(FLUSH_MS)) as server:
         yield disk
-        assert unmount(place), "somebody has a file open there"
+        assert unmount(directory), "somebody has a file open there"
         disk.account = json.loads(server.communicate(timeout=60)[0])
 
 
 def probe(
     target: dict[str, Any], options: dict[str, Any], clients: int = 1, warmup_s: int = 0
 ) -> dict[str, Any]:
-    """What a probe finds."""
+    """Result of a probe."""
     result, _ = load(
         {
             "version": 1,
@@ -75,19 +74,21 @@ def probe(
     return result
 
 
-def disk_probe(place: Path, clients: int = 1, **more: Any) -> dict[str, Any]:
+def disk_probe(directory: Path, clients: int = 1, **more: Any) -> dict[str, Any]:
     options = {"access": "randread", "size_bytes": SIZE, "block_bytes": BLOCK, "direct": True, "fdatasync": 0}
     return probe(
-        {"directory": str(place)}, {"disk": options | {"depth": 1, "engine": "psync"} | more}, clients=clients
+        {"directory": str(directory)},
+        {"disk": options | {"depth": 1, "engine": "psync"} | more},
+        clients=clients,
     )
 
 
-def fio(place: Path) -> float:
+def fio(directory: Path) -> float:
     """Reads a second."""
     command = [
         "fio",
         "--name=job",
-        f"--filename={place}/fio",
+        f"--filename={directory}/fio",
         f"--size={SIZE}",
         f"--bs={BLOCK}",
         "--rw=randread",
@@ -123,15 +124,15 @@ Disks = Callable[[], contextlib.AbstractContextManager[SlowDisk]]
 def test_a_read_takes_as_long_as_the_disk_says(disks: Disks) -> None:
     def check() -> None:
         with disks() as disk:
-            found = disk_probe(disk.place)
+            result = disk_probe(disk.directory)
         _, *reads = disk.account["reads"]  # The first only asked whether anything goes past the page cache.
-        assert found["lifetime"]["transactions"] == len(reads)
+        assert result["lifetime"]["transactions"] == len(reads)
         assert len(disk.account["flushes"]) == 1, "before the measurement"
         mean = 1e3 * statistics.fmean(reads)
-        assert in_ms(found, "read") >= mean
+        assert in_ms(result, "read") >= mean
         agrees(
             f"disk, reads of {READ_MS:g} ms by its own account, ms",
-            in_ms(found, "read"),
+            in_ms(result, "read"),
             mean,
             full=0.03,
             loose=1.0,
@@ -146,10 +147,10 @@ def test_four_reads_at_once_of_a_disk_that_does_one_at_a_time(
 ) -> None:
     def check() -> None:
         with disks() as disk:
-            found = disk_probe(disk.place, clients, depth=depth, engine=engine)
-        done, reads = operation(found, "read")["succeeded"], disk.account["reads"]
+            result = disk_probe(disk.directory, clients, depth=depth, engine=engine)
+        done, reads = operation(result, "read")["succeeded"], disk.account["reads"]
         most = 1 / statistics.fmean(reads)
-        assert found["lifetime"]["transactions"] == len(reads) - clients
+        assert result["lifetime"]["transactions"] == len(reads) - clients
         assert done <= most * SECONDS + clients, "no more than the disk did, on any machine"
         agrees(
             f"disk, four reads of {READ_MS:g} ms at once by {engine}, reads/s",
@@ -161,7 +162,7 @@ def test_four_reads_at_once_of_a_disk_that_does_one_at_a_time(
         waited = 4 * 1e3 * statistics.fmean(reads)
         agrees(
             f"disk, four reads of {READ_MS:g} ms at once by {engine}, ms",
-            in_ms(found, "read"),
+            in_ms(result, "read"),
             waited,
             full=0.05,
             loose=1.0,
@@ -173,19 +174,19 @@ def test_four_reads_at_once_of_a_disk_that_does_one_at_a_time(
 def test_a_flush_is_timed_apart_from_its_write(disks: Disks) -> None:
     def check() -> None:
         with disks() as disk:
-            found = disk_probe(disk.place, access="randwrite", fdatasync=1)
+            result = disk_probe(disk.directory, access="randwrite", fdatasync=1)
         flushes = disk.account["flushes"]
-        assert operation(found, "fdatasync")["succeeded"] <= len(flushes)
+        assert operation(result, "fdatasync")["succeeded"] <= len(flushes)
         mean = 1e3 * statistics.fmean(flushes)
-        assert in_ms(found, "fdatasync") >= 0.99 * FLUSH_MS
+        assert in_ms(result, "fdatasync") >= 0.99 * FLUSH_MS
         agrees(
             f"disk, flushes of {FLUSH_MS:g} ms by its own account, ms",
-            in_ms(found, "fdatasync"),
+            in_ms(result, "fdatasync"),
             mean,
             full=0.03,
             loose=1.0,
         )
-        assert in_ms(found, "write") < bound(1.0, FLUSH_MS), "a write waits for nothing"
+        assert in_ms(result, "write") < bound(1.0, FLUSH_MS), "a write waits for nothing"
 
     undisturbed(check)
 
@@ -193,21 +194,19 @@ def test_a_flush_is_timed_apart_from_its_write(disks: Disks) -> None:
 def test_a_disk_is_as_fast_for_fio(disks: Disks) -> None:
     def check() -> None:
         with disks() as disk:
-            theirs = fio(disk.place)
+            theirs = fio(disk.directory)
         with disks() as disk:
-            ours = operation(disk_probe(disk.place), "read")["succeeded"] / SECONDS
+            ours = operation(disk_probe(disk.directory), "read")["succeeded"] / SECONDS
         assert ours <= 1e3 / READ_MS + 1 / SECONDS, "no more than the disk does, on any machine"
-        what = f"disk, reads of {READ_MS:g} ms, reads/s: loadcell, held against fio"
-        agrees(what, ours, theirs, full=0.03, loose=1.0)
+        title = f"disk, reads of {READ_MS:g} ms, reads/s: loadcell, compared with fio"
+        agrees(title, ours, theirs, full=0.03, loose=1.0)
 
     undisturbed(check)
 
 
 @contextlib.contextmanager
 def slow_link() -> Iterator[None]:
-    """A network of our own whose loopback lets LINK_MBIT through, in frames as Ethernet has them, while the
-    block runs.
-    """
+    """Enter a network namespace whose loopback lets LINK_MBIT through, in frames as Ethernet has them."""
     with few_ports():
         subprocess.run(["ip", "link", "set", "lo", "mtu", "1500"], check=True)
         shape = ["rate", f"{LINK_MBIT}mbit", "burst", "16k", "latency", "20ms"]
@@ -237,13 +236,13 @@ def iperf3() -> float:
 def test_a_stream_is_as_fast_as_its_link() -> None:
     def check() -> None:
         with slow_link():
-            found = probe({}, {"network": {"test": "stream", "block_bytes": 128 * 1024}}, warmup_s=1)
+            result = probe({}, {"network": {"test": "stream", "block_bytes": 128 * 1024}}, warmup_s=1)
             theirs = iperf3()
-        ours = operation(found, "transaction")["succeeded"] * 128 * 1024 * 8 / 1e6 / SECONDS
+        ours = operation(result, "transaction")["succeeded"] * 128 * 1024 * 8 / 1e6 / SECONDS
         assert ours <= 1.02 * LINK_MBIT * MOST_PAYLOAD
-        what = f"network, one stream over a link of {LINK_MBIT} Mbit/s, Mbit/s"
-        agrees(what, ours, LINK_MBIT * PAYLOAD, full=0.05, loose=0.9)
-        agrees(f"{what}: held against iperf3", ours, theirs, full=0.05, loose=4.0)
+        title = f"network, one stream over a link of {LINK_MBIT} Mbit/s, Mbit/s"
+        agrees(title, ours, LINK_MBIT * PAYLOAD, full=0.05, loose=0.9)
+        agrees(f"{title}: compared with iperf3", ours, theirs, full=0.05, loose=4.0)
 
     undisturbed(check)
 
@@ -257,11 +256,11 @@ def test_a_peer_that_stands_still_is_in_the_times() -> None:
         stall = threading.Timer(0.3, stop_for, [peer, STALL_S])
         stall.start()
         try:
-            found = probe({"peer": address}, {"network": {"test": "rr"}})
+            result = probe({"peer": address}, {"network": {"test": "rr"}})
         finally:
             stall.join()
             peer.terminate()
-    times = operation(found, "transaction")["service"]
+    times = operation(result, "transaction")["service"]
     assert times["max_ns"] / 1e9 >= STALL_S
     agrees(
         "network, a peer that stands still for 0.25 s, s",

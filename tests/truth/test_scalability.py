@@ -12,18 +12,18 @@ from loadcell.analysis import usl as law
 from loadcell.analysis.sweep import sweeps
 from loadcell.analysis.usl import Estimate
 from stats.simulated import sweep, usl
-from truth.figures import at_least, at_most
+from truth.assertions import at_least, at_most
 
 SEEDS = 200
 EVERY_FIFTH = range(5, 161, 5)
 POWERS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
-def holds(found: Estimate | None, truth: float) -> bool:
-    """Whether an interval was given and has the truth in it."""
-    if found is None or found.low is None:
+def holds(estimate: Estimate | None, truth: float) -> bool:
+    """Return whether an estimate has an interval that contains the truth."""
+    if estimate is None or estimate.low is None:
         return False
-    return found.low <= truth and (found.high is None or truth <= found.high)
+    return estimate.low <= truth and (estimate.high is None or truth <= estimate.high)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_the_scalability_law_is_recovered_within_its_own_intervals(
     held: Counter[str] = Counter()
     for seed in range(SEEDS):
         (line,) = sweeps(sweep(truth, repeats, noise=noise, drift=0.03, seed=seed))
-        found = law.judge(line, seed)
-        held["identified"] += found.identified
-        held["sigma"] += holds(found.sigma, sigma)
-        held["kappa"] += holds(found.kappa, kappa)
-        held["peak"] += holds(found.peak_load, peak)
-        held["lambda"] += holds(found.rate, 180.0)
+        fit = law.judge(line, seed)
+        held["identified"] += fit.identified
+        held["sigma"] += holds(fit.sigma, sigma)
+        held["kappa"] += holds(fit.kappa, kappa)
+        held["peak"] += holds(fit.peak_load, peak)
+        held["lambda"] += holds(fit.rate, 180.0)
     design = (
         f"{len(loads)} levels x {repeats} repeats, noise {noise:.0%}, drift 3%, sigma {sigma}, kappa {kappa}"
     )

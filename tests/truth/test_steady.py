@@ -1,4 +1,4 @@
-"""What is said of steadiness, over many simulated trials with a known answer; seeds are fixed."""
+"""Verdicts on steadiness, over many simulated trials with a known answer; seeds are fixed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analysis.made import dipping, noise, throughput, warming
 from loadcell.stats import dips
 from loadcell.stats.batch_means import mean_of
 from loadcell.stats.steady_state import judge
-from truth.figures import at_least, at_most, between
+from truth.assertions import at_least, at_most, between
 
 SEEDS = 200
 
@@ -23,8 +23,8 @@ def test_trials_at_rest_are_not_called_unsteady(length: int, alike: float) -> No
     states = Counter(
         judge(1000 * (1 + noise(np.random.default_rng(seed), length, alike))).steady for seed in range(SEEDS)
     )
-    what = f"{length} s at rest, neighbours correlated by {alike}: called unsteady"
-    at_most(what, states[False] / SEEDS, 0.05)
+    title = f"{length} s at rest, neighbours correlated by {alike}: called unsteady"
+    at_most(title, states[False] / SEEDS, 0.05)
 
 
 @pytest.mark.parametrize("alike", [0.0, 0.5, 0.8])
@@ -32,9 +32,9 @@ def test_the_interval_of_a_trials_own_mean_covers_it(alike: float) -> None:
     """Batch means alone would cover 85 % at a correlation of 0.8."""
     covered = 0
     for seed in range(SEEDS):
-        found = mean_of(1000 * (1 + noise(np.random.default_rng(1000 + seed), 120, alike)))
-        assert found is not None
-        covered += abs(found.mean - 1000) <= found.half_width
+        interval = mean_of(1000 * (1 + noise(np.random.default_rng(1000 + seed), 120, alike)))
+        assert interval is not None
+        covered += abs(interval.mean - 1000) <= interval.half_width
     at_least(f"95% interval of a trial's own mean, correlated by {alike}: covers", covered / SEEDS, 0.93)
 
 
@@ -47,17 +47,24 @@ def test_a_fall_of_a_tenth_over_ten_minutes_is_seen() -> None:
 
 
 def test_warm_up_ends_where_its_formula_says() -> None:
-    """From half the level with a time constant of 10 s, 2 % are left after 32 s: the median cut is near it."""
-    found = [judge(warming(np.random.default_rng(seed), 300, 0.5, 10)) for seed in range(100)]
-    between("warm-up of 32 s: median cut, s", float(np.median([one.settled_after for one in found])), 25, 45)
+    """From half the level with a time constant of 10 s, 2 % remain after 32 s: the median cut is near it."""
+    verdicts = [judge(warming(np.random.default_rng(seed), 300, 0.5, 10)) for seed in range(100)]
+    between(
+        "warm-up of 32 s: median cut, s",
+        float(np.median([verdict.settled_after for verdict in verdicts])),
+        25,
+        45,
+    )
     at_most(
-        "warm-up of 32 s in 300: called never settled", sum(one.steady is False for one in found) / 100, 0.05
+        "warm-up of 32 s in 300: called never settled",
+        sum(verdict.steady is False for verdict in verdicts) / 100,
+        0.05,
     )
 
 
 def test_the_period_of_dips_is_found() -> None:
     right = 0
     for seed in range(50):
-        found = dips.find(dipping(np.random.default_rng(seed), 3600, period=300, length=20, depth=0.4))
-        right += found is not None and found.period is not None and abs(found.period - 300) <= 1
+        series = dips.find(dipping(np.random.default_rng(seed), 3600, period=300, length=20, depth=0.4))
+        right += series is not None and series.period is not None and abs(series.period - 300) <= 1
     at_least("dips of 40% every 300 s: period found within 1 s", right / 50, 0.95)

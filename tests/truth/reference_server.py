@@ -1,4 +1,4 @@
-"""The server whose behaviour is known (known_server.rs), as a context manager."""
+"""Server with a known behaviour (reference_server.rs), as a context manager."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-#: Optimised where figures are held to a few percent; built in seconds where bounds are loose.
+#: Optimised for bounds of a few percent; built in seconds where bounds are loose.
 _PROFILE = "release" if os.environ.get("LOADCELL_TRUTH") == "full" else "debug"
-BINARY = Path(__file__).resolve().parents[2] / "engine" / "target" / _PROFILE / "examples" / "known_server"
+BINARY = (
+    Path(__file__).resolve().parents[2] / "engine" / "target" / _PROFILE / "examples" / "reference_server"
+)
 
 
-class KnownServer:
-    """Started on a free loopback port; `account` holds what it says it did, once it has been left."""
+class ReferenceServer:
+    """Server on a free loopback port; after exit `account` holds its own record of requests and stalls."""
 
     def __init__(
         self,
@@ -41,7 +43,7 @@ class KnownServer:
             self._command += ["--busy-every", str(busy_every)]
         self.account: dict[str, Any] = {}
 
-    def __enter__(self) -> KnownServer:
+    def __enter__(self) -> ReferenceServer:
         assert BINARY.exists(), "build it first: cd engine && cargo build --examples"
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

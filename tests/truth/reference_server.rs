@@ -1,16 +1,19 @@
-//! A server whose behaviour is known: it speaks enough of PostgreSQL's protocol, or of HTTP, to be loaded, and answers every
-//! request after a service time it was told, with a stall where it was told, and keeps its own account of both.
+//! Server with a known behaviour: it speaks enough of PostgreSQL's protocol, or of HTTP, to be loaded. It
+//! answers every request after a given service time, stalls at a given instant, and records both.
 //!
-//!     known_server [--service-us N] [--exponential 1] [--servers N] [--stall-at-ms N --stall-ms N] [--rows N]
-//!         [--http 1 [--busy-every N]]
+//!     reference_server [--service-us N] [--exponential 1] [--servers N] [--stall-at-ms N --stall-ms N]
+//!         [--rows N] [--http 1 [--busy-every N]]
 //!
-//! It prints `port N` once it listens (loopback only). Service times are all the same, or exponentially distributed with
-//! that mean. Every connection is served at once, or, with `--servers`, all of them by so many servers out of one queue,
-//! first come, first served. With `--busy-every` every so-manieth request of HTTP is answered with status 503. The stall begins `stall-at-ms` after the first request and holds back every answer until it ends. When
-//! its standard input closes, it prints one JSON line `{"requests": ..., "busy": ..., "service_sum_ns": ..., "stalled": ...,
-//! "stall_begin_mono_ns": ..., "stall_end_mono_ns": ...,
-//! "responses_ns": [...]}` and exits; the two instants are 0 without a stall, the responses (of a queue: how long each request
-//! should have waited and been served, in the order of arrival) are empty without one.
+//! It prints `port N` once it listens (loopback only). Service times are all the same, or exponentially
+//! distributed with that mean. Every connection is served at once, or, with `--servers N`, all of them by N
+//! servers out of one queue, first come, first served. With `--busy-every N` each Nth request of HTTP is
+//! answered with status 503. The stall begins `stall-at-ms` after the first request and holds back every
+//! answer until it ends.
+//!
+//! When its standard input closes, it prints one JSON line `{"requests": ..., "busy": ..., "service_sum_ns":
+//! ..., "stalled": ..., "stall_begin_mono_ns": ..., "stall_end_mono_ns": ..., "responses_ns": [...]}` and
+//! exits. The two instants are 0 without a stall. The responses are those of a queue, in the order of
+//! arrival, as computed (wait and service of each request); without a queue they are empty.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -36,7 +39,7 @@ static REQUESTS: AtomicU64 = AtomicU64::new(0);
 static SERVICE_NS: AtomicU64 = AtomicU64::new(0);
 static STALLED: AtomicU64 = AtomicU64::new(0);
 static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
-/// The first instant of all on the clock that the client reads, to tell the stall in its terms.
+/// The first instant on the clock that the client reads, to report the stall on that clock.
 static FIRST_MONO_NS: OnceLock<u64> = OnceLock::new();
 
 fn mono_ns() -> u64 {
@@ -46,7 +49,7 @@ fn mono_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Service times of one connection, from a generator of its own (Marsaglia's xorshift64, 2003).
+/// Service times of one connection, from a dedicated generator (Marsaglia's xorshift64, 2003).
 struct Service {
     behaviour: Behaviour,
     state: u64,
@@ -70,8 +73,9 @@ impl Service {
     }
 }
 
-/// Some servers and one queue before them. What is slept is until an instant that was computed, so a sleep that ends late
-/// makes its own request late and no other (Kiefer and Wolfowitz 1955: the next request goes to who is free first).
+/// Servers with one queue. Each sleep lasts until a computed instant, so a sleep that ends late delays its
+/// own request and no other (Kiefer and Wolfowitz 1955: the next request goes to the server that is free
+/// first).
 struct Queue {
     free: Vec<Instant>,
     service: Service,
@@ -116,7 +120,7 @@ fn result(out: &mut Vec<u8>, rows: usize) {
     frame(b'C', format!("SELECT {rows}\0").as_bytes(), out);
 }
 
-/// Wait as the behaviour says; everything that is answered goes through here. The number of the request.
+/// Wait as the behaviour says, before any answer. Returns the number of the request.
 fn serve(service: &mut Service, queue: Option<&Mutex<Queue>>) -> u64 {
     let begun = Instant::now();
     let first = *FIRST.get_or_init(|| {
@@ -278,13 +282,12 @@ fn main() {
             thread::spawn(move || converse(stream, behaviour, queue.as_deref()));
         }
     });
-    let mut rest = Vec::new();
-    let _ = std::io::stdin().read_to_end(&mut rest);
+    let mut input = Vec::new();
+    let _ = std::io::stdin().read_to_end(&mut input);
     let stall = behaviour.stall_at.zip(FIRST_MONO_NS.get()).map(|(at, first)| first + at.as_nanos() as u64);
     println!(
-        "{{\"requests\": {}, \"busy\": {}, \"service_sum_ns\": {}, \"stalled\": {}, \"stall_begin_mono_ns\": {}, \
-         \"stall_end_mono_ns\": {}, \
-         \"responses_ns\": {:?}}}",
+        "{{\"requests\": {}, \"busy\": {}, \"service_sum_ns\": {}, \"stalled\": {}, \
+         \"stall_begin_mono_ns\": {}, \"stall_end_mono_ns\": {}, \"responses_ns\": {:?}}}",
         REQUESTS.load(Ordering::Relaxed),
         BUSY.load(Ordering::Relaxed),
         SERVICE_NS.load(Ordering::Relaxed),
