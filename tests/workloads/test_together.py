@@ -92,8 +92,8 @@ def test_figures_are_those_of_each_group_and_of_all(tmp_path: Path) -> None:
 
     def group(name: str, orders: int) -> dict[str, Any]:
         operations = [
-            {"name": "transaction", "succeeded": 2 * orders},
-            {"name": "new_order", "succeeded": orders},
+            {"name": "transaction", "succeeded": 2 * orders, "failed": 50},
+            {"name": "new_order", "succeeded": orders, "failed": 30},
         ]
         return {"name": name, "operations": operations}
 

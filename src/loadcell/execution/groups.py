@@ -7,6 +7,7 @@ from typing import Any
 
 from loadcell.execution import checks
 from loadcell.execution.record import client_account, schedule_account
+from loadcell.model.json import JsonObject
 from loadcell.model.trial_record import Check
 from loadcell.plan.model import Group, Resolved
 from loadcell.workloads.composite import CompositeWorkload
@@ -96,7 +97,7 @@ def _worse(check: Check, other: Check) -> Check:
     return check if _BADNESS[check.verdict] > _BADNESS[other.verdict] else other
 
 
-def recorded(result: Mapping[str, Any], composite: CompositeWorkload, seconds: float) -> dict[str, Any]:
+def recorded(result: JsonObject, composite: CompositeWorkload, seconds: float) -> dict[str, Any]:
     """The account of each group for trial.json, besides what stands under its name in `operations`."""
     if "groups" not in result:
         return {}

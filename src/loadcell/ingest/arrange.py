@@ -7,10 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loadcell.ingest.base import Measured
 from loadcell.ingest.formats import Source
+
+#: A level of a factor: a number of clients, a file, a part, or a setting that the tool printed.
+Level = str | int | float
 
 CLIENTS, PART, FILE = "load.clients", "part", "file"
 
@@ -35,7 +37,7 @@ class Execution:
 
     measured: Measured
     source: Source
-    levels: Mapping[str, Any]
+    levels: Mapping[str, Level]
     repeat: int
     watched: tuple[Watched, ...] = ()
 
@@ -50,7 +52,7 @@ class Arranged:
     """All executions in the order they were read; the factors with their levels in the order they came."""
 
     executions: tuple[Execution, ...]
-    factors: Mapping[str, tuple[Any, ...]]
+    factors: Mapping[str, tuple[Level, ...]]
 
     @property
     def repeats(self) -> int:
@@ -76,9 +78,9 @@ def arrange(sources: Sequence[Source], *, by_file: bool, settings: Sequence[str]
     ]
     seen: Counter[str] = Counter()
     executions = []
-    factors: dict[str, dict[Any, None]] = {key: {} for key in keys}
+    factors: dict[str, dict[Level, None]] = {key: {} for key in keys}
     for (source, measured_part), levels in zip(measured, all_levels, strict=True):
-        levels_of_source = {key: levels[key] for key in keys if levels.get(key) is not None}
+        levels_of_source = {key: level for key in keys if (level := levels.get(key)) is not None}
         for key, level in levels_of_source.items():
             factors[key].setdefault(level)
         seen[treatment_id(levels_of_source)] += 1
@@ -88,15 +90,17 @@ def arrange(sources: Sequence[Source], *, by_file: bool, settings: Sequence[str]
     return Arranged(tuple(executions), {key: tuple(levels) for key, levels in factors.items()})
 
 
-def _levels(source: Source, measured: Measured, *, by_file: bool, settings: Sequence[str]) -> dict[str, Any]:
-    levels: dict[str, Any] = {PART: measured.title or None, CLIENTS: measured.clients}
+def _levels(
+    source: Source, measured: Measured, *, by_file: bool, settings: Sequence[str]
+) -> dict[str, Level | None]:
+    levels: dict[str, Level | None] = {PART: measured.title or None, CLIENTS: measured.clients}
     if by_file:
         levels[FILE] = source.path.stem
     levels |= {key: measured.settings[key] for key in settings if key in measured.settings}
     return levels
 
 
-def treatment_id(levels: Mapping[str, Any]) -> str:
+def treatment_id(levels: Mapping[str, Level]) -> str:
     """`clients=5,part=cpu`; `all` where nothing varies."""
     text = ",".join(f"{key.rpartition('.')[2]}={level}" for key, level in levels.items()) or "all"
     return re.sub(r"[^\w=,.+-]", "-", text)[:80]

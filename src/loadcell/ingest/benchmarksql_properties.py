@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from loadcell.plan.problems import nearest
@@ -89,7 +88,7 @@ class Properties:
     not 0.
     """
 
-    options: Mapping[str, Any]
+    options: Mapping[str, int | bool]
     terminals: int
     run_minutes: int
     transactions_per_terminal: int

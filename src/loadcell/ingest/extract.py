@@ -6,9 +6,10 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from statistics import mean, median
-from typing import Any
+from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import Measured, number
 from loadcell.ingest.messages import (
@@ -19,6 +20,9 @@ from loadcell.ingest.messages import (
     FIGURE_PATTERN,
 )
 from loadcell.model.message import MessageError
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonValue
 
 #: Which of several values is the figure.
 TAKE: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -45,6 +49,20 @@ class NoFigureError(MessageError):
     """A value was not found; the reason says what was looked for."""
 
 
+@dataclass(frozen=True)
+class FigureSource:
+    """Position of one metric in an output: one of `pattern`, a path into `json`, and a column of `csv`.
+
+    `take` selects from several values, and `times` multiplies the selected one.
+    """
+
+    pattern: str | None = None
+    json: str | None = None
+    csv: str | None = None
+    take: str = "last"
+    times: float = 1.0
+
+
 def path_of(text: str) -> list[str | int | None]:
     """`jobs[0].read["iops_mean"]` taken apart; None stands for `[*]`, every one. Raises ValueError."""
     steps: list[str | int | None] = []
@@ -64,36 +82,37 @@ def path_of(text: str) -> list[str | int | None]:
     return steps
 
 
-def value(source: Mapping[str, Any], text: str) -> float:
+def value(source: FigureSource, text: str) -> float:
     """One figure from the whole output. Raises NoFigureError."""
-    if source.get("pattern") is not None:
-        sought = FIGURE_PATTERN(text=repr(source["pattern"]))
-        texts = _by_pattern(source["pattern"], text)
-    elif source.get("json") is not None:
-        sought = FIGURE_JSON(text=repr(source["json"]))
-        texts = _by_path(source["json"], text)
+    if source.pattern is not None:
+        sought = FIGURE_PATTERN(text=repr(source.pattern))
+        texts = _by_pattern(source.pattern, text)
+    elif source.json is not None:
+        sought = FIGURE_JSON(text=repr(source.json))
+        texts = _by_path(source.json, text)
     else:
-        sought = FIGURE_CSV(text=repr(source["csv"]))
-        texts = _by_column(source["csv"], text)
+        assert source.csv is not None
+        sought = FIGURE_CSV(text=repr(source.csv))
+        texts = _by_column(source.csv, text)
     if not texts:
         raise NoFigureError(FIGURE_NOTHING(sought=sought))
     try:
         values = [number(str(item)) for item in texts]
     except ValueError:
         raise NoFigureError(FIGURE_NO_NUMBER(sought=sought, found=repr(texts[-1]))) from None
-    return TAKE[source["take"]](values) * float(source["times"])
+    return TAKE[source.take](values) * source.times
 
 
-def _by_pattern(pattern: str, text: str) -> list[Any]:
+def _by_pattern(pattern: str, text: str) -> list[str]:
     return [match[1] for match in re.finditer(pattern, text, re.MULTILINE) if match[1] is not None]
 
 
-def _by_path(path: str, text: str) -> list[Any]:
+def _by_path(path: str, text: str) -> list[JsonValue]:
     steps = path_of(path)
     return [value for document in _documents(text) for value in _follow(document, steps)]
 
 
-def _documents(text: str) -> Iterator[Any]:
+def _documents(text: str) -> Iterator[JsonValue]:
     """Every JSON document that begins where a line does, whatever stands round it.
 
     One that was cut is none: what is within it
@@ -108,7 +127,7 @@ def _documents(text: str) -> Iterator[Any]:
             yield document
 
 
-def _follow(document: Any, steps: Sequence[str | int | None]) -> Iterator[Any]:
+def _follow(document: JsonValue, steps: Sequence[str | int | None]) -> Iterator[JsonValue]:
     if not steps:
         if isinstance(document, int | float | str) and not isinstance(document, bool):
             yield document
@@ -118,7 +137,7 @@ def _follow(document: Any, steps: Sequence[str | int | None]) -> Iterator[Any]:
         yield from _follow(below, rest)
 
 
-def _below(document: Any, step: str | int | None) -> list[Any]:
+def _below(document: JsonValue, step: str | int | None) -> list[JsonValue]:
     """The node that one step leads to; None if there is none."""
     if isinstance(document, dict):
         return list(document.values()) if step is None else [document[step]] if step in document else []
@@ -130,7 +149,7 @@ def _below(document: Any, step: str | int | None) -> list[Any]:
     return []
 
 
-def _by_column(column: str, text: str) -> list[Any]:
+def _by_column(column: str, text: str) -> list[str]:
     """Below the first line that has a cell of this name, whatever parts its cells, down to the first that has
     fewer.
     """

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import NotItsOutputError, Unread
 from loadcell.ingest.messages import (
@@ -17,13 +17,16 @@ from loadcell.ingest.messages import (
     OUTPUT_JSON_TOO_LONG,
 )
 
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
+
 #: No tool prints as much; a document is held in memory as a whole.
 MOST_BYTES = 256 * 2**20
 #: This many lines that begin like JSON and are none show that the text is another.
 _MOST_FAILURES = 100
 
 
-def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[dict[str, Any]]:
+def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[JsonObject]:
     """Every object that has `key`; `how` is the option that makes the tool write them.
 
     Other lines are unread.
@@ -32,7 +35,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
     """
     text = _complete(lines)
     decoder = json.JSONDecoder()
-    documents_found: list[dict[str, Any]] = []
+    documents_found: list[JsonObject] = []
     at, failures, trouble = 0, 0, OUTPUT_JSON_NONE(key=key)
     while (begin := _begin(text, at)) >= 0 and failures < _MOST_FAILURES:
         _between(text[at:begin], unread)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from loadcell.ingest.base import Interval
@@ -22,6 +23,25 @@ MOST_EACH = 1_000
 _HELD = 4096
 #: Columns that are no times: the others are percentiles and such by the record's keys.
 UNJOINED = ("start", "duration", "rate", "failed", "lowest", "highest")
+
+
+@dataclass(frozen=True)
+class SecondSeries:
+    """Transactions of a log by interval, as the engine counts them.
+
+    `first` is the number of the first interval, number 0 begins at `origin_s`, and each is `width_s` wide.
+    `done` transactions ended in it; `mean_ms` and `p99_ms` are None where none did. `lowest` and `highest`
+    are the throughputs of the seconds within an interval of several.
+    """
+
+    first: int
+    width_s: int
+    origin_s: float
+    done: Sequence[int]
+    mean_ms: Sequence[float | None]
+    p99_ms: Sequence[float | None]
+    lowest: Sequence[float] | None
+    highest: Sequence[float] | None
 
 
 class Intervals(Sequence[Interval]):
@@ -54,23 +74,17 @@ class Intervals(Sequence[Interval]):
         return result
 
     @classmethod
-    def of_seconds(cls, section: Mapping[str, Any]) -> Intervals:
-        """As the engine counts transactions: `first` is the number of the first interval, each `width_s`
-        wide; in it `done` ended.
-
-        `mean_ms` and `p99_ms` are None where nothing did; `origin_s` is where number 0 begins. Where an
-        interval is of several seconds,
-        `lowest` and `highest` are the throughputs of any of them.
-        """
+    def of_seconds(cls, series: SecondSeries) -> Intervals:
+        """The same from the engine's series of a log."""
         import numpy as np
 
-        intervals, width_s = cls(), section["width_s"]
-        done = np.array(section["done"], dtype=np.float64)
+        intervals, width_s = cls(), series.width_s
+        done = np.array(series.done, dtype=np.float64)
         if len(done):
-            start = np.arange(section["first"], section["first"] + len(done)) * width_s + section["origin_s"]
+            start = np.arange(series.first, series.first + len(done)) * width_s + series.origin_s
             same = np.full(len(done), float(width_s))
-            keys = ("mean_ms", "p99_ms", *(() if section["lowest"] is None else ("lowest", "highest")))
-            columns = {key: np.array(section[key], dtype=np.float64) for key in keys}
+            keys = ("mean_ms", "p99_ms", *(() if series.lowest is None else ("lowest", "highest")))
+            columns = {key: np.array(getattr(series, key), dtype=np.float64) for key in keys}
             intervals._each = width_s
             intervals.extend(
                 start.astype(np.float64), same, done / width_s, np.full(len(done), np.nan), **columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_validator, model_validator
@@ -13,6 +13,7 @@ from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_
 from loadcell.ingest import benchmarksql_properties
 from loadcell.ingest.benchmarksql_properties import Properties
 from loadcell.model.capability import TargetKind
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.workload import Ask, Condition, Workload
@@ -62,7 +63,7 @@ class BenchmarkSqlOptions(Options):
     def _can_be_used(cls, path: str) -> str:
         read = benchmarksql_properties.read(Path(path).expanduser())
         try:
-            TpccOptions(**read.options)
+            TpccOptions.model_validate(read.options)
         except ValidationError as error:
             wrong = (
                 f"{failure['loc'][0]} is {failure['input']}: {failure['msg']}" for failure in error.errors()
@@ -82,11 +83,11 @@ class BenchmarkSqlOptions(Options):
     def tpcc(self) -> TpccOptions:
         """The same as options of workload `tpcc`."""
         shared = self.model_dump(include={"keying_time", "think_time", "protocol", "retry_sqlstates"})
-        return TpccOptions(**self._read.options, **shared)
+        return TpccOptions.model_validate({**self._read.options, **shared})
 
     @computed_field  # type: ignore[prop-decorator]
     @property
-    def said(self) -> dict[str, Any]:
+    def said(self) -> JsonObject:
         """Contents of the file, for the record: the file may change later."""
         return {
             **self._read.options,
@@ -110,27 +111,27 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
         self._tpcc = Tpcc(options.tpcc())
 
     @staticmethod
-    def load_settings(options: BenchmarkSqlOptions) -> dict[str, Any]:
+    def load_settings(options: BenchmarkSqlOptions) -> JsonObject:
         """Terminals and minutes of the file, for where the plan leaves them open."""
         read = options.read()
         minutes = {"duration": f"{read.run_minutes}min"} if read.run_minutes else {}
         return {"clients": read.terminals, **minutes}
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> JsonObject:
         return self._tpcc.data()
 
-    def loading(self) -> dict[str, Any]:
+    def loading(self) -> JsonObject:
         return self._tpcc.loading()
 
     @property
     def changes_data(self) -> bool:
         return self._tpcc.changes_data
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return self._tpcc.engine()
 
-    def figures(self, operations: Mapping[str, Mapping[str, Any]], seconds: float) -> dict[str, float]:
-        return self._tpcc.figures(operations, seconds)
+    def figures(self, succeeded: Mapping[str, int], seconds: float) -> dict[str, float]:
+        return self._tpcc.figures(succeeded, seconds)
 
     def notes(self) -> tuple[str, ...]:
         return self._tpcc.notes()

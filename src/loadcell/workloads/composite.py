@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declared
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
@@ -23,13 +24,13 @@ class CompositeWorkload:
         """The workloads that these settings name: one, or that of each group."""
         return cls([(group, parts.workloads[group.workload_name](group.workload)) for group in settings.each])
 
-    def data(self) -> dict[str, Any] | None:
+    def data(self) -> JsonObject | None:
         """Every data set once: tables of different kinds have different names, and those of one kind are the
         same.
         """
         return _merged(workload.data() for _, workload in self.members)
 
-    def loading(self) -> dict[str, Any]:
+    def loading(self) -> JsonObject:
         """The specification for loading them, by the kind of data."""
         return _merged(workload.loading() for _, workload in self.members) or {}
 
@@ -43,7 +44,7 @@ class CompositeWorkload:
         """True if any of them holds what it reads against what it wrote."""
         return any(workload.verifies_values for _, workload in self.members)
 
-    def figures(self, result: Mapping[str, Any], seconds: float) -> dict[str, float]:
+    def figures(self, result: JsonObject, seconds: float) -> dict[str, float]:
         """Metrics of all groups combined; of several groups only additive ones."""
         every = self.figures_of_groups(result, seconds)
         metrics = declared()
@@ -54,13 +55,13 @@ class CompositeWorkload:
                     totals[name] = totals.get(name, 0.0) + value
         return totals
 
-    def figures_of_groups(self, result: Mapping[str, Any], seconds: float) -> dict[str, dict[str, float]]:
+    def figures_of_groups(self, result: JsonObject, seconds: float) -> dict[str, dict[str, float]]:
         """Metrics by group, from the engine's result: those computed from its counts, and those it contains."""
         by_group = {}
         for group, workload in self.members:
-            its = account(result, group.name)
-            operations = {operation["name"]: operation for operation in its.get("operations", [])}
-            by_group[group.name] = {**workload.figures(operations, seconds), **its.get("figures", {})}
+            account = _account(result, group.name)
+            succeeded = {counts["name"]: counts["succeeded"] for counts in account.get("operations", [])}
+            by_group[group.name] = {**workload.figures(succeeded, seconds), **account.get("figures", {})}
         return by_group
 
     @property
@@ -80,11 +81,11 @@ class CompositeWorkload:
         units = {str(workload.unit) for _, workload in self.members}
         return units.pop() if len(units) == 1 else "operation"
 
-    def calls(self, result: Mapping[str, Any]) -> dict[str, int]:
+    def calls(self, result: JsonObject) -> dict[str, int]:
         """Requests of all groups by the target's names, if it counts them."""
         calls: dict[str, int] = {}
         for group, workload in self.members:
-            operations = (account(result, group.name).get("lifetime") or {}).get("operations") or {}
+            operations = (_account(result, group.name).get("lifetime") or {}).get("operations") or {}
             for name, count in workload.calls(operations).items():
                 calls[name] = calls.get(name, 0) + count
         return calls
@@ -120,20 +121,20 @@ class CompositeWorkload:
         return by_check
 
 
-def account(result: Mapping[str, Any], group: str) -> Mapping[str, Any]:
+def _account(result: JsonObject, group: str) -> JsonObject:
     """The part of the engine's result on one group, or, without a name, on the only one."""
     if not group:
         return result
     return next((account for account in result.get("groups", []) if account["name"] == group), {})
 
 
-def _merged(sections: Any) -> dict[str, Any] | None:
-    merged: dict[str, Any] = {}
+def _merged(sections: Iterable[JsonObject | None]) -> JsonObject | None:
+    merged: JsonObject = {}
     for section in sections:
         merged.update(section or {})
     return merged or None
 
 
-def _share(first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+def _share(first: JsonObject | None, other: JsonObject | None) -> bool:
     """True if two workloads may share tables: one without data works on those of any other."""
     return first is None or other is None or bool(first.keys() & other.keys())

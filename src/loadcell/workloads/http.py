@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +19,7 @@ from pydantic import (
 
 from loadcell.model.capability import HTTP, TargetKind
 from loadcell.model.engine_messages import engine_failure
+from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Size
 from loadcell.plan.workload import Workload
@@ -117,7 +118,7 @@ class Parameter(Options):
             self._lines = _lines(Path((info.context or {}).get("directory") or Path()) / self.file)
         return self
 
-    def section(self) -> dict[str, Any]:
+    def section(self) -> JsonObject:
         """The section for the engine."""
         law = {
             key: getattr(self, key)
@@ -175,7 +176,7 @@ class Request(Options):
         description="What the body of its response must be: `contains`, `equals`, `pattern`, `size`.",
     )
 
-    def section(self, name: str) -> dict[str, Any]:
+    def section(self, name: str) -> JsonObject:
         """The section for the engine."""
         return {
             "name": name,
@@ -264,7 +265,7 @@ class HttpOptions(Options):
             for name, request in self.requests.items()
         }
 
-    def section(self) -> dict[str, Any]:
+    def section(self) -> JsonObject:
         """The section for the engine."""
         return {
             "version": self.version,
@@ -303,7 +304,7 @@ def _read(path: Path) -> bytes:
         raise ValueError(f"the file {path} cannot be read: {error.strerror}") from None
 
 
-def _checked(section: dict[str, Any]) -> None:
+def _checked(section: JsonObject) -> None:
     """Has the engine read it. Raises ValueError with what it finds wrong."""
     try:
         from loadcell import _engine
@@ -326,7 +327,7 @@ class Http(Workload[HttpOptions]):
     unit: ClassVar[str] = "request"
 
     @staticmethod
-    def load_settings(options: HttpOptions) -> dict[str, Any]:  # noqa: ARG004
+    def load_settings(options: HttpOptions) -> JsonObject:  # noqa: ARG004
         """Default time limit of a request."""
         return {"timeout": TIMEOUT}
 
@@ -337,7 +338,7 @@ class Http(Workload[HttpOptions]):
     def changes_data(self) -> bool:
         return False
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return {"http": self.options.section()}
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from loadcell.model.capability import RESP, STORE, Capability, TargetKind
 from loadcell.model.engine_messages import engine_failure
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Duration, Fraction, Size
@@ -299,7 +300,7 @@ class KvOptions(Options):
         reads = 0.8 if self.reads is None else float(self.reads)
         return Mix(get=reads, set=1 - reads).shares()
 
-    def section(self) -> dict[str, Any]:
+    def section(self) -> JsonObject:
         """The section for the engine: bytes, shares of 1, nanoseconds."""
         return {
             **self.model_dump(
@@ -350,7 +351,7 @@ class Kv(Workload[KvOptions]):
         super().__init__(options)
         self.verifies_values = options.verify
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> JsonObject:
         section = self.options.section()
         if not self.options.load:
             return {"kv": {"load": False, "key_prefix": section["key_prefix"]}}
@@ -375,7 +376,7 @@ class Kv(Workload[KvOptions]):
                     calls[command] = calls.get(command, 0) + operations[name]
         return calls
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return {"kv": self.options.section()}
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:

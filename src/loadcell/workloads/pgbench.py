@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -18,6 +18,7 @@ from pydantic import (
 
 from loadcell.model.capability import POSTGRES
 from loadcell.model.engine_messages import engine_failure
+from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import nearest
 from loadcell.plan.units import Duration
@@ -159,7 +160,7 @@ class PgbenchOptions(Options):
     )
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
-    _analysis: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _analysis: JsonObject = PrivateAttr(default_factory=dict)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -197,7 +198,7 @@ class PgbenchOptions(Options):
         """True if a statement of the scripts may change rows."""
         return bool(self._analysis["writes"])
 
-    def section(self) -> dict[str, Any]:
+    def section(self) -> JsonObject:
         """The section for the engine."""
         texts = {True: "true", False: "false"}
         return {
@@ -219,7 +220,7 @@ class PgbenchOptions(Options):
         }
 
 
-def _checked(section: dict[str, Any]) -> dict[str, Any]:
+def _checked(section: JsonObject) -> JsonObject:
     """Analysis of the scripts by the engine.
 
     Raises ValueError with every mistake, its script, line and column.
@@ -229,7 +230,7 @@ def _checked(section: dict[str, Any]) -> dict[str, Any]:
     except ImportError as error:
         raise ValueError(f"the engine, which reads scripts, cannot be loaded: {error}") from None
     try:
-        analysis: dict[str, Any] = json.loads(_engine.check(json.dumps({"pgbench": section})))
+        analysis: JsonObject = json.loads(_engine.check(json.dumps({"pgbench": section})))
     except _engine.EngineError as error:
         problem = engine_failure(json.loads(str(error)))
         text = "\n".join(filter(None, (problem.text, problem.advice)))
@@ -246,7 +247,7 @@ class Pgbench(Workload[PgbenchOptions]):
     needs = frozenset({POSTGRES})
     verified: ClassVar[str | None] = "pgbench-balances"
 
-    def data(self) -> dict[str, Any] | None:
+    def data(self) -> JsonObject | None:
         if not self.options.init_steps.strip():
             return None
         return {"pgbench": self.options.model_dump(mode="json", include=_OF_THE_DATA)}
@@ -255,7 +256,7 @@ class Pgbench(Workload[PgbenchOptions]):
     def changes_data(self) -> bool:
         return self.options.writes
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return {"pgbench": self.options.section()}
 
     def verify(self, ask: Ask) -> list[Condition]:

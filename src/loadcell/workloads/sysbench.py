@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from loadcell.model.capability import MYSQL, POSTGRES, TargetKind
+from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.workload import Workload
 from loadcell.workloads.messages import (
@@ -151,7 +152,7 @@ class Sysbench(Workload[SysbenchOptions]):
     Options = SysbenchOptions
     needs = frozenset({POSTGRES, MYSQL})
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> JsonObject:
         return {"sysbench": self.options.model_dump(mode="json", include=_OF_THE_DATA)}
 
     @property
@@ -159,7 +160,7 @@ class Sysbench(Workload[SysbenchOptions]):
         script = self.options.script
         return script in _WRITING or (script in _MIXED and self.options.writes() > 0)
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return {"sysbench": self.options.model_dump(mode="json")}
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002

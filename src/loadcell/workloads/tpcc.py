@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from loadcell.model.capability import MYSQL, POSTGRES, TargetKind
+from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declare
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.workload import Ask, Condition, Workload
@@ -101,26 +102,26 @@ class Tpcc(Workload[TpccOptions]):
     needs = frozenset({POSTGRES, MYSQL})
     verified: ClassVar[str | None] = "tpcc-consistency"
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> JsonObject:
         return {"tpcc": {"warehouses": self.options.warehouses}}
 
-    def loading(self) -> dict[str, Any]:
+    def loading(self) -> JsonObject:
         return {"tpcc": {"warehouses": self.options.warehouses, "load_workers": self.options.load_workers}}
 
     @property
     def changes_data(self) -> bool:
         return True
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return {"tpcc": self.options.model_dump(mode="json")}
 
-    def figures(self, operations: Mapping[str, Mapping[str, Any]], seconds: float) -> dict[str, float]:
+    def figures(self, succeeded: Mapping[str, int], seconds: float) -> dict[str, float]:
         """tpmC and tpmTotal: what was completed per minute. Failed transactions are in neither."""
         named = {"tpmC": "new_order", "tpmTotal": "transaction"}
         return {
-            figure: operations[name]["succeeded"] * 60 / seconds
+            figure: succeeded[name] * 60 / seconds
             for figure, name in named.items()
-            if name in operations and seconds > 0
+            if name in succeeded and seconds > 0
         }
 
     def notes(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from loadcell.model.capability import MYSQL, POSTGRES, RESP, STORE, TargetKind
+from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import nearest
 from loadcell.plan.workload import Workload
@@ -99,11 +100,11 @@ class YcsbOptions(Given):  # type: ignore[misc, valid-type]
 
     @computed_field  # type: ignore[prop-decorator]
     @property
-    def said(self) -> dict[str, Any]:
+    def said(self) -> JsonObject:
         """Every property as it is used, for the record: the file may change later."""
         return self._all.model_dump(mode="json")
 
-    def section(self) -> dict[str, Any]:
+    def section(self) -> JsonObject:
         """The section for the engine."""
         every = self._all.model_dump()
         proportions = self._all.proportions()
@@ -138,11 +139,11 @@ class Ycsb(Workload[YcsbOptions]):
     unit: ClassVar[str] = "operation"
 
     @staticmethod
-    def load_settings(options: YcsbOptions) -> dict[str, Any]:
+    def load_settings(options: YcsbOptions) -> JsonObject:
         """Threads, target rate and time of the file, for where the plan leaves them open."""
         file = options.file()
         # The load phase is over when all records are there.
-        settings: dict[str, Any] = {"requests": options.all().inserted} if options.phase == "load" else {}
+        settings: JsonObject = {"requests": options.all().inserted} if options.phase == "load" else {}
         if file is None:
             return settings
         if file.threadcount:
@@ -153,7 +154,7 @@ class Ycsb(Workload[YcsbOptions]):
             settings["duration"] = f"{file.maxexecutiontime}s"
         return settings
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> JsonObject:
         section = self.options.section()
         data = {name: section[name] for name in _OF_THE_DATA}
         if self.options.phase == "load":  # no record is there, whatever they will be
@@ -171,7 +172,7 @@ class Ycsb(Workload[YcsbOptions]):
         proportions = self.options.all().proportions()
         return self.options.phase == "load" or any(proportions[name] > 0 for name in writing)
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return {"ycsb": self.options.section()}
 
     def calls(self, operations: Mapping[str, int]) -> dict[str, int]:

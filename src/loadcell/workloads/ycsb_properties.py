@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, ValidationError, create_model, model_validator
 
 from loadcell.ingest.benchmarksql_properties import parse
+from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Options
 
 RequestDistribution = Literal["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"]
@@ -131,13 +132,13 @@ class Properties(Options):
         return int(self.operationcount * self.insertproportion * 2)
 
 
-def _mix(**proportions: float) -> dict[str, Any]:
+def _mix(**proportions: float) -> JsonObject:
     every = dict.fromkeys(("read", "update", "insert", "scan", "readmodifywrite"), 0.0)
     return {f"{name}proportion": share for name, share in {**every, **proportions}.items()}
 
 
 #: What YCSB's files `workloada` to `workloadf` say.
-CORE: Mapping[str, Mapping[str, Any]] = {
+CORE: Mapping[str, JsonObject] = {
     "a": {**_mix(read=0.5, update=0.5), "requestdistribution": "zipfian"},
     "b": {**_mix(read=0.95, update=0.05), "requestdistribution": "zipfian"},
     "c": {**_mix(read=1), "requestdistribution": "zipfian"},
@@ -202,7 +203,7 @@ _CORE_CLASSES = ("site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.C
 class File(Options):
     """Contents of a property file: workload, load, and unknown properties."""
 
-    properties: dict[str, Any]
+    properties: JsonObject
     threadcount: int | None = None
     target: float | None = None
     maxexecutiontime: int | None = None
@@ -235,8 +236,8 @@ def _understood(lines: Mapping[str, str], name: str) -> File:
         )
     if lines.get("fieldlengthdistribution", "").lower() == "histogram":
         wrong.append("`fieldlengthdistribution` is histogram: use constant, uniform or zipfian")
-    load: dict[str, Any] = {key: lines[key] for key in OF_THE_LOAD if lines.get(key)}
-    properties: dict[str, Any] = {}
+    load: JsonObject = {key: lines[key] for key in OF_THE_LOAD if lines.get(key)}
+    properties: JsonObject = {}
     for key, value in lines.items():
         if key in _DOTTED:
             properties.setdefault("exponential", {})[key.partition(".")[2]] = value
@@ -276,7 +277,7 @@ def explained(error: ValidationError) -> list[str]:
     return parts
 
 
-def resolved(letter: str | None, file: File | None, options: Mapping[str, Any]) -> Properties:
+def resolved(letter: str | None, file: File | None, options: JsonObject) -> Properties:
     """All properties: the plan's own before the file's, the file's before the letter's, then YCSB's defaults.
     Raises ValueError.
     """

@@ -35,9 +35,7 @@ total 60
 
 
 def taken(text: str, **source: Any) -> float:
-    return extract.value(
-        {"pattern": None, "json": None, "csv": None, "take": "last", "times": 1.0, **source}, text
-    )
+    return extract.value(extract.FigureSource(**source), text)
 
 
 def test_a_pattern_gives_its_first_group_and_the_last_match() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from loadcell.workloads.tool_runner import placeholders
 from loadcell.workloads.tool_runner.missing_programs import missing
+from loadcell.workloads.tool_runner.placeholders import Endpoint, LoadSpec
 from loadcell.workloads.tool_runner.registry import TOOLS, Setting, files
 
 HERE = Setting()
@@ -84,15 +86,15 @@ def test_the_files_among_the_arguments(tool: str, given: str, names: list[str]) 
 
 
 def test_places_are_the_loads_and_the_targets_and_never_a_secret() -> None:
-    load = {"clients": 4, "threads": 2, "duration_ns": 1_500_000_000, "requests": 10}
+    load = LoadSpec(4, 2, 0, 1_500_000_000, requests=10)
     assert placeholders.of_load(load, 2**40 + 5) == {
         "clients": "4", "threads": "2", "duration_s": "1.5", "seed": "5", "requests": "10",
     }  # fmt: skip
-    server = {"protocol": "postgres", "host": "::1", "port": 5432, "socket": None, "user": "u", "password": "s3cret", "database": "d"}  # fmt: skip
-    found = placeholders.of_target(server)
-    assert found["url"] == "postgresql://u@[::1]:5432/d"
-    assert "s3cret" not in str(found)
-    child = placeholders.environment(server, found)
+    server = Endpoint("postgres", "::1", 5432, user="u", password="s3cret", database="d")
+    values = placeholders.of_target(server)
+    assert values["url"] == "postgresql://u@[::1]:5432/d"
+    assert "s3cret" not in str(values)
+    child = placeholders.environment(server, values)
     assert child["PGPASSWORD"] == "s3cret"
     assert (child["PGHOST"], child["PGPORT"], child["PGUSER"], child["PGDATABASE"]) == (
         "::1",
@@ -100,17 +102,11 @@ def test_places_are_the_loads_and_the_targets_and_never_a_secret() -> None:
         "u",
         "d",
     )
-    local = {**server, "socket": "/run/x/.s.PGSQL.5432", "host": "localhost"}
+    local = replace(server, socket="/run/x/.s.PGSQL.5432", host="localhost")
     assert placeholders.environment(local, placeholders.of_target(local))["PGHOST"] == "/run/x"
-    assert (
-        placeholders.of_target({"protocol": "http", "host": "a", "port": 80, "sslmode": "disable"})["url"]
-        == "http://a:80"
-    )
-    assert (
-        placeholders.of_target({"protocol": "http", "host": "a", "port": 443, "sslmode": "require"})["url"]
-        == "https://a:443"
-    )
-    assert placeholders.of_target({"protocol": "host", "directory": str(Path("/tmp")), "peer": None}) == {}
+    assert placeholders.of_target(Endpoint("http", "a", 80, sslmode="disable"))["url"] == "http://a:80"
+    assert placeholders.of_target(Endpoint("http", "a", 443, sslmode="require"))["url"] == "https://a:443"
+    assert placeholders.of_target(Endpoint("host", directory="/tmp")) == {}
 
 
 def test_a_place_without_a_value_is_named() -> None:

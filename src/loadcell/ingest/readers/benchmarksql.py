@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Part, Reading
 from loadcell.ingest.messages import OUTPUT_BENCHMARKSQL
 from loadcell.ingest.reader import Reader
-from loadcell.ingest.series import Intervals
+from loadcell.ingest.series import Intervals, SecondSeries
 from loadcell.ingest.text_blocks import Output
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
 
 NAME = "benchmarksql"
 
@@ -43,7 +46,7 @@ def read_output(output: Output) -> Reading:
     return Reading(measured, document["unread"], tuple(document["examples"]))
 
 
-def _measured(run: Mapping[str, Any]) -> Measured:
+def _measured(run: JsonObject) -> Measured:
     """tpmC: New-Orders that were committed, or rolled back as specified, a minute."""
     seconds, count, failed = run["ended_s"], run["count"], run["failed"]
     figures = {"tpmC": run["types"][NEW_ORDER]["count"] * 60 / seconds, "tpmTotal": count * 60 / seconds}
@@ -57,7 +60,7 @@ def _measured(run: Mapping[str, Any]) -> Measured:
         parts["new_order_rolled_back"] = Part(back["count"], 0, back["response"], kind="outcome")
     return Measured(
         "tpcc", "transaction", count / seconds, count, failed, seconds, None, run["response"], figures, {},
-        {"error": failed} if failed else {}, Intervals.of_seconds(run["intervals"]), parts,
+        {"error": failed} if failed else {}, Intervals.of_seconds(SecondSeries(**run["intervals"])), parts,
     )  # fmt: skip
 
 

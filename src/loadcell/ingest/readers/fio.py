@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import Measured, Reading, Unread
 from loadcell.ingest.json_documents import documents
 from loadcell.ingest.reader import PrintedForPeople, Reader, by_text
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
 
 NAME = "fio"
 
@@ -40,7 +43,7 @@ def read(lines: Iterable[str]) -> Reading:
     return unread.reading(measured)
 
 
-def _turns(jobs: Sequence[Mapping[str, Any]]) -> list[int]:
+def _turns(jobs: Sequence[JsonObject]) -> list[int]:
     """Which jobs worked at once, and which after those.
 
     A `stonewall` makes a group, and so does `new_group`, which lets work at once.
@@ -61,7 +64,7 @@ def _turns(jobs: Sequence[Mapping[str, Any]]) -> list[int]:
     return [order[group] for group in groups]
 
 
-def _parts(job: Mapping[str, Any], document: Mapping[str, Any], turn: int) -> list[Measured]:
+def _parts(job: JsonObject, document: JsonObject, turn: int) -> list[Measured]:
     options = {**document.get("global options", {}), **job.get("job options", {})}
     names = ("rw", "bs", "size", "iodepth", "ioengine", "direct", "fdatasync", "fsync", "sync", "numjobs")
     settings = {
@@ -99,14 +102,14 @@ def _parts(job: Mapping[str, Any], document: Mapping[str, Any], turn: int) -> li
     return parts
 
 
-def _began_s(document: Mapping[str, Any], part: Mapping[str, Any]) -> float | None:
+def _began_s(document: JsonObject, part: JsonObject) -> float | None:
     """fio writes when it ended; when each of several groups did, it does not say."""
     ended_ms = document.get("timestamp_ms")
     groups = {job.get("groupid", 0) for job in document["jobs"]}
     return None if not ended_ms or len(groups) > 1 else (ended_ms - part["runtime"]) / 1e3
 
 
-def _response(part: Mapping[str, Any]) -> dict[str, float]:
+def _response(part: JsonObject) -> dict[str, float]:
     """Whole times, with the percentiles of the completion, which are all that fio has of them."""
     latency = part.get("lat_ns") or part.get("clat_ns") or {}
     response = _times(latency)
@@ -119,7 +122,7 @@ def _response(part: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _times(latency: Mapping[str, Any]) -> dict[str, float]:
+def _times(latency: JsonObject) -> dict[str, float]:
     names = {"min": "min_ms", "max": "max_ms", "mean": "mean_ms", "stddev": "stdev_ms"}
     times = {key: latency[name] / 1e6 for name, key in names.items() if name in latency}
     percentiles = latency.get("percentile") or {}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
 from loadcell.ingest.json_documents import documents
 from loadcell.ingest.messages import OUTPUT_IPERF3, OUTPUT_IPERF3_FAILED
 from loadcell.ingest.reader import PrintedForPeople, Reader, by_text
 from loadcell.model.message import NO_OUTPUT, Message
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
 
 NAME = "iperf3"
 
@@ -37,7 +40,7 @@ def read(lines: Iterable[str]) -> Reading:
     return unread.reading(measured)
 
 
-def _measured(document: Mapping[str, Any]) -> Measured:
+def _measured(document: JsonObject) -> Measured:
     if document.get("error"):
         raise NotItsOutputError(OUTPUT_IPERF3_FAILED(said=document["error"]))
     start, end = document["start"], document["end"]

@@ -16,7 +16,7 @@ from loadcell.ingest.messages import (
     OUTPUT_PGBENCH_LOG_NONE_ENDED,
 )
 from loadcell.ingest.reader import Reader
-from loadcell.ingest.series import Intervals
+from loadcell.ingest.series import Intervals, SecondSeries
 from loadcell.ingest.text_blocks import Output
 
 NAME = "pgbench-log"
@@ -48,7 +48,7 @@ def _transactions(output: Output) -> Reading:
     length_s = document["length_s"]
     measured = Measured(
         "pgbench -l", "transaction", count / length_s if length_s else None, count, sum(words.values()), length_s,
-        document["clients"], document["response"], {}, {}, words, Intervals.of_seconds(document["intervals"]), began_s=document["began_s"],
+        document["clients"], document["response"], {}, {}, words, Intervals.of_seconds(SecondSeries(**document["intervals"])), began_s=document["began_s"],
     )  # fmt: skip
     return Reading((measured,), document["unread"], tuple(document["examples"]))
 

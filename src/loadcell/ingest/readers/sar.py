@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
 from loadcell.ingest.json_documents import documents
@@ -15,6 +15,9 @@ from loadcell.ingest.reader import Reader, by_line
 from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.ingest.sar_activities import Activities
 from loadcell.monitors.host import Host
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
 
 NAME = "sar"
 
@@ -219,7 +222,7 @@ def _json(lines: Iterable[str], unread: Unread) -> Samples:
     return samples
 
 
-def _statistics(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _statistics(document: JsonObject) -> Iterator[JsonObject]:
     hosts = (document.get("sysstat") or {}).get("hosts") if isinstance(document.get("sysstat"), dict) else ()
     for host in hosts or ():
         for statistics in (host or {}).get("statistics") or ():
@@ -227,7 +230,7 @@ def _statistics(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                 yield statistics
 
 
-def _json_time(stamp: Mapping[str, Any]) -> float:
+def _json_time(stamp: JsonObject) -> float:
     when = datetime.fromisoformat(f"{stamp['date']} {stamp['time']}")
     return (when.replace(tzinfo=UTC) if stamp.get("utc") else when).timestamp()
 
@@ -245,7 +248,7 @@ _PRESSURE = {"psi-cpu": "%scpu", "psi-io": "%sio", "psi-mem": "%smem"}
 _NAMED_BY = {"cpu": "CPU", "disk-device": "DEV", "iface": "IFACE"}
 
 
-def _activities_of(node: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, float]]]:
+def _activities_of(node: JsonObject) -> Iterator[tuple[str, str, dict[str, float]]]:
     """Kind, object and values of everything in one sample, however deep."""
     for key, inner in node.items():
         if key in ("timestamp", "restarts", "comments"):
@@ -269,7 +272,7 @@ def _activities_of(node: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
                 yield from _activities_of(inner)
 
 
-def _values(node: Mapping[str, Any], name_of: Callable[[str], str | None]) -> dict[str, float]:
+def _values(node: JsonObject, name_of: Callable[[str], str | None]) -> dict[str, float]:
     return {
         name_of(key) or key: float(value)
         for key, value in node.items()

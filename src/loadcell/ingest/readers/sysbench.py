@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
 from loadcell.ingest.messages import OUTPUT_SYSBENCH
@@ -122,7 +121,7 @@ class _Execution:
         self.duration_s: float | None = None
         self.response: dict[str, float] = {}
         self.figures: dict[str, float] = {}
-        self.settings: dict[str, Any] = {"version": version} if version else {}
+        self.settings: dict[str, str | int | float] = {"version": version} if version else {}
         self.errors: dict[str, int] = {}
         self.block_mib: float | None = None
         self.intervals = Intervals()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import ConfigDict, Field
 
+from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declare
 from loadcell.workloads.probe.section import Section
 
@@ -31,7 +30,7 @@ class CpuOptions(Section):
     def unit(self) -> str:
         return "event"
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return self.model_dump()
 
     def notes(self) -> tuple[str, ...]:

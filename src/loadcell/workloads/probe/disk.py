@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declare
 from loadcell.plan.parts import Advice
 from loadcell.plan.units import Fraction, Size
@@ -99,7 +100,7 @@ class DiskOptions(Section):
     def lays_out(self) -> bool:
         return True
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         plain = self.model_dump(exclude={"size", "block", "reads", "ioengine"})
         sizes = {"size_bytes": int(self.size), "block_bytes": int(self.block)}
         return {**plain, **sizes, "engine": self.ioengine, "reads": float(self.reads)}

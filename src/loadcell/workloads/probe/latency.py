@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declare
 from loadcell.plan.units import Size
 from loadcell.workloads.probe.section import Section
@@ -30,7 +31,7 @@ class LatencyOptions(Section):
         description="The working set of each thread: pointers in lines of 64 bytes, in one cycle of random order.",
     )
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return {"size": int(self.size)}
 
     def notes(self) -> tuple[str, ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declare
 from loadcell.plan.units import Size
 from loadcell.workloads.probe.section import Section
@@ -82,7 +83,7 @@ class MemoryOptions(Section):
                 raise ValueError(f"`{name}` ({size.text}) is no whole number of words of {_WORD} bytes")
         return self
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         if self.test == "sysbench":
             return {"test": self.test, **{name: getattr(self, name) for name in _OF_SYSBENCH}}
         return {"test": self.test, "size": int(self.size)}

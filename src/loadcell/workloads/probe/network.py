@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declare
 from loadcell.plan.units import Size
 from loadcell.workloads.probe.section import Section
@@ -54,7 +55,7 @@ class NetworkOptions(Section):
         """Maximum amount in flight per client: of a stream, blocks that buffers hold."""
         return _UNDER_WAY // int(self.block) + 1 if self.test == "stream" else 1
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return {
             "test": self.test,
             "request_bytes": int(self.request),

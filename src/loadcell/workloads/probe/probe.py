@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.capability import HOST, TargetKind
+from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.workload import Workload
 from loadcell.workloads.probe.cpu import CpuOptions
@@ -91,7 +92,7 @@ class Probe(Workload[ProbeOptions]):
     def lays_out(self) -> bool:
         return self.options.section.lays_out
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return {"probe": {self.options.kind: self.options.section.engine()}}
 
     def notes(self) -> tuple[str, ...]:

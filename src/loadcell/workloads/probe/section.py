@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Section(Options):
         return False
 
     @abstractmethod
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         """The section for the engine."""
 
     def notes(self) -> tuple[str, ...]:

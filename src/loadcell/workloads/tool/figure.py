@@ -56,12 +56,6 @@ class Figure(Options):
             extract.path_of(self.json_path)
         return self
 
-    def section(self) -> dict[str, object]:
-        """The section for the worker."""
-        return {
-            "pattern": self.pattern,
-            "json": self.json_path,
-            "csv": self.csv,
-            "take": self.take,
-            "times": self.times,
-        }
+    def source(self) -> extract.FigureSource:
+        """The position, for the worker."""
+        return extract.FigureSource(self.pattern, self.json_path, self.csv, self.take, self.times)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from pydantic import (
 )
 
 from loadcell.ingest import extract as figures
+from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declared
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import listed, nearest
@@ -26,6 +28,7 @@ from loadcell.workloads.tool.command import Arguments, Command, CommandError, Co
 from loadcell.workloads.tool.figure import Figure
 from loadcell.workloads.tool_runner import registry
 from loadcell.workloads.tool_runner.registry import TOOLS, Setting
+from loadcell.workloads.tool_runner.spec import ToolSpec
 
 #: What throughput can count: what there is a word for in a report.
 Unit = Literal["transaction", "request", "operation", "MiB"]
@@ -179,7 +182,7 @@ class ToolOptions(Options):
         return self
 
     @model_serializer(mode="wrap")
-    def _without_what_is_not_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_what_is_not_given(self, handler: SerializerFunctionWrapHandler) -> JsonObject:
         return {key: value for key, value in handler(self).items() if value not in (None, (), [], {})}
 
     def _of(self, name: str) -> str | tuple[str, ...] | None:
@@ -206,20 +209,23 @@ class ToolOptions(Options):
         """The commands under `prepare`, `before` or `after`; programs named by a path are the plan's."""
         return [commands.program(registry.split(command), self._plan) for command in getattr(self, which)]
 
-    def section(self) -> dict[str, Any]:
+    def section(self) -> JsonObject:
         """The section for the worker."""
-        return {
-            "name": self.name,
-            "program": self.program,
-            "arguments": self._given,
-            "reads": self.reads,
-            "figures": {name: figure.section() for name, figure in self.figures.items()},
-            "output": self.output,
-            "unit": self.unit,
-            "env": dict(self.env),
-            **{which: self.others(which) for which in ("prepare", "before", "after")},
-            "plan": str(self._plan),
-        }
+        section = ToolSpec(
+            name=self.name,
+            program=self.program,
+            arguments=self._given,
+            reads=self.reads,
+            figures={name: figure.source() for name, figure in self.figures.items()},
+            output=self.output,
+            unit=self.unit,
+            env=dict(self.env),
+            prepare=self.others("prepare"),
+            before=self.others("before"),
+            after=self.others("after"),
+            plan=str(self._plan),
+        )
+        return asdict(section)
 
 
 def _directory(info: ValidationInfo) -> Path:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from loadcell.model.capability import DATABASES, Capability, TargetKind
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
@@ -52,18 +53,18 @@ class Tool(Workload[ToolOptions]):
         return self.options.unit or _unit(self.options)
 
     @staticmethod
-    def load_settings(options: ToolOptions) -> dict[str, Any]:  # noqa: ARG004
+    def load_settings(options: ToolOptions) -> JsonObject:  # noqa: ARG004
         """Many tools know nothing of clients."""
         return {"clients": 1}
 
     # -- data
     # -------------------------------------------------------------------------------------------------------
 
-    def data(self) -> dict[str, Any] | None:
+    def data(self) -> JsonObject | None:
         commands = self.options.others("prepare")
         return {"tool": {"prepare": commands}} if commands else None
 
-    def loading(self) -> dict[str, Any] | None:
+    def loading(self) -> JsonObject | None:
         return self.engine() if self.data() else None
 
     @property
@@ -71,7 +72,7 @@ class Tool(Workload[ToolOptions]):
         """Nobody knows what a tool does with its data."""
         return self.data() is not None
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return {"tool": self.options.section()}
 
     def notes(self) -> tuple[str, ...]:

@@ -6,13 +6,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 
 from loadcell.workloads.tool_runner.registry import OF_PROTOCOL, SECRETS
 
 PLACE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SCHEMES = {"postgres": "postgresql", "mysql": "mysql", "resp": "redis"}
+
+
+@dataclass(frozen=True)
+class LoadSpec:
+    """Intensity and duration of a load, from its specification."""
+
+    clients: int
+    threads: int
+    warmup_ns: int
+    duration_ns: int
+    requests: int | None = None
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Address of the target, from the load's specification. Holds secrets: never to be written anywhere."""
+
+    protocol: str
+    host: str | None = None
+    port: int | None = None
+    socket: str | None = None
+    user: str | None = None
+    password: str | None = None
+    database: str | int | None = None
+    sslmode: str | None = None
+    sslrootcert: str | None = None
+    options: str | None = None
+    directory: str | None = None
 
 
 class NoValueError(ValueError):
@@ -40,26 +68,26 @@ def seconds(nanoseconds: int) -> str:
     return f"{nanoseconds / 1e9:.9f}".rstrip("0").rstrip(".")
 
 
-def of_load(load: Mapping[str, Any], seed: int) -> dict[str, str]:
+def of_load(load: LoadSpec, seed: int) -> dict[str, str]:
     """Placeholders of the load: intensity and duration."""
     values = {
-        "clients": str(load["clients"]),
-        "threads": str(load["threads"]),
-        "duration_s": seconds(load["duration_ns"]),
+        "clients": str(load.clients),
+        "threads": str(load.threads),
+        "duration_s": seconds(load.duration_ns),
         "seed": str(seed % 2**31),
     }
-    if load.get("requests") is not None:
-        values["requests"] = str(load["requests"])
+    if load.requests is not None:
+        values["requests"] = str(load.requests)
     return values
 
 
-def of_target(endpoint: Mapping[str, Any]) -> dict[str, str]:
+def of_target(endpoint: Endpoint) -> dict[str, str]:
     """Where it is; never a secret."""
-    protocol = endpoint["protocol"]
+    protocol = endpoint.protocol
     fields: dict[str, str] = {
-        name: str(endpoint[name])
+        name: str(value)
         for name in ("host", "port", "socket", "user", "database")
-        if endpoint.get(name) not in (None, "") and name in OF_PROTOCOL.get(protocol, ())
+        if (value := getattr(endpoint, name)) not in (None, "") and name in OF_PROTOCOL.get(protocol, ())
     }
     if protocol == "postgres" and "socket" in fields:  # libpq is given its directory as a host
         fields["host"] = str(PurePath(fields["socket"]).parent)
@@ -68,10 +96,10 @@ def of_target(endpoint: Mapping[str, Any]) -> dict[str, str]:
     return fields
 
 
-def _url(protocol: str, endpoint: Mapping[str, Any], values: Mapping[str, str]) -> str:
+def _url(protocol: str, endpoint: Endpoint, values: Mapping[str, str]) -> str:
     host = f"[{values['host']}]" if ":" in values["host"] else values["host"]
     if protocol == "http":
-        scheme = "http" if endpoint.get("sslmode") == "disable" else "https"
+        scheme = "http" if endpoint.sslmode == "disable" else "https"
         return f"{scheme}://{host}:{values['port']}"
     if "socket" in values:
         host = ""
@@ -80,18 +108,18 @@ def _url(protocol: str, endpoint: Mapping[str, Any], values: Mapping[str, str]) 
     return f"{_SCHEMES[protocol]}://{user}{where}/{values.get('database', '')}"
 
 
-def environment(endpoint: Mapping[str, Any], places: Mapping[str, str]) -> dict[str, str]:
+def environment(endpoint: Endpoint, places: Mapping[str, str]) -> dict[str, str]:
     """Environment of clients of the target, its password included: never to be written anywhere."""
-    protocol = endpoint["protocol"]
+    protocol = endpoint.protocol
     variables: dict[str, str] = {}
     if protocol == "postgres":
         names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "database": "PGDATABASE"}
         variables = {variable: places[name] for name, variable in names.items() if name in places}
-        postgres_variables = {"PGSSLMODE": endpoint.get("sslmode"), "PGSSLROOTCERT": endpoint.get("sslrootcert"), "PGOPTIONS": endpoint.get("options")}  # fmt: skip
+        postgres_variables = {"PGSSLMODE": endpoint.sslmode, "PGSSLROOTCERT": endpoint.sslrootcert, "PGOPTIONS": endpoint.options}  # fmt: skip
         variables |= {name: str(value) for name, value in postgres_variables.items() if value}
     if protocol == "mysql":
         names = {"host": "MYSQL_HOST", "port": "MYSQL_TCP_PORT", "socket": "MYSQL_UNIX_PORT"}
         variables = {variable: places[name] for name, variable in names.items() if name in places}
-    if endpoint.get("password") and protocol in SECRETS:
-        variables[SECRETS[protocol]] = str(endpoint["password"])
+    if endpoint.password and protocol in SECRETS:
+        variables[SECRETS[protocol]] = endpoint.password
     return variables

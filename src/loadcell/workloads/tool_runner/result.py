@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import Interval, Measured
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
 
 TRANSACTION = "transaction"
 #: The record's keys of a distribution's values that the engine's results have.
@@ -57,7 +60,7 @@ def whole(parts: Sequence[Measured], *, at_once: bool) -> Measured:
     )
 
 
-def groups(parts: Sequence[Measured]) -> dict[str, Any]:
+def groups(parts: Sequence[Measured]) -> JsonObject:
     """Where parts that work at once did so in several turns: how many, and which parts were `counted`; else
     nothing.
     """
@@ -88,9 +91,9 @@ def result(
     parts: Sequence[Measured],
     window: Window,
     metrics: Mapping[str, float],
-    about: Mapping[str, Any],
-    client: Mapping[str, Any],
-) -> dict[str, Any]:
+    about: JsonObject,
+    client: JsonObject,
+) -> JsonObject:
     """The engine's result, as far as a tool can tell it.
 
     `about` is what the trial's record says of the tool.
@@ -127,7 +130,7 @@ def result(
     }
 
 
-def _kinds(total: Measured) -> list[dict[str, Any]]:
+def _kinds(total: Measured) -> list[JsonObject]:
     """The kinds of transaction that one execution counted apart."""
     kinds = []
     for name, part in total.parts.items():
@@ -137,7 +140,7 @@ def _kinds(total: Measured) -> list[dict[str, Any]]:
     return kinds
 
 
-def _operation(measured: Measured, kind: str) -> dict[str, Any]:
+def _operation(measured: Measured, kind: str) -> JsonObject:
     succeeded, failed = measured.succeeded or 0, measured.failed or 0
     return {
         "name": TRANSACTION,
@@ -155,13 +158,13 @@ def _operation(measured: Measured, kind: str) -> dict[str, Any]:
     }
 
 
-def _times(response: Mapping[str, float], count: int | None) -> dict[str, Any] | None:
+def _times(response: Mapping[str, float], count: int | None) -> JsonObject | None:
     """A distribution; `count` is None where the tool does not say of how many."""
     times = {_TIMES[name]: value * 1e6 for name, value in response.items() if name in _TIMES}
     return {"count": count, **times} if times else None
 
 
-def interval(tool_interval: Interval, origin_mono_ns: int, origin_utc_ns: int, phase: str) -> dict[str, Any]:
+def interval(tool_interval: Interval, origin_mono_ns: int, origin_utc_ns: int, phase: str) -> JsonObject:
     """One stretch of the series, as the tool said it."""
     start_ns = round(tool_interval.start_s * 1e9)
     succeeded = round(tool_interval.throughput_per_s * tool_interval.duration_s)

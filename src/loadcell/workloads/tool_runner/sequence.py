@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from loadcell.ingest import extract
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
@@ -40,6 +40,9 @@ from loadcell.workloads.tool_runner.progress_lines import follow
 from loadcell.workloads.tool_runner.registry import OUTPUTS, Tool
 from loadcell.workloads.tool_runner.spec import Order, OrderError
 
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
+
 #: How long a tool may take to say its version, and beyond its own time to end a warm-up by itself.
 _VERSION_LIMIT_S, _WARMUP_SLACK_S = 5.0, 5.0
 #: How much of a file that a tool leaves is read.
@@ -63,21 +66,21 @@ class Course:
         self.order = order
         self._children = children
         self._words = order.words()
-        self._name = order.section.get("name") or Path(self._words[0]).name
+        self._name = order.section.name or Path(self._words[0]).name
         #: the tool whose output it is: itself, or the one that a command's output is read as
-        self._read_as = OUTPUTS.get(order.section.get("reads") or "")
+        self._read_as = OUTPUTS.get(order.section.reads or "")
 
     def prepare(self) -> None:
         """Run the commands that make the data."""
-        self._others("prepare")
+        self._others(self.order.section.prepare)
 
-    def run(self, say: Say) -> dict[str, Any]:
+    def run(self, say: Say) -> JsonObject:
         """Everything else: the engine's result."""
         self.order.check()
-        about: dict[str, Any] = {"name": self._name, "command": self.order.filled(self._words)}
+        about: JsonObject = {"name": self._name, "command": self.order.filled(self._words)}
         if (version := self._version(about["command"][0])) is not None:
             about["version"] = version
-        self._others("before")
+        self._others(self.order.section.before)
         self._warm_up(say)
         began = events.phase(say, "measure")
         used_s = _used_s()
@@ -89,7 +92,7 @@ class Course:
             values = self._figures(output, ended.wall_s)
         intervals.rest(values.reading.measured)
         events.phase(say, "drain")
-        self._others("after")
+        self._others(self.order.section.after)
         total, parts = values.total, values.reading.measured
         about |= {"settings": dict(parts[0].settings), "parts": [part.title for part in parts]}
         if self._read_as is not None and self._read_as.parts_at_once:
@@ -104,9 +107,9 @@ class Course:
     # -- commands
     # ---------------------------------------------------------------------------------------------------
 
-    def _others(self, which: str) -> None:
-        """Commands beside the load, each to its end."""
-        for command in self.order.section[which]:
+    def _others(self, commands: Sequence[Sequence[str]]) -> None:
+        """Run commands that are not measured, each to its end."""
+        for command in commands:
             words = self.order.filled(self.order.other(command))
             with contextlib.closing(Output()) as output:
                 self._went_well(self._start(words, output), words, output)
@@ -127,7 +130,7 @@ class Course:
         environment = self.order.environment(duration_ns)
         program = shutil.which(words[0], path=environment["PATH"])
         if program is None:
-            raise OrderError(missing(words[0], Path(self.order.section["plan"])))
+            raise OrderError(missing(words[0], Path(self.order.section.plan)))
         output.announce(words)
         try:
             return self._children.run(
@@ -161,7 +164,7 @@ class Course:
 
     def _warm_up(self, say: Say) -> None:
         """The same command for the time of the warm-up; one that has no time is ended when that is over."""
-        warmup_ns = int(self.order.load["warmup_ns"])
+        warmup_ns = self.order.load.warmup_ns
         if not warmup_ns:
             return
         events.phase(say, "warmup")
@@ -196,7 +199,7 @@ class Course:
             metrics |= {name: value for name, value in named.items() if name not in extract.PLACED}
         if total.throughput_per_s is None:
             raise OrderError(TOOL_NO_THROUGHPUT(program=self._name, setting="throughput: {pattern: ...}"))
-        unit = self.order.section.get("unit") or total.unit
+        unit = self.order.section.unit or total.unit
         return _Figures(replace(total, unit=unit), reading, metrics)
 
     def _read(self, output: Output, tool: Tool) -> Reading:
@@ -213,7 +216,7 @@ class Course:
 
     def _named(self, output: Output) -> dict[str, float]:
         """The metrics that the plan names; all are required."""
-        sources: Mapping[str, Any] = self.order.section["figures"]
+        sources = self.order.section.figures
         text = "".join(self._lines(output)) if sources else ""
         values = {}
         for name, source in sources.items():
@@ -225,7 +228,7 @@ class Course:
 
     def _lines(self, output: Output) -> Iterator[str]:
         """The output to be read: what was printed, or the file that the plan names."""
-        file = self.order.section.get("output")
+        file = self.order.section.output
         if file is None:
             yield from output.lines()
             return
@@ -268,6 +271,6 @@ def _used_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _client(used_s: float) -> dict[str, Any]:
+def _client(used_s: float) -> JsonObject:
     """The load's own cost: that of the tool's processes. How busy each of its threads was, nobody knows."""
     return {"threads": [], "cpu_ns": round(used_s * 1e9), "max_rss_bytes": None, "lateness": None}
