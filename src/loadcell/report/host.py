@@ -11,6 +11,7 @@ from loadcell.analysis.hosts.facts import Host, cache_sizes, clock_mhz, memory_m
 from loadcell.model import numbers
 from loadcell.model.message import Message
 from loadcell.report.blocks import Definitions, Report, Section, Sentences
+from loadcell.report.messages import HOST_NOTHING_NOTICED
 from loadcell.report.texts import Texts
 from loadcell.report.values import name, plain
 
@@ -197,9 +198,12 @@ def _time(host: Host, texts: Texts) -> Iterator[Row]:
 def brief(host: Host, findings: Sequence[Finding], language: str) -> Report:
     """Report of `loadcell host`: settings that may hurt measurements first, then the machine."""
     texts = Texts(language)
-    nothing = Finding("host", Message("host-found.none").rated("good"))
     sections = [
-        Section("findings", texts("host-page.findings"), [Sentences(findings or [nothing])]),
+        Section(
+            "findings",
+            texts("host-page.findings"),
+            [Sentences(findings or [Finding("host", HOST_NOTHING_NOTICED)])],
+        ),
         *(Section("part", part.title, [Definitions(part.rows)]) for part in parts(host, texts)),
     ]
     return Report(language, "", "", "", (), sections)

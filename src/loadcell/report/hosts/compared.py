@@ -12,10 +12,9 @@ from loadcell.analysis.finding import Finding
 from loadcell.analysis.hosts import findings
 from loadcell.analysis.hosts.compare import Machines, compare
 from loadcell.analysis.hosts.hypothesis import Hypothesis, hypothesis, workload
-from loadcell.model.message import Message
 from loadcell.report.comparison.gather import Gathered, Wanted, gather
 from loadcell.report.hosts.read import Source, pair
-from loadcell.report.messages import HOSTS_NOTHING_IN_COMMON
+from loadcell.report.messages import HOSTS_NOTHING_IN_COMMON, RUN_ON_OTHER_HOST
 from loadcell.store.errors import StoreError
 from loadcell.store.find import find_run
 
@@ -59,12 +58,8 @@ class Compared:
             hosts = run.environment.get("hosts") or [{}]
             named, hostname = source.machine.host.get("hostname"), hosts[0].get("hostname")
             if named and hostname and named != hostname:
-                params = {
-                    "workload": followed.hypothesis.workload.name,
-                    "host": hostname,
-                    "label": source.machine.label,
-                }
-                yield Finding("hosts", Message("hosts.follows.elsewhere", params).rated("problem"))
+                name, label = followed.hypothesis.workload.name, source.machine.label
+                yield Finding("hosts", RUN_ON_OTHER_HOST(workload=name, host=hostname, label=label))
         others = [difference for difference in gathered.all_differences if difference.kind in _BESIDES]
         if others:
             yield from differing(gathered.comparison.sides, others)

@@ -1,4 +1,4 @@
-"""host.html: what a machine is, what hurts measurements on it, and what it can do."""
+"""host.html: description of a machine, remarks on it and on the run that measured it, and its scores."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from loadcell import __version__
+from loadcell.analysis import host_remarks, trials, validity
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.hosts import scores as scoring
 from loadcell.analysis.hosts.compare import Machine
 from loadcell.analysis.hosts.findings import WIDE
+from loadcell.analysis.hosts.names import score_name
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model import numbers
 from loadcell.model.message import Message
+from loadcell.model.trial_record import Status
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -33,7 +36,16 @@ from loadcell.report.blocks import (
 from loadcell.report.host import head, parts
 from loadcell.report.hosts import charts, words
 from loadcell.report.hosts.read import Source
-from loadcell.report.hosts.remarks import findings
+from loadcell.report.messages import (
+    BASELINE_FAILED,
+    BASELINE_FAILED_BARE,
+    BASELINE_INCOMPLETE,
+    BASELINE_MISSING,
+    BASELINE_WIDE,
+    BASELINE_WITHOUT_SCORE,
+    BASELINE_WITHOUT_SCORE_MANY,
+    HOST_NOTHING_NOTICED,
+)
 from loadcell.report.render import html
 from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import Texts
@@ -51,6 +63,10 @@ MOST_TILES = 6
 MOST_FINDINGS = 4
 #: Steps of the latency staircase on a terminal: one for each layer, and the ends.
 MOST_STEPS = 6
+#: As many are named in a sentence.
+MOST_NAMED = 4
+#: Of more reasons the run's own report has the rest.
+MOST_REASONS = 3
 
 
 def write(source: Source, lang: str, command: Sequence[str] = ()) -> Path:
@@ -124,8 +140,7 @@ def _summary(source: Source, texts: Texts) -> Iterator[Block]:
     if tiles:
         yield Tiles(tiles)
     sentences = findings(source, texts)
-    nothing = Finding("host", Message("host-found.none").rated("good"))
-    yield Sentences(sentences or [nothing])
+    yield Sentences(sentences or [Finding("host", HOST_NOTHING_NOTICED)])
 
 
 def headline(scores: Sequence[Score]) -> list[Score]:
@@ -225,3 +240,63 @@ def document(source: Source, lang: str) -> dict[str, object]:
         "scores": source.machine.scores,
         "run": source.path.name,
     }
+
+
+def findings(source: Source, texts: Texts) -> list[Finding]:
+    """Settings of the machine that hurt measurements, and findings on the run that measured it."""
+    return [*_of_run(source, texts), *host_remarks.findings(source.machine.host)]
+
+
+def _of_run(source: Source, texts: Texts) -> Iterator[Finding]:
+    stored, machine = source.run, source.machine
+    if stored is None:
+        return
+    if stored.missing:
+        planned = len(stored.planned)
+        yield _noticed(BASELINE_MISSING(count=len(stored.missing), of=planned, run=stored.id))
+    bad = sum(trial.status is not Status.OK for trial in stored.trials)
+    if bad:
+        yield _noticed(BASELINE_INCOMPLETE(count=bad, of=len(stored.trials)))
+        yield from _why(stored, texts)
+    yield from validity.findings(trials.of_run(stored.run, stored.trials))
+    scored = {score.id.partition("/")[0] for score in machine.scores}
+    ended = {trial.treatment for trial in stored.trials if trial.status is Status.OK}
+    without = [
+        score_name(next(scoring.asked_for(treatment)))
+        for treatment in stored.run.treatments
+        if treatment.id in ended and scoring.name_of(treatment) not in scored
+    ]
+    if without:
+        named = without[:MOST_NAMED]
+        code = BASELINE_WITHOUT_SCORE if len(named) == len(without) else BASELINE_WITHOUT_SCORE_MANY
+        yield _noticed(code(count=len(without), names=named))
+    wide = sorted(
+        (treatment for treatment in machine.distinct if (treatment.repeats.spread or 0) > WIDE), key=lambda treatment: -(treatment.repeats.spread or 0)
+    )  # fmt: skip
+    if wide:
+        most = wide[0].repeats.spread or 0
+        worst = score_name(wide[0])
+        yield _noticed(BASELINE_WIDE(count=len(wide), wide_share=WIDE, worst=worst, most_share=most))
+
+
+def _why(stored: StoredRun, texts: Texts) -> Iterator[Finding]:
+    """Each reason once, with the probes that it affected, and the remedy."""
+    named = {treatment.id: scoring.name_of(treatment) for treatment in stored.run.treatments}
+    reasons: dict[tuple[str, str], dict[str, None]] = {}
+    for trial in trials.of_run(stored.run, stored.trials):
+        reason = texts.recorded(trial.why)
+        if trial.status not in ("ok", "not-run") and reason:
+            reasons.setdefault((reason, texts.recorded(trial.remedy)), {})[named.get(trial.treatment, "")] = (
+                None
+            )
+    for (reason, advice), probes in list(reasons.items())[:MOST_REASONS]:
+        names = (*list(probes)[:MOST_NAMED], *(("...",) if len(probes) > MOST_NAMED else ()))
+        yield _noticed(
+            (BASELINE_FAILED if advice else BASELINE_FAILED_BARE).pick(
+                names=names, reason=reason.rstrip(".。"), advice=advice[:1].upper() + advice[1:]
+            )
+        )
+
+
+def _noticed(message: Message) -> Finding:
+    return Finding("hosts", message)

@@ -4,17 +4,26 @@ cost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from loadcell.analysis import failure_reasons, flames
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.flames import Profile
 from loadcell.model import numbers
-from loadcell.model.message import Message, Severity
+from loadcell.model.message import Message
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Block, Cell, Column, Flame, Paragraph, Section, Sentences, Table
 from loadcell.report.context import ReportContext
+from loadcell.report.messages import (
+    NO_VALUE,
+    PROFILE_COST,
+    PROFILE_FAILED,
+    PROFILE_FEW,
+    PROFILE_IN_CLIENT,
+    PROFILE_NOTHING,
+    PROFILE_TAKEN,
+    PROFILE_UNRESOLVED,
+)
 from loadcell.store.layout import FLAMES, FOLDED, TRIALS
 
 #: Functions in the table: beyond the thirtieth none has a share that anyone would act on.
@@ -72,44 +81,41 @@ def section(context: ReportContext) -> Section | None:
 
 def findings(profile: Profile) -> list[Finding]:
     """The profile, its overhead, and how far it can be trusted; or why there is none."""
+    return [Finding("profile", message, (profile.trial,)) for message in _messages(profile)]
+
+
+def _messages(profile: Profile) -> Iterator[Message]:
     samples, treatment = profile.samples, profile.treatment
-
-    def said(severity: Severity, key: str, **params: Any) -> Finding:
-        return Finding("profile", Message(f"found.profile.{key}", params).rated(severity), (profile.trial,))
-
     if profile.account is None:
-        reason, advice = profile.why or Message("mark.none"), profile.remedy or Message("mark.none")
-        return [said("caution", "failed", treatment=treatment, reason=reason, advice=advice)]
+        reason, advice = profile.why or NO_VALUE, profile.remedy or NO_VALUE
+        yield PROFILE_FAILED(treatment=treatment, reason=reason, advice=advice)
+        return
     if not samples:
-        return [said("caution", "nothing", treatment=treatment)]
-    half = flames.uncertainty(_SHARE_SHOWN, samples) * 100
-    sentences = [
-        said(
-            "info", "taken",
-            treatment=treatment, samples=samples, event=profile.account.event,
-            frequency=profile.account.frequency or 0, duration_s=profile.measured_s or 0.0,
-            half_points=numbers.significant(half, 2),
-        )
-    ]  # fmt: skip
+        yield PROFILE_NOTHING(treatment=treatment)
+        return
+    yield PROFILE_TAKEN(
+        treatment=treatment,
+        samples=samples,
+        event=profile.account.event,
+        frequency=profile.account.frequency or 0,
+        duration_s=profile.measured_s or 0.0,
+        half_points=numbers.significant(flames.uncertainty(_SHARE_SHOWN, samples) * 100, 2),
+    )
     if profile.cost is not None:
-        sentences.append(
-            said(
-                "info", "cost", throughput_per_s=profile.throughput_per_s, scored_per_s=profile.scored_per_s,
-                change=profile.cost,
-            )
-        )  # fmt: skip
+        yield PROFILE_COST(
+            throughput_per_s=profile.throughput_per_s,
+            scored_per_s=profile.scored_per_s,
+            change=profile.cost,
+        )
     if profile.account.in_client:
-        sentences.append(said("info", "in-client"))
+        yield PROFILE_IN_CLIENT
     if samples < FEW_SAMPLES:
-        sentences.append(said("caution", "few", treatment=treatment, samples=samples))
+        yield PROFILE_FEW(treatment=treatment, samples=samples)
     unresolved = sum(
         function.own for function in flames.functions(profile.stacks) if function.kind == "unresolved"
     )
     if unresolved / samples >= MUCH_UNRESOLVED:
-        sentences.append(
-            said("caution", "unresolved", treatment=treatment, unresolved_share=unresolved / samples)
-        )
-    return sentences
+        yield PROFILE_UNRESOLVED(treatment=treatment, unresolved_share=unresolved / samples)
 
 
 def flame(profile: Profile, number: int, context: ReportContext) -> Flame:

@@ -13,11 +13,24 @@ from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.unit import DATA
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Argument, Message
+from loadcell.model.message import Message
 from loadcell.model.run_record import RunRecord, SearchRecord
 from loadcell.report import evidence
 from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
 from loadcell.report.context import ReportContext
+from loadcell.report.messages import (
+    DONE_COUNT,
+    DONE_COUNT_PER_CLIENT,
+    DONE_FACTORS,
+    DONE_FACTORS_ONCE,
+    DONE_IMPORTED_LASTED,
+    DONE_LENGTH,
+    DONE_LENGTHS,
+    DONE_ONE,
+    DONE_ONE_ONCE,
+    DONE_SEARCH,
+    DONE_TOOK,
+)
 
 #: The response time of a tile: the most informative percentile available.
 _TIMES = {"p99_ms": "tile.latency", "p95_ms": "tile.latency.p95", "mean_ms": "tile.latency.mean"}
@@ -58,34 +71,39 @@ def what_was_done(context: ReportContext) -> list[Finding]:
     run = context.stored.run
     if context.imported:
         return _what_was_read(context)
-    treatments, trials = context.analysis.treatments, context.analysis.trials
-    keys = [factor.key for factor in run.factors]
-    params: dict[str, Argument] = {"repeats": run.repeats or 1, "trials": len(trials)}
-    if keys:
-        short = short_keys(keys)
-        params |= {"count": len(treatments), "factors": tuple(short[key] for key in keys)}
-    findings = [Finding("done", Message(_done(bool(keys), params["repeats"]), params).rated("info"))]
-    search = run.search
-    if search is not None:
-        ends: dict[str, Argument] = {
-            "low": search.levels[0],
-            "high": search.levels[-1],
-            "levels": len(search.levels),
-        }
-        arguments = {**ends, "factor": search.factor, "objective": objective(search), "trials": len(trials)}
-        findings = [Finding("done", Message("done.search", arguments).rated("info"))]
+    messages = [_searched(run.search, context) if run.search is not None else _planned(run, context)]
     lengths = phrase_of_count(context) or phrase_of_lengths(context)
     if lengths is not None:
-        findings.append(Finding("done", lengths.rated("info")))
+        messages.append(lengths)
     elapsed_s = _elapsed_s(run)
     if elapsed_s is not None:
-        findings.append(Finding("done", Message("done.took", {"elapsed_s": elapsed_s}).rated("info")))
-    return findings
+        messages.append(DONE_TOOK(elapsed_s=elapsed_s))
+    return [Finding("done", message) for message in messages]
 
 
-def _done(varied: bool, repeats: Argument) -> str:
-    """Code of the method's sentence: a single measurement has no repeats."""
-    return ("done.factors" if varied else "done.one") + (".once" if repeats == 1 else "")
+def _planned(run: RunRecord, context: ReportContext) -> Message:
+    """The method's sentence: a single measurement has no repeats."""
+    keys = [factor.key for factor in run.factors]
+    repeats, short = run.repeats or 1, short_keys(keys)
+    if not keys:
+        return DONE_ONE_ONCE if repeats == 1 else DONE_ONE(repeats=repeats)
+    return (DONE_FACTORS_ONCE if repeats == 1 else DONE_FACTORS).pick(
+        count=len(context.analysis.treatments),
+        factors=[short[key] for key in keys],
+        repeats=repeats,
+        trials=len(context.analysis.trials),
+    )
+
+
+def _searched(search: SearchRecord, context: ReportContext) -> Message:
+    return DONE_SEARCH(
+        factor=search.factor,
+        low=search.levels[0],
+        high=search.levels[-1],
+        levels=len(search.levels),
+        objective=objective(search),
+        trials=len(context.analysis.trials),
+    )
 
 
 def _what_was_read(context: ReportContext) -> list[Finding]:
@@ -93,8 +111,8 @@ def _what_was_read(context: ReportContext) -> list[Finding]:
     findings = [Finding("done", import_findings.done(context.stored.run).rated("info"))]
     lengths = phrase_of_lengths(context)
     if lengths is not None:
-        lasted = Message("done.imported.lasted", {"duration_s": lengths.arguments["duration_s"]})
-        findings.append(Finding("done", lasted.rated("info")))
+        lasted = DONE_IMPORTED_LASTED(duration_s=lengths.arguments["duration_s"])
+        findings.append(Finding("done", lasted))
     return findings
 
 
@@ -104,7 +122,7 @@ def objective(search: SearchRecord) -> str:
 
 
 #: Settings of a load that ends by a number of requests, and their codes.
-COUNTS = {"requests": "done.count", "requests_per_client": "done.count.per-client"}
+COUNTS = {"requests": DONE_COUNT, "requests_per_client": DONE_COUNT_PER_CLIENT}
 
 
 def loads(context: ReportContext) -> list[JsonObject]:
@@ -117,10 +135,10 @@ def loads(context: ReportContext) -> list[JsonObject]:
 
 def phrase_of_count(context: ReportContext) -> Message | None:
     """With how many requests trials ended; None where time ended them, or the number differs between them."""
-    for key, codes in COUNTS.items():
+    for key, code in COUNTS.items():
         counts = {load.get(key) for load in loads(context)}
         if len(counts) == 1 and (count := counts.pop()) is not None:
-            return Message(codes, {"count": count})
+            return code(count=count)
     return None
 
 
@@ -134,12 +152,10 @@ def phrase_of_lengths(context: ReportContext) -> Message | None:
     if not durations or max(durations) > 1.05 * min(durations):
         return None
     if not warmups or max(warmups) < 0.05:
-        return Message("done.length", {"duration_s": _round(median(durations))})
+        return DONE_LENGTH(duration_s=_round(median(durations)))
     if max(warmups) > 1.05 * min(warmups):
         return None
-    return Message(
-        "done.lengths", {"duration_s": _round(median(durations)), "warmup_s": _round(median(warmups))}
-    )
+    return DONE_LENGTHS(duration_s=_round(median(durations)), warmup_s=_round(median(warmups)))
 
 
 def _round(value: float) -> float:
