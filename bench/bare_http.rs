@@ -1,7 +1,9 @@
-//! The limit: an epoll loop that writes the same request of HTTP again and again, reads the same response, and does nothing else.
+//! The limit: an epoll loop that writes the same request of HTTP again and again, reads the same response,
+//! and does nothing else.
 //!
-//! It draws nothing, records nothing and parses nothing: a response is whole when it is as long as the first one was. What it
-//! costs a request is what the kernel costs; what a client costs above it is its own. One JSON line on standard output.
+//! It draws nothing, records nothing and parses nothing: a response is whole when it is as long as the first
+//! one was. What it costs a request is what the kernel costs; what a client costs above it is its own. One
+//! JSON line on standard output.
 //!
 //!     bare_http HOST PORT PATH CLIENTS SECONDS
 

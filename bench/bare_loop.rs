@@ -1,8 +1,8 @@
 //! The limit: an epoll loop that speaks sysbench's statements to PostgreSQL and does nothing else.
 //!
-//! It draws nothing, records nothing, parses nothing but the end of each answer; requests are made before the clock
-//! starts. What it costs a query is what the kernel and the protocol cost; what a client costs above it is its own.
-//! The server must trust the connection (no password). One JSON line on standard output.
+//! It draws nothing, records nothing, parses nothing but the end of each answer; requests are made before the
+//! clock starts. What it costs a query is what the kernel and the protocol cost; what a client costs above it
+//! is its own. The server must trust the connection (no password). One JSON line on standard output.
 //!
 //!     bare_loop HOST PORT USER DATABASE SCRIPT TABLES TABLE_SIZE CLIENTS SECONDS
 
@@ -174,8 +174,8 @@ fn main() {
             let stream = &streams[index];
             let count = (&mut &*stream).read(&mut buffer).expect("the server answers");
             assert!(count > 0, "the server closed a connection");
-            // The answer is whole when it ends in ReadyForQuery; an answer cut in two ends elsewhere with all but
-            // certainty, and a wrong guess would only send the next request early.
+            // The answer is whole when it ends in ReadyForQuery; an answer cut in two ends elsewhere with all
+            // but certainty, and a wrong guess would only send the next request early.
             if count >= 6 && buffer[count - 6..count - 1] == [b'Z', 0, 0, 0, 5] {
                 queries += 1;
                 next[index] = (next[index] + 1) % requests.len();

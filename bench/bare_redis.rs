@@ -1,8 +1,8 @@
 //! The limit: an epoll loop that speaks GET or SET to a Redis and does nothing else.
 //!
-//! Requests are made before the clock starts; of answers only the length is looked at. What it costs a request is what the kernel
-//! costs; what a client costs above it is its own. Every key must be there, with a value of the same size. One JSON line on
-//! standard output.
+//! Requests are made before the clock starts; of answers only the length is looked at. What it costs a
+//! request is what the kernel costs; what a client costs above it is its own. Every key must be there, with a
+//! value of the same size. One JSON line on standard output.
 //!
 //!     bare_redis HOST PORT get|set KEYS VALUE_SIZE CLIENTS PIPELINE SECONDS
 

@@ -1,7 +1,9 @@
-//! The cheapest server of HTTP: an epoll loop that answers each piece of input with one fixed response, whatever it says.
+//! The cheapest server of HTTP: an epoll loop that answers each piece of input with one fixed response,
+//! whatever it says.
 //!
-//! One read and one write a request and nothing else, so that as much as can be of a machine is left to the client. Good only for
-//! clients that have one request at a time on a connection. Prints its port, and ends with its standard input.
+//! One read and one write a request and nothing else, so that as much as can be of a machine is left to the
+//! client. Good only for clients that have one request at a time on a connection. Prints its port, and ends
+//! with its standard input.
 //!
 //!     bare_server THREADS
 

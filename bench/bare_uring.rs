@@ -1,9 +1,10 @@
-//! The same loop as bare_http.rs by io_uring instead of epoll, in the cheapest way there is: what changing the reactor over to it
-//! could save at most.
+//! The same loop as bare_http.rs by io_uring instead of epoll, in the cheapest way there is: what changing
+//! the reactor over to it could save at most.
 //!
-//! Responses arrive without being asked for again, in buffers lent to the kernel (multishot receives); sockets lie in the ring's own
-//! table of files; a response that has arrived is answered by one entry, the next request; all that came in one wait is submitted by the
-//! call that waits again, so that a busy loop needs one system call for many requests. One JSON line on standard output.
+//! Responses arrive without being asked for again, in buffers lent to the kernel (multishot receives);
+//! sockets lie in the ring's own table of files; a response that has arrived is answered by one entry, the
+//! next request; all that came in one wait is submitted by the call that waits again, so that a busy loop
+//! needs one system call for many requests. One JSON line on standard output.
 //!
 //!     bare_uring HOST PORT PATH CLIENTS SECONDS
 
@@ -71,7 +72,8 @@ fn main() {
         })
         .collect();
     let size = length(&mut streams[0], request);
-    // One thread submits, and completions are worked off when it waits: the cheapest way there is (Linux 6.1).
+    // One thread submits, and completions are worked off when it waits: the cheapest way there is (Linux
+    // 6.1).
     let mut ring: IoUring = IoUring::builder()
         .setup_single_issuer()
         .setup_defer_taskrun()
@@ -82,12 +84,13 @@ fn main() {
     let buffers = vec![0u8; BUFFERS * SIZE];
     let mut list = Box::new(List([0; BUFFERS * size_of::<BufRingEntry>()]));
     let entries: *mut BufRingEntry = list.0.as_mut_ptr().cast();
-    // SAFETY: the list is as long as is said, and it and the buffers live until the ring is dropped.
+    // SAFETY: the list has BUFFERS entries, and it and the buffers live until the ring is dropped.
     unsafe { ring.submitter().register_buf_ring_with_flags(entries as u64, BUFFERS as u16, GROUP, 0) }
         .expect("buffers are lent");
     let mut lent = 0u16;
     let mut lend = |buffer: u16| {
-        // SAFETY: within the list, whose tail the kernel reads at any time, and whose entry only when that has passed it.
+        // SAFETY: within the list, whose tail the kernel reads at any time, and whose entry only when that
+        // has passed it.
         unsafe {
             let entry = &mut *entries.add(usize::from(lent) % BUFFERS);
             entry.set_addr(buffers.as_ptr().add(usize::from(buffer) * SIZE) as u64);

@@ -52,7 +52,8 @@ CALLGRIND = """
 import os, subprocess
 class Popen(subprocess.Popen):
     def __init__(self, args, *more, **options):
-        if not isinstance(args, str) and len(args) > 2 and args[1] == "-m" and str(args[2]).endswith(".worker"):
+        is_module = not isinstance(args, str) and len(args) > 2 and args[1] == "-m"
+        if is_module and str(args[2]).endswith(".worker"):
             args = [*os.environ["LOADCELL_BENCH_CALLGRIND"].split(), *args]
         super().__init__(args, *more, **options)
 subprocess.Popen = Popen
@@ -232,7 +233,8 @@ def pairs(
             [new / old for old, new in zip(costs["old"], costs["new"], strict=True)]
         )
         note(
-            f"  {name} pair {number}: {costs['old'][-1]:.5g} {costs['new'][-1]:.5g} {unit}, ratio {ratio:.4f}, at most {upper:.4f}"
+            f"  {name} pair {number}: {costs['old'][-1]:.5g} {costs['new'][-1]:.5g} {unit}, ratio "
+            f"{ratio:.4f}, at most {upper:.4f}"
         )
         if number >= FEWEST_PAIRS and upper - ratio <= PRECISION:
             break
@@ -243,7 +245,10 @@ def pairs(
 def thousand_trials(checkout: Path, home: Path) -> Path:
     """A run directory of 1,000 trials, written by the checkout's tests."""
     run = home / "thousand"
-    script = f"import sys, pathlib; sys.path.insert(0, 'tests'); import fake_runs; fake_runs.write_run(pathlib.Path({str(run)!r}), fake_runs.a_thousand())"
+    script = (
+        "import sys, pathlib; sys.path.insert(0, 'tests'); import fake_runs; "
+        f"fake_runs.write_run(pathlib.Path({str(run)!r}), fake_runs.a_thousand())"
+    )
     subprocess.run([str(checkout / ".venv/bin/python"), "-c", script], cwd=checkout, check=True)
     return run
 

@@ -1,9 +1,9 @@
-//! What loops written by hand have in common, as the limit for a store's gets: threads that draw keys, get them, and count. They
-//! time nothing and record nothing, or, where a fifth word is `timed`, read the clock before and after each get and count the
-//! difference in one histogram: the least that anybody does who wants a percentile.
+//! Common part of hand-written loops, the limit for a store's gets: threads that draw keys, get them, and
+//! count. They time and record nothing. With a fifth word `timed` they read the clock before and after each
+//! get and count the difference in one histogram: the least work that gives a percentile.
 //!
-//! `FILE KEYS SECONDS THREADS [timed]` on the command line; one line in the end: how many gets, the CPU seconds of all threads, and how
-//! long it took.
+//! `FILE KEYS SECONDS THREADS [timed]` on the command line; one line at the end: number of gets, CPU seconds
+//! of all threads, and duration.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use loadcell_core::random::Random;
 use loadcell_core::record::Histogram;
 use loadcell_workloads::keyvalue::keys::KeyShape;
 
-/// What the command line says.
+/// The command line.
 pub struct Asked {
     pub file: PathBuf,
     keys: u64,
@@ -41,20 +41,20 @@ impl Asked {
     }
 }
 
-/// Has every thread call `get`, which tells how long the value of a key is, and prints what came of it.
+/// Has every thread call `get`, which returns the length of a key's value, and prints the totals.
 pub fn run(asked: &Asked, get: impl Fn(&[u8]) -> usize + Sync) {
     let (began, get) = (Instant::now(), &get);
-    let each: Vec<(u64, u64)> = std::thread::scope(|scope| {
+    let counts: Vec<(u64, u64)> = std::thread::scope(|scope| {
         let start = |thread| scope.spawn(move || gets(asked, thread, get));
         let workers: Vec<_> = (0..asked.threads).map(start).collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).collect()
     });
     let took = began.elapsed().as_secs_f64();
-    let (gets, cpu) = each.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let (gets, cpu) = counts.iter().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
     println!("{gets} {} {took}", cpu as f64 / 1e9);
 }
 
-/// What one thread got done, and its CPU time.
+/// Number of gets of one thread, and its CPU time.
 fn gets(asked: &Asked, thread: u64, get: impl Fn(&[u8]) -> usize) -> (u64, u64) {
     let shape = KeyShape { prefix: "key:".into(), digits: 12, hashed: false };
     let (mut random, mut key, mut bytes, mut count) = (Random::stream(1, thread), Vec::new(), 0, 0);

@@ -1,5 +1,4 @@
-"""What a query costs the client: loadcell beside sysbench, beside pgbench and beside a bare epoll loop, on
-one server.
+"""Client CPU per query: loadcell, sysbench, pgbench and a bare epoll loop, on one server.
 
 CPU time of the whole client process (user + system), from its start to its end, over the queries it made: for
 loadcell that includes starting Python. Prepared statements everywhere; id distribution uniform everywhere.
@@ -159,7 +158,8 @@ def main() -> None:
     for script, figures in result["scripts"].items():
         for peer, ratio in figures["cpu_ratio"].items():
             print(
-                f"{script}: CPU, loadcell / {peer}: {ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})"
+                f"{script}: CPU, loadcell / {peer}: {ratio['median']:.2f} ({ratio['min']:.2f} to "
+                f"{ratio['max']:.2f})"
             )
 
 

@@ -1,6 +1,4 @@
-"""What a request of HTTP costs the client: loadcell beside wrk, beside ab and beside bare loops by epoll and
-by
-io_uring, on one nginx.
+"""Client CPU per HTTP request: loadcell, wrk, ab and bare loops by epoll and by io_uring, on one nginx.
 
 CPU time of the whole client process (user + system), from its start to its end, over the requests it made:
 for loadcell that includes starting Python. Connections are kept alive everywhere. The server has one core and
@@ -130,9 +128,9 @@ def bare(port: int, core: int, seconds: int, loop: str = "bare_http") -> Cost:
 
 
 def version_of(*command: str) -> str:
-    """What a program says of itself, wherever it says it."""
-    said = subprocess.run(command, check=False, capture_output=True, text=True)
-    return (said.stdout + said.stderr).splitlines()[0]
+    """First line that a program prints, on either stream."""
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return (done.stdout + done.stderr).splitlines()[0]
 
 
 def main() -> None:
@@ -177,9 +175,10 @@ def main() -> None:
     name = f"client_cost_http{'_one_core' if args.one_core else ''}"
     keep(name, f"python -m bench.client_cost_http {words}", result)
     for peer in peers:
-        for what, ratio in (("CPU", result["cpu_ratio"][peer]), ("rate", result["rate_ratio"][peer])):
+        for measure, ratio in (("CPU", result["cpu_ratio"][peer]), ("rate", result["rate_ratio"][peer])):
             note(
-                f"{what}, loadcell / {peer}: {ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})"
+                f"{measure}, loadcell / {peer}: {ratio['median']:.2f} ({ratio['min']:.2f} to "
+                f"{ratio['max']:.2f})"
             )
 
 

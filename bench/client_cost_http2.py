@@ -1,4 +1,4 @@
-"""What a request of HTTP/2 costs the client: loadcell beside h2load (nghttp2), on one nginx, without TLS.
+"""Client CPU per HTTP/2 request: loadcell and h2load (nghttp2), on one nginx, without TLS.
 
 CPU time of the whole client process, from its start to its end, over the requests it made: for loadcell that
 includes starting Python. Both have one request in progress on each of their connections. The server has one
@@ -73,8 +73,10 @@ def main() -> None:
         f"python -m bench.client_cost_http2 --rounds {args.rounds} --seconds {args.seconds}",
         result,
     )
-    for what, ratio in (("CPU", result["cpu_ratio"]["h2load"]), ("rate", result["rate_ratio"]["h2load"])):
-        note(f"{what}, loadcell / h2load: {ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})")
+    for measure, ratio in (("CPU", result["cpu_ratio"]["h2load"]), ("rate", result["rate_ratio"]["h2load"])):
+        note(
+            f"{measure}, loadcell / h2load: {ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a query costs the client on MariaDB: loadcell beside sysbench with its own driver, on one server.
+"""Client CPU per query on MariaDB: loadcell and sysbench with its own driver, on one server.
 
 CPU time of the whole client process, as in client_cost; sysbench prepares and loads as it does by default.
 """
@@ -100,7 +100,8 @@ def main() -> None:
     for script, figures in result["scripts"].items():
         ratio = figures["cpu_ratio"]["sysbench"]
         print(
-            f"{script}: CPU, loadcell / sysbench: {ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})"
+            f"{script}: CPU, loadcell / sysbench: {ratio['median']:.2f} ({ratio['min']:.2f} to "
+            f"{ratio['max']:.2f})"
         )
 
 

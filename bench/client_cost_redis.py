@@ -1,5 +1,4 @@
-"""What a request to Redis costs the client: loadcell beside redis-benchmark and a bare epoll loop, on one
-server.
+"""Client CPU per Redis request: loadcell, redis-benchmark and a bare epoll loop, on one server.
 
 CPU time of the whole client process over the requests it made, in turn (A B C, B C A ...). For loadcell the
 start of Python is in it, which is most of a second, whatever the load; beside it stands what the thread that
@@ -29,7 +28,7 @@ CASES = {"get": ("get", 1), "set": ("set", 1), "get, pipeline 16": ("get", 16)}
 
 
 def specification(server: RedisServer, verb: str, pipeline: int, seconds: int) -> dict[str, Any]:
-    """What the worker of a trial is given."""
+    """Specification for the worker of a trial."""
     options = {"keys": KEYS, "value_size": VALUE, "mix": {verb: 1}, "pipeline": pipeline}
     return {
         "version": 1,
@@ -110,13 +109,13 @@ def main() -> None:
                 },
                 unit="request",
             )
-            cpu = {one: [cost.per_query_us for cost in runs] for one, runs in costs.items()}
+            cpu = {client: [cost.per_query_us for cost in runs] for client, runs in costs.items()}
             cpu["loadcell's thread"] = threads_us
-            rate = {one: [cost.per_second for cost in runs] for one, runs in costs.items()}
+            rate = {client: [cost.per_second for cost in runs] for client, runs in costs.items()}
             peers = ("redis-benchmark", "bare loop")
             result["cases"][name] = {
-                "cpu_us_per_request": {one: spread(values) for one, values in cpu.items()},
-                "requests_per_s": {one: spread(values) for one, values in rate.items()},
+                "cpu_us_per_request": {client: spread(values) for client, values in cpu.items()},
+                "requests_per_s": {client: spread(values) for client, values in rate.items()},
                 "cpu_ratio": {peer: ratios(cpu["loadcell"], cpu[peer]) for peer in peers},
                 "thread_cpu_ratio": {peer: ratios(threads_us, cpu[peer]) for peer in peers},
                 "rate_ratio": {peer: ratios(rate["loadcell"], rate[peer]) for peer in peers},

@@ -1,11 +1,10 @@
-"""What a second thread of the client is worth: throughput and CPU a request at one and at two threads.
+"""Speed-up by a second client thread: throughput and CPU per request at one and at two threads.
 
 The server takes CPU, too: on a machine with two cores, two threads of the client and a server are three that
 want two cores, and no target of this machine is far from its limit. So beside the plain ratio (two threads
-over one) the second thread is held against what nothing can be better than: two processes with a thread each,
-which share nothing, on the same cores beside the same server. What two threads fall short of two processes is
-what they cost each other. From the CPU that a request costs then and now follows what two threads would be
-worth with cores enough: twice the ratio of one thread's CPU a request to two threads'.
+over one) the second thread is compared with the ideal: two processes with a thread each, which share nothing,
+on the same cores beside the same server. The shortfall of two threads is the cost of sharing. The CPU per
+request gives the speed-up with cores enough: twice the ratio of one thread's CPU per request to two threads'.
 
 The server is bare_server.rs: a read and a write a request, the least that a server can do.
 """
@@ -30,10 +29,8 @@ CLIENTS = 32
 
 
 @dataclass(frozen=True)
-class Found:
-    """Of all processes of a contender: requests a second, CPU microseconds of the threads that make the load
-    a request.
-    """
+class Measurement:
+    """Requests per second, and CPU microseconds of the load threads per request, of all processes."""
 
     per_second: float
     cpu_us: float
@@ -71,8 +68,8 @@ def specification(port: int, clients: int, threads: int, seconds: float, **targe
     }
 
 
-def load(port: int, processes: int, threads: int, seconds: float) -> Found:
-    """So many workers at once with so many threads each; 32 connections a thread."""
+def load(port: int, processes: int, threads: int, seconds: float) -> Measurement:
+    """Run `processes` workers at once with `threads` threads each; 32 connections per thread."""
     spec = specification(port, CLIENTS * threads, threads, seconds)
     workers = []
     for _ in range(processes):
@@ -95,18 +92,20 @@ def load(port: int, processes: int, threads: int, seconds: float) -> Found:
         worker.wait()
         assert result["outcome"] == "completed", result
         assert not result["errors"], result["errors"]
-        done = next(one["succeeded"] for one in result["operations"] if one["name"] == "transaction")
+        done = next(
+            operation["succeeded"] for operation in result["operations"] if operation["name"] == "transaction"
+        )
         per_second += done / (result["window"]["duration_ns"] / 1e9)
         requests += done
         cpu_ns += sum(thread["cpu_ns"] for thread in result["client"]["threads"])
-    return Found(per_second, cpu_ns / requests / 1e3)
+    return Measurement(per_second, cpu_ns / requests / 1e3)
 
 
-def medians(found: Sequence[Found]) -> dict[str, Any]:
-    """The spread of both figures."""
+def medians(measurements: Sequence[Measurement]) -> dict[str, Any]:
+    """The spread of both values."""
     return {
-        "requests_per_s": spread([one.per_second for one in found]),
-        "cpu_us_per_request": spread([one.cpu_us for one in found]),
+        "requests_per_s": spread([measurement.per_second for measurement in measurements]),
+        "cpu_us_per_request": spread([measurement.cpu_us for measurement in measurements]),
     }
 
 
@@ -117,24 +116,27 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3)
     args = parser.parse_args()
     shapes = {"one thread": (1, 1), "two threads": (1, 2), "two processes": (2, 1)}
-    found: dict[str, list[Found]] = {name: [] for name in shapes}
+    measurements: dict[str, list[Measurement]] = {name: [] for name in shapes}
     with bare_server() as port:
         for number in range(args.rounds):
             names = list(shapes)
             for name in names[number % 3 :] + names[: number % 3]:
-                one = load(port, *shapes[name], args.seconds)
-                found[name].append(one)
+                measurement = load(port, *shapes[name], args.seconds)
+                measurements[name].append(measurement)
                 note(
-                    f"  round {number + 1} {name:14} {one.per_second:9,.0f}/s {one.cpu_us:5.2f} us CPU/request"
+                    f"  round {number + 1} {name:14} {measurement.per_second:9,.0f}/s "
+                    f"{measurement.cpu_us:5.2f} us CPU/request"
                 )
-    rate = {name: [one.per_second for one in runs] for name, runs in found.items()}
-    cpu = {name: [one.cpu_us for one in runs] for name, runs in found.items()}
-    worth = [2 * one / two for one, two in zip(cpu["two processes"], cpu["two threads"], strict=True)]
+    rate = {name: [measurement.per_second for measurement in runs] for name, runs in measurements.items()}
+    cpu = {name: [measurement.cpu_us for measurement in runs] for name, runs in measurements.items()}
+    worth = [
+        2 * single / shared for single, shared in zip(cpu["two processes"], cpu["two threads"], strict=True)
+    ]
     result = {
         "rounds": args.rounds,
         "seconds": args.seconds,
         "cores": len(os.sched_getaffinity(0)),
-        **{name: medians(runs) for name, runs in found.items()},
+        **{name: medians(runs) for name, runs in measurements.items()},
         "rate, two threads / one": ratios(rate["two threads"], rate["one thread"]),
         "rate, two threads / two processes": ratios(rate["two threads"], rate["two processes"]),
         "cpu, two threads / two processes": ratios(cpu["two threads"], cpu["two processes"]),
@@ -149,7 +151,8 @@ def main() -> None:
         ratio: Any = result[name]
         print(f"{name}: {ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})")
     print(
-        f"(median rates: {', '.join(f'{name} {statistics.median(runs):,.0f}/s' for name, runs in rate.items())})"
+        "(median rates: "
+        f"{', '.join(f'{name} {statistics.median(runs):,.0f}/s' for name, runs in rate.items())})"
     )
 
 

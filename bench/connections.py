@@ -1,9 +1,8 @@
-"""What a connection costs the client, and whether throughput holds: 1,000 and 10,000 kept-alive connections
-of HTTP and Redis.
+"""Client memory per connection, and throughput, at 1,000 and 10,000 kept-alive connections of HTTP and Redis.
 
 Resident memory of the load's process while all its connections are in use; the difference of the two over
-9,000 is what a connection costs. Both ends are on this machine, each in processes of its own: a limit of open
-files (`ulimit -Hn`) of 10,100 is enough. Runs take turns.
+9,000 is the cost of a connection. Both ends are on this machine, in separate processes: a limit of open files
+(`ulimit -Hn`) of 10,100 is enough. Runs take turns.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ FEW, MANY = 1_000, 10_000
 
 @contextmanager
 def redis() -> Iterator[int]:
-    """A Redis that takes so many; its port."""
+    """Run a Redis that accepts that many connections; yield its port."""
     import socket
 
     with socket.socket() as probe:
@@ -60,7 +59,7 @@ def of_redis(port: int, clients: int, seconds: float) -> dict[str, Any]:
 
 
 def _warm(spec: dict[str, Any]) -> dict[str, Any]:
-    """The first request on each of ten thousand connections is another matter: the kernel makes room for it."""
+    """Lengthen the warm-up: the first request on each connection also makes the kernel allocate memory."""
     return {**spec, "load": {**spec["load"], "warmup_ns": int(1.5e9)}}
 
 
@@ -85,7 +84,9 @@ def load(spec: dict[str, Any]) -> tuple[float, float, int]:
     result = json.loads(last)["result"]
     assert result["outcome"] == "completed", result
     assert not result["errors"], result["errors"]
-    done = next(one["succeeded"] for one in result["operations"] if one["name"] == "transaction")
+    done = next(
+        operation["succeeded"] for operation in result["operations"] if operation["name"] == "transaction"
+    )
     cpu_ns = sum(thread["cpu_ns"] for thread in result["client"]["threads"])
     return done / (result["window"]["duration_ns"] / 1e9), cpu_ns / done / 1e3, resident
 
@@ -99,19 +100,22 @@ def measured(
     resident: dict[int, list[int]] = {FEW: [], MANY: []}
     for number in range(rounds):
         for clients in (FEW, MANY) if number % 2 == 0 else (MANY, FEW):
-            rate, cost, found = load(of(port, clients, seconds))
+            rate, cost, resident_bytes = load(of(port, clients, seconds))
             rates[clients].append(rate)
             cpu[clients].append(cost)
-            resident[clients].append(found)
+            resident[clients].append(resident_bytes)
             note(
-                f"  {clients:6,} connections {rate:9,.0f}/s {cost:5.2f} us CPU/request {found / 2**20:6.1f} MiB"
+                f"  {clients:6,} connections {rate:9,.0f}/s {cost:5.2f} us CPU/request "
+                f"{resident_bytes / 2**20:6.1f} MiB"
             )
-    each = [(many - few) / (MANY - FEW) for few, many in zip(resident[FEW], resident[MANY], strict=True)]
+    per_connection = [
+        (many - few) / (MANY - FEW) for few, many in zip(resident[FEW], resident[MANY], strict=True)
+    ]
     return {
-        "bytes_per_connection": statistics.median(each),
-        "resident_bytes": {str(clients): spread(found) for clients, found in resident.items()},
-        "requests_per_s": {str(clients): spread(found) for clients, found in rates.items()},
-        "cpu_us_per_request": {str(clients): spread(found) for clients, found in cpu.items()},
+        "bytes_per_connection": statistics.median(per_connection),
+        "resident_bytes": {str(clients): spread(values) for clients, values in resident.items()},
+        "requests_per_s": {str(clients): spread(values) for clients, values in rates.items()},
+        "cpu_us_per_request": {str(clients): spread(values) for clients, values in cpu.items()},
         "rate, many / few": ratios(rates[MANY], rates[FEW]),
         "cpu, many / few": ratios(cpu[MANY], cpu[FEW]),
     }
@@ -132,10 +136,11 @@ def main() -> None:
         f"python -m bench.connections --rounds {args.rounds} --seconds {args.seconds:g}",
         {"redis": first_line("redis-server", "--version"), "HTTP": http, "Redis": resp},
     )
-    for name, found in (("HTTP", http), ("Redis", resp)):
-        held, cost = found["rate, many / few"], found["cpu, many / few"]
+    for name, result in (("HTTP", http), ("Redis", resp)):
+        held, cost = result["rate, many / few"], result["cpu, many / few"]
         print(
-            f"{name}: {found['bytes_per_connection']:,.0f} bytes a connection; throughput at {MANY:,} / at {FEW:,}: "
+            f"{name}: {result['bytes_per_connection']:,.0f} bytes a connection; throughput at {MANY:,} / "
+            f"at {FEW:,}: "
             f"{held['median']:.2f} ({held['min']:.2f} to {held['max']:.2f}), the client's CPU a request "
             f"{cost['median']:.2f} ({cost['min']:.2f} to {cost['max']:.2f})"
         )

@@ -1,5 +1,5 @@
-"""How long `loadcell host` takes: on this machine as a whole process, and its questions alone on machines
-larger than most.
+"""Time of `loadcell host`: as a whole process on this machine, and of its queries alone on very large
+machines.
 
 The aim is below 2 s, also for the page of a baseline (`--baseline RUN`: one that was made before), from an
 empty process on. The large ones are trees of files (tests/linux/trees.py): 1,024 processors on 8 nodes, and

@@ -33,10 +33,12 @@ READER = "engine's reader"
 _BUCKET = "CASE WHEN took < 64 THEN took ELSE cast(log2(took) * 64 AS integer) END"
 _COLUMNS = {
     "pgbench-log": {
-        "client": "UINTEGER", "number": "VARCHAR", "took": "UBIGINT", "script": "VARCHAR", "second": "UBIGINT", "us": "UBIGINT",
+        "client": "UINTEGER", "number": "VARCHAR", "took": "UBIGINT", "script": "VARCHAR",
+        "second": "UBIGINT", "us": "UBIGINT",
     },
     "benchmarksql": {
-        "run": "BIGINT", "elapsed": "UBIGINT", "took": "UBIGINT", "dblatency": "VARCHAR", "ttype": "VARCHAR", "rbk": "BIGINT",
+        "run": "BIGINT", "elapsed": "UBIGINT", "took": "UBIGINT", "dblatency": "VARCHAR", "ttype": "VARCHAR",
+        "rbk": "BIGINT",
         "dskipped": "VARCHAR", "error": "BIGINT",
     },
 }  # fmt: skip
@@ -47,11 +49,13 @@ _GROUPS = {
 #: Each line but the first is damaged in its own way; a line feed ends each.
 _DAMAGED = {
     "pgbench-log": (
-        b"0 1 55 0 1795270066 1", b"\xff\xfe rubbish", b'"1 2 3', b"1 2 -5 0 1 1", b"0 1 1,234 0 1 1", b"0 1 5.5 0 1 1",
+        b"0 1 55 0 1795270066 1", b"\xff\xfe rubbish", b'"1 2 3', b"1 2 -5 0 1 1", b"0 1 1,234 0 1 1",
+        b"0 1 5.5 0 1 1",
         b"NOTICE: x", b" 0 1 55 0 1 1", b"0 12 55",
     ),
     "benchmarksql": (
-        b"7,1,1,1,PAYMENT,0,0,0", b'7,1,1,1,"PAYMENT",0,0,0', b"7,1", b"7;1;1;1;PAYMENT;0;0;0", b"\xff\xfe rubbish", b"7,5,1.234,5",
+        b"7,1,1,1,PAYMENT,0,0,0", b'7,1,1,1,"PAYMENT",0,0,0', b"7,1", b"7;1;1;1;PAYMENT;0;0;0",
+        b"\xff\xfe rubbish", b"7,5,1.234,5",
     ),
 }  # fmt: skip
 _DAMAGED_ROUNDS = 1_000
@@ -139,7 +143,8 @@ def _query(tool: str, form: str, path: str) -> dict[str, Any]:
     columns = _COLUMNS[tool] if form == "columns" else {"line": "VARCHAR"}
     delimiter = "\1" if form == "lines" else " " if tool == "pgbench-log" else ","
     source = (
-        f"read_csv($path, delim='{delimiter}', header={tool == 'benchmarksql'}, columns={columns}, auto_detect=false, "
+        f"read_csv($path, delim='{delimiter}', header={tool == 'benchmarksql'}, columns={columns}, "
+        "auto_detect=false, "
         "quote='', escape='', store_rejects=true, rejects_limit=0)"
     )
     groups = f"{_GROUPS[tool]}, {_BUCKET}"

@@ -1,5 +1,4 @@
-"""How quickly `loadcell import` reads long outputs, beside programs that only count their lines; and that its
-memory stays flat.
+"""Speed of `loadcell import` on long outputs, next to programs that only count lines, and its peak memory.
 
 The aim is 200 MB/s or better, of the whole command: reader, run directory and report. Texts are made here: a
 pgbench log of transactions, sysbench's intervals, BenchmarkSQL's result.csv. Contenders in turn, the command
@@ -47,44 +46,48 @@ def main() -> None:
     if args.read:
         print(json.dumps(asdict(_read(*args.read))))
         return
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     with TemporaryDirectory(prefix="loadcell-bench-", dir=args.home) as home:
         for tool, make in MAKERS.items():
             long, short = Path(home) / tool, Path(home) / f"{tool}.short"
             write_text(short, SHORT_MIB, make)
             write_text(long, args.mib, make)
-            _whole(tool, short, Path(home))
-            found[tool] = _compare(tool, long, short, args.rounds, Path(home))
+            _command(tool, short, Path(home))
+            results[tool] = _compare(tool, long, short, args.rounds, Path(home))
             long.unlink()
             short.unlink()
-    keep("import_speed", f"python -m bench.import_speed --mib {args.mib} --rounds {args.rounds}", found)
-    for tool, one in found.items():
-        print(f"{tool} ({one['bytes'] / 1e6:.0f} MB)")
-        for name, speed in one["mb_per_s"].items():
-            apart = one["mb_per_cpu_s"][name]["median"]
+    keep("import_speed", f"python -m bench.import_speed --mib {args.mib} --rounds {args.rounds}", results)
+    for tool, result in results.items():
+        print(f"{tool} ({result['bytes'] / 1e6:.0f} MB)")
+        for name, speed in result["mb_per_s"].items():
+            apart = result["mb_per_cpu_s"][name]["median"]
             print(
-                f"  {name:22} {speed['median']:7.0f} MB/s ({speed['min']:.0f} to {speed['max']:.0f}), {apart:.0f} MB a second of CPU"
+                f"  {name:22} {speed['median']:7.0f} MB/s ({speed['min']:.0f} to {speed['max']:.0f}), "
+                f"{apart:.0f} MB a second of CPU"
             )
         print(
-            f"  time against a loop over lines in Python: {one['against_python_loop']['median']:.2f}, against wc -l: "
-            f"{one['against_wc']['median']:.2f}"
+            f"  time against a loop over lines in Python: {result['against_python_loop']['median']:.2f}, "
+            "against wc -l: "
+            f"{result['against_wc']['median']:.2f}"
         )
         print(
-            f"  peak memory {one['peak_mib']:.0f} MiB, of the whole command {one['peak_whole_mib']:.0f} MiB; of {SHORT_MIB} MiB of text "
-            f"{one['peak_short_mib']:.0f} and {one['peak_whole_short_mib']:.0f} MiB; the largest page {one['page_bytes'] / 1e6:.1f} MB"
+            f"  peak memory {result['peak_mib']:.0f} MiB, of the whole command "
+            f"{result['peak_whole_mib']:.0f} MiB; of {SHORT_MIB} MiB of text "
+            f"{result['peak_short_mib']:.0f} and {result['peak_whole_short_mib']:.0f} MiB; the largest "
+            f"page {result['page_bytes'] / 1e6:.1f} MB"
         )
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a program, and those that it waited for, took."""
+    """Resources of a program and of those that it waited for."""
 
     s: float
     cpu_s: float
     peak_bytes: int
 
 
-READER, WHOLE = "loadcell's reader", "loadcell import"
+READER, COMMAND = "loadcell's reader", "loadcell import"
 
 
 def _compare(tool: str, long: Path, short: Path, rounds: int, home: Path) -> dict[str, Any]:
@@ -94,34 +97,34 @@ def _compare(tool: str, long: Path, short: Path, rounds: int, home: Path) -> dic
         "cat": lambda: _cost(["cat", str(long)]),
         "wc -l": lambda: _cost(["wc", "-l", str(long)]),
         "a loop over lines": lambda: _cost([sys.executable, "-c", LOOP, str(long)]),
-        WHOLE: lambda: _whole(tool, long, home),
+        COMMAND: lambda: _command(tool, long, home),
         READER: lambda: read_apart(tool, long),
     }
     for number in range(rounds):
         for name, contender in contenders.items():
             costs.setdefault(name, []).append(contender())
-        speeds = ", ".join(f"{name} {size / costs[name][-1].s / 1e6:.0f} MB/s" for name in (WHOLE, READER))
+        speeds = ", ".join(f"{name} {size / costs[name][-1].s / 1e6:.0f} MB/s" for name in (COMMAND, READER))
         note(f"  {tool}, round {number + 1}/{rounds}: {speeds}")
-    times = {name: [one.s for one in own] for name, own in costs.items()}
-    peaks = {name: max(one.peak_bytes for one in costs[name]) / MIB for name in (WHOLE, READER)}
+    times = {name: [cost.s for cost in runs] for name, runs in costs.items()}
+    peaks = {name: max(cost.peak_bytes for cost in costs[name]) / MIB for name in (COMMAND, READER)}
     return {
         "bytes": size,
-        "mb_per_s": {name: spread([size / one.s / 1e6 for one in own]) for name, own in costs.items()},
+        "mb_per_s": {name: spread([size / cost.s / 1e6 for cost in runs]) for name, runs in costs.items()},
         "mb_per_cpu_s": {
-            name: spread([size / one.cpu_s / 1e6 for one in own]) for name, own in costs.items()
+            name: spread([size / cost.cpu_s / 1e6 for cost in runs]) for name, runs in costs.items()
         },
-        "cpu_s": {name: spread([one.cpu_s for one in own]) for name, own in costs.items()},
+        "cpu_s": {name: spread([cost.cpu_s for cost in runs]) for name, runs in costs.items()},
         "against_python_loop": ratios(times[READER], times["a loop over lines"]),
         "against_wc": ratios(times[READER], times["wc -l"]),
         "peak_mib": peaks[READER],
         "peak_short_mib": read_apart(tool, short).peak_bytes / MIB,
-        "peak_whole_mib": peaks[WHOLE],
-        "peak_whole_short_mib": _whole(tool, short, home).peak_bytes / MIB,
+        "peak_whole_mib": peaks[COMMAND],
+        "peak_whole_short_mib": _command(tool, short, home).peak_bytes / MIB,
         "page_bytes": max(page.stat().st_size for page in (home / "results").rglob("report.html")),
     }
 
 
-def _whole(tool: str, text: Path, home: Path) -> Cost:
+def _command(tool: str, text: Path, home: Path) -> Cost:
     """The command as people call it."""
     program = str(Path(sys.executable).with_name("loadcell"))
     return _cost([program, "import", tool, str(text), "--out", str(home / "results")])
@@ -132,9 +135,9 @@ LOOP = "import sys\ncount = 0\nfor line in open(sys.argv[1]):\n    count += 1\np
 
 def _cost(command: list[str]) -> Cost:
     # Installers leave Python's modules compiled; so are they here after the first command.
-    own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     begun = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=own)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     _, status, used = os.wait4(process.pid, 0)
     took_s = time.perf_counter() - begun
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -144,10 +147,10 @@ def _cost(command: list[str]) -> Cost:
 
 
 def read_apart(tool: str, path: Path) -> Cost:
-    """In a process of its own, for its memory."""
+    """Read in a separate process, for its memory."""
     command = [sys.executable, "-m", "bench.import_speed", "--read", tool, str(path)]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return Cost(**json.loads(said))
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return Cost(**json.loads(output))
 
 
 def _read(tool: str, path: str) -> Cost:
@@ -164,7 +167,7 @@ def _read(tool: str, path: str) -> Cost:
 
 
 def write_text(path: Path, mib: int, make: Callable[[], Iterator[bytes]]) -> None:
-    """So many MiB, up to where the text may end: makers say so by an empty part."""
+    """Write at least `mib` MiB, up to the next possible end of the text: makers mark it by an empty part."""
     with path.open("wb") as file:
         for part in make():
             file.write(part)
@@ -230,13 +233,15 @@ def sysbench() -> Iterator[bytes]:
     ]
     while True:
         yield (
-            b"sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nRunning the test with following options:\nNumber of threads: 64\n"
-            b"Report intermediate results every 1 second(s)\nInitializing random number generator from current time\n\n\n"
+            b"sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nRunning the test with following "
+            b"options:\nNumber of threads: 64\n"
+            b"Report intermediate results every 1 second(s)\nInitializing random number generator from "
+            b"current time\n\n\n"
             b"Initializing worker threads...\n\nThreads started!\n\n"
         )
         for second in range(1, 250_000, 10_000):
             yield "".join(
-                f"[ {each}s ] {tails[each % 1_000]}" for each in range(second, second + 10_000)
+                f"[ {number}s ] {tails[number % 1_000]}" for number in range(second, second + 10_000)
             ).encode()
         yield (
             b"SQL statistics:\n    queries performed:\n        read:                            17500000000\n"
@@ -244,8 +249,10 @@ def sysbench() -> Iterator[bytes]:
             b"    queries:                             25000000000 (100000.00 per sec.)\n"
             b"    ignored errors:                      0      (0.00 per sec.)\n\n"
             b"General statistics:\n    total time:                          250000.0s\n\n"
-            b"Latency (ms):\n         min:                                    1.30\n         avg:                                   12.80\n"
-            b"         max:                                   51.29\n         95th percentile:                       17.32\n\n"
+            b"Latency (ms):\n         min:                                    1.30\n         avg:        "
+            b"                           12.80\n"
+            b"         max:                                   51.29\n         95th percentile:           "
+            b"            17.32\n\n"
         )
         yield b""
 

@@ -1,4 +1,4 @@
-//! The limit for LMDB's gets, each in a transaction of its own: see `by_hand.rs`.
+//! The limit for LMDB's gets, each in its own transaction: see `by_hand.rs`.
 
 use heed::types::Bytes;
 use heed::{Database, EnvFlags, EnvOpenOptions};

@@ -83,7 +83,8 @@ def main() -> None:
     keep("memory", f"python -m bench.memory --requests {args.requests}", {**marks, "growth_bytes": growth})
     for mark in marks.values():
         print(
-            f"{mark['requests'] / 1e6:.1f} million requests: {mark['resident_bytes'] / 2**20:.2f} MiB resident"
+            f"{mark['requests'] / 1e6:.1f} million requests: {mark['resident_bytes'] / 2**20:.2f} "
+            "MiB resident"
         )
     print(f"growth: {growth / 2**20:.2f} MiB")
 

@@ -1,8 +1,7 @@
-"""How late requests leave at a rate: loadcell's own record of it at 10,000/s, on a server that does nothing
-and on PostgreSQL.
+"""Pacing error at 10,000/s, as loadcell records it, on a server that does nothing and on PostgreSQL.
 
-Beside it pgbench's `schedule lag` at the same rate on the same PostgreSQL: the mean time between when a
-transaction was due and when it was begun, which for loadcell holds the wait for a free connection, too. In
+Next to it pgbench's `schedule lag` at the same rate on the same PostgreSQL: the mean time from a
+transaction's scheduled to its actual start, which for loadcell includes the wait for a free connection. In
 turn, one thread each.
 """
 
@@ -26,10 +25,10 @@ from truth.reference_server import ReferenceServer
 
 CONNECTIONS, TABLES, TABLE_SIZE = 32, 4, 100_000
 
-Figures = dict[str, float]
+Values = dict[str, float]
 
 
-def loadcell(target: dict[str, Any], rate: float, arrivals: str, seconds: int) -> Figures:
+def loadcell(target: dict[str, Any], rate: float, arrivals: str, seconds: int) -> Values:
     """One load by a worker process; times in microseconds, CPU as a share of one core."""
     sysbench = {"script": "oltp_point_select", "tables": TABLES, "table_size": TABLE_SIZE}
     load = {
@@ -43,11 +42,11 @@ def loadcell(target: dict[str, Any], rate: float, arrivals: str, seconds: int) -
     _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=json.dumps(order))
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
-    kept, (thread,) = result["schedule"], result["client"]["threads"]
-    pacing, waited = kept["pacing_error"], kept["backlog_wait"] or {"count": 0, "mean_ns": 0}
+    schedule, (thread,) = result["schedule"], result["client"]["threads"]
+    pacing, waited = schedule["pacing_error"], schedule["backlog_wait"] or {"count": 0, "mean_ns": 0}
     lag_ns = pacing["count"] * pacing["mean_ns"] + waited["count"] * waited["mean_ns"]
     return {
-        "achieved_per_s": kept["achieved_per_s"],
+        "achieved_per_s": schedule["achieved_per_s"],
         "pacing_p50_us": pacing["p50_ns"] / 1e3,
         "pacing_p90_us": pacing["p90_ns"] / 1e3,
         "pacing_p99_us": pacing["p99_ns"] / 1e3,
@@ -58,7 +57,7 @@ def loadcell(target: dict[str, Any], rate: float, arrivals: str, seconds: int) -
     }
 
 
-def pgbench(server: PostgresServer, rate: float, seconds: int) -> Figures:
+def pgbench(server: PostgresServer, rate: float, seconds: int) -> Values:
     """pgbench -S -M prepared with --rate (its arrivals are Poisson); it knows no quantiles."""
     command = [str(debian_postgres() / "pgbench"), "-S", "-n", "-M", "prepared", "-R", f"{rate:.0f}"]
     command += ["-c", str(CONNECTIONS), "-j", "1", "-T", str(seconds)]
@@ -77,12 +76,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rate", type=float, default=10_000)
     args = parser.parse_args()
-    found: dict[str, list[Figures]] = {}
+    measurements: dict[str, list[Values]] = {}
 
-    def one(name: str, measure: Callable[[], Figures]) -> None:
-        figures = measure()
-        found.setdefault(name, []).append(figures)
-        note(f"  {name:32} " + "  ".join(f"{key} {value:.4g}" for key, value in figures.items()))
+    def measure_once(name: str, measure: Callable[[], Values]) -> None:
+        values = measure()
+        measurements.setdefault(name, []).append(values)
+        note(f"  {name:32} " + "  ".join(f"{key} {value:.4g}" for key, value in values.items()))
 
     with PostgresServer() as server:
         server.sql("CREATE DATABASE bench")
@@ -96,17 +95,17 @@ def main() -> None:
         for number in range(args.rounds):
             note(f"round {number + 1}/{args.rounds}")
             for arrivals in ("constant", "poisson"):
-                with ReferenceServer() as known:
-                    target = known.specification("oltp_point_select", clients=1, duration_s=1)["target"]
-                    one(
+                with ReferenceServer() as reference:
+                    target = reference.specification("oltp_point_select", clients=1, duration_s=1)["target"]
+                    measure_once(
                         f"known server, {arrivals}",
                         lambda t=target, a=arrivals: loadcell(t, args.rate, a, args.seconds),  # type: ignore[misc]
                     )
-                one(
+                measure_once(
                     f"postgres, {arrivals}",
                     lambda a=arrivals: loadcell(server.endpoint("bench"), args.rate, a, args.seconds),  # type: ignore[misc]
                 )
-            one("pgbench on postgres, poisson", lambda: pgbench(server, args.rate, args.seconds))
+            measure_once("pgbench on postgres, poisson", lambda: pgbench(server, args.rate, args.seconds))
     result = {
         "versions": {"postgres": first_line(str(debian_postgres() / "postgres"), "--version")},
         "rounds": args.rounds,
@@ -114,8 +113,8 @@ def main() -> None:
         "rate_per_s": args.rate,
         "connections": CONNECTIONS,
         "figures": {
-            name: {key: spread([figures[key] for figures in rounds]) for key in rounds[0]}
-            for name, rounds in found.items()
+            name: {key: spread([values[key] for values in rounds]) for key in rounds[0]}
+            for name, rounds in measurements.items()
         },
     }
     keep(
@@ -123,10 +122,10 @@ def main() -> None:
         f"python -m bench.pacing --rounds {args.rounds} --seconds {args.seconds} --rate {args.rate:g}",
         result,
     )
-    for name, rounds in found.items():
+    for name, rounds in measurements.items():
         for key in ("pacing_p50_us", "pacing_p99_us", "lag_mean_us"):
             if key in rounds[0]:
-                values = spread([figures[key] for figures in rounds])
+                values = spread([values[key] for values in rounds])
                 print(f"{name}: {key} {values['median']:.2f} ({values['min']:.2f} to {values['max']:.2f})")
 
 

@@ -47,7 +47,7 @@ CostType = TypeVar("CostType", bound=Cost)
 
 
 def run_process(command: Sequence[str], *, send: str = "") -> tuple[float, str]:
-    """User + system CPU seconds of a command from start to end (as the kernel accounts it), and its output."""
+    """User + system CPU seconds of a command (as the kernel accounts them), and its output."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -74,7 +74,8 @@ def in_turn(
             cost = contenders[name]()
             costs[name].append(cost)
             note(
-                f"  round {number + 1}/{rounds} {name:12} {cost.per_query_us:6.2f} us CPU/{unit} {cost.per_second:9.4g}/s"
+                f"  round {number + 1}/{rounds} {name:12} {cost.per_query_us:6.2f} us CPU/{unit} "
+                f"{cost.per_second:9.4g}/s"
             )
     return costs
 

@@ -1,10 +1,10 @@
-//! Runs pgbench scripts without a server, so that their language can be held against pgbench itself.
+//! Runs pgbench scripts without a server, to compare the language with pgbench itself.
 //!
 //!     pgbench_script [--mode simple|extended] [-D name=value]... [--seed N] [--clients N] [--scale N] [-t N]
 //!                    [--time] [--quiet] SCRIPT...
 //!
-//! What a statement would send is printed as `client N sending TEXT`, `debug()` as pgbench prints it, to standard error. With
-//! `--time` it prints how many transactions a second the scripts were evaluated.
+//! What a statement would send is printed as `client N sending TEXT`, `debug()` as pgbench prints it, to
+//! standard error. With `--time` it prints how many transactions a second the scripts were evaluated.
 
 use std::process::ExitCode;
 use std::time::Instant;

@@ -2,12 +2,12 @@
 mbw.
 
 In turn on one machine (A B, B A, ...), on one and the same processor where there is one thread; of each pair
-of one round the ratio of the figures, of the ratios the median with its interval. sysbench reads the clock
+of one round the ratio of the values, of the ratios the median with its interval. sysbench reads the clock
 and counts for every block: with blocks of 1 KiB that is most of its time, which growing blocks show. Those
 cases are measured `FEW` times only.
 
-With `--cpu` a figure is what was done in a second of CPU time, which other work on the machine does not take
-away (it still takes the caches). sysbench's start is then in its figure, some percent where its block is
+With `--cpu` a value is the work per second of CPU time, which other work on the machine does not take away
+(it still takes the caches). sysbench's start is then part of its value, some percent where its block is
 large; mbw, which takes as long to make its arrays as to copy them, is left out.
 """
 
@@ -66,20 +66,20 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=1)
     parser.add_argument("--mib", type=int, default=256, help="size of mbw's arrays")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
-    parser.add_argument("--cpu", action="store_true", help="figures by CPU time, for a machine that is busy")
+    parser.add_argument("--cpu", action="store_true", help="values by CPU time, for a busy machine")
     asked = parser.parse_args()
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for case in cases(asked.seconds, asked.mib, by_cpu=asked.cpu):
         if asked.only not in case.name or (asked.cpu and case.name.startswith("mbw")):
             continue
         note(case.name)
-        found[case.name] = measured(case, FEW if case.limited_by_tool else asked.rounds)
+        results[case.name] = measured(case, FEW if case.limited_by_tool else asked.rounds)
     result = {
         "rounds": asked.rounds,
         "seconds": asked.seconds,
         "mbw_mib": asked.mib,
         "sysbench": first_line("sysbench", "--version"),
-        "cases": found,
+        "cases": results,
     }
     print(json.dumps(result, indent=2))
     if not asked.only and not asked.cpu:
@@ -90,12 +90,12 @@ def measured(case: Case, rounds: int) -> dict[str, Any]:
     """Both in turn; one thread's on the last processor, which has the fewest interrupts of devices."""
     processors = os.sched_getaffinity(0)
     with on_processors(*([max(processors)] if case.threads == 1 else processors)):
-        figures = values_in_turn(rounds, case.contenders, case.unit)
-    (_, ours), (tool, theirs) = figures.items()
+        measurements = values_in_turn(rounds, case.contenders, case.unit)
+    (_, ours), (tool, theirs) = measurements.items()
     return {
         "unit": case.unit,
         "limited_by_tool": case.limited_by_tool,
-        **{who: spread(each) for who, each in figures.items()},
+        **{who: spread(values) for who, values in measurements.items()},
         f"loadcell / {tool}": ratio_to_aim(AIM, ours, theirs),
     }
 
@@ -145,7 +145,7 @@ def probe(
     *,
     by_cpu: bool = False,
 ) -> float:
-    """What a worker process measures; with `requests` so many passes.
+    """Measure by a worker process; with `requests`, that number of passes.
 
     Like the tools, it counts from its start on.
     """
@@ -168,14 +168,14 @@ def probe(
     if last["type"] != "result":
         raise SystemExit(str(last))
     result = last["result"]
-    found = float(result["figures"][figure])
+    speed = float(result["figures"][figure])
     if not by_cpu:
-        return found
+        return speed
     # Threads do nothing but passes: what their time on the clock is more than their CPU time, others had.
     passes = result["operations"][0]
     clock_ns = passes["succeeded"] * passes["service"]["mean_ns"]
     of_clock = clock_ns if figure == "mib_per_s" else threads * result["window"]["duration_ns"]
-    return float(found * of_clock / result["client"]["cpu_ns"])
+    return float(speed * of_clock / result["client"]["cpu_ns"])
 
 
 def cpu(seconds: int, threads: int, *, by_cpu: bool) -> float:
@@ -190,21 +190,21 @@ def memory(operation: str, block: int, seconds: int, *, by_cpu: bool) -> float:
 
 
 def sysbench_figure(test: list[str], seconds: int, threads: int, *, by_cpu: bool) -> float:
-    """What a test of sysbench's says of itself."""
+    """Result of a sysbench test, as the tool prints it."""
     command = ["sysbench", *test, f"--time={seconds}", f"--threads={threads}", "run"]
     cpu_s, output = run_process(command)
-    [one] = sysbench.read(output.splitlines(keepends=True)).measured
-    figure = one.figures.get("mib_per_s", one.throughput_per_s)
+    [report] = sysbench.read(output.splitlines(keepends=True)).measured
+    figure = report.figures.get("mib_per_s", report.throughput_per_s)
     assert figure is not None, output
-    assert one.duration_s is not None, output
-    return figure * threads * one.duration_s / cpu_s if by_cpu else figure
+    assert report.duration_s is not None, output
+    return figure * threads * report.duration_s / cpu_s if by_cpu else figure
 
 
 def copies(number: int, mib: int) -> float:
     """MiB/s of mbw's mean copy."""
     _, output = run_process(["mbw", "-n", str(COPIES), f"-t{number}", str(mib)])
-    [one] = mbw.read(output.splitlines(keepends=True)).measured
-    return one.figures["average_mib_per_s"]
+    [report] = mbw.read(output.splitlines(keepends=True)).measured
+    return report.figures["average_mib_per_s"]
 
 
 if __name__ == "__main__":

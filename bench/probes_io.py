@@ -6,12 +6,11 @@ with its interval. Who reads and writes a file does it on one and the same proce
 has its own, the same for both. fio's file is laid out before it is measured (`overwrite=1`), as the probe's
 is, and each file has gone before the next is made.
 
-A rate says two things at once: how long a block takes, and how long the tool is about its own business until
-the next. Both tools time their blocks, so the two are told apart: `service_us` (fio's `clat`, with the flush
-after it; the probe's service time), whose ratio is of like with like, and `between_us`, the rest of the time
-a block. fio runs a third time as `--gtod_reduce=1`, with nearly none of its timing: what it gains is what
-that takes. And all of it once more on files in memory, where no disk and no neighbour disturbs what tools do
-of their own.
+A rate combines two times: that of a block, and that of the tool itself until the next block. Both tools time
+their blocks, so the two can be separated: `service_us` (fio's `clat`, with the flush after it; the probe's
+service time), whose ratio is of like with like, and `between_us`, the remaining time per block. fio runs a
+third time as `--gtod_reduce=1`, with nearly none of its timing: the gain is the cost of that timing. And all
+of it once more on files in memory, where no disk and no neighbour disturbs what tools do of their own.
 """
 
 from __future__ import annotations
@@ -78,9 +77,7 @@ UNTIMED = "fio --gtod_reduce=1"
 
 @dataclass(frozen=True)
 class Blocks(Cost):
-    """What blocks cost, and how long they took by the tool's own clock (None: it did not look): on average,
-    and half of them at the most.
-    """
+    """Cost of blocks, and their mean and median service time by the tool's own clock (None: not timed)."""
 
     service_us: float | None = None
     half_us: float | None = None
@@ -88,13 +85,13 @@ class Blocks(Cost):
 
     @property
     def between_us(self) -> float | None:
-        """What is left of the time a block: the tool's own."""
+        """Time of the tool itself per block."""
         return None if self.service_us is None else self.wall_s / self.queries * 1e6 - self.service_us
 
 
 @dataclass(frozen=True)
 class Streamed(Cost):
-    """What a stream's blocks cost at this end, and CPU seconds of the other."""
+    """Cost of a stream's blocks at this end, and CPU seconds of the other end."""
 
     far_cpu_s: float
 
@@ -109,18 +106,18 @@ def main() -> None:
     parser.add_argument("--memory", default="/dev/shm", help="where the files lie that are to be in memory")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     asked = parser.parse_args()
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for job in [job for job in JOBS if asked.only in job.name]:
-        with working_in(asked.directory if job.on_disk else asked.memory) as place:
+        with working_in(asked.directory if job.on_disk else asked.memory) as directory:
             contenders = {
-                "loadcell": partial(probe, asked, place, job),
-                "fio": partial(fio, asked, place, job),
-                UNTIMED: partial(fio, asked, place, job, timing=False),
+                "loadcell": partial(probe, asked, directory, job),
+                "fio": partial(fio, asked, directory, job),
+                UNTIMED: partial(fio, asked, directory, job, timing=False),
             }
             with on_processors(max(os.sched_getaffinity(0))):
                 costs = in_turn(asked.rounds, contenders, unit="block")
         aim = AIM if job.on_disk else None
-        found[job.name] = {**judged(costs, "fio", aim), **taken_apart(costs, aim)}
+        results[job.name] = {**judged(costs, "fio", aim), **taken_apart(costs, aim)}
     if asked.only in "stream":
         near, far = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
         with on_processors(far), serving() as servers, on_processors(near):
@@ -129,16 +126,16 @@ def main() -> None:
                 "iperf3": partial(iperf3, asked, servers["iperf3"]),
             }
             streams = in_turn(asked.rounds, over, unit="block")
-        found["stream"] = judged(streams, "iperf3", STREAM_AIM)
-        found["stream"]["cpu_us_a_block_at_the_other_end"] = {
-            name: spread([one.far_cpu_s / one.queries * 1e6 for one in each])
-            for name, each in streams.items()
+        results["stream"] = judged(streams, "iperf3", STREAM_AIM)
+        results["stream"]["cpu_us_a_block_at_the_other_end"] = {
+            name: spread([cost.far_cpu_s / cost.queries * 1e6 for cost in runs])
+            for name, runs in streams.items()
         }
     result = {
         "rounds": asked.rounds,
         "seconds": asked.seconds,
         "tools": {"fio": first_line("fio", "--version"), "iperf3": first_line("iperf3", "--version")},
-        **found,
+        **results,
     }
     print(json.dumps(result, indent=2))
     if not asked.only:
@@ -150,53 +147,55 @@ def main() -> None:
 
 
 def judged(costs: Mapping[str, Sequence[Cost]], tool: str, aim: float | None) -> dict[str, Any]:
-    """Rates, and their ratio, held against the aim if there is one."""
-    rates = {name: [one.per_second for one in each] for name, each in costs.items()}
-    cpu = {name: [one.per_query_us for one in each] for name, each in costs.items()}
+    """Rates, and their ratio, compared with the aim if there is one."""
+    rates = {name: [cost.per_second for cost in runs] for name, runs in costs.items()}
+    cpu = {name: [cost.per_query_us for cost in runs] for name, runs in costs.items()}
     return {
-        "blocks_a_second": {name: spread(each) for name, each in rates.items()},
-        "cpu_us_a_block": {name: spread(each) for name, each in cpu.items()},
+        "blocks_a_second": {name: spread(values) for name, values in rates.items()},
+        "cpu_us_a_block": {name: spread(values) for name, values in cpu.items()},
         f"loadcell / {tool}": ratio_to_aim(aim, rates["loadcell"], rates[tool]),
     }
 
 
 def taken_apart(costs: Mapping[str, Sequence[Blocks]], aim: float | None) -> dict[str, Any]:
-    """How long blocks took by each tool's own clock, like with like, and what each took between two of them."""
+    """Times of blocks by each tool's own clock, and of each tool between two blocks."""
     ours, fios, untimed = costs["loadcell"], costs["fio"], costs[UNTIMED]
-    service = {name: timed([one.service_us for one in costs[name]]) for name in ("loadcell", "fio")}
-    between = {name: timed([one.between_us for one in costs[name]]) for name in ("loadcell", "fio")}
+    service = {name: timed([cost.service_us for cost in costs[name]]) for name in ("loadcell", "fio")}
+    between = {name: timed([cost.between_us for cost in costs[name]]) for name in ("loadcell", "fio")}
     accounted = [
-        (block + own) / (block + less)
-        for block, own, less in zip(service["fio"], between["fio"], between["loadcell"], strict=True)
+        (block + fios_between) / (block + ours_between)
+        for block, fios_between, ours_between in zip(
+            service["fio"], between["fio"], between["loadcell"], strict=True
+        )
     ]
-    halves = [(one.half_us, other.half_us) for one, other in zip(ours, fios, strict=True)]
-    known = [(one, other) for one, other in halves if one is not None and other is not None]
+    halves = [(mine.half_us, theirs.half_us) for mine, theirs in zip(ours, fios, strict=True)]
+    pairs = [(mine, theirs) for mine, theirs in halves if mine is not None and theirs is not None]
     return {
-        "service_us": {name: spread(each) for name, each in service.items()},
-        "between_us": {name: spread(each) for name, each in between.items()},
+        "service_us": {name: spread(values) for name, values in service.items()},
+        "between_us": {name: spread(values) for name, values in between.items()},
         "service, loadcell / fio": ratio_to_aim(aim, service["loadcell"], service["fio"]),
-        "median service, loadcell / fio": ratio_to_aim(aim, *zip(*known, strict=True)) if known else None,
+        "median service, loadcell / fio": ratio_to_aim(aim, *zip(*pairs, strict=True)) if pairs else None,
         "loadcell / fio by what is between": spread(accounted),
         "fio without its timing / fio": ratio_to_aim(
-            None, [one.per_second for one in untimed], [one.per_second for one in fios]
+            None, [cost.per_second for cost in untimed], [cost.per_second for cost in fios]
         ),
-        "fio_user_cpu_us_a_block": spread([(one.user_cpu_s or 0) / one.queries * 1e6 for one in fios]),
+        "fio_user_cpu_us_a_block": spread([(cost.user_cpu_s or 0) / cost.queries * 1e6 for cost in fios]),
     }
 
 
 def timed(times: Sequence[float | None]) -> list[float]:
     """Those of runs that all looked at the clock."""
-    return [one for one in times if one is not None]
+    return [time for time in times if time is not None]
 
 
 @contextmanager
 def working_in(directory: str) -> Iterator[Path]:
     """A directory there for as long as it is wanted."""
-    place = Path(tempfile.mkdtemp(prefix="loadcell-bench-", dir=directory))
+    home = Path(tempfile.mkdtemp(prefix="loadcell-bench-", dir=directory))
     try:
-        yield place
+        yield home
     finally:
-        shutil.rmtree(place)
+        shutil.rmtree(home)
 
 
 # -- loadcell
@@ -220,10 +219,10 @@ def order(
     if last["type"] != "result" or last["result"]["outcome"] != "completed":
         raise SystemExit(str(last)[:500])
     result: dict[str, Any] = last["result"]
-    return result, sum(one["cpu_ns"] for one in result["client"]["threads"]) / 1e9
+    return result, sum(thread["cpu_ns"] for thread in result["client"]["threads"]) / 1e9
 
 
-def probe(asked: argparse.Namespace, place: Path, job: Job) -> Blocks:
+def probe(asked: argparse.Namespace, directory: Path, job: Job) -> Blocks:
     """The job as a disk probe."""
     options = {
         "access": job.access,
@@ -234,9 +233,9 @@ def probe(asked: argparse.Namespace, place: Path, job: Job) -> Blocks:
         "depth": 1,
         "engine": "psync",
     }
-    result, cpu_s = order({"directory": str(place)}, {"disk": options}, asked.seconds, RAMP_S)
+    result, cpu_s = order({"directory": str(directory)}, {"disk": options}, asked.seconds, RAMP_S)
     if result.get("remarks"):
-        raise SystemExit(f"{place} cannot do direct I/O: name another --directory")
+        raise SystemExit(f"{directory} cannot do direct I/O: name another --directory")
     done, seconds = result["operations"][0], result["window"]["duration_ns"] / 1e9
     service = done["service"]
     half_us = service["p50_ns"] / 1e3 if one_kind(job) else None
@@ -244,7 +243,7 @@ def probe(asked: argparse.Namespace, place: Path, job: Job) -> Blocks:
 
 
 def one_kind(job: Job) -> bool:
-    """Whether all its blocks do the same: of a mix fio has no median over all."""
+    """Return whether all blocks do the same: of a mix fio has no median over all."""
     return job.access != "readwrite"
 
 
@@ -261,12 +260,13 @@ def stream(asked: argparse.Namespace, far: Server) -> Streamed:
 # ----------------------------------------------------------------------------------------------------------
 
 
-def fio(asked: argparse.Namespace, place: Path, job: Job, *, timing: bool = True) -> Blocks:
+def fio(asked: argparse.Namespace, directory: Path, job: Job, *, timing: bool = True) -> Blocks:
     """The same job by fio."""
-    file = place / "fio"
+    file = directory / "fio"
     command = [
         "fio", "--name=job", f"--filename={file}", f"--size={asked.size_mib}m", f"--bs={BLOCK}",
-        f"--rw={job.access}", f"--direct={int(job.direct)}", f"--fdatasync={job.fdatasync}", "--ioengine=psync",
+        f"--rw={job.access}", f"--direct={int(job.direct)}", f"--fdatasync={job.fdatasync}",
+        "--ioengine=psync",
         "--overwrite=1", "--time_based", f"--runtime={asked.seconds}", f"--ramp_time={int(RAMP_S * 1000)}ms",
         "--output-format=json", f"--gtod_reduce={int(not timing)}",
     ]  # fmt: skip
@@ -291,13 +291,14 @@ def fio(asked: argparse.Namespace, place: Path, job: Job, *, timing: bool = True
 def iperf3(asked: argparse.Namespace, far: Server) -> Streamed:
     """The same stream by iperf3, as the receiver counted it."""
     command = [
-        "iperf3", "-c", "127.0.0.1", "-p", str(far.port), "-t", str(asked.seconds), "-O", str(STREAM_RAMP_S), "-J",
+        "iperf3", "-c", "127.0.0.1", "-p", str(far.port), "-t", str(asked.seconds), "-O", str(STREAM_RAMP_S),
+        "-J",
     ]  # fmt: skip
     far.begin()
-    said = json.loads(output_of(command))
-    end = said["end"]
+    report = json.loads(output_of(command))
+    end = report["end"]
     if "sum_received" not in end:
-        raise SystemExit(f"iperf3 has no sum: {said.get('error', 'it does not say why')}")
+        raise SystemExit(f"iperf3 has no sum: {report.get('error', 'it does not say why')}")
     got = end["sum_received"]
     cpu_s = end["cpu_utilization_percent"]["host_total"] / 100 * got["seconds"]
     return Streamed(cpu_s, round(got["bytes"] / STREAM_BLOCK), got["seconds"], far.spent_s(asked.seconds))
@@ -354,7 +355,8 @@ def wait_for(port: int, patience_s: float = 10) -> None:
     """
     deadline = time.monotonic() + patience_s
     while not any(
-        one.status == psutil.CONN_LISTEN and one.laddr[1:] == (port,) for one in psutil.net_connections("tcp")
+        connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,)
+        for connection in psutil.net_connections("tcp")
     ):
         if time.monotonic() > deadline:
             raise SystemExit(f"nothing listens on port {port} after {patience_s:.0f} s")
@@ -362,7 +364,7 @@ def wait_for(port: int, patience_s: float = 10) -> None:
 
 
 def output_of(command: Sequence[str]) -> str:
-    """What a tool prints."""
+    """Output of a tool."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{command[0]} failed: {done.stderr[-500:] or done.stdout[-500:]}")

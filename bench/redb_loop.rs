@@ -1,4 +1,4 @@
-//! The limit for redb's gets, each in a transaction of its own: see `by_hand.rs`.
+//! The limit for redb's gets, each in its own transaction: see `by_hand.rs`.
 
 use redb::{Database, ReadableDatabase, TableDefinition};
 

@@ -1,5 +1,4 @@
-"""How long the report of 200 trials takes, as a whole process, and how large it is; and how long that of
-1,000 takes.
+"""Time and size of the report of 200 trials, as a whole process, and time of that of 1,000.
 
 The aim is below 3 s and 3 MB, and below 5 s for 1,000 trials. `cold` is without the cached libraries of the
 page, as on a first report.
@@ -59,8 +58,8 @@ def main() -> None:
     cpu_s = {name: spread(values) for name, values in cpu.items()}
     result = {"trials": 200, "wall_s": wall_s, "cpu_s": cpu_s, "html_bytes": size}
     keep("report_speed", "python -m bench.report_speed", result)
-    for name, found in wall_s.items():
-        wall = f"{found['median']:.2f} s ({found['min']:.2f} to {found['max']:.2f})"
+    for name, spread_s in wall_s.items():
+        wall = f"{spread_s['median']:.2f} s ({spread_s['min']:.2f} to {spread_s['max']:.2f})"
         print(f"{name:12} {wall}, {cpu_s[name]['median']:.2f} s of CPU")
     print(f"report.html  {size / 1e6:.2f} MB")
 

@@ -1,4 +1,4 @@
-"""How long `loadcell --help` takes, as a whole process."""
+"""Time of `loadcell --help`, as a whole process."""
 
 from __future__ import annotations
 

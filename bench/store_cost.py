@@ -1,5 +1,5 @@
-"""What loadcell itself takes of an embedded store's time: gets of redb, beside a loop written by hand,
-without and with a clock.
+"""Overhead of loadcell on an embedded store: gets of redb, next to hand-written loops without and with a
+clock.
 
 CPU time of the threads over the gets they made, in turn. How both get: `store_loads.py`.
 """
@@ -36,8 +36,8 @@ def main() -> None:
             },
             unit="get",
         )
-    per_get = {name: spread([one.per_query_us for one in each]) for name, each in costs.items()}
-    rate = {name: spread([one.per_second for one in each]) for name, each in costs.items()}
+    per_get = {name: spread([cost.per_query_us for cost in runs]) for name, runs in costs.items()}
+    rate = {name: spread([cost.per_second for cost in runs]) for name, runs in costs.items()}
     result = {
         "rounds": asked.rounds,
         "seconds": asked.seconds,
@@ -46,8 +46,8 @@ def main() -> None:
         "gets_a_second": rate,
         **{
             f"{ours} / {theirs}": {
-                "cpu": ratios(*([one.per_query_us for one in costs[who]] for who in (ours, theirs))),
-                "throughput": ratios(*([one.per_second for one in costs[who]] for who in (ours, theirs))),
+                "cpu": ratios(*([cost.per_query_us for cost in costs[who]] for who in (ours, theirs))),
+                "throughput": ratios(*([cost.per_second for cost in costs[who]] for who in (ours, theirs))),
             }
             for ours, theirs in (
                 ("loadcell", "by hand"),

@@ -1,7 +1,7 @@
 """Gets of one embedded store, by loadcell and by a loop written by hand in the same language.
 
-Both draw uniform keys of the same file and get them, each in a transaction of its own, on so many threads.
-loadcell times and records each of them, from when it was due and from when it was called; the loop
+Both draw uniform keys of the same file and get them, each in its own transaction, on the same number of
+threads. loadcell times and records each of them, from when it was due and from when it was called; the loop
 (`redb_loop.rs`, `lmdb_loop.rs`) only counts.
 """
 
@@ -24,7 +24,7 @@ _WARMUP_NS = 200_000_000
 
 @dataclass(frozen=True)
 class Stored:
-    """A store in a directory of its own: `engine` is `redb` or `lmdb`."""
+    """A store in its own directory: `engine` is `redb` or `lmdb`."""
 
     engine: str
     directory: Path
@@ -39,7 +39,7 @@ class Stored:
         """A load of gets; the CPU time is that of the threads that make it."""
         result = self._order("run", threads)
         made = result["client"]["threads"]
-        cpu_ns, gets = (sum(one[name] for one in made) for name in ("cpu_ns", "requests"))
+        cpu_ns, gets = (sum(thread[name] for thread in made) for name in ("cpu_ns", "requests"))
         return Cost(cpu_ns / 1e9, gets, result["window"]["duration_ns"] / 1e9)
 
     def by_hand(self, threads: int, *, timed: bool = False) -> Cost:
@@ -57,18 +57,20 @@ class Stored:
         return Cost(float(cpu_s), int(gets), float(took_s))
 
     def by_hand_apart(self, processes: int) -> Cost:
-        """The same by so many loops at once, each a process of its own with one thread.
+        """The same by several loops at once, each a process with one thread.
 
-        LMDB alone lets several in.
+        LMDB alone supports that.
         """
         with ThreadPoolExecutor(processes) as pool:
-            each = [one.result() for one in [pool.submit(self.by_hand, 1) for _ in range(processes)]]
+            costs = [loop.result() for loop in [pool.submit(self.by_hand, 1) for _ in range(processes)]]
         return Cost(
-            sum(one.cpu_s for one in each), sum(one.queries for one in each), max(one.wall_s for one in each)
+            sum(cost.cpu_s for cost in costs),
+            sum(cost.queries for cost in costs),
+            max(cost.wall_s for cost in costs),
         )
 
     def _order(self, mode: str, threads: int) -> dict[str, Any]:
-        """What a worker process does with the store, and its account of it."""
+        """Result of a worker process on the store."""
         store = {"engine": self.engine, "directory": str(self.directory), "cache_bytes": _CACHE}
         spec = {
             "version": 1,

@@ -1,13 +1,12 @@
-"""What a second thread is worth where the target is not the limit: gets of LMDB, with one thread and with
-two.
+"""Speed-up by a second thread where the target is not the limit: gets of LMDB, with one thread and with two.
 
-A target that is a process of its own wants a core of its own, so on two cores the only one that is not the
-limit is in the process that makes the load. LMDB's readers take no lock and share no line of memory that any
-of them writes, and all values lie in the processor's caches: so a second thread could be worth another one.
-How much it is on this machine (whose two processors may be one core's hardware threads) the loop written by
-hand says, which records nothing and shares nothing. What loadcell's threads fall short of that, they cost
-each other: the ratio of the two ratios. Two such loops in processes of their own share the file and its table
-of readers, and nothing else: what two threads of one process lack beside them is the process's.
+A target in a separate process needs a core to itself, so on two cores the only target that is not the limit
+is in the load's own process. LMDB's readers take no lock and share no line of memory that any of them writes,
+and all values lie in the processor's caches: so a second thread could double the throughput. How much it is
+on this machine (whose two processors may be one core's hardware threads) the loop written by hand says, which
+records nothing and shares nothing. What loadcell's threads fall short of that, they cost each other: the
+ratio of the two ratios. Two such loops in processes of their own share the file and its table of readers, and
+nothing else: what two threads of one process lack beside them is the process's.
 
 Where others use the machine, throughput says little: twice the CPU a get of one thread over that of two is
 what the second would be worth if each had a core.
@@ -58,8 +57,8 @@ def main() -> None:
         "seconds": asked.seconds,
         "engine": asked.engine,
         "cores": len(os.sched_getaffinity(0)),
-        "gets_a_second": {name: spread([one.per_second for one in each]) for name, each in costs.items()},
-        "cpu_us_a_get": {name: spread([one.per_query_us for one in each]) for name, each in costs.items()},
+        "gets_a_second": {name: spread([cost.per_second for cost in runs]) for name, runs in costs.items()},
+        "cpu_us_a_get": {name: spread([cost.per_query_us for cost in runs]) for name, runs in costs.items()},
         "two threads / one, loadcell": spread(worth["loadcell"]),
         "two threads / one, by hand": spread(worth["by hand"]),
         "two threads / one, loadcell / by hand": ratios(worth["loadcell"], worth["by hand"]),
@@ -79,14 +78,14 @@ def main() -> None:
         )
 
 
-def scaling(one: Sequence[Cost], two: Sequence[Cost]) -> list[float]:
+def scaling(single: Sequence[Cost], both: Sequence[Cost]) -> list[float]:
     """Throughput of two threads over that of one, round by round."""
-    return [second.per_second / first.per_second for first, second in zip(one, two, strict=True)]
+    return [second.per_second / first.per_second for first, second in zip(single, both, strict=True)]
 
 
-def deserved(one: Sequence[Cost], two: Sequence[Cost]) -> list[float]:
-    """What two at once would be worth with a core each: by the CPU time of a get, alone and beside the other."""
-    return [2 * first.per_query_us / second.per_query_us for first, second in zip(one, two, strict=True)]
+def deserved(single: Sequence[Cost], both: Sequence[Cost]) -> list[float]:
+    """Speed-up of two at once with a core each, by the CPU time of a get alone and next to the other."""
+    return [2 * first.per_query_us / second.per_query_us for first, second in zip(single, both, strict=True)]
 
 
 if __name__ == "__main__":

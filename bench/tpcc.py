@@ -32,7 +32,9 @@ LOADED = 4
 WAREHOUSES, TERMINALS = 10, 10
 
 
-def worker(server: PostgresServer, database: str, mode: str, tpcc: Mapping[str, Any], **load: int) -> tuple[float, Any]:  # fmt: skip
+def worker(
+    server: PostgresServer, database: str, mode: str, tpcc: Mapping[str, Any], **load: int
+) -> tuple[float, Any]:
     """CPU seconds and result of one worker process of loadcell's."""
     spec: dict[str, Any] = {
         "version": 1,
@@ -54,7 +56,7 @@ def program(server: PostgresServer, name: str, database: str, *arguments: str) -
 
 def by_copy(server: PostgresServer, warehouses: int = LOADED, database: str = "loading") -> Cost:
     """loadcell's way, with as many workers as the peer has connections."""
-    anew(server, database)
+    recreate(server, database)
     began = time.monotonic()
     cpu_s, _ = worker(server, database, "prepare", {"warehouses": warehouses, "load_workers": LOADED})
     return Cost(cpu_s, warehouses, time.monotonic() - began)
@@ -63,15 +65,20 @@ def by_copy(server: PostgresServer, warehouses: int = LOADED, database: str = "l
 def by_inserts(server: PostgresServer, schema: Mapping[str, str]) -> Cost:
     """BenchmarkSQL's way: rows by batches of INSERT, then indexes and keys, then VACUUM."""
     database = "loading"
-    anew(server, database)
+    recreate(server, database)
     began = time.monotonic()
     script(server, database, schema["tables"])
     cpu_s = 0.0
     texts = [word for name, text in tpcc_peers.TEXTS.items() for word in ("-D", f"{name}={text}")]
     count = ["-n", "-c", str(LOADED), "-j", str(LOADED), "-M", "prepared", "-D", "n=-1", *texts]
-    fill = "INSERT INTO bmsql_warehouse (w_id, w_ytd) SELECT w, 300000 FROM generate_series(1, {w}) w; INSERT INTO "
-    fill += "bmsql_district (d_w_id, d_id, d_next_o_id) SELECT w, d, 3001 FROM generate_series(1, {w}) w, generate_series(1, 10) d"  # fmt: skip
-    script(server, database, fill.format(w=LOADED))
+    script(
+        server,
+        database,
+        "INSERT INTO bmsql_warehouse (w_id, w_ytd) "
+        f"SELECT w, 300000 FROM generate_series(1, {LOADED}) w; "
+        "INSERT INTO bmsql_district (d_w_id, d_id, d_next_o_id) "
+        f"SELECT w, d, 3001 FROM generate_series(1, {LOADED}) w, generate_series(1, 10) d",
+    )
     for name, (text, batches) in tpcc_peers.load_scripts(LOADED).items():
         with tempfile.NamedTemporaryFile("w", suffix=f"-{name}.sql") as file:
             file.write(text)
@@ -93,8 +100,8 @@ def new_orders(server: PostgresServer, seconds: int) -> Cost:
     cpu_s, result = worker(server, "tpcc", "run", options, clients=TERMINALS, duration_ns=seconds * 10**9)
     wall_s = time.monotonic() - began
     assert result["outcome"] == "completed", result
-    [one] = [operation for operation in result["operations"] if operation["name"] == "new_order"]
-    assert one["failed"] == 0, result["errors"]
+    [operation] = [operation for operation in result["operations"] if operation["name"] == "new_order"]
+    assert operation["failed"] == 0, result["errors"]
     return Cost(cpu_s, result["lifetime"]["transactions"], wall_s)
 
 
@@ -115,8 +122,8 @@ def pgbench_new_orders(server: PostgresServer, seconds: int) -> Cost:
     return Cost(cpu_s, int(done[1]), wall_s)
 
 
-def anew(server: PostgresServer, database: str) -> None:
-    """An empty database, with nothing left to write of what was before it."""
+def recreate(server: PostgresServer, database: str) -> None:
+    """Create an empty database, with no writes pending of the one before it."""
     server.sql(f"DROP DATABASE IF EXISTS {database}")
     server.sql(f"CREATE DATABASE {database}")
     server.sql("CHECKPOINT")
@@ -149,7 +156,7 @@ def schema_of(server: PostgresServer, database: str) -> dict[str, str]:
 
 
 def compared(costs: Mapping[str, list[Cost]], peer: str) -> dict[str, Any]:
-    """Of loadcell and one peer: what a unit cost in CPU, units a minute, and the ratios of both."""
+    """CPU per unit, units per minute, and the ratios of both, of loadcell and one peer."""
     cpu = {name: [cost.per_query_us for cost in runs] for name, runs in costs.items()}
     rate = {name: [cost.per_second * 60 for cost in runs] for name, runs in costs.items()}
     return {
@@ -203,10 +210,10 @@ def main() -> None:
             f"python -m bench.tpcc --only {part} --rounds {args.rounds} --seconds {args.seconds}",
             {"versions": versions, "rounds": args.rounds, **result},
         )
-        for what, of in (("rate_ratio", units[part]), ("cpu_ratio", "the client's CPU for each")):
-            ratio = result[what]
-            said = f"{ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})"
-            print(f"{part}: {of}, loadcell / peer: {said}")
+        for key, title in (("rate_ratio", units[part]), ("cpu_ratio", "the client's CPU for each")):
+            ratio = result[key]
+            values = f"{ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})"
+            print(f"{part}: {title}, loadcell / peer: {values}")
 
 
 if __name__ == "__main__":
