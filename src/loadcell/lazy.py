@@ -45,6 +45,7 @@ LAZY = frozenset(
         "loadcell.ingest.base",
         "loadcell.ingest.formats",
         "loadcell.ingest.inputs",
+        "loadcell.ingest.messages",
         "loadcell.ingest.progress",
         "loadcell.ingest.read",
         "loadcell.ingest.csv_table",

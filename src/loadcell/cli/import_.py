@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.cli.arguments import language_option
-from loadcell.ingest import arrange, attach, csv_table, formats, read, write_run
-from loadcell.ingest import base as readers
+from loadcell.ingest import arrange, attach, base, csv_table, messages, read, write_run
 from loadcell.ingest import inputs as input_files
 from loadcell.ingest import progress as reading_progress
 from loadcell.ingest.reader import names as reader_names
@@ -111,7 +110,7 @@ def import_(
                     command=["loadcell", *sys.argv[1:]],
                 )  # fmt: skip
                 context = soon.publish(path, lang)
-        except (formats.ImportProblemError, store_errors.StoreError) as error:
+        except (base.ImportProblemError, store_errors.StoreError) as error:
             raise click.ClickException(str(error)) from None
     _tell(path, context, sources, as_json=as_json)
 
@@ -125,13 +124,12 @@ def _tell(path: Path, context: ReportContext, sources: Sequence[Source], *, as_j
     for source in sources:
         reading = source.reading
         if reading.samples is not None and reading.samples.assumed_interval_s is not None:
-            apart = f"{reading.samples.assumed_interval_s:g} s"
-            click.echo(
-                f"{source.name}: {source.tool} printed no times (-t): its lines were taken as {apart} apart (--interval)",
-                err=True,
-            )
+            interval = f"{reading.samples.assumed_interval_s:g} s"
+            remark = messages.IMPORT_ASSUMED_INTERVAL(source=source.name, tool=source.tool, interval=interval)
+            click.echo(remark, err=True)
         if reading.unread:
             shown = "; ".join(repr(example) for example in reading.examples[:3])
-            among = ", among them" if reading.unread > 1 else ":"
-            click.echo(f"{source.name}: {readers.not_understood(reading.unread)}{among} {shown}", err=True)
+            code = messages.IMPORT_UNREAD_LINES if reading.unread > 1 else messages.IMPORT_UNREAD_LINE
+            lines = messages.IMPORT_UNREAD(count=reading.unread)
+            click.echo(code.pick(source=source.name, lines=lines, example=shown, examples=shown), err=True)
     click.echo(f"run: {path}", err=True)

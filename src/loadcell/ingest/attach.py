@@ -6,8 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from loadcell.ingest.arrange import Arranged, Execution, Watched
-from loadcell.ingest.base import Measured
-from loadcell.ingest.formats import ImportProblemError, Source
+from loadcell.ingest.base import ImportProblemError, Measured
+from loadcell.ingest.formats import Source
+from loadcell.ingest.messages import (
+    IMPORT_SAMPLES_ELSEWHERE,
+    IMPORT_SAMPLES_SHARED,
+    IMPORT_SAMPLES_TWICE,
+    IMPORT_SAMPLES_UNMATCHED,
+)
 
 
 def watching(sources: Sequence[Source]) -> list[Source]:
@@ -46,8 +52,13 @@ def attached(arranged: Arranged, sources: Sequence[Source]) -> Arranged:
         others = [source for source in watched if not source.reading.measured]
         if own_samples and others:
             raise ImportProblemError(
-                f"{own_samples[0].path} has samples of {monitor} itself, and {others[0].path} has more: which to take cannot be told. "
-                f"Leave {others[0].path.name} out, or move {own_samples[0].tool}'s own away."
+                IMPORT_SAMPLES_TWICE(
+                    path=own_samples[0].path,
+                    monitor=monitor,
+                    other=others[0].path,
+                    name=others[0].path.name,
+                    tool=own_samples[0].tool,
+                )
             )
         if own_samples:
             pairs = [(source, source) for source in watched]
@@ -57,8 +68,7 @@ def attached(arranged: Arranged, sources: Sequence[Source]) -> Arranged:
             pairs = [(watched[0], load) for load in loads]
         else:
             raise ImportProblemError(
-                f"{len(watched)} files have samples of {monitor} and {len(loads)} have executions: which belongs to which cannot "
-                "be told. Name one file of samples for each file of executions, in the same order, or import them apart."
+                IMPORT_SAMPLES_UNMATCHED(count=len(watched), monitor=monitor, loads=len(loads))
             )
         for source, load in pairs:
             indices = [number for number, execution in enumerate(executions) if execution.source is load]
@@ -76,8 +86,7 @@ def _with(execution: Execution, source: Source, *, by_time: bool) -> Execution:
     if by_time and not (has_instants and measured.duration_s):
         who = source.tool if not samples.absolute else execution.source.tool
         raise ImportProblemError(
-            f"{source.path} was sampled over several executions of {execution.source.path}, and {who} does not say when it began: "
-            "which sample belongs to which cannot be told. Import it with the output of one execution."
+            IMPORT_SAMPLES_SHARED(path=source.path, executions=execution.source.path, tool=who)
         )
     if has_instants and measured.began_s is not None:
         begin_s = measured.began_s
@@ -87,8 +96,5 @@ def _with(execution: Execution, source: Source, *, by_time: bool) -> Execution:
             # A sample tells of the time before it.
             limits = {"begin_s": begin_s, "end_s": end_s + 1.0} if by_time else {}
             return replace(execution, watched=(*execution.watched, Watched(source, begin_s, **limits)))
-        raise ImportProblemError(
-            f"{source.path} has no sample from the time of {execution.source.path}. Are their clocks, or time zones, alike? "
-            "(`TZ=Asia/Shanghai loadcell import ...` takes times without a zone as those of Shanghai.)"
-        )
+        raise ImportProblemError(IMPORT_SAMPLES_ELSEWHERE(path=source.path, executions=execution.source.path))
     return replace(execution, watched=(*execution.watched, Watched(source, samples.origin_s)))

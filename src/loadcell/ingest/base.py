@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from loadcell.model.message import MessageError
+from loadcell.model.message import Message, MessageError
 
 if TYPE_CHECKING:
     from loadcell.ingest.samples import Samples
@@ -99,6 +99,13 @@ class Reader(Protocol):
         """
 
 
+class ImportProblemError(MessageError):
+    """A file that cannot be imported: which, what was found, and what to do."""
+
+    def __str__(self) -> str:
+        return ". ".join(filter(None, (self.finding, self.advice)))
+
+
 class NotItsOutputError(MessageError):
     """The text is no output of this tool; the reason says what was looked for."""
 
@@ -110,8 +117,9 @@ class Unread:
         self.count = 0
         self.examples: list[str] = []
 
-    def add(self, line: str) -> None:
-        """One more; an empty one is none."""
+    def add(self, line: str | Message) -> None:
+        """One more, or a message in place of several; an empty line is none."""
+        line = str(line)
         if line.strip():
             self.count += 1
             if len(self.examples) < MOST_SHOWN:
@@ -127,11 +135,6 @@ class Unread:
     def reading(self, measured: Iterable[Measured], samples: Samples | None = None) -> Reading:
         """With what was understood."""
         return Reading(tuple(measured), self.count, tuple(self.examples), samples)
-
-
-def not_understood(count: int) -> str:
-    """`3 lines were not understood`."""
-    return f"{count} {'line was' if count == 1 else 'lines were'} not understood"
 
 
 def understood(take: Callable[[str], bool], line: str) -> bool:

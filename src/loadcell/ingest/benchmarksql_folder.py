@@ -10,9 +10,10 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from loadcell.ingest.base import MOST_SHOWN
+from loadcell.ingest.base import MOST_SHOWN, ImportProblemError
 from loadcell.ingest.benchmarksql_properties import parse
-from loadcell.ingest.formats import ImportProblemError, Source, is_directory, named, read_file
+from loadcell.ingest.formats import Source, is_directory, named, read_file
+from loadcell.ingest.messages import COLLECTED_AMBIGUOUS, IMPORT_BENCHMARKSQL_FOLDER
 from loadcell.ingest.text_blocks import Output, Told
 
 TOOL = "benchmarksql"
@@ -45,9 +46,7 @@ def read(path: Path, on_progress: Told | None = None) -> Source:
     """A result folder, or a result.csv, with what lies beside it. Raises ImportProblemError."""
     result = path / RESULT if is_directory(path) else path
     if result != path and not is_folder(path):
-        raise ImportProblemError(
-            f"{path} is no result folder of BenchmarkSQL: it has no {RESULT}. Name the folder that runBenchmark.sh made, or a result.csv."
-        )
+        raise ImportProblemError(IMPORT_BENCHMARKSQL_FOLDER(path=path, result=RESULT))
     return replace(beside(read_file(result, TOOL, on_progress=on_progress)), path=path)
 
 
@@ -84,9 +83,7 @@ def _with_samples(source: Source) -> Source:
     collected = Collected(began_s)
     for file in found:
         if len(reading.measured) > 1:
-            collected.unread.add(
-                f"{file.name}: of which of {len(reading.measured)} executions cannot be told"
-            )
+            collected.unread.add(COLLECTED_AMBIGUOUS(file=file.name, count=len(reading.measured)))
             continue
         try:
             collected.take(file.name, Output((file,)).lines())

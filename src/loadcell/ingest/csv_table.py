@@ -7,8 +7,17 @@ from collections.abc import Iterable, Mapping
 from itertools import dropwhile, islice
 from pathlib import Path
 
-from loadcell.ingest.base import Measured, Unread, number
-from loadcell.ingest.formats import ImportProblemError, Source, is_directory, must_be_text
+from loadcell.ingest.base import ImportProblemError, Measured, Unread, number
+from loadcell.ingest.formats import Source, is_directory, must_be_text
+from loadcell.ingest.messages import (
+    IMPORT_COLUMN_ROLE,
+    IMPORT_CSV_FOLDER,
+    IMPORT_CSV_UNREADABLE,
+    IMPORT_NO_COLUMN,
+    IMPORT_NO_HEAD,
+    IMPORT_NO_THROUGHPUT_COLUMN,
+    IMPORT_SEVERAL_COLUMNS,
+)
 from loadcell.ingest.text_blocks import BLOCK_BYTES, Output
 
 #: Roles of a column, besides a factor of its name: throughput, counts, time, and latencies by `latency.p99`
@@ -30,12 +39,10 @@ def parse(mapping: Iterable[str]) -> dict[str, str]:
     for text in mapping:
         role, equals, column = text.partition("=")
         if not equals or role not in TARGETS or not column:
-            raise ImportProblemError(
-                f"--column {text!r} maps nothing: write WHAT=COLUMN, where WHAT is one of {', '.join(TARGETS)}."
-            )
+            raise ImportProblemError(IMPORT_COLUMN_ROLE(text=repr(text), roles=TARGETS))
         roles[column] = role
     if "throughput" not in roles.values():
-        raise ImportProblemError("no column is mapped to throughput: add --column throughput=COLUMN.")
+        raise ImportProblemError(IMPORT_NO_THROUGHPUT_COLUMN())
     return roles
 
 
@@ -48,15 +55,18 @@ def read_csv(path: Path, mapping: Mapping[str, str], unit: str) -> Source:
         columns, rows = _table(path, mapping)
     except (OSError, csv.Error) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or error
-        raise ImportProblemError(
-            f"{path} cannot be read: {why}. Check its name, its rights and its quotes."
-        ) from None
+        raise ImportProblemError(IMPORT_CSV_UNREADABLE(path=path, reason=why)) from None
     for column in mapping:
         if columns.count(column) != 1:
-            has = f"{'no column' if column not in columns else 'several columns'} {column!r}"
-            raise ImportProblemError(
-                f"{path} has {has}: its first line names {', '.join(map(repr, columns)) or 'none'}."
+            code = (
+                IMPORT_SEVERAL_COLUMNS
+                if column in columns
+                else IMPORT_NO_COLUMN
+                if columns
+                else IMPORT_NO_HEAD
             )
+            message = code.pick(path=path, column=repr(column), columns=list(map(repr, columns)))
+            raise ImportProblemError(message)
     unread, measured = Unread(), []
     for row in rows:
         try:
@@ -71,7 +81,7 @@ def _table(path: Path, mapping: Mapping[str, str]) -> tuple[list[str], list[list
     asked for.
     """
     if is_directory(path):
-        raise ImportProblemError(f"{path} is a directory. Name the files in it.")
+        raise ImportProblemError(IMPORT_CSV_FOLDER(path=path))
     with path.open("rb") as file:
         must_be_text(path, file.read(BLOCK_BYTES))
     text = list(dropwhile(lambda line: not line.strip(), Output([path]).lines()))

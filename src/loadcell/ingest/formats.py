@@ -7,17 +7,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loadcell.ingest.base import NotItsOutputError, Reading
+from loadcell.ingest.base import ImportProblemError, NotItsOutputError, Reading
+from loadcell.ingest.messages import (
+    IMPORT_ARCHIVE,
+    IMPORT_BINARY,
+    IMPORT_EMPTY,
+    IMPORT_FOLDER,
+    IMPORT_FOR_PEOPLE,
+    IMPORT_OTHER_TOOL,
+    IMPORT_REFUSAL,
+    IMPORT_UNKNOWN_TOOL,
+    IMPORT_UNKNOWN_TOOL_NEAR,
+    IMPORT_UNREADABLE,
+    IMPORT_UTF16,
+    IMPORT_ZSTD,
+)
 from loadcell.ingest.reader import Read, all_readers, names, reader
 from loadcell.ingest.text_blocks import BLOCK_BYTES, Output, Told
 
 #: Stands for whichever recognises the output.
 ANY = "auto"
 _ZIP, _ZSTD = b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
-
-
-class ImportProblemError(Exception):
-    """A file that cannot be imported: which, what was found, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +65,12 @@ def read_file(
     `read` is the tool's reader with options of its own. Raises ImportProblemError.
     """
     if is_directory(path):
-        raise ImportProblemError(
-            f"{path} is a directory, and no result folder of BenchmarkSQL (it has no data/result.csv). Name the files in it."
-        )
+        raise ImportProblemError(IMPORT_FOLDER(path=path))
     try:
         return _read(path, tool, Output((path, *also), on_progress), read)
     except OSError as error:
         raise ImportProblemError(
-            f"{error.filename or path} cannot be read: {error.strerror or error}. Check its name and rights."
+            IMPORT_UNREADABLE(path=error.filename or path, reason=error.strerror or error)
         ) from None
 
 
@@ -83,23 +91,18 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
         try:
             reading = (read or reader(name).read)(output)
         except NotItsOutputError as error:
-            refused[name] = str(error)
+            refused[name] = error.message
         else:
             return Source(path, name, reading, tuple(output.files[1:]))
     if tool != ANY:
-        raise ImportProblemError(
-            f"{path} is no output of {tool}: {refused[tool]}. Name another tool, or `{ANY}` to have it recognised."
-        )
+        raise ImportProblemError(IMPORT_OTHER_TOOL(path=path, tool=tool, why=refused[tool], any=ANY))
     for name, candidate in all_readers().items():
         if (printed := candidate.for_people) is not None and printed.pattern.search(head):
-            raise ImportProblemError(
-                f"{path} is what {name} prints for people. Its figures are read from what `{printed.command}` prints: run it with that."
-            )
+            raise ImportProblemError(IMPORT_FOR_PEOPLE(path=path, tool=name, command=printed.command))
     # Of a text that begins as a tool's does, it is worth knowing why that tool's reader does not take it.
-    near = "".join(f" As {name}: {refused[name]}." for name in _signs(head) if name in refused)
-    raise ImportProblemError(
-        f"{path} is the output of no tool that is known here ({', '.join(names())}).{near} Plain tables: `loadcell import csv`."
-    )
+    refusals = [IMPORT_REFUSAL(tool=name, why=refused[name]) for name in _signs(head) if name in refused]
+    code = IMPORT_UNKNOWN_TOOL_NEAR if refusals else IMPORT_UNKNOWN_TOOL
+    raise ImportProblemError(code.pick(path=path, tools=names(), refusals=refusals))
 
 
 def is_directory(path: Path) -> bool:
@@ -113,23 +116,15 @@ def is_directory(path: Path) -> bool:
 def must_be_text(path: Path, head: bytes) -> None:
     """Raises ImportProblemError where a file's first block shows that it is no text."""
     if not head.strip():
-        raise ImportProblemError(
-            f"{path} is empty. Import the output of an execution that ended; programs print errors elsewhere (`2>&1` keeps them)."
-        )
+        raise ImportProblemError(IMPORT_EMPTY(path=path))
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ImportProblemError(
-            f"{path} is UTF-16, as Windows writes it. Convert it: `iconv -f UTF-16 -t UTF-8 {path.name} > text`."
-        )
+        raise ImportProblemError(IMPORT_UTF16(path=path, name=path.name))
     if head.startswith(_ZIP):
-        raise ImportProblemError(
-            f"{path} is an archive (zip), as spreadsheets are, too. Unpack it; of a spreadsheet save the table as CSV."
-        )
+        raise ImportProblemError(IMPORT_ARCHIVE(path=path))
     if head.startswith(_ZSTD):
-        raise ImportProblemError(f"{path} is compressed by zstd. Unpack it: `zstd -d {path.name}`.")
+        raise ImportProblemError(IMPORT_ZSTD(path=path, name=path.name))
     if b"\0" in head[:65_536]:
-        raise ImportProblemError(
-            f"{path} holds binary data, no text that a tool printed. For sar's own files: `sadf -j FILE -- -A > text`."
-        )
+        raise ImportProblemError(IMPORT_BINARY(path=path))
 
 
 def _signs(block: bytes, *, first: bool = True) -> list[str]:

@@ -17,7 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from loadcell.ingest.formats import ImportProblemError, Source
+from loadcell.ingest.base import ImportProblemError
+from loadcell.ingest.formats import Source
+from loadcell.ingest.messages import IMPORT_DAMAGED, IMPORT_INPUT_UNREADABLE, IMPORT_NOT_UNPACKED
 
 #: Stands for standard input.
 STDIN = Path("-")
@@ -85,7 +87,7 @@ class Inputs(AbstractContextManager["Inputs"]):
                     _copy(pipe, copy)
         except OSError as error:
             raise ImportProblemError(
-                f"{path} cannot be read: {error.strerror or error}. Write it into a file, and name that."
+                IMPORT_INPUT_UNREADABLE(path=path, reason=error.strerror or error)
             ) from None
         self._shown[copy] = str(path)
         unpack = _unpacker(copy)
@@ -103,12 +105,10 @@ class Inputs(AbstractContextManager["Inputs"]):
             with unpack(path) as packed:
                 _copy(packed, plain)
         except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-            raise ImportProblemError(
-                f"{path} is compressed, and damaged: {error}. Copy it again, or import what can be unpacked of it."
-            ) from None
+            raise ImportProblemError(IMPORT_DAMAGED(path=path, reason=error)) from None
         except OSError as error:
             raise ImportProblemError(
-                f"{path} cannot be unpacked into {plain.parent}: {error.strerror or error}. TMPDIR names another place."
+                IMPORT_NOT_UNPACKED(path=path, directory=plain.parent, reason=error.strerror or error)
             ) from None
         self._named[plain] = path
         return plain

@@ -14,6 +14,7 @@ from loadcell.ingest.messages import (
     OUTPUT_JSON_BROKEN,
     OUTPUT_JSON_CUT_OFF,
     OUTPUT_JSON_NONE,
+    OUTPUT_JSON_TOO_DEEP,
     OUTPUT_JSON_TOO_LONG,
 )
 
@@ -43,7 +44,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
             document, at = decoder.raw_decode(text, begin)
         except RecursionError:
             failures, at = failures + 1, _next(text, begin)
-            unread.add("JSON that is nested deeper than any tool's")
+            unread.add(OUTPUT_JSON_TOO_DEEP())
             continue
         except json.JSONDecodeError as error:
             failures += 1
@@ -54,7 +55,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
                 line=str(line),
                 said=error.msg,
             )
-            unread.add(trouble.text)
+            unread.add(trouble)
             at = _next(text, begin)
             continue
         if isinstance(document, dict) and key in document:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
+from loadcell.ingest.messages import IMPORT_READING
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -42,7 +44,7 @@ class Bar:
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
-        columns = ("reading", BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        columns = (str(IMPORT_READING()), BarColumn(), DownloadColumn(), TransferSpeedColumn())
         progress = Progress(*columns, console=Console(file=self._stream), transient=True)
         progress.add_task("")
         progress.start()

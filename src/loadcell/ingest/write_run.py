@@ -12,8 +12,9 @@ from pathlib import Path
 from loadcell import __version__
 from loadcell.ingest import benchmarksql_folder, intervals, records, write_samples
 from loadcell.ingest.arrange import Arranged
-from loadcell.ingest.base import not_understood
-from loadcell.ingest.formats import ImportProblemError, Source
+from loadcell.ingest.base import ImportProblemError
+from loadcell.ingest.formats import Source
+from loadcell.ingest.messages import IMPORT_NOTHING_MEASURED, IMPORT_UNREAD
 from loadcell.ingest.series import Intervals, Room
 from loadcell.model.instants import utc_text
 from loadcell.model.run_record import (
@@ -49,8 +50,9 @@ def write(
     if not arranged.executions:
         unread = sum(source.reading.unread for source in sources)
         raise ImportProblemError(
-            f"nothing was measured in {', '.join(source.name for source in sources)} ({not_understood(unread)}). "
-            "Import outputs of executions that ended."
+            IMPORT_NOTHING_MEASURED(
+                sources=[source.name for source in sources], lines=IMPORT_UNREAD(count=unread)
+            )
         )
     path = new_run_directory(results, name, datetime.now(UTC), secrets.token_hex(3))
     writer = RunWriter(path)

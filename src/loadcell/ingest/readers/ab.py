@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.messages import OUTPUT_AB
+from loadcell.ingest.messages import OUTPUT_AB, OUTPUT_CUT_SHORT
 from loadcell.ingest.reader import Reader, by_line
 
 NAME = "ab"
@@ -51,7 +51,7 @@ def _close(current: _Execution | None, parts: list[Measured], unread: Unread) ->
     if measured is not None:
         parts.append(measured)
     elif current is not None:
-        unread.add("ab: ended without its figures")
+        unread.add(OUTPUT_CUT_SHORT(execution=NAME))
 
 
 class _Execution:

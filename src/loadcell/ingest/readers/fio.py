@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import Measured, Reading, Unread
 from loadcell.ingest.json_documents import documents
+from loadcell.ingest.messages import OUTPUT_INCOMPLETE
 from loadcell.ingest.reader import PrintedForPeople, Reader, by_text
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def read(lines: Iterable[str]) -> Reading:
                 for part in _parts(job, document, first + turn)
             ]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            unread.add(f"fio: a document lacks what fio writes ({type(error).__name__}: {error})")
+            unread.add(OUTPUT_INCOMPLETE(tool=NAME, reason=f"{type(error).__name__}: {error}"))
     return unread.reading(measured)
 
 

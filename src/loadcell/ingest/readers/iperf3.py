@@ -31,10 +31,10 @@ def read(lines: Iterable[str]) -> Reading:
             measured.append(_measured(document))
         except NotItsOutputError as error:
             trouble = error.message
-            unread.add(trouble.text)
+            unread.add(trouble)
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
             trouble = OUTPUT_IPERF3(said=f"{type(error).__name__}: {error}")
-            unread.add(trouble.text)
+            unread.add(trouble)
     if not measured:
         raise NotItsOutputError(trouble)
     return unread.reading(measured)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, understood
-from loadcell.ingest.messages import OUTPUT_NETPERF
+from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_NETPERF
 from loadcell.ingest.reader import Reader, by_line
 
 NAME = "netperf"
@@ -64,7 +64,7 @@ def _close(current: _Test | None, parts: list[Measured], unread: Unread) -> None
         return
     measured = current.measured()
     if measured is None:
-        unread.add(f"netperf {current.name}: ended without its figures")
+        unread.add(OUTPUT_CUT_SHORT(execution=f"netperf {current.name}"))
     else:
         parts.append(measured)
 

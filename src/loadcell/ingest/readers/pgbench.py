@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.messages import OUTPUT_PGBENCH
+from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_PGBENCH
 from loadcell.ingest.reader import Reader, by_line
 from loadcell.ingest.series import Intervals
 
@@ -63,7 +63,7 @@ def _close(current: _Execution | None, measured: list[Measured], unread: Unread)
     if current is None or not current.begun:
         return
     if current.tps is None:
-        unread.add("pgbench: ended without its figures")
+        unread.add(OUTPUT_CUT_SHORT(execution=NAME))
     else:
         measured.append(current.measured())
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
 from loadcell.ingest.json_documents import documents
-from loadcell.ingest.messages import OUTPUT_SADF_JSON, OUTPUT_SADF_ROWS, OUTPUT_SAR
+from loadcell.ingest.messages import OUTPUT_INCOMPLETE, OUTPUT_SADF_JSON, OUTPUT_SADF_ROWS, OUTPUT_SAR
 from loadcell.ingest.reader import Reader, by_line
 from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.ingest.sar_activities import Activities
@@ -216,7 +216,7 @@ def _json(lines: Iterable[str], unread: Unread) -> Samples:
                 for kind, instance, values in _activities_of(statistic):
                     activities.take(at_s, kind, instance, values)
             except (KeyError, ValueError, TypeError, AttributeError, TooManyError) as error:
-                unread.add(f"sadf: statistics without what sadf writes ({type(error).__name__}: {error})")
+                unread.add(OUTPUT_INCOMPLETE(tool="sadf", reason=f"{type(error).__name__}: {error}"))
     if not len(samples):
         raise NotItsOutputError(OUTPUT_SADF_JSON())
     return samples

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.messages import OUTPUT_SYSBENCH
+from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_SYSBENCH
 from loadcell.ingest.reader import Reader
 from loadcell.ingest.series import Intervals, Room
 from loadcell.ingest.similar_lines import Table, stretches
@@ -102,7 +102,7 @@ def _close(current: _Execution | None, parts: list[Measured], unread: Unread, ro
         return
     measured = current.measured()
     if measured is None:
-        unread.add(f"sysbench {current.version}: ended without its figures")
+        unread.add(OUTPUT_CUT_SHORT(execution=f"sysbench {current.version}"))
     else:
         room.add(current.intervals)
         parts.append(measured)

@@ -14,7 +14,7 @@ from loadcell.ingest.base import (
     number,
     understood,
 )
-from loadcell.ingest.messages import OUTPUT_WRK
+from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_WRK
 from loadcell.ingest.reader import Reader, by_line
 
 NAME = "wrk"
@@ -52,7 +52,7 @@ def _close(current: _Execution | None, measured: list[Measured], unread: Unread)
     if current is None:
         return
     if current.count is None or not current.duration_s:
-        unread.add("wrk: ended without its figures")
+        unread.add(OUTPUT_CUT_SHORT(execution=NAME))
         return
     lost = sum(current.errors.values())
     well = max(0, current.count - current.errors.get("status", 0))
