@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.model.message import as_written
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import Secret, TargetError
 from loadcell.systems.redis.connection import Address
 from servers import die_with_parent, free_port
 
@@ -77,9 +77,7 @@ class RedisServer:
         deadline = time.monotonic() + _START_LIMIT_S
         while True:
             try:
-                Address("", 0, socket=str(self.root / "s"), password=self.password or None).connect(
-                    limit_s=5
-                ).close()
+                Address("", 0, socket=str(self.root / "s"), password=self._secret).connect(limit_s=5).close()
                 return self
             except TargetError as error:
                 if self._process.poll() is not None or time.monotonic() > deadline:
@@ -106,7 +104,11 @@ class RedisServer:
 
     def address(self, **other: Any) -> Address:
         """Where it is, and how to come in."""
-        return Address(**{"host": self.host, "port": self.port, "password": self.password or None, **other})
+        return Address(**{"host": self.host, "port": self.port, "password": self._secret, **other})
+
+    @property
+    def _secret(self) -> Secret | None:
+        return Secret(self.password) if self.password else None
 
     def ask(self, *words: Any, database: int = 0) -> Any:
         """The answer to one command on a connection of its own."""
@@ -128,7 +130,7 @@ class RedisServer:
 
     def endpoint(self, **other: Any) -> dict[str, Any]:
         """The `target` section of the engine's specification for this server."""
-        return {**self.address().endpoint(), **other}
+        return {**self.address().endpoint().section(), **other}
 
     def __enter__(self) -> RedisServer:
         return self.start()

@@ -21,7 +21,17 @@ from loadcell.plan.parts import Options, Parts
 from loadcell.plan.secrets import Secrets
 from loadcell.plan.workload import Ask, Condition, Workload
 from loadcell.store.read import StoredRun
-from loadcell.systems.base import DataSet, Loader, Target, TargetError
+from loadcell.systems.base import (
+    DataSet,
+    DataSpec,
+    Loader,
+    Role,
+    Secret,
+    ServerEndpoint,
+    Target,
+    TargetError,
+    TargetFacts,
+)
 
 PLAN = """
 target: {mock: {}}
@@ -87,20 +97,21 @@ class World:
                 self._say("up")
                 world.alive = True
 
-            def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
+            def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
                 self._say("prepare")
-                done = load(self.endpoint())
-                return DataSet("f1", "loaded", done["duration_s"])
+                load(self.endpoint())
+                return DataSet("f1", "loaded", 0.1)
 
-            def endpoint(self) -> dict[str, Any]:
-                return {"protocol": "mock", "password": self.context.secret(self.options.password or "")}
+            def endpoint(self) -> ServerEndpoint:
+                secret = Secret(self.context.secret(self.options.password or ""))
+                return ServerEndpoint("mock", "", 0, password=secret)
 
-            def describe(self) -> dict[str, Any]:
+            def describe(self) -> TargetFacts:
                 self._say("describe")
-                return {"version": "1"}
+                return TargetFacts(server="mock", version="1")
 
-            def processes(self) -> list[int]:
-                return []
+            def roles(self) -> tuple[Role, ...]:
+                return ()
 
             def alive(self) -> bool:
                 return world.alive

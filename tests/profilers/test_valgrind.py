@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcell.model.json import document
 from loadcell.profilers import valgrind
 from loadcell.systems.base import TargetContext, TargetError
 from loadcell.systems.command.target import Command, CommandOptions
@@ -67,22 +68,21 @@ def test_what_a_server_has_lost_is_known_to_the_byte(program: Path, tmp_path: Pa
         for path in ("/", "/lose", "/pair", "/lose", "/lose"):
             with urllib.request.urlopen(f"http://127.0.0.1:{server.address.port}{path}") as answer:
                 assert answer.read() == b"ok"
-        found = server.examine()
+        memory = document(server.examine())
         assert not server.alive()
     finally:
         server.down()
         server.destroy()
-    assert found is not None
-    assert found["lost"] == {
+    assert memory["lost"] == {
         "definite": {"bytes": 3 * 100 + 32, "blocks": 4},
         "indirect": {"bytes": 48, "blocks": 1},
         "possible": {"bytes": 0, "blocks": 0},
     }
-    assert found["errors"] == 0
-    assert [(one["kind"], one["bytes"]) for one in found["records"]] == [
+    assert memory["errors"] == 0
+    assert [(loss["kind"], loss["bytes"]) for loss in memory["records"]] == [
         ("definite", 300), ("indirect", 48), ("definite", 32),
     ]  # fmt: skip
-    assert any(place.startswith("lose (server.c:") for place in found["records"][0]["stack"])
+    assert any(function.startswith("lose (server.c:") for function in memory["records"][0]["stack"])
 
 
 def test_a_missing_valgrind_is_named_with_its_package(
@@ -103,11 +103,11 @@ def test_records_are_read_by_kind(tmp_path: Path) -> None:
         "<error><kind>InvalidRead</kind><what>Invalid read of size 4</what><stack/></error>",
     ]
     account.write_text(f"<valgrindoutput>{''.join(errors)}</valgrindoutput>")
-    found = valgrind.read(account)
-    assert found["lost"]["definite"] == {"bytes": 1032, "blocks": 2}
-    assert found["lost"]["possible"] == {"bytes": 7, "blocks": 2}
-    assert found["errors"] == 1
-    assert found["records"][0]["stack"] == ["a<b>", "[x.so]"]
+    memory = document(valgrind.read(account))
+    assert memory["lost"]["definite"] == {"bytes": 1032, "blocks": 2}
+    assert memory["lost"]["possible"] == {"bytes": 7, "blocks": 2}
+    assert memory["errors"] == 1
+    assert memory["records"][0]["stack"] == ["a<b>", "[x.so]"]
 
 
 @pytest.mark.parametrize(

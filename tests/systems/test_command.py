@@ -87,7 +87,7 @@ def test_it_is_ready_when_it_says_so(make: Make, log: Log, ready: dict[str, Any]
     target.up()
     assert target.alive()
     [pid] = target.processes()
-    assert target.endpoint()["port"] > 0
+    assert target.endpoint().port > 0
     target.up()  # another trial: nothing to do
     assert target.processes() == [pid]
     [child] = children(pid)

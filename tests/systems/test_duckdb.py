@@ -15,8 +15,9 @@ import pytest
 from pydantic import ValidationError
 
 from loadcell.execution.executor import LoadError, WorkerExecutor
+from loadcell.model.json import document
 from loadcell.plan.topology import Pin
-from loadcell.systems.base import DataSet, TargetContext, TargetError
+from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetContext, TargetError
 from loadcell.systems.duckdb.target import Duckdb, DuckdbOptions
 from loadcell.systems.duckdb.workload import Duckdb as Composite
 from loadcell.systems.duckdb.workload import DuckdbOptions as CompositeOptions
@@ -46,16 +47,17 @@ class Bench:
     def prepare(self, target: Duckdb, **options: Any) -> DataSet:
         workload = self.workload(**options)
 
-        def load(endpoint: dict[str, Any]) -> dict[str, Any]:
-            return self.worker("prepare", endpoint, workload.data(), 1)
+        def load(endpoint: Endpoint) -> int:
+            rows: int = self.worker("prepare", endpoint, workload.data(), 1)["rows"]
+            return rows
 
-        return target.prepare(workload.data(), load, will_change=workload.changes_data)
+        return target.prepare(DataSpec(workload.data()), load, will_change=workload.changes_data)
 
     def run(self, target: Duckdb, seed: int = 1, load: Any = None, **options: Any) -> dict[str, Any]:
         return self.worker("run", target.endpoint(), self.workload(**options).engine(), seed, **(load or {}))
 
     def worker(
-        self, mode: str, endpoint: dict[str, Any], workload: dict[str, Any], seed: int, **load: Any
+        self, mode: str, endpoint: Endpoint, workload: dict[str, Any], seed: int, **load: Any
     ) -> dict[str, Any]:
         how = {
             "clients": 1,
@@ -71,7 +73,7 @@ class Bench:
             {
                 "version": 1,
                 "seed": seed,
-                "target": endpoint,
+                "target": endpoint.section(),
                 "workload": workload,
                 "load": {**how, **load},
                 "made_by": Composite.made_by,
@@ -104,7 +106,7 @@ def test_data_are_made_used_again_and_put_back(bench: Bench) -> None:
     target = bench.target()
     assert target.alive()
     first = bench.prepare(target)
-    assert (first.how, first.detail["rows"]) == ("loaded", 5_000)
+    assert (first.how, first.rows) == ("loaded", 5_000)
     assert first.size_bytes
     before = rows(target)
     assert len(before) == 5_000
@@ -115,7 +117,7 @@ def test_data_are_made_used_again_and_put_back(bench: Bench) -> None:
     assert succeeded(result, "transaction") > 0
     assert target.counters()["calls_update"] == result["lifetime"]["operations"]["update"]
     again = bench.prepare(target)
-    assert (again.how, again.detail["method"]) == ("restored", "copy")
+    assert (again.how, again.method) == ("restored", "copy")
     assert rows(target) == before
     target.destroy()
     assert not list(bench.work.iterdir())
@@ -162,11 +164,11 @@ def test_clients_that_update_the_same_rows_try_again(bench: Bench) -> None:
 
 
 def test_it_works_with_as_many_threads_as_it_has_processors_or_is_told(bench: Bench) -> None:
-    assert bench.target().endpoint()["config"]["threads"] == len(os.sched_getaffinity(0))
-    assert bench.target(Pin("0-2,7")).endpoint()["config"]["threads"] == 4
+    assert bench.target().endpoint().config["threads"] == len(os.sched_getaffinity(0))
+    assert bench.target(Pin("0-2,7")).endpoint().config["threads"] == 4
     told = bench.target(threads=3, memory_limit="64MiB")
     bench.prepare(told, updates=0)
-    described = told.describe()
+    described = document(told.describe())
     assert described["version"] == duckdb.__version__
     assert (described["settings"]["threads"], described["settings"]["memory_limit"]) == (3, "64.0 MiB")
     assert described["data"]["type"]
@@ -175,7 +177,7 @@ def test_it_works_with_as_many_threads_as_it_has_processors_or_is_told(bench: Be
 def test_rows_that_are_gone_fail_what_looks_for_them(bench: Bench) -> None:
     target = bench.target()
     bench.prepare(target)
-    with duckdb.connect(target.endpoint()["database"]) as connection:
+    with duckdb.connect(target.endpoint().database) as connection:
         connection.execute("DELETE FROM readings WHERE name = (SELECT min(name) FROM readings)")
     codes = {(one["operation"], one["code"]): one["message"] for one in bench.run(target)["errors"]}
     assert codes["select_distinct", "corrupt"] == "SELECT DISTINCT had 99 rows, not 100"
@@ -185,7 +187,7 @@ def test_rows_that_are_gone_fail_what_looks_for_them(bench: Bench) -> None:
 def test_a_file_that_another_has_open_is_said(bench: Bench) -> None:
     target = bench.target()
     bench.prepare(target)
-    with duckdb.connect(target.endpoint()["database"]):
+    with duckdb.connect(target.endpoint().database):
         with pytest.raises(LoadError, match=r"cannot open .*lock") as caught:
             bench.run(target)
         assert "nothing else has the file open" in caught.value.advice

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from loadcell.plan.model import Load
 from loadcell.systems.base import TargetContext, TargetError
 from loadcell.systems.host.target import Host, HostOptions
 from loadcell.systems.shared.ownership import Owner
@@ -33,11 +34,11 @@ def make(tmp_path: Path) -> Make:
 def test_it_has_a_directory_in_the_runs_own_until_the_end(tmp_path: Path, make: Make) -> None:
     host = make()
     host.up()
-    directory = Path(host.endpoint()["directory"])
+    directory = Path(host.endpoint().directory)
     assert directory.is_dir()
     assert directory.parent == tmp_path / "work"
     host.up()
-    assert host.endpoint()["directory"] == str(directory), "the next trial has the same"
+    assert host.endpoint().directory == str(directory), "the next trial has the same"
     host.down()
     assert directory.is_dir()
     host.destroy()
@@ -50,8 +51,8 @@ def test_a_directory_that_is_named_gets_one_in_it(tmp_path: Path, make: Make) ->
     (tmp_path / "disk" / "mine").write_text("precious")
     host = make(directory=str(tmp_path / "disk"))
     host.up()
-    assert Path(host.endpoint()["directory"]).parent == tmp_path / "disk"
-    assert host.describe()["data"]["mount"]
+    assert Path(host.endpoint().directory).parent == tmp_path / "disk"
+    assert host.describe().data["mount"]
     host.destroy()
     assert [path.name for path in (tmp_path / "disk").iterdir()] == ["mine"]
 
@@ -95,7 +96,7 @@ def test_a_directory_that_is_not_there_or_cannot_be_written_is_refused(tmp_path:
 def test_a_peer_is_host_and_port(make: Make, peer: str) -> None:
     host = make(peer=peer)
     host.up()
-    assert host.endpoint()["peer"] == peer
+    assert host.endpoint().peer == peer
     host.destroy()
 
 
@@ -118,5 +119,5 @@ def test_it_is_always_there_and_counts_nothing(make: Make) -> None:
 
 def test_threads_have_no_effect_and_it_says_so(make: Make) -> None:
     options = make().options
-    assert Host.advice(options, {"clients": 2}) == []
-    assert "load.threads" in Host.advice(options, {"threads": 2})[0].message.text
+    assert Host.advice(options, Load(clients=2)) == []
+    assert "load.threads" in Host.advice(options, Load(threads=2))[0].message.text

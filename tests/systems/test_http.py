@@ -20,14 +20,14 @@ def target(tmp_path: Path, **options: Any) -> Http:
 
 
 def test_the_engine_is_told_where_and_whom_to_trust(tmp_path: Path) -> None:
-    plain = target(tmp_path, url="http://shop.example:8080").endpoint()
+    plain = target(tmp_path, url="http://shop.example:8080").endpoint().section()
     assert plain == {"protocol": "http", "host": "shop.example", "port": 8080, "sslmode": "disable"}
     secure = target(tmp_path, url="https://shop.example/", tls={"ca": "/ca.pem", "name": "shop"}).endpoint()
-    assert (secure["port"], secure["sslmode"], secure["sslrootcert"]) == (443, "verify-full", "/ca.pem")
-    assert secure["tls_name"] == "shop"
+    assert (secure.port, secure.sslmode, secure.sslrootcert) == (443, "verify-full", "/ca.pem")
+    assert secure.tls_name == "shop"
     anybody = target(tmp_path, url="https://[::1]:9", tls={"verify": False}).endpoint()
-    assert (anybody["host"], anybody["port"], anybody["sslmode"]) == ("::1", 9, "require")
-    assert target(tmp_path, url="http://bücher.example").endpoint()["host"] == "xn--bcher-kva.example"
+    assert (anybody.host, anybody.port, anybody.sslmode) == ("::1", 9, "require")
+    assert target(tmp_path, url="http://bücher.example").endpoint().host == "xn--bcher-kva.example"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_service_is_found_with_its_process_and_what_it_says_it_is(tmp_path: Pa
         found.up()
         assert found.alive()
         assert found.processes() == [os.getpid()]
-        assert found.describe()["software"] == "known/1"
+        assert found.describe().software == "known/1"
         assert found.counters() == {}
     found.down()
     found.destroy()
@@ -71,7 +71,7 @@ def test_nobody_there_is_said_with_what_to_do(tmp_path: Path) -> None:
     assert "Connection refused" in caught.value.finding
     assert "start the service" in caught.value.advice
     assert not gone.alive()
-    assert gone.describe()["software"] is None
+    assert gone.describe().software is None
     with pytest.raises(TargetError) as caught:
         target(tmp_path, url="http://no-such-host.invalid").up()
     assert "cannot be resolved" in caught.value.finding

@@ -21,7 +21,7 @@ from loadcell.execution.target_pool import TargetPool
 from loadcell.execution.trial_metrics import metrics
 from loadcell.model.engine_messages import load_outcome
 from loadcell.model.instants import utc_text
-from loadcell.model.json import convert
+from loadcell.model.json import convert, document
 from loadcell.model.message import Message
 from loadcell.model.metrics import facts
 from loadcell.model.trial_record import Check, TrialRecord
@@ -30,7 +30,7 @@ from loadcell.plan.model import Resolved
 from loadcell.profilers.cpu import CpuSampler
 from loadcell.store.layout import SCHEMA
 from loadcell.store.write import TrialWriter
-from loadcell.systems.base import Target
+from loadcell.systems.base import DataSpec, Endpoint, Target
 from loadcell.workloads.composite import CompositeWorkload
 
 #: The engine's outcomes, and the `reason_code`, of a number of requests that were not made within their
@@ -116,30 +116,23 @@ class TrialRun:
         if data is None:
             return
 
-        def load(endpoint: dict[str, Any]) -> dict[str, Any]:
-            account: dict[str, Any] = {}
+        def load(endpoint: Endpoint) -> int | None:
+            rows: int | None = None
             for kind, section in loading.items():
                 work = secrets.revealed({kind: section}, self.context.secret)
-                spec = specification(endpoint, work, self._resolved, self._threads(target), DATA_SEED)
+                spec = specification(
+                    endpoint.section(), work, self._resolved, self._threads(target), DATA_SEED
+                )
                 made_by = workload.made_by
-                account_of_part = self._execute(
+                account = self._execute(
                     "prepare", {**spec, **made_by, **self._pin}, self._loading, self._resolved.limits.prepare
                 )
-                account = (
-                    {**account_of_part, "rows": account.get("rows", 0) + account_of_part["rows"]}
-                    if account
-                    else account_of_part
-                )
-            return account
+                if "rows" in account:
+                    rows = (rows or 0) + account["rows"]
+            return rows
 
-        made = target.prepare(data, load, will_change=workload.changes_data)
-        self._document["data_set"] = {
-            "fingerprint": made.fingerprint,
-            "how": made.how,
-            "duration_s": made.duration_s,
-            "size_bytes": made.size_bytes,
-            **made.detail,
-        }
+        data_set = target.prepare(DataSpec(data), load, will_change=workload.changes_data)
+        self._document["data_set"] = document(data_set)
 
     def _load(self, target: Target[Any]) -> dict[str, Any]:
         """Warm-up and measurement, by the executor; the engine reports the phases."""
@@ -174,7 +167,7 @@ class TrialRun:
     def _specification(self, target: Target[Any]) -> dict[str, Any]:
         """The specification for the engine."""
         composite, settings = self._workload(), self._resolved
-        endpoint, threads = target.endpoint(), self._threads(target)
+        endpoint, threads = target.endpoint().section(), self._threads(target)
         seed = trial_seed(self.run_seed, self.trial.repeat)
         if settings.groups:
             spec = specification_of_groups(endpoint, composite, settings, threads, seed)
@@ -203,7 +196,7 @@ class TrialRun:
         )
 
     def _collect(self, target: Target[Any], result: dict[str, Any]) -> None:
-        self._document["target"] = target.describe()
+        self._document["target"] = document(target.describe())
         if self.sampler is not None:
             title = self.trial.treatment.id
             self._document["profile"] = self.sampler.collect(self.writer, title, self.writer.output)
@@ -251,7 +244,7 @@ class TrialRun:
         """Where the target was looked into: what was found at its end."""
         status, self._document["status"] = self._document["status"], "failed"
         if (memory := target.examine()) is not None:
-            self._document["memory"] = memory
+            self._document["memory"] = document(memory)
             self.pool.rest()
         self._document["status"] = status
 

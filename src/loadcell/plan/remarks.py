@@ -85,7 +85,7 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     target = parts.targets[settings.target_name]
     advice: list[Advice] = list(_length(settings.load))
     if hasattr(target, "advice"):
-        load = {**settings.load.model_dump(), "clients": settings.clients}
+        load = settings.load.model_copy(update={"clients": settings.clients})
         advice += target.advice(settings.target, load)
     advice += affinity_check.remarks(settings, parts)
     for group in settings.each:

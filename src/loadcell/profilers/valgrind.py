@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
 from loadcell.model.metrics import declare
+from loadcell.model.trial_record import LossRecord, LostMemory, MemoryRecord
 
 for _kind in ("definite", "indirect"):
     declare(
@@ -53,20 +53,6 @@ _CHUNK = 1 << 16
 _DEEPEST = 12
 
 
-@dataclass
-class Record:
-    """One place where memory was asked for that was lost: `stack` from the innermost function."""
-
-    kind: str
-    bytes: int = 0
-    blocks: int = 0
-    stack: list[str] = field(default_factory=list)
-
-    def document(self) -> dict[str, Any]:
-        """As plain JSON."""
-        return {"kind": self.kind, "bytes": self.bytes, "blocks": self.blocks, "stack": self.stack[:_DEEPEST]}
-
-
 class UnreadableError(Exception):
     """The account is not whole, or none."""
 
@@ -85,8 +71,8 @@ def command(program: str, words: Sequence[str], account: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def read(account: Path) -> dict[str, Any]:
-    """`lost` bytes and blocks by kind, `errors` (reads and writes that are wrong) and the top `records`.
+def read(account: Path) -> MemoryRecord:
+    """Lost memory by kind, errors (reads and writes that are wrong) and the largest losses.
 
     Raises UnreadableError.
     """
@@ -100,25 +86,22 @@ def read(account: Path) -> dict[str, Any]:
         raise UnreadableError(f"valgrind left no account ({error.strerror})") from None
     except (expat.ExpatError, ValueError) as error:
         raise UnreadableError(f"valgrind's account is not whole ({error})") from None
-    lost = {kind: {"bytes": 0, "blocks": 0} for kind in KINDS.values()}
-    for record in reader.records:
-        lost[record.kind]["bytes"] += record.bytes
-        lost[record.kind]["blocks"] += record.blocks
-    top = sorted(reader.records, key=lambda record: (-record.bytes, record.kind, record.stack))
-    return {
-        "tool": "valgrind",
-        "lost": lost,
-        "errors": reader.errors,
-        "records": [record.document() for record in top[:MOST_RECORDS]],
-        "record_count": len(reader.records),
+    lost = {
+        kind: LostMemory(
+            sum(record.bytes for record in reader.records if record.kind == kind),
+            sum(record.blocks for record in reader.records if record.kind == kind),
+        )
+        for kind in KINDS.values()
     }
+    top = sorted(reader.records, key=lambda record: (-record.bytes, record.kind, record.stack))
+    return MemoryRecord(lost, reader.errors, tuple(top[:MOST_RECORDS]), len(reader.records))
 
 
 class _Reader:
     """Takes an account in, piece by piece. A document type is refused: entities could grow without bound."""
 
     def __init__(self) -> None:
-        self.records: list[Record] = []
+        self.records: list[LossRecord] = []
         self.errors = 0
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
@@ -170,7 +153,8 @@ class _Reader:
             return
         direct = _DIRECT.search(self._what.get("text", ""))  # the rest of them is counted as lost indirectly
         size = direct[1].replace(",", "") if direct else self._what["leakedbytes"]
-        self.records.append(Record(kind, int(size), int(self._what["leakedblocks"]), self._stack))
+        blocks = int(self._what["leakedblocks"])
+        self.records.append(LossRecord(kind, int(size), blocks, tuple(self._stack[:_DEEPEST])))
 
 
 def _place(frame: dict[str, str]) -> str:

@@ -2,24 +2,125 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
+
+from pydantic import SecretStr
 
 from loadcell.model.capability import Capability
+from loadcell.model.json import OMITTED, JsonObject, JsonValue
 from loadcell.model.message import Message, MessageError
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.systems.messages import TARGET_NO_SQL
 from loadcell.systems.shared import path_checks
 
+if TYPE_CHECKING:
+    from loadcell.model.trial_record import MemoryRecord
+    from loadcell.plan.model import Load
+
+#: Text that is never shown or written; `get_secret_value` reveals it.
+Secret = SecretStr
 Opts = TypeVar("Opts", bound=Options)
 
-#: Loads a data set through the engine: called with the endpoint to fill; returns the engine's own account of
-#: it.
-Loader = Callable[[dict[str, Any]], dict[str, Any]]
+#: Raised when the same description of data would no longer give the same tables.
+_DATA_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where and how a load reaches a target; each kind of target adds its fields.
+
+    The names of fields are those of the engine's specification. A field that is None does not apply.
+    """
+
+    protocol: str
+
+    def section(self) -> JsonObject:
+        """The `target` section of the engine's specification, secrets included: never to be written anywhere."""
+        values = {name: value for name, value in asdict(self).items() if value is not None}
+        return {
+            name: value.get_secret_value() if isinstance(value, Secret) else value
+            for name, value in values.items()
+        }
+
+
+@dataclass(frozen=True)
+class ServerEndpoint(Endpoint):
+    """The endpoint of a server; `socket`, a Unix socket's path, takes precedence over `host`.
+
+    `tls_name` is the name that TLS asks for and verifies where it is not `host`, `options` are those of
+    PostgreSQL sessions, `resp` is a version of RESP.
+    """
+
+    host: str
+    port: int
+    socket: str | None = None
+    user: str | None = None
+    password: Secret | None = None
+    database: str | None = None
+    sslmode: str | None = None
+    sslrootcert: str | None = None
+    tls_name: str | None = None
+    application_name: str | None = None
+    options: str | None = None
+    resp: int | None = None
+    connect_timeout_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class Role:
+    """A named group of the target's processes: the roots of its process trees on this machine."""
+
+    name: str
+    pids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SettingFacts:
+    """A setting in effect; `given` is the plan's text, None where the plan leaves it open."""
+
+    name: str
+    value: JsonValue
+    given: str | int | float | bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetFacts:
+    """What a target reports of itself for the record; each kind of target adds its fields.
+
+    `server` is how it came to run (`embedded`, `local`, `external` ...), `settings` are those read back, and
+    `data` is the file system of the data.
+    """
+
+    server: str
+    product: Annotated[str | None, OMITTED] = None
+    version: Annotated[str | None, OMITTED] = None
+    settings: Annotated[tuple[SettingFacts, ...] | JsonObject | None, OMITTED] = None
+    size_bytes: Annotated[int | None, OMITTED] = None
+    data: Annotated[JsonObject | None, OMITTED] = None
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """Description of a data set: its options by kind (`sysbench`, `kv` ...)."""
+
+    sections: JsonObject
+
+    @property
+    def fingerprint(self) -> str:
+        """Twelve hex digits that stand for the data set: equal for equal descriptions."""
+        canonical = json.dumps([_DATA_FORMAT, self.sections], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+#: Loads a data set through the engine at the endpoint; returns the number of rows, None if it is unknown.
+Loader = Callable[[Endpoint], int | None]
 
 
 class TargetError(MessageError):
@@ -56,14 +157,27 @@ class DataSet:
     """Origin of the data that a trial ran on.
 
     `how` is `loaded`, `reused` (nothing had changed) or `restored` (a workload had changed it);
-    `duration_s` and `size_bytes` are its price.
+    `duration_s` and `size_bytes` are its price. `kind` says what holds it: a `database`, `schema` or
+    `directory` of that name, or `keys` with those prefixes. `method` says how it was made, if it was.
     """
 
     fingerprint: str
     how: str
     duration_s: float
     size_bytes: int | None = None
-    detail: dict[str, Any] = field(default_factory=dict)
+    kind: Annotated[str | None, OMITTED] = None
+    database: Annotated[str | None, OMITTED] = None
+    schema: Annotated[str | None, OMITTED] = None
+    directory: Annotated[str | None, OMITTED] = None
+    prefixes: Annotated[tuple[str, ...] | None, OMITTED] = None
+    method: Annotated[str | None, OMITTED] = None
+    rows: Annotated[int | None, OMITTED] = None
+    load_s: Annotated[float | None, OMITTED] = None
+    copy_s: Annotated[float | None, OMITTED] = None
+    copied_bytes: Annotated[int | None, OMITTED] = None
+    kept_copy_s: Annotated[float | None, OMITTED] = None
+    checkpoint_s: Annotated[float | None, OMITTED] = None
+    flush_s: Annotated[float | None, OMITTED] = None
 
 
 class Target(ABC, Generic[Opts]):
@@ -103,7 +217,7 @@ class Target(ABC, Generic[Opts]):
         """
 
     @abstractmethod
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
         """Make the described data set be there, untouched, creating only what loadcell owns.
 
         Raises TargetError.
@@ -112,18 +226,20 @@ class Target(ABC, Generic[Opts]):
         """
 
     @abstractmethod
-    def endpoint(self) -> dict[str, Any]:
-        """The `target` section of the engine's specification, secrets included: never to be written anywhere."""
+    def endpoint(self) -> Endpoint:
+        """Where and how the load connects."""
 
     @abstractmethod
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TargetFacts:
         """Version, settings as read back, file system of the data: what belongs into the record."""
 
     @abstractmethod
+    def roles(self) -> tuple[Role, ...]:
+        """Its processes on this machine, in named groups; empty when it runs elsewhere."""
+
     def processes(self) -> list[int]:
-        """Process ids at the root of the system's process trees on this machine; empty when it runs
-        elsewhere.
-        """
+        """Process ids of all roles."""
+        return [pid for role in self.roles() for pid in role.pids]
 
     def observed(self) -> Any:
         """Access for monitors made for this kind of system, secrets included; None if there is none."""
@@ -142,7 +258,7 @@ class Target(ABC, Generic[Opts]):
     def counters(self) -> dict[str, int]:
         """The system's own running counters (transactions, rows ...), to hold the load's record against."""
 
-    def examine(self) -> dict[str, Any] | None:
+    def examine(self) -> MemoryRecord | None:
         """Result of an examination that ends the system: it is down afterwards. None without an examination.
 
         A trial on an examined system is too slow to be compared with any other: its results do not count.
@@ -172,7 +288,7 @@ class Target(ABC, Generic[Opts]):
         """
 
     @classmethod
-    def advice(cls, options: Opts, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
+    def advice(cls, options: Opts, load: Load) -> list[Advice]:  # noqa: ARG003
         """Remarks on these options under this load, without touching anything (`loadcell check`).
 
         Paths are whole (`target.postgres.settings.fsync`).

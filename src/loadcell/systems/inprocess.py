@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, TypeVar
 
 from pydantic import Field, model_validator
 
 from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Advice, Options
-from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.base import DataSet, DataSpec, Loader, Role, Target, TargetContext, TargetError
 from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared.data_files import DataFiles
 from loadcell.systems.shared.disk_image import DataLocation, Image
-from loadcell.systems.shared.ownership import fingerprint
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
 
 
 class InProcessOptions(Options):
@@ -80,15 +82,15 @@ class InProcessTarget(Target[OptionsT], Generic[OptionsT]):
             self._files.remove()
             self._location.remove()
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
-        return self.files.prepare(fingerprint(data), lambda: load(self.endpoint()), will_change=will_change)
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
+        return self.files.prepare(spec.fingerprint, lambda: load(self.endpoint()), will_change=will_change)
 
-    def processes(self) -> list[int]:
-        return []
+    def roles(self) -> tuple[Role, ...]:
+        return ()
 
     def counters(self) -> dict[str, int]:
         return {}
 
     @classmethod
-    def advice(cls, options: OptionsT, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
-        return [Advice("load.threads", cls.threads_advice())] if isinstance(load.get("threads"), int) else []
+    def advice(cls, options: OptionsT, load: Load) -> list[Advice]:  # noqa: ARG003
+        return [Advice("load.threads", cls.threads_advice())] if isinstance(load.threads, int) else []

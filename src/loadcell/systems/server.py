@@ -7,13 +7,25 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 
 from loadcell.linux import file_system
 from loadcell.linux.process import StopStep, SupervisedProcess
-from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.model.json import OMITTED, JsonObject
+from loadcell.systems.base import (
+    DataSet,
+    DataSpec,
+    Loader,
+    Role,
+    Secret,
+    Target,
+    TargetContext,
+    TargetError,
+    TargetFacts,
+)
 from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.server_options import ManagedOrExternalOptions
 from loadcell.systems.shared.account import environment
@@ -50,7 +62,7 @@ class ServerAddress(ABC):
     host: str
     port: int
     socket: str | None = field(default=None, kw_only=True)
-    password: str | None = field(default=None, repr=False, kw_only=True)
+    password: Secret | None = field(default=None, kw_only=True)
 
     @property
     def where(self) -> str:
@@ -67,6 +79,31 @@ class ServerAddress(ABC):
 
 
 @dataclass(frozen=True)
+class DatabaseFacts:
+    """The database of the load."""
+
+    name: str
+    encoding: Annotated[str | None, OMITTED] = None
+    collation: Annotated[str | None, OMITTED] = None
+    ctype: Annotated[str | None, OMITTED] = None
+    size_bytes: Annotated[int | None, OMITTED] = None
+    keys: Annotated[int | None, OMITTED] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerFacts(TargetFacts):
+    """Facts of a server: `host` of an external one; program, user and way of connecting of a managed one."""
+
+    host: Annotated[str | None, OMITTED] = None
+    connect: Annotated[str | None, OMITTED] = None
+    tls: bool = False
+    binaries: Annotated[str | None, OMITTED] = None
+    run_as: Annotated[str | None, OMITTED] = None
+    database: Annotated[DatabaseFacts | None, OMITTED] = None
+    data: JsonObject | None = None
+
+
+@dataclass(frozen=True)
 class Prepared:
     """A data set, the database that holds it, and the options that sessions of the load begin with."""
 
@@ -78,7 +115,7 @@ class Prepared:
 class DataSets(Protocol):
     """The data sets of loadcell on one server."""
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> Prepared:
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> Prepared:
         """Provide the data set, untouched. Raises TargetError."""
 
     def sweep(self) -> None:
@@ -244,8 +281,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         """Loadcell's data sets on the server."""
 
     @abstractmethod
-    def _facts(self) -> tuple[dict[str, Any], Path | None]:
-        """Version and settings as read back, and the data directory if it is on this machine and readable."""
+    def _facts(self) -> tuple[ServerFacts, Path | None]:
+        """Facts as read back, and the data directory of an external server, if it is readable here."""
 
     def _external_processes(self, address: AddressT) -> list[int]:  # noqa: ARG002
         """The server's root processes on this machine. Raises TargetError."""
@@ -322,35 +359,35 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     # -- data and facts
     # ---------------------------------------------------------------------------------------------
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
         self._touched = True
-        self._prepared = self._data_sets().prepare(data, load, will_change=will_change)
+        self._prepared = self._data_sets().prepare(spec, load, will_change=will_change)
         return self._prepared.data_set
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> ServerFacts:
         facts, data = self._facts()
-        facts = {"server": self.options.server, **facts}
         server = self._server
-        if server is not None:
-            directory = server.directory
-            facts["run_as"] = directory.account.name
-            facts["connect"] = self.options.connect
-            facts["size_bytes"] = file_system.used_bytes(directory.data)
-            data = directory.data
+        if server is None:
+            facts = replace(facts, host=facts.host or self._load_address().host)
         else:
-            facts.setdefault("host", self._load_address().host)
-        return {**facts, "data": file_system.file_system(data) if data is not None else None}
+            directory = server.directory
+            data = directory.data
+            facts = replace(
+                facts,
+                run_as=directory.account.name,
+                connect=self.options.connect,
+                size_bytes=file_system.used_bytes(data),
+            )
+        return replace(facts, data=None if data is None else file_system.file_system(data))
 
-    def processes(self) -> list[int]:
+    def roles(self) -> tuple[Role, ...]:
+        pids: list[int] = []
         if self._server is not None:
-            pid = self._server.pid
-            return [] if pid is None else [pid]
-        if self._external is None or not self._external.here:
-            return []
-        try:
-            return self._external_processes(self._external)
-        except TargetError:
-            return []
+            pids = [] if self._server.pid is None else [self._server.pid]
+        elif self._external is not None and self._external.here:
+            with suppress(TargetError):
+                pids = self._external_processes(self._external)
+        return (Role("server", tuple(pids)),) if pids else ()
 
     # -- addresses
     # --------------------------------------------------------------------------------------------------

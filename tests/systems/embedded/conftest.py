@@ -10,7 +10,7 @@ import pytest
 
 from loadcell.execution.executor import WorkerExecutor
 from loadcell.execution.load import DATA_SEED
-from loadcell.systems.base import DataSet, TargetContext
+from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetContext
 from loadcell.systems.embedded.options import StoreOptions
 from loadcell.systems.embedded.target import Store
 from loadcell.workloads.kv import Kv, KvOptions
@@ -37,10 +37,11 @@ class Bench:
         """The data set of such a load, made by the engine where it has to be."""
         workload = self.workload(writes=writes, **kv)
 
-        def load(endpoint: dict[str, Any]) -> dict[str, Any]:
-            return self.worker("prepare", endpoint, workload.data(), DATA_SEED)
+        def load(endpoint: Endpoint) -> int:
+            rows: int = self.worker("prepare", endpoint, workload.data(), DATA_SEED)["rows"]
+            return rows
 
-        return store.prepare(workload.data(), load, will_change=workload.changes_data)
+        return store.prepare(DataSpec(workload.data()), load, will_change=workload.changes_data)
 
     def run(
         self, store: Store, *, writes: bool = False, kill: bool = False, seconds: float = 0.2, **kv: Any
@@ -55,7 +56,7 @@ class Bench:
     def worker(
         self,
         mode: str,
-        endpoint: dict[str, Any],
+        endpoint: Endpoint,
         workload: dict[str, Any],
         seed: int,
         *,
@@ -70,7 +71,7 @@ class Bench:
             "interval_ns": 50 * MS,
             "lost_ns": 200 * MS,
         }
-        spec = {"version": 1, "seed": seed, "target": endpoint, "workload": workload, "load": load}
+        spec = {"version": 1, "seed": seed, "target": endpoint.section(), "workload": workload, "load": load}
         executor = WorkerExecutor()
 
         def heard(event: dict[str, Any]) -> None:

@@ -12,7 +12,9 @@ import pytest
 from pydantic import ValidationError
 
 from loadcell.execution.executor import LoadError
-from loadcell.systems.base import TargetError
+from loadcell.model.json import document
+from loadcell.plan.model import Load
+from loadcell.systems.base import DataSpec, Endpoint, TargetError
 from loadcell.systems.embedded.options import Engine, StoreOptions
 from loadcell.systems.embedded.target import Store
 from systems.embedded.conftest import KEYS, Bench
@@ -36,7 +38,7 @@ def test_a_data_set_is_loaded_used_again_and_put_back(bench: Bench, engine: str)
     store = bench.store(engine=engine, files=2)
     assert store.alive()
     first = bench.prepare(store)
-    assert (first.how, first.detail["rows"]) == ("loaded", KEYS)
+    assert (first.how, first.rows) == ("loaded", KEYS)
     assert first.size_bytes
     assert failures(bench.run(store)) == {}
     assert bench.prepare(store).how == "reused"
@@ -45,9 +47,9 @@ def test_a_data_set_is_loaded_used_again_and_put_back(bench: Bench, engine: str)
     assert failures(written) == {}
     assert succeeded(written, "set") > 0
     again = bench.prepare(store)
-    assert (again.how, again.detail["method"]) == ("restored", "copy")
+    assert (again.how, again.method) == ("restored", "copy")
     assert failures(bench.run(store)) == {}, "every value is the first version again"
-    described = store.describe()
+    described = document(store.describe())
     assert described["version"]
     assert described["files_on_disk"] > 0
     assert described["settings"]["files"] == 2
@@ -68,12 +70,12 @@ def test_a_killed_load_leaves_what_the_next_trial_can_put_back(bench: Bench, eng
 def test_a_load_of_data_that_was_given_up_begins_anew(bench: Bench) -> None:
     store = bench.store()
 
-    def dies(endpoint: dict[str, Any]) -> dict[str, Any]:
-        (Path(endpoint["store"]["directory"]) / "kv-0.redb").write_bytes(b"half of it")
+    def dies(endpoint: Endpoint) -> int:
+        (Path(endpoint.store.directory) / "kv-0.redb").write_bytes(b"half of it")
         raise LoadError("the worker process was killed by SIGKILL", advice="")
 
     with pytest.raises(LoadError):
-        store.prepare(bench.workload(writes=False).data(), dies, will_change=False)
+        store.prepare(DataSpec(bench.workload(writes=False).data()), dies, will_change=False)
     made = bench.prepare(bench.store())
     assert made.how == "loaded"
     assert failures(bench.run(store)) == {}
@@ -118,7 +120,7 @@ def test_what_loadcell_did_not_make_is_left_alone(bench: Bench, tmp_path: Path) 
 def test_damaged_files_are_one_clear_error(bench: Bench, engine: str) -> None:
     store = bench.store(engine=engine)
     bench.prepare(store)
-    for file in Path(store.endpoint()["store"]["directory"]).rglob("*"):
+    for file in Path(store.endpoint().store.directory).rglob("*"):
         if file.is_file():
             file.write_bytes(b"\x5a" * max(file.stat().st_size, 100))
     with pytest.raises(LoadError) as caught:
@@ -147,7 +149,7 @@ def test_a_full_device_is_one_clear_error(bench: Bench, tmp_path: Path) -> None:
         return
     store = bench.store(data=image)
     try:
-        assert store.describe()["data"]["type"] == "ext4"
+        assert store.describe().data["type"] == "ext4"
         with pytest.raises(LoadError) as caught:
             bench.prepare(store, keys=2000, value_size="20kB")
         assert caught.value.message.code == "load.no-space"
@@ -185,6 +187,6 @@ def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], said: str) ->
 
 
 def test_settings_without_effect_are_remarked_upon() -> None:
-    said = Store.advice(StoreOptions(engine="lmdb", cache="1GiB"), {"threads": 4, "clients": 8})
+    said = Store.advice(StoreOptions(engine="lmdb", cache="1GiB"), Load(threads=4, clients=8))
     assert [one.path for one in said] == ["load.threads", "target.store.cache"]
-    assert Store.advice(StoreOptions(), {"threads": "auto", "clients": 8}) == []
+    assert Store.advice(StoreOptions(), Load(threads="auto", clients=8)) == []

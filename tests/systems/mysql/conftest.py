@@ -14,30 +14,30 @@ from typing import Any
 import pymysql
 import pytest
 
-from loadcell.systems.base import TargetContext
+from loadcell.systems.base import DataSpec, ServerEndpoint, TargetContext
 from loadcell.systems.mysql.options import MysqlOptions
 from loadcell.systems.mysql.target import Mysql
 
 ROWS = 500
-DATA = {"small": {"rows": ROWS}}
-OTHER = {"small": {"rows": ROWS, "other": True}}
+DATA = DataSpec({"small": {"rows": ROWS}})
+OTHER = DataSpec({"small": {"rows": ROWS, "other": True}})
 
 
-def session(endpoint: dict[str, Any]) -> pymysql.Connection[Any]:
+def session(endpoint: ServerEndpoint) -> pymysql.Connection[Any]:
     """A connection as the load makes it: to where the endpoint says, in its way."""
     return pymysql.connect(
-        host=endpoint["host"],
-        port=endpoint["port"],
-        unix_socket=endpoint["socket"],
-        user=endpoint["user"],
-        password=endpoint["password"] or "",
-        database=endpoint["database"],
+        host=endpoint.host,
+        port=endpoint.port,
+        unix_socket=endpoint.socket,
+        user=endpoint.user,
+        password=endpoint.password.get_secret_value() if endpoint.password else "",
+        database=endpoint.database,
         autocommit=True,
         ssl_disabled=True,
     )
 
 
-def ask(endpoint: dict[str, Any], *statements: str) -> list[tuple[Any, ...]]:
+def ask(endpoint: ServerEndpoint, *statements: str) -> list[tuple[Any, ...]]:
     """The rows that the last of these statements gives."""
     with session(endpoint) as connection, connection.cursor() as cursor:
         for statement in statements:
@@ -45,7 +45,7 @@ def ask(endpoint: dict[str, Any], *statements: str) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def load(endpoint: dict[str, Any]) -> dict[str, Any]:
+def load(endpoint: ServerEndpoint) -> int:
     """Fills a data set as the engine would."""
     ask(
         endpoint,
@@ -54,7 +54,7 @@ def load(endpoint: dict[str, Any]) -> dict[str, Any]:
         "CREATE TABLE sbtest2 (id INTEGER PRIMARY KEY)",
         "INSERT INTO sbtest2 SELECT id FROM sbtest1",
     )
-    return {"rows": 2 * ROWS, "duration_s": 0.0}
+    return 2 * ROWS
 
 
 @dataclass

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from loadcell.systems.base import TargetError
+from loadcell.model.json import document
+from loadcell.systems.base import ServerEndpoint, TargetError
 from loadcell.systems.mysql.target import Mysql
 from mariadb import MariadbServer
 
@@ -30,16 +31,16 @@ def test_data_sets_have_databases_of_their_own(bench: Bench, mariadb_server: Mar
     assert first.how == "loaded"
     ask(target.endpoint(), "DELETE FROM sbtest1")
     again = target.prepare(DATA, load, will_change=False)
-    assert (again.how, again.detail["method"]) == ("restored", "load")
+    assert (again.how, again.method) == ("restored", "load")
     assert ask(target.endpoint(), "SELECT count(*) FROM sbtest1") == [(ROWS,)]
     assert target.prepare(DATA, load, will_change=False).how == "reused"
     assert target.processes() == [mariadb_server.pid]
-    record = target.describe()
+    record = document(target.describe())
     assert (record["server"], record["tls"], record["host"]) == ("external", False, "127.0.0.1")
     target.down()
     assert mariadb_server.sql("SELECT 1") == [(1,)], "it is never stopped"
     target.destroy()
-    name = first.detail["database"]
+    name = first.database
     assert not mariadb_server.sql(f"SHOW DATABASES LIKE '{name}'")
 
 
@@ -48,7 +49,7 @@ def test_a_named_database_holds_one_data_set_at_a_time(bench: Bench, mariadb_ser
     target = _target(bench, mariadb_server, "named")
     assert target.prepare(DATA, load, will_change=False).how == "loaded"
     assert target.prepare(OTHER, load, will_change=False).how == "loaded"
-    assert target.endpoint()["database"] == "named"
+    assert target.endpoint().database == "named"
     target.destroy()
     assert mariadb_server.sql("SHOW TABLES", database="named") == []
     assert mariadb_server.sql("SHOW DATABASES LIKE 'named'"), "it was there before"
@@ -79,7 +80,7 @@ def test_a_table_put_beside_loadcells_stops_it(bench: Bench, mariadb_server: Mar
 
 
 def test_a_load_that_was_given_up_is_begun_again(bench: Bench, mariadb_server: MariadbServer) -> None:
-    def broken(endpoint: dict[str, Any]) -> dict[str, Any]:
+    def broken(endpoint: ServerEndpoint) -> int:
         ask(endpoint, "CREATE TABLE sbtest1 (id INTEGER)")
         raise RuntimeError("given up")
 

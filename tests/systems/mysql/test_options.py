@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from loadcell.plan.model import Load
 from loadcell.systems.mysql import startup_errors
 from loadcell.systems.mysql.options import MysqlOptions
 from loadcell.systems.mysql.target import Mysql
@@ -46,14 +47,14 @@ def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], said: str) ->
 def test_what_is_unwise_is_remarked_upon(
     settings: dict[str, Any], clients: int, path: str, said: str
 ) -> None:
-    [remark] = Mysql.advice(MysqlOptions(settings=settings), {"clients": clients})
+    [remark] = Mysql.advice(MysqlOptions(settings=settings), Load(clients=clients))
     assert remark.path == f"target.mysql.settings.{path}"
     assert said in remark.message.text
 
 
 def test_an_ordinary_plan_is_not_remarked_upon() -> None:
     settings: dict[str, Any] = {"innodb_buffer_pool_size": "64M", "innodb_flush_log_at_trx_commit": 1}
-    assert Mysql.advice(MysqlOptions(settings=settings), {"clients": 151}) == []
+    assert Mysql.advice(MysqlOptions(settings=settings), Load(clients=151)) == []
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.systems.base import TargetError
+from loadcell.model.json import document
+from loadcell.systems.base import ServerEndpoint, TargetError
 
 from .conftest import DATA, OTHER, ROWS, Bench, ask, load
 
 
-def _count(target_endpoint: dict[str, object]) -> int:
+def _count(target_endpoint: ServerEndpoint) -> int:
     return int(ask(target_endpoint, "SELECT count(*) FROM sbtest1")[0][0])
 
 
@@ -26,15 +27,15 @@ def test_it_comes_up_is_described_and_goes_without_a_trace(bench: Bench) -> None
     if os.geteuid() == 0:
         assert Path(f"/proc/{pid}").stat().st_uid != 0
     made = target.prepare(DATA, load, will_change=False)
-    assert (made.how, made.detail["rows"]) == ("loaded", 2 * ROWS)
-    record = target.describe()
+    assert (made.how, made.rows) == ("loaded", 2 * ROWS)
+    record = document(target.describe())
     assert record["product"] == "MariaDB"
     settings = {one["name"]: one for one in record["settings"]}
     assert settings["innodb_buffer_pool_size"]["value"] == str(64 << 20)
     assert settings["innodb_buffer_pool_size"]["given"] == "64M"
     assert settings["innodb_io_capacity"]["value"] == "300"
     assert record["data"]["type"]
-    assert record["database"]["name"] == made.detail["database"]
+    assert record["database"]["name"] == made.database
     before = target.counters()
     ask(target.endpoint(), "UPDATE sbtest1 SET k = k + 1", "BEGIN", "DELETE FROM sbtest2", "COMMIT")
     after = target.counters()
@@ -52,9 +53,9 @@ def test_the_loads_user_reaches_loadcells_databases_only(bench: Bench) -> None:
     target = bench.up(connect="socket")
     target.prepare(DATA, load, will_change=False)
     endpoint = target.endpoint()
-    assert endpoint["socket"]
+    assert endpoint.socket
     seen = {name for (name,) in ask(endpoint, "SHOW DATABASES")}
-    assert seen == {"information_schema", endpoint["database"]}
+    assert seen == {"information_schema", endpoint.database}
 
 
 def test_what_nobody_changed_is_used_again_and_what_was_changed_is_put_back(bench: Bench) -> None:
@@ -63,11 +64,11 @@ def test_what_nobody_changed_is_used_again_and_what_was_changed_is_put_back(benc
     assert target.prepare(DATA, load, will_change=False).how == "reused"
     first = target.prepare(DATA, load, will_change=True)
     assert first.how == "reused"
-    assert first.detail["kept_copy_s"] > 0
+    assert first.kept_copy_s > 0
     ask(target.endpoint(), "DELETE FROM sbtest1 WHERE id > 10")
     for will_change in (True, False):
         again = target.prepare(DATA, load, will_change=will_change)
-        assert (again.how, again.detail["method"]) == ("restored", "data directory copy")
+        assert (again.how, again.method) == ("restored", "data directory copy")
         assert _count(target.endpoint()) == ROWS
         if will_change:
             ask(target.endpoint(), "DELETE FROM sbtest1")

@@ -12,37 +12,37 @@ from typing import Any
 import psycopg
 import pytest
 
-from loadcell.systems.base import TargetContext
+from loadcell.systems.base import DataSpec, ServerEndpoint, TargetContext
 from loadcell.systems.postgres.options import PostgresOptions
 from loadcell.systems.postgres.target import Postgres
 from servers import PostgresServer
 
 ROWS = 500
-DATA = {"small": {"rows": ROWS}}
-OTHER = {"small": {"rows": ROWS, "other": True}}
+DATA = DataSpec({"small": {"rows": ROWS}})
+OTHER = DataSpec({"small": {"rows": ROWS, "other": True}})
 
 
-def session(endpoint: dict[str, Any]) -> psycopg.Connection[Any]:
+def session(endpoint: ServerEndpoint) -> psycopg.Connection[Any]:
     """A connection as the load makes it: to where the endpoint says, in its way."""
     return psycopg.connect(
-        host=endpoint["socket"].rpartition("/")[0] if endpoint["socket"] else endpoint["host"],
-        port=endpoint["port"],
-        user=endpoint["user"],
-        password=endpoint["password"],
-        dbname=endpoint["database"],
-        options=endpoint["options"],
-        sslmode=endpoint["sslmode"],
+        host=endpoint.socket.rpartition("/")[0] if endpoint.socket else endpoint.host,
+        port=endpoint.port,
+        user=endpoint.user,
+        password=endpoint.password and endpoint.password.get_secret_value(),
+        dbname=endpoint.database,
+        options=endpoint.options,
+        sslmode=endpoint.sslmode,
         autocommit=True,
     )
 
 
-def load(endpoint: dict[str, Any]) -> dict[str, Any]:
+def load(endpoint: ServerEndpoint) -> int:
     """Fills a data set as the engine would: two tables, one with a sequence."""
     with session(endpoint) as connection:
         connection.execute("CREATE TABLE sbtest1 (id serial PRIMARY KEY, k int NOT NULL)")
         connection.execute("INSERT INTO sbtest1 (k) SELECT n FROM generate_series(1, %s) n", [ROWS])
         connection.execute("CREATE TABLE sbtest2 AS SELECT id, k FROM sbtest1")
-    return {"rows": 2 * ROWS, "duration_s": 0.0}
+    return 2 * ROWS
 
 
 def query(target: Postgres, statement: str) -> list[tuple[Any, ...]]:

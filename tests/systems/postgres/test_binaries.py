@@ -118,7 +118,7 @@ def test_programs_where_only_root_can_go_are_copied_once(
     target = bench.up()
     target.prepare(DATA, load, will_change=False)
     assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
-    used = Path(target.describe()["binaries"])
+    used = Path(target.describe().binaries)
     copies = list(cache.iterdir())
     if os.geteuid() != 0:
         assert (used, copies) == (found.directory, [])

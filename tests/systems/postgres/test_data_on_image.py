@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcell.plan.model import Load
 from loadcell.systems.postgres.options import PostgresOptions
 from loadcell.systems.postgres.target import Postgres
 from systems.test_image import images_in, refusal
@@ -19,7 +20,7 @@ def test_a_server_on_an_image_and_nothing_of_it_afterwards(bench: Bench) -> None
     target = bench.target(data={"image": str(place), "size": "256MiB"})
     if refusal(target.up) is not None:
         return
-    data = target.describe()["data"]
+    data = target.describe().data
     assert data["type"] == "ext4"
     assert Path(data["device"]).name.startswith("loop")
     assert data["image"]["path"].startswith(f"{place}/loadcell-")
@@ -37,9 +38,9 @@ def test_a_server_on_an_image_and_nothing_of_it_afterwards(bench: Bench) -> None
 def test_check_says_that_only_root_can(monkeypatch: pytest.MonkeyPatch) -> None:
     options = PostgresOptions.model_validate({"data": {"image": "/var/tmp", "size": "1GiB"}})
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    [remark] = Postgres.advice(options, {})
+    [remark] = Postgres.advice(options, Load())
     assert remark.path == "target.postgres.data"
     assert "only root can mount an image" in remark.message.text
     assert "--only" in remark.message.text
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert Postgres.advice(options, {}) == []
+    assert Postgres.advice(options, Load()) == []

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from typing import Any
 
 import psycopg
 import pytest
 
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import DataSpec, ServerEndpoint, TargetError
 from loadcell.systems.postgres.target import Postgres
 from loadcell.systems.shared.ownership import Mark, parse
 from servers import PostgresServer
@@ -20,11 +19,11 @@ from .conftest import DATA, OTHER, ROWS, Bench, load, query, session
 External = Callable[..., Postgres]
 
 
-def never(endpoint: dict[str, Any]) -> dict[str, Any]:
+def never(endpoint: ServerEndpoint) -> int:
     raise AssertionError("loaded again, though nothing had changed")
 
 
-def half(endpoint: dict[str, Any]) -> dict[str, Any]:
+def half(endpoint: ServerEndpoint) -> int:
     """A load that breaks off in the middle."""
     with session(endpoint) as connection:
         connection.execute("CREATE TABLE sbtest1 (id serial PRIMARY KEY, k int NOT NULL)")
@@ -45,33 +44,33 @@ def state_of_schema(server: PostgresServer) -> Mark | None:
 
 class TestOnOurOwnServer:
     def test_loaded_once_then_reused(self, embedded: Postgres) -> None:
-        data = {"small": "reused"}
+        data = DataSpec({"small": "reused"})
         first = embedded.prepare(data, load, will_change=False)
         second = embedded.prepare(data, never, will_change=False)
         assert (first.how, second.how) == ("loaded", "reused")
         assert first.fingerprint == second.fingerprint
-        assert first.detail["rows"] == 2 * ROWS
-        assert first.detail["load_s"] > 0
-        assert first.detail["checkpoint_s"] > 0
+        assert first.rows == 2 * ROWS
+        assert first.load_s > 0
+        assert first.checkpoint_s > 0
         assert first.size_bytes
         assert second.duration_s < first.duration_s
 
     def test_restored_by_a_copy_of_files_after_a_change(self, embedded: Postgres) -> None:
-        data = {"small": "restored"}
+        data = DataSpec({"small": "restored"})
         assert embedded.prepare(data, load, will_change=True).how == "loaded"
         query(embedded, "UPDATE sbtest1 SET k = -1")
         query(embedded, "DROP TABLE sbtest2")
 
         again = embedded.prepare(data, never, will_change=True)
         assert again.how == "restored"
-        assert again.detail["method"] == "file copy"
-        assert again.detail["copy_s"] > 0
-        assert again.detail["copied_bytes"] == again.size_bytes
+        assert again.method == "file copy"
+        assert again.copy_s > 0
+        assert again.copied_bytes == again.size_bytes
         assert query(embedded, "SELECT count(*), min(k) FROM sbtest1") == [(ROWS, 1)]
         assert query(embedded, "SELECT count(*) FROM sbtest2") == [(ROWS,)]
 
     def test_a_reading_workload_finds_the_pristine_data_after_a_writing_one(self, embedded: Postgres) -> None:
-        data = {"small": "mixed"}
+        data = DataSpec({"small": "mixed"})
         embedded.prepare(data, load, will_change=True)
         query(embedded, "DELETE FROM sbtest1")
         assert embedded.prepare(data, never, will_change=False).how == "reused"
@@ -84,7 +83,7 @@ class TestOnOurOwnServer:
         assert embedded.prepare(DATA, never, will_change=False).fingerprint == first.fingerprint
 
     def test_sessions_left_over_do_not_stand_in_the_way(self, embedded: Postgres) -> None:
-        data = {"small": "left over"}
+        data = DataSpec({"small": "left over"})
         embedded.prepare(data, load, will_change=False)
         with session(embedded.endpoint()):
             embedded.prepare(data, never, will_change=True)
@@ -92,7 +91,7 @@ class TestOnOurOwnServer:
             assert embedded.prepare(data, never, will_change=True).how == "restored"
 
     def test_broken_off_half_way_it_is_made_anew(self, embedded: Postgres) -> None:
-        data = {"small": "half"}
+        data = DataSpec({"small": "half"})
         with pytest.raises(KeyboardInterrupt):
             embedded.prepare(data, half, will_change=False)
         assert embedded.prepare(data, load, will_change=False).how == "loaded"
@@ -101,7 +100,7 @@ class TestOnOurOwnServer:
     def test_a_server_killed_while_loading_is_a_finding_and_made_anew(self, bench: Bench) -> None:
         target = bench.up()
 
-        def killed(endpoint: dict[str, Any]) -> dict[str, Any]:
+        def killed(endpoint: ServerEndpoint) -> int:
             with session(endpoint) as connection:
                 connection.execute("CREATE TABLE sbtest1 (id int)")
                 os.kill(target.processes()[0], signal.SIGKILL)
@@ -124,7 +123,7 @@ class TestOnAnotherServer:
         target = external("maker")
         target.up()
         done = target.prepare(DATA, load, will_change=True)
-        assert (done.how, done.detail["kind"]) == ("loaded", "database")
+        assert (done.how, done.kind) == ("loaded", "database")
         made = marks(standing)
         assert {mark and (mark.state, mark.pristine, mark.fingerprint) for mark in made.values()} == {
             ("ready", True, done.fingerprint),
@@ -133,7 +132,7 @@ class TestOnAnotherServer:
         query(target, "DELETE FROM sbtest1")
         assert target.prepare(DATA, never, will_change=True).how == "restored"
         assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
-        assert done.detail["checkpoint_s"] is None, "this role may not"
+        assert done.checkpoint_s is None, "this role may not"
 
         target.destroy()
         assert standing.sql("SELECT datname FROM pg_database ORDER BY 1") == before
@@ -199,7 +198,7 @@ class TestOnAnotherServer:
         target = external("maker")
         target.up()
         target.prepare(DATA, load, will_change=False)
-        with psycopg.connect(standing.dsn(target.endpoint()["database"])) as other:
+        with psycopg.connect(standing.dsn(target.endpoint().database)) as other:
             with pytest.raises(TargetError, match="somebody else is connected to the database"):
                 target.prepare(DATA, never, will_change=True)
             assert other.execute("SELECT 1").fetchone() == (1,)
@@ -230,8 +229,8 @@ class TestInASchema:
         target = external("plain")
         target.up()
         done = target.prepare(DATA, load, will_change=False)
-        assert (done.how, done.detail["kind"]) == ("loaded", "schema")
-        assert target.endpoint()["options"] == "-c search_path=loadcell"
+        assert (done.how, done.kind) == ("loaded", "schema")
+        assert target.endpoint().options == "-c search_path=loadcell"
         assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
         assert target.prepare(DATA, never, will_change=False).how == "reused"
         assert done.size_bytes
@@ -249,7 +248,7 @@ class TestInASchema:
         assert mark.state == "changed"
         query(target, "DELETE FROM sbtest1")
         again = target.prepare(DATA, load, will_change=True)
-        assert (again.how, again.detail["method"]) == ("restored", "load")
+        assert (again.how, again.method) == ("restored", "load")
         assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
 
     def test_broken_off_half_way_it_is_made_anew(self, external: External) -> None:

@@ -8,6 +8,7 @@ import psutil
 import pytest
 from pydantic import ValidationError
 
+from loadcell.plan.model import Load
 from loadcell.systems.postgres.options import PostgresOptions
 from loadcell.systems.postgres.settings import bytes_of, is_off, line
 from loadcell.systems.postgres.target import Postgres
@@ -108,7 +109,7 @@ def test_off_has_many_spellings() -> None:
 def remarks(clients: int = 8, **options: Any) -> dict[str, str]:
     return {
         one.path: one.message.text
-        for one in Postgres.advice(PostgresOptions(**options), {"clients": clients})
+        for one in Postgres.advice(PostgresOptions(**options), Load(clients=clients))
     }
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from loadcell.systems.base import TargetError
+from loadcell.model.json import document
+from loadcell.systems.base import DataSpec, Secret, TargetError
 from loadcell.systems.postgres.target import Postgres
 
 from .conftest import DATA, ROWS, Bench, load, query, session
@@ -49,11 +51,11 @@ def test_a_server_lives_from_up_to_destroy(bench: Bench, options: dict[str, obje
 def test_root_runs_it_as_another_user_and_a_user_as_itself(embedded: Postgres) -> None:
     owner = psutil.Process(embedded.processes()[0]).uids().real
     assert (owner == os.geteuid()) == (os.geteuid() != 0)
-    assert embedded.describe()["run_as"] == psutil.Process(embedded.processes()[0]).username()
+    assert embedded.describe().run_as == psutil.Process(embedded.processes()[0]).username()
 
 
 def test_the_newest_embedded_version_is_preferred(embedded: Postgres) -> None:
-    assert embedded.describe()["version_number"] // 10000 == 18
+    assert embedded.describe().version_number // 10000 == 18
 
 
 def test_it_listens_on_the_loopback_interface_only(embedded: Postgres) -> None:
@@ -62,11 +64,11 @@ def test_it_listens_on_the_loopback_interface_only(embedded: Postgres) -> None:
         for c in psutil.Process(embedded.processes()[0]).net_connections("inet")
         if c.status == "LISTEN"
     ]
-    assert listening == [("127.0.0.1", embedded.endpoint()["port"])]
+    assert listening == [("127.0.0.1", embedded.endpoint().port)]
 
 
 def test_settings_are_read_back_with_where_they_came_from(embedded: Postgres) -> None:
-    settings = {one["name"]: one for one in embedded.describe()["settings"]}
+    settings = {setting["name"]: setting for setting in document(embedded.describe())["settings"]}
     assert settings["shared_buffers"] == {
         "name": "shared_buffers",
         "value": "48MB",
@@ -84,14 +86,14 @@ def test_settings_are_read_back_with_where_they_came_from(embedded: Postgres) ->
 def test_a_setting_that_administration_overrides_for_itself_is_read_back_as_the_load_has_it(
     embedded: Postgres,
 ) -> None:
-    settings = {one["name"]: one for one in embedded.describe()["settings"]}
+    settings = {setting["name"]: setting for setting in document(embedded.describe())["settings"]}
     given = settings["synchronous_commit"]
     assert (given["value"], given["source"]) == ("off", "configuration file")
 
 
 def test_the_record_says_what_the_data_lies_on(embedded: Postgres) -> None:
     embedded.prepare(DATA, load, will_change=False)
-    record = embedded.describe()
+    record = document(embedded.describe())
     assert Path(record["data"]["mount"]).is_mount()
     assert record["data"]["type"]
     assert record["data"]["free_bytes"] > 0
@@ -103,13 +105,13 @@ def test_the_load_is_no_superuser_and_uses_a_password(embedded: Postgres) -> Non
     embedded.prepare(DATA, load, will_change=False)
     assert query(embedded, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user") == [(False,)]
     with pytest.raises(Exception, match="password authentication failed"):
-        session({**embedded.endpoint(), "password": "another"})
+        session(replace(embedded.endpoint(), password=Secret("another")))
 
 
 def test_the_load_can_use_the_unix_socket(shared: Bench) -> None:
     target = shared.up(connect="socket")
     target.prepare(DATA, load, will_change=False)
-    socket = target.endpoint()["socket"]
+    socket = target.endpoint().socket
     assert Path(socket).is_socket()
     assert query(target, "SELECT inet_client_addr()") == [(None,)]
 
@@ -120,7 +122,7 @@ def test_a_work_directory_with_a_long_name_is_no_trouble(bench: Bench) -> None:
     target = bench.up(connect="socket")
     target.prepare(DATA, load, will_change=False)
     assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
-    place = Path(target.endpoint()["socket"]).parent
+    place = Path(target.endpoint().socket).parent
     target.down()
     assert not place.exists()
 
@@ -136,7 +138,7 @@ def test_one_data_directory_serves_targets_with_other_settings(shared: Bench) ->
 
 def test_fresh_restarts_the_server_for_each_trial(shared: Bench) -> None:
     target = shared.up(fresh=True)
-    data = {"small": "fresh"}
+    data = DataSpec({"small": "fresh"})
     before = target.processes()
     target.prepare(data, load, will_change=False)
     first = target.processes()
@@ -191,7 +193,7 @@ def test_data_go_where_the_plan_says_and_away_again(bench: Bench, another_direct
     place = another_directory / "made" / "by-us"
     target = bench.up(data=str(place))
     assert (place / "postgres-18" / "pgdata" / "PG_VERSION").exists()
-    assert target.describe()["data"]["path"].startswith(str(place))
+    assert target.describe().data["path"].startswith(str(place))
     target.destroy()
     assert not place.exists()
 

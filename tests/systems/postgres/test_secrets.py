@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcell.model.json import document
 from loadcell.systems.postgres import target
 from loadcell.systems.postgres.server import Server
 from loadcell.systems.postgres.target import Postgres, scram_verifier
@@ -43,7 +44,7 @@ def test_the_password_of_our_own_server(shared: Bench, monkeypatch: pytest.Monke
     # The plan has the server log all it can: still nothing of it may show.
     made = shared.up(settings={"log_statement": "all", "log_connections": True})
     made.prepare(DATA, load, will_change=True)
-    password = made.endpoint()["password"]
+    password = made.endpoint().password.get_secret_value()
     assert len(password) >= 24
     assert any("CREATE TABLE sbtest1" in line for line in shared.log), (
         "the load's statements are logged, as asked"
@@ -57,10 +58,10 @@ def test_the_password_of_our_own_server(shared: Bench, monkeypatch: pytest.Monke
 
 def test_each_start_has_another_password(shared: Bench) -> None:
     made = shared.up()
-    first = made.endpoint()["password"]
+    first = made.endpoint().password.get_secret_value()
     made.down()
     made.up()
-    assert made.endpoint()["password"] != first
+    assert made.endpoint().password.get_secret_value() != first
     assert query(made, "SELECT 1") == [(1,)]
 
 
@@ -68,7 +69,7 @@ def test_the_password_of_an_external_server(external: Callable[..., Postgres], b
     made = external("maker")
     made.up()
     made.prepare(DATA, load, will_change=True)
-    assert made.endpoint()["password"] == "maker-secret"
+    assert made.endpoint().password.get_secret_value() == "maker-secret"
     assert "maker-secret" not in "\n".join(bench.log)
     assert "maker-secret" not in command_lines()
     assert b"maker-secret" not in files_below(bench.work)
@@ -78,7 +79,8 @@ def test_a_setting_from_the_environment_is_not_read_back(shared: Bench) -> None:
     shared.env["NAME"] = "hidden-value"
     made = shared.up(settings={"cluster_name": "${env:NAME}"})
     assert query(made, "SHOW cluster_name") == [("hidden-value",)]
-    [name] = [one for one in made.describe()["settings"] if one["name"] == "cluster_name"]
+    settings = document(made.describe())["settings"]
+    [name] = [setting for setting in settings if setting["name"] == "cluster_name"]
     assert (name["value"], name["setting"]) == ("${env:NAME}", "${env:NAME}")
 
 

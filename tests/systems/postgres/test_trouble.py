@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from loadcell.model.json import document
 from loadcell.systems.base import TargetError
 from loadcell.systems.postgres import startup_errors
 from loadcell.systems.postgres.server import DataDirectory
@@ -197,7 +198,7 @@ class TestPorts:
             ports = iter([taken.getsockname()[1], taken.getsockname()[1], free_port()])
             monkeypatch.setattr("loadcell.systems.server.free_port", lambda: next(ports))
             target = shared.up(server="local")
-            assert target.endpoint()["port"] != taken.getsockname()[1]
+            assert target.endpoint().port != taken.getsockname()[1]
 
     def test_when_every_port_is_taken_it_says_so(
         self, shared: Bench, monkeypatch: pytest.MonkeyPatch
@@ -292,8 +293,8 @@ class TestReaching:
     def test_tls_that_works_is_in_the_record(self, bench: Bench, encrypted: PostgresServer) -> None:
         trusted = str(encrypted.data / "server.crt")
         target = bench.up(server="external", dsn=encrypted.dsn(), sslmode="verify-ca", sslrootcert=trusted)
-        assert target.describe()["tls"] is True
-        assert (target.endpoint()["sslmode"], target.endpoint()["sslrootcert"]) == ("verify-ca", trusted)
+        assert target.describe().tls is True
+        assert (target.endpoint().sslmode, target.endpoint().sslrootcert) == ("verify-ca", trusted)
 
     def test_a_way_that_pg_hba_forbids(self, external: External) -> None:
         assert "does not let user tlsonly in this way" in trouble_of(external("tlsonly")).finding
@@ -318,12 +319,12 @@ class TestReaching:
         monkeypatch.setenv("PGPORT", str(standing.port))
         target = bench.up(server="external", dsn="host=127.0.0.1 user=maker")
         endpoint = target.endpoint()
-        assert (endpoint["port"], endpoint["password"], endpoint["database"]) == (
+        assert (endpoint.port, endpoint.password.get_secret_value(), endpoint.database) == (
             standing.port,
             "maker-secret",
             "maker",
         )
-        assert endpoint["sslmode"] == "prefer"
+        assert endpoint.sslmode == "prefer"
 
     def test_a_server_that_goes_away_is_not_alive(self, bench: Bench) -> None:
         with PostgresServer() as server:
@@ -386,7 +387,7 @@ def test_an_external_servers_record_has_settings_but_no_secrets(external: Extern
     target = external("maker")
     target.up()
     target.prepare(DATA, load, will_change=False)
-    record = target.describe()
+    record = document(target.describe())
     names = {one["name"] for one in record["settings"]}
     assert {"shared_buffers", "fsync", "synchronous_commit"} <= names
     assert "maker-secret" not in json.dumps(record)

@@ -10,6 +10,7 @@ import pytest
 
 from loadcell import _engine
 from loadcell.plan.workload import DATA_SEED
+from loadcell.systems.base import DataSpec, Endpoint
 from loadcell.systems.postgres.target import Postgres
 from loadcell.workloads.sysbench import Sysbench, SysbenchOptions
 from servers import PostgresServer
@@ -21,17 +22,19 @@ External = Callable[..., Postgres]
 _SECOND = 1_000_000_000
 
 
-def spec(target: dict[str, Any], workload: dict[str, Any], seconds: float, clients: int = 4) -> str:
+def spec(target: Endpoint, workload: dict[str, Any], seconds: float, clients: int = 4) -> str:
     load = {"clients": clients, "threads": 1, "duration_ns": int(seconds * _SECOND)}
-    return json.dumps({"version": 1, "seed": DATA_SEED, "target": target, "workload": workload, "load": load})
+    return json.dumps(
+        {"version": 1, "seed": DATA_SEED, "target": target.section(), "workload": workload, "load": load}
+    )
 
 
 def prepare(target: Postgres, workload: Sysbench) -> str:
-    def load(endpoint: dict[str, Any]) -> dict[str, Any]:
-        done: dict[str, Any] = json.loads(_engine.prepare(spec(endpoint, workload.data(), 1), lambda _: None))
-        return done
+    def load(endpoint: Endpoint) -> int:
+        account = json.loads(_engine.prepare(spec(endpoint, workload.data(), 1), lambda _: None))
+        return int(account["rows"])
 
-    return target.prepare(workload.data(), load, will_change=workload.changes_data).how
+    return target.prepare(DataSpec(workload.data()), load, will_change=workload.changes_data).how
 
 
 def run(target: Postgres, workload: Sysbench, clients: int = 4) -> dict[str, Any]:
@@ -91,13 +94,13 @@ def test_a_load_that_breaks_off_leaves_nothing_that_could_be_taken_for_data(shar
     target = shared.up()
     workload = Sysbench(SysbenchOptions(tables=2, table_size=150))
 
-    def broken(endpoint: dict[str, Any]) -> dict[str, Any]:
+    def broken(endpoint: Endpoint) -> int:
         def stop(_: str) -> None:
             raise KeyboardInterrupt
 
-        return dict(json.loads(_engine.prepare(spec(endpoint, workload.data(), 1), stop)))
+        return int(json.loads(_engine.prepare(spec(endpoint, workload.data(), 1), stop))["rows"])
 
     with pytest.raises(KeyboardInterrupt):
-        target.prepare(workload.data(), broken, will_change=False)
+        target.prepare(DataSpec(workload.data()), broken, will_change=False)
     assert prepare(target, workload) == "loaded"
     assert len(tables(target)) == 300

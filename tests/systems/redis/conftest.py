@@ -14,26 +14,26 @@ from typing import Any
 import pytest
 
 from loadcell.model.message import as_written
-from loadcell.systems.base import TargetContext
+from loadcell.systems.base import DataSpec, ServerEndpoint, TargetContext
 from loadcell.systems.redis.connection import Address
 from loadcell.systems.redis.options import RedisOptions
 from loadcell.systems.redis.target import Redis
 
 KEYS = 1500
-DATA = {"kv": {"keys": KEYS, "key_prefix": "key:"}}
-OTHER = {"kv": {"keys": KEYS, "key_prefix": "other:"}}
+DATA = DataSpec({"kv": {"keys": KEYS, "key_prefix": "key:"}})
+OTHER = DataSpec({"kv": {"keys": KEYS, "key_prefix": "other:"}})
 
 
-def address(endpoint: dict[str, Any]) -> Address:
+def address(endpoint: ServerEndpoint) -> Address:
     """The way of the load: to where the endpoint says."""
     return Address(
-        host=endpoint["host"], port=endpoint["port"], socket=endpoint["socket"], user=endpoint["user"] or None,
-        password=endpoint["password"], database=int(endpoint["database"]), tls=endpoint["sslmode"] != "disable",
-        tls_ca=endpoint["sslrootcert"],
+        host=endpoint.host, port=endpoint.port, socket=endpoint.socket, user=endpoint.user,
+        password=endpoint.password, database=int(endpoint.database or 0), tls=endpoint.sslmode != "disable",
+        tls_ca=endpoint.sslrootcert,
     )  # fmt: skip
 
 
-def ask(endpoint: dict[str, Any], *words: Any) -> Any:
+def ask(endpoint: ServerEndpoint, *words: Any) -> Any:
     """The answer to one command."""
     with address(endpoint).session(as_written("ask"), during="test") as connection:
         return connection.ask(*words)
@@ -42,10 +42,10 @@ def ask(endpoint: dict[str, Any], *words: Any) -> Any:
 def loader(prefix: str = "key:") -> Any:
     """Fills a data set as the engine would."""
 
-    def load(endpoint: dict[str, Any]) -> dict[str, Any]:
+    def load(endpoint: ServerEndpoint) -> int:
         words = [word for number in range(KEYS) for word in (f"{prefix}{number}", "value")]
         ask(endpoint, "MSET", *words)
-        return {"rows": KEYS, "duration_s": 0.0}
+        return KEYS
 
     return load
 

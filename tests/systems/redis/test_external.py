@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from loadcell.systems.base import TargetError
+from loadcell.model.json import document
+from loadcell.systems.base import DataSpec, ServerEndpoint, TargetError
 from loadcell.systems.redis.target import Redis
 from redis_server import RedisServer, with_tls
 
@@ -40,7 +41,7 @@ def test_keys_are_loaded_beside_others_and_removed_alone(bench: Bench, server: R
     assert target.prepare(OTHER, loader("other:"), will_change=False).how == "loaded"
     assert server.ask("DBSIZE") == KEYS + 3, "the first data set has made room"
     assert target.processes() == [server.pid]
-    record = target.describe()
+    record = document(target.describe())
     assert (record["server"], record["tls"], record["host"]) == ("external", False, "127.0.0.1")
     target.down()
     assert server.ask("PING") == "PONG", "it is never stopped"
@@ -54,7 +55,7 @@ def test_a_server_may_be_reached_by_its_unix_socket(bench: Bench, server: RedisS
     path = str(server.root / "s")
     target = bench.up(server="external", socket=path, password="${env:SECRET}")
     assert target.prepare(DATA, load, will_change=True).how == "loaded"
-    assert (target.endpoint()["socket"], target.describe()["host"]) == (path, path)
+    assert (target.endpoint().socket, target.describe().host) == (path, path)
     assert target.processes() == [server.pid]
     target.destroy()
     with pytest.raises(TargetError, match=f"no server answers at {path}x"):
@@ -69,7 +70,7 @@ def test_keys_that_loadcell_did_not_make_are_left_alone(bench: Bench, server: Re
     assert "key_prefix" in raised.value.advice
     assert target.prepare(OTHER, loader("other:"), will_change=False).how == "loaded"
     with pytest.raises(TargetError, match="did not make"):
-        target.prepare({"kv": {"key_prefix": ""}}, load, will_change=False)
+        target.prepare(DataSpec({"kv": {"key_prefix": ""}}), load, will_change=False)
     target.destroy()
     assert server.ask("DBSIZE") == 3
     server.ask("SET", "loadcell:mark", "not a mark")
@@ -80,7 +81,10 @@ def test_keys_that_loadcell_did_not_make_are_left_alone(bench: Bench, server: Re
 def test_signs_in_a_prefix_mean_themselves(bench: Bench, server: RedisServer) -> None:
     server.ask("SET", "aXb", "theirs")
     target = external(bench, server)
-    assert target.prepare({"kv": {"key_prefix": "a?b"}}, loader("a?b"), will_change=False).how == "loaded"
+    assert (
+        target.prepare(DataSpec({"kv": {"key_prefix": "a?b"}}), loader("a?b"), will_change=False).how
+        == "loaded"
+    )
     target.destroy()
     assert server.ask("EXISTS", "aXb") == 1
     assert server.ask("DBSIZE") == 3
@@ -98,7 +102,7 @@ def test_another_database_and_keeping_the_keys(bench: Bench, server: RedisServer
 
 
 def test_a_load_that_was_given_up_is_begun_again(bench: Bench, server: RedisServer) -> None:
-    def broken(endpoint: dict[str, Any]) -> dict[str, Any]:
+    def broken(endpoint: ServerEndpoint) -> int:
         ask(endpoint, "SET", "key:1", "half")
         raise RuntimeError("given up")
 
@@ -158,8 +162,8 @@ def test_tls(bench: Bench, tmp_path: Path) -> None:
         good = {**options, "host": "localhost", "tls_ca": str(certificate)}
         target = bench.up(**good)
         assert target.prepare(DATA, load, will_change=False).how == "loaded"
-        assert (target.describe()["tls"], target.endpoint()["sslmode"]) == (True, "verify-full")
-        assert bench.up(**options, host="127.0.0.1", tls_verify=False).endpoint()["sslmode"] == "require"
+        assert (target.describe().tls, target.endpoint().sslmode) == (True, "verify-full")
+        assert bench.up(**options, host="127.0.0.1", tls_verify=False).endpoint().sslmode == "require"
         for wrong in ({"host": "127.0.0.1"}, {"tls_ca": None}):
             with pytest.raises(TargetError, match="TLS with") as raised:
                 bench.up(**{**good, **wrong})

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from loadcell.plan.model import Load
 from loadcell.systems.redis import settings
 from loadcell.systems.redis.options import RedisOptions
 from loadcell.systems.redis.target import Redis
@@ -56,7 +57,9 @@ def test_settings_are_written_as_redis_reads_them() -> None:
 
 
 def _paths(options: dict[str, Any], clients: int = 10) -> dict[str, str]:
-    return {one.path: one.message.text for one in Redis.advice(RedisOptions(**options), {"clients": clients})}
+    return {
+        one.path: one.message.text for one in Redis.advice(RedisOptions(**options), Load(clients=clients))
+    }
 
 
 def test_what_a_reader_should_know_is_said() -> None:
@@ -69,7 +72,7 @@ def test_what_a_reader_should_know_is_said() -> None:
     said = _paths({"settings": {**quiet, "maxmemory": "999999gb"}})
     assert "will swap" in said["target.redis.settings.maxmemory"]
     assert "noeviction" in said["target.redis.settings.maxmemory-policy"]
-    assert _paths({"server": "external", "host": "h"}, 10**6) == {}
+    assert _paths({"server": "external", "host": "h"}, 10**5) == {}
 
 
 def test_too_few_file_descriptors_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

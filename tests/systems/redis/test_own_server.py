@@ -6,10 +6,12 @@ import os
 import signal
 import socket
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from loadcell.model.json import document
 from loadcell.systems.base import TargetError
 
 from .conftest import DATA, KEYS, OTHER, Bench, ask, load, loader
@@ -23,8 +25,8 @@ def test_it_comes_up_is_described_and_goes_without_a_trace(bench: Bench) -> None
     if os.geteuid() == 0:
         assert Path(f"/proc/{pid}").stat().st_uid != 0
     made = target.prepare(DATA, load, will_change=False)
-    assert (made.how, made.detail["rows"]) == ("loaded", KEYS)
-    record = target.describe()
+    assert (made.how, made.rows) == ("loaded", KEYS)
+    record = document(target.describe())
     assert (record["product"], record["server"], record["role"]) == ("Redis", "local", "master")
     settings = {one["name"]: (one["value"], one["given"]) for one in record["settings"]}
     assert settings["maxmemory"] == (str(64 << 20), "64mb")
@@ -49,14 +51,14 @@ def test_nobody_else_comes_in(bench: Bench) -> None:
     target = bench.up()
     endpoint = target.endpoint()
     with pytest.raises(TargetError, match="wants a password"):
-        ask({**endpoint, "password": None}, "PING")
+        ask(replace(endpoint, password=None), "PING")
     for address in ("127.0.0.1", socket.gethostbyname(socket.gethostname())):
         if not address.startswith("127."):
             with pytest.raises(OSError, match="refused"):
-                socket.create_connection((address, endpoint["port"]), timeout=5)
+                socket.create_connection((address, endpoint.port), timeout=5)
     [pid] = target.processes()
-    assert endpoint["password"] not in Path(f"/proc/{pid}/cmdline").read_text()
-    assert endpoint["password"] not in "\n".join(bench.log)
+    assert endpoint.password.get_secret_value() not in Path(f"/proc/{pid}/cmdline").read_text()
+    assert endpoint.password.get_secret_value() not in "\n".join(bench.log)
 
 
 def test_what_nobody_changed_is_used_again_and_what_was_changed_is_loaded_again(bench: Bench) -> None:
@@ -77,7 +79,7 @@ def test_what_nobody_changed_is_used_again_and_what_was_changed_is_loaded_again(
 def test_a_socket_and_resp2(bench: Bench) -> None:
     target = bench.up(connect="socket", resp=2)
     endpoint = target.endpoint()
-    assert (Path(endpoint["socket"]).is_socket(), endpoint["resp"]) == (True, 2)
+    assert (Path(endpoint.socket).is_socket(), endpoint.resp) == (True, 2)
     target.prepare(DATA, load, will_change=False)
 
 
@@ -101,7 +103,7 @@ def test_a_directory_is_taken_and_given_back(bench: Bench) -> None:
     place = bench.work / "store age"
     target = bench.up(data=str(place), settings={"save": ""})
     target.prepare(DATA, load, will_change=False)
-    assert target.describe()["data"]["path"].startswith(str(place))
+    assert target.describe().data["path"].startswith(str(place))
     target.destroy()
     assert not place.exists()
     place.mkdir()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcell.model.json import document
 from redis_server import RedisServer, valkey
 
 from .conftest import DATA, Bench, load
@@ -29,7 +30,7 @@ def test_a_server_of_loadcells_own_from_a_program_that_is_named(bench: Bench, pr
     assert f"made directory {bench.work}/valkey-{VERSION}/data (Valkey {VERSION})" in bench.log
     assert target.prepare(DATA, load, will_change=False).how == "loaded"
     assert target.prepare(DATA, load, will_change=False).how == "reused"
-    record = target.describe()
+    record = document(target.describe())
     assert (record["product"], record["version"]) == ("Valkey", VERSION)
     assert record["compatible_with"].startswith("Redis 7.")
     assert (record["mode"], record["role"]) == ("standalone", "master")
@@ -49,7 +50,7 @@ def test_it_is_found_where_there_is_no_redis(
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/sbin:/sbin")
     monkeypatch.setattr("loadcell.systems.redis.binaries._PLACES", ("/nowhere",))
     target = bench.up(settings={"save": ""})
-    record = target.describe()
+    record = document(target.describe())
     assert (record["product"], record["binaries"]) == ("Valkey", str(program))
 
 
@@ -60,7 +61,7 @@ def test_one_that_stands_already(bench: Bench, valkey_server: RedisServer) -> No
     target = bench.up(server="external", host=server.host, port=server.port, password="${env:SECRET}")
     assert target.prepare(DATA, load, will_change=True).how == "loaded"
     assert target.processes() == [server.pid]
-    record = target.describe()
+    record = document(target.describe())
     assert (record["product"], record["version"], record["server"]) == ("Valkey", VERSION, "external")
     target.destroy()
     assert server.ask("KEYS", "*") == ["theirs"]

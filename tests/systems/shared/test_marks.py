@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
+from loadcell.systems.base import DataSpec
+from loadcell.systems.shared.ownership import Mark, Owner, parse
+
+
+def fingerprint(sections: dict[str, Any]) -> str:
+    return DataSpec(sections).fingerprint
 
 
 def test_equal_descriptions_have_equal_fingerprints() -> None:

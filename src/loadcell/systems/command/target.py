@@ -11,9 +11,10 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL, Signals
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
@@ -24,7 +25,17 @@ from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.plan.parts import Misfit, Options
 from loadcell.plan.units import Duration
 from loadcell.profilers import valgrind
-from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.base import (
+    DataSet,
+    DataSpec,
+    Loader,
+    Role,
+    ServerEndpoint,
+    Target,
+    TargetContext,
+    TargetError,
+    TargetFacts,
+)
 from loadcell.systems.command.messages import (
     COMMAND_ENDED,
     COMMAND_NO_DATA,
@@ -44,6 +55,9 @@ from loadcell.systems.messages import ENDED_STATUS
 from loadcell.systems.server import start_process
 from loadcell.systems.shared import account, path_checks
 from loadcell.systems.shared.sockets import free_port
+
+if TYPE_CHECKING:
+    from loadcell.model.trial_record import MemoryRecord
 
 _POLL_S = 0.03
 _ALIVE_LIMIT_S = 3.0
@@ -189,6 +203,15 @@ def words_of(command: str | tuple[str, ...]) -> list[str]:
     return shlex.split(command) if isinstance(command, str) else list(command)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CommandFacts(TargetFacts):
+    """Facts of a server that a command started."""
+
+    command: str
+    url: str
+    directory: str
+
+
 class Command(Target[CommandOptions]):
     """One server, for as long as the run needs it."""
 
@@ -287,7 +310,7 @@ class Command(Target[CommandOptions]):
         self._account.unlink(missing_ok=True)
         return program
 
-    def examine(self) -> dict[str, Any] | None:
+    def examine(self) -> MemoryRecord | None:
         if self.options.under is None:
             return None
         self.down()
@@ -373,24 +396,24 @@ class Command(Target[CommandOptions]):
         """Where it listens."""
         return Address.of(self.options.url.replace(_PORT, str(self._port or 1)))
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
         raise TargetError(COMMAND_NO_DATA(), during="prepare")
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> ServerEndpoint:
         return self.address.endpoint(self.options.tls)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> CommandFacts:
         command = self.options.command
-        return {
-            "server": "command",
-            "command": command if isinstance(command, str) else shlex.join(command),
-            "url": str(self.options.url),
-            "directory": str(self.options.place or self.context.work),
-        }
+        return CommandFacts(
+            server="command",
+            command=command if isinstance(command, str) else shlex.join(command),
+            url=self.options.url,
+            directory=str(self.options.place or self.context.work),
+        )
 
-    def processes(self) -> list[int]:
+    def roles(self) -> tuple[Role, ...]:
         pid = self._process.pid if self._process is not None else None
-        return [] if pid is None else [pid]
+        return () if pid is None else (Role("server", (pid,)),)
 
     def alive(self) -> bool:
         if self._process is None or not self._process.running:

@@ -12,11 +12,11 @@ import math
 import random
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import duckdb
 
 from loadcell import _engine
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageCode
 from loadcell.systems.duckdb.messages import (
     DOING_LOAD_THE_DATA,
@@ -179,7 +179,7 @@ def _expect(count: int, wanted: int, subject: str) -> None:
         raise WrongRowsError(f"{subject} had {count:,} rows, not {wanted:,}")
 
 
-def _open(target: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+def _open(target: JsonObject) -> duckdb.DuckDBPyConnection:
     """The database; nothing is fetched from anywhere. Raises EngineError."""
     try:
         return duckdb.connect(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -15,7 +16,7 @@ from loadcell.linux import file_system
 from loadcell.model.capability import DUCKDB
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import Endpoint, TargetError, TargetFacts
 from loadcell.systems.duckdb.messages import DUCKDB_DEDICATED_THREADS, DUCKDB_UNREADABLE, STRANGER_DATABASE
 from loadcell.systems.inprocess import InProcessOptions, InProcessTarget
 from loadcell.systems.shared.data_files import DataFiles
@@ -57,6 +58,14 @@ class _DatabaseFiles(DataFiles):
     kind, sign, stranger = "duckdb", _FILE, STRANGER_DATABASE()
 
 
+@dataclass(frozen=True)
+class DuckdbEndpoint(Endpoint):
+    """A database file, and the configuration to open it with."""
+
+    database: str
+    config: Mapping[str, str | int]
+
+
 class Duckdb(InProcessTarget[DuckdbOptions]):
     """DuckDB, in the process that makes the load."""
 
@@ -74,18 +83,14 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
         """Number of threads DuckDB works with."""
         return self.options.threads or self.context.pin.size or len(os.sched_getaffinity(0))
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> DuckdbEndpoint:
         limit = self.options.memory_limit
-        return {
-            "protocol": "duckdb",
-            "database": str(self.files.data / _FILE),
-            "config": {
-                "threads": self.threads,
-                **({} if limit is None else {"memory_limit": f"{int(limit)}B"}),
-            },
-        }
+        config: dict[str, str | int] = {"threads": self.threads}
+        if limit is not None:
+            config["memory_limit"] = f"{int(limit)}B"
+        return DuckdbEndpoint("duckdb", str(self.files.data / _FILE), config)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TargetFacts:
         with self._opened() as connection:
             asked = connection.execute(
                 "SELECT version(), current_setting('threads'), current_setting('memory_limit'), "
@@ -93,14 +98,14 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
             ).fetchone()
         assert asked is not None
         settings, threads, limit, checkpoint = asked
-        return {
-            "server": "embedded",
-            "product": "DuckDB",
-            "version": str(settings).removeprefix("v"),
-            "settings": {"threads": threads, "memory_limit": limit, "checkpoint_threshold": checkpoint},
-            "size_bytes": file_system.used_bytes(self.files.data),
-            "data": file_system.file_system(self.files.data),
-        }
+        return TargetFacts(
+            server="embedded",
+            product="DuckDB",
+            version=str(settings).removeprefix("v"),
+            settings={"threads": threads, "memory_limit": limit, "checkpoint_threshold": checkpoint},
+            size_bytes=file_system.used_bytes(self.files.data),
+            data=file_system.file_system(self.files.data),
+        )
 
     def counters(self) -> dict[str, int]:
         """Every update adds to its row's count, so that what a load has updated can be counted in the data."""
@@ -118,11 +123,11 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
 
         where = self.endpoint()
         try:
-            with duckdb.connect(where["database"], read_only=True, config=where["config"]) as connection:
+            with duckdb.connect(where.database, read_only=True, config=dict(where.config)) as connection:
                 yield connection
         except duckdb.Error as error:
             raise TargetError(
-                DUCKDB_UNREADABLE(path=where["database"], said=str(error).splitlines()[0]),
+                DUCKDB_UNREADABLE(path=where.database, said=str(error).splitlines()[0]),
                 during="collect",
             ) from error
 

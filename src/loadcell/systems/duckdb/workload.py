@@ -5,11 +5,12 @@ list.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.capability import DUCKDB, TargetKind
+from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.workload import Workload
 from loadcell.systems.duckdb.messages import DUCKDB_NO_TIMEOUT, DUCKDB_READS_ONLY
@@ -72,14 +73,14 @@ class Duckdb(Workload[DuckdbOptions]):
     #: a part that finds other rows than there are fails with the code `corrupt`
     verifies_values = True
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> JsonObject:
         return {"duckdb": self.options.model_dump(include=set(_OF_THE_DATA))}
 
     @property
     def changes_data(self) -> bool:
         return self.options.updates > 0
 
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         return {"duckdb": self.options.model_dump()}
 
     def calls(self, operations: Mapping[str, int]) -> dict[str, int]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
 from loadcell import _engine
 from loadcell.linux import file_system
 from loadcell.model.capability import STORE
 from loadcell.model.engine_messages import engine_failure
+from loadcell.model.json import OMITTED
 from loadcell.plan.parts import Advice
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import Endpoint, TargetError, TargetFacts
 from loadcell.systems.embedded.messages import (
     STORE_DEDICATED_THREADS,
     STORE_NO_CACHE,
@@ -23,6 +25,9 @@ from loadcell.systems.embedded.options import LIBRARIES, StoreOptions
 from loadcell.systems.inprocess import InProcessTarget
 from loadcell.systems.shared.data_files import DataFiles
 
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
 
 class StoreFiles(DataFiles):
     """The files of one engine, spread over a number of them; all other options may vary on the same
@@ -30,6 +35,33 @@ class StoreFiles(DataFiles):
     """
 
     kind, sign, stranger = "store", "CURRENT", STRANGER_STORE()
+
+
+@dataclass(frozen=True)
+class StoreSection:
+    """The engine's section of an embedded store."""
+
+    engine: str
+    directory: str
+    sync: bool
+    files: int
+    cache_bytes: int
+    library: str | None
+
+
+@dataclass(frozen=True)
+class StoreEndpoint(Endpoint):
+    """An embedded store, which the load's process opens."""
+
+    store: StoreSection
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreFacts(TargetFacts):
+    """Facts of an embedded store."""
+
+    library: Annotated[str | None, OMITTED] = None
+    files_on_disk: int
 
 
 class Store(InProcessTarget[StoreOptions]):
@@ -40,7 +72,7 @@ class Store(InProcessTarget[StoreOptions]):
     Options = StoreOptions
     offers = frozenset({STORE})
     threads_advice = STORE_DEDICATED_THREADS
-    _about: Mapping[str, Any] = {}
+    _about: Mapping[str, str] = {}
 
     def _make_files(self, parent: Path) -> DataFiles:
         options = self.options
@@ -48,35 +80,33 @@ class Store(InProcessTarget[StoreOptions]):
         name = f"store-{options.engine}-{options.files}"
         return StoreFiles(parent, name, str(self._about.get("version")), self.context.log)
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> StoreEndpoint:
         options = self.options
-        return {
-            "protocol": "store",
-            "store": {
-                "engine": options.engine,
-                "directory": str(self.files.data),
-                "sync": options.sync,
-                "files": options.files,
-                "cache_bytes": int(options.cache),
-                "library": options.library,
-            },
-        }
+        store = StoreSection(
+            options.engine,
+            str(self.files.data),
+            options.sync,
+            options.files,
+            int(options.cache),
+            options.library,
+        )
+        return StoreEndpoint("store", store)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> StoreFacts:
         options, directory = self.options, self.files
-        files = [path for path in directory.data.rglob("*") if path.is_file()]
-        return {
-            "server": "embedded",
-            "product": PRODUCTS[options.engine],
-            **self._about,
-            "settings": {"sync": options.sync, "files": options.files, "cache": options.cache.text},
-            "size_bytes": file_system.used_bytes(directory.data),
-            "files_on_disk": len(files),
-            "data": file_system.file_system(directory.data),
-        }
+        return StoreFacts(
+            server="embedded",
+            product=PRODUCTS[options.engine],
+            version=self._about.get("version"),
+            library=self._about.get("library"),
+            settings={"sync": options.sync, "files": options.files, "cache": options.cache.text},
+            size_bytes=file_system.used_bytes(directory.data),
+            files_on_disk=sum(path.is_file() for path in directory.data.rglob("*")),
+            data=file_system.file_system(directory.data),
+        )
 
     @classmethod
-    def advice(cls, options: StoreOptions, load: dict[str, Any]) -> list[Advice]:
+    def advice(cls, options: StoreOptions, load: Load) -> list[Advice]:
         remarks = super().advice(options, load)
         if options.engine == "lmdb" and "cache" in options.model_fields_set:
             remarks.append(Advice("target.store.cache", STORE_NO_CACHE()))
@@ -93,11 +123,11 @@ PRODUCTS = {
 }
 
 
-def _about(options: StoreOptions) -> dict[str, Any]:
+def _about(options: StoreOptions) -> Mapping[str, str]:
     """Version and library of the engine. Raises TargetError if this machine has no library of it."""
     question = json.dumps({"engine": options.engine, "library": options.library})
     try:
-        about: dict[str, Any] = json.loads(_engine.store(question))
+        about: dict[str, str] = json.loads(_engine.store(question))
     except _engine.EngineError as error:
         package = LIBRARIES.get(options.engine, "")
         failure = engine_failure(json.loads(error.args[0]))

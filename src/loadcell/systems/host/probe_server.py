@@ -7,10 +7,10 @@ import json
 import signal
 import socket
 from collections.abc import Callable
-from typing import Any
 
 from loadcell import _engine
 from loadcell.model.engine_messages import engine_failure
+from loadcell.model.json import JsonObject
 
 PORT = 7733
 #: Nothing but this machine reaches it there.
@@ -21,7 +21,7 @@ class ServeError(Exception):
     """It cannot listen there; says what to do about it."""
 
 
-def serve(address: str, say: Callable[[dict[str, Any]], None]) -> None:
+def serve(address: str, say: Callable[[JsonObject], None]) -> None:
     """Answer probes at `address` until SIGINT or SIGTERM.
 
     `say` is called when it listens, `{"type": "listening", "address": "HOST:PORT"}`, and at the end with what
@@ -87,7 +87,7 @@ def _measured_from(reached: str) -> str:
     )
 
 
-def farewell(served: dict[str, Any]) -> str:
+def farewell(served: JsonObject) -> str:
     """Message at the end."""
     return (
         f"Served {served['connections']} connections: {served['transactions']} requests, "

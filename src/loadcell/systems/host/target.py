@@ -9,9 +9,9 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
@@ -20,7 +20,17 @@ from loadcell.linux.time_limits import ask
 from loadcell.model.capability import HOST
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
-from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.base import (
+    DataSet,
+    DataSpec,
+    Endpoint,
+    Loader,
+    Role,
+    Target,
+    TargetContext,
+    TargetError,
+    TargetFacts,
+)
 from loadcell.systems.host.messages import (
     HOST_DEDICATED_THREADS,
     HOST_NO_DATA,
@@ -30,6 +40,9 @@ from loadcell.systems.host.messages import (
 from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared import path_checks
 from loadcell.systems.shared.ownership import Owner
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
 
 #: What the directory is called that loadcell makes, and the file in it that says whose it is.
 _PREFIX, _MARKER = "loadcell-host-", "loadcell.json"
@@ -85,6 +98,21 @@ class HostOptions(Options):
         return answer.get("memory")
 
 
+@dataclass(frozen=True)
+class HostEndpoint(Endpoint):
+    """A directory for files of probes, and the peer of network probes (None: loadcell itself)."""
+
+    directory: str
+    peer: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostFacts(TargetFacts):
+    """Facts of the machine as a target."""
+
+    peer: str | None
+
+
 class Host(Target[HostOptions]):
     """The machine that loadcell runs on."""
 
@@ -117,18 +145,19 @@ class Host(Target[HostOptions]):
             raise TargetError(HOST_NOT_WRITABLE(path=parent, said=error.strerror)) from error
         self._own = directory
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
         raise TargetError(HOST_NO_DATA(), during="prepare")
 
-    def endpoint(self) -> dict[str, Any]:
-        return {"protocol": "host", "directory": str(self._made()), "peer": self.options.peer}
+    def endpoint(self) -> HostEndpoint:
+        return HostEndpoint("host", str(self._made()), self.options.peer)
 
-    def describe(self) -> dict[str, Any]:
-        return {"server": "host", "peer": self.options.peer, "data": file_system.file_system(self._made())}
+    def describe(self) -> HostFacts:
+        data = file_system.file_system(self._made())
+        return HostFacts(server="host", peer=self.options.peer, data=data)
 
-    def processes(self) -> list[int]:
+    def roles(self) -> tuple[Role, ...]:
         """Empty: monitors watch the worker process (`in_worker`)."""
-        return []
+        return ()
 
     def alive(self) -> bool:
         return True
@@ -150,8 +179,8 @@ class Host(Target[HostOptions]):
         return self._own
 
     @classmethod
-    def advice(cls, options: HostOptions, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
-        if not isinstance(load.get("threads"), int):
+    def advice(cls, options: HostOptions, load: Load) -> list[Advice]:  # noqa: ARG003
+        if not isinstance(load.threads, int):
             return []
         return [Advice("load.threads", HOST_DEDICATED_THREADS())]
 

@@ -6,14 +6,13 @@ import ipaddress
 import socket
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
 from pydantic import Field
 
 from loadcell.plan.parts import Options
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import ServerEndpoint, TargetError
 from loadcell.systems.http.messages import SERVICE_HOST, SERVICE_REFUSED, SERVICE_TIMEOUT
 from loadcell.systems.shared import sockets
 
@@ -79,17 +78,18 @@ class Address:
     def __str__(self) -> str:
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
-    def endpoint(self, tls: TlsOptions) -> dict[str, Any]:
-        """The `target` section of the engine's specification."""
-        where: dict[str, Any] = {"protocol": "http", "host": self.host, "port": self.port}
+    def endpoint(self, tls: TlsOptions) -> ServerEndpoint:
+        """The endpoint of a load."""
         if not self.tls:
-            return {**where, "sslmode": "disable"}
-        return {
-            **where,
-            "sslmode": "verify-full" if tls.verify else "require",
-            "sslrootcert": str(Path(tls.ca).expanduser().absolute()) if tls.ca else None,
-            "tls_name": tls.name,
-        }
+            return ServerEndpoint("http", self.host, self.port, sslmode="disable")
+        return ServerEndpoint(
+            "http",
+            self.host,
+            self.port,
+            sslmode="verify-full" if tls.verify else "require",
+            sslrootcert=str(Path(tls.ca).expanduser().absolute()) if tls.ca else None,
+            tls_name=tls.name,
+        )
 
     def knock(self, limit_s: float) -> None:
         """Raises TargetError where nobody takes a connection, or none can be begun."""

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import http.client
 import ssl
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from loadcell.model.capability import HTTP
 from loadcell.plan.parts import Options
-from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.base import (
+    DataSet,
+    DataSpec,
+    Loader,
+    Role,
+    ServerEndpoint,
+    Target,
+    TargetContext,
+    TargetError,
+    TargetFacts,
+)
 from loadcell.systems.http.messages import HTTP_NO_DATA
 from loadcell.systems.http.service import Address, TlsOptions, listeners
 
@@ -41,6 +52,14 @@ class HttpOptions(Options):
         return self
 
 
+@dataclass(frozen=True, kw_only=True)
+class HttpFacts(TargetFacts):
+    """Facts of a service; `software` is None if it does not say."""
+
+    url: str
+    software: str | None
+
+
 class Http(Target[HttpOptions]):
     """An existing service."""
 
@@ -60,17 +79,18 @@ class Http(Target[HttpOptions]):
     def up(self) -> None:
         self._address.knock(_ASK_LIMIT_S)
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
         raise TargetError(HTTP_NO_DATA(), during="prepare")
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> ServerEndpoint:
         return self._address.endpoint(self.options.tls)
 
-    def describe(self) -> dict[str, Any]:
-        return {"server": "external", "url": self.options.url, "software": _software(self._address)}
+    def describe(self) -> HttpFacts:
+        return HttpFacts(server="external", url=self.options.url, software=_software(self._address))
 
-    def processes(self) -> list[int]:
-        return listeners(self._address)
+    def roles(self) -> tuple[Role, ...]:
+        pids = listeners(self._address)
+        return (Role("service", tuple(pids)),) if pids else ()
 
     def alive(self) -> bool:
         return self._address.answers(_ASK_LIMIT_S)

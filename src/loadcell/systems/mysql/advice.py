@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Advice
@@ -16,6 +16,9 @@ from loadcell.systems.mysql.messages import (
     MYSQL_TOO_FEW_CONNECTIONS,
 )
 from loadcell.systems.mysql.options import MysqlOptions
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
 
 _PATH = "target.mysql.settings."
 
@@ -38,15 +41,15 @@ _UNSAFE: dict[str, tuple[tuple[str, ...], MessageCode]] = {
 }
 
 
-def remarks(options: MysqlOptions, load: dict[str, Any]) -> list[Advice]:
+def remarks(options: MysqlOptions, load: Load) -> list[Advice]:
     """Remarks before a run. An external server's settings are unknown."""
     if options.server == "external":
         return []
     return [*_connections(options, load), *_safety(options), *_memory(options)]
 
 
-def _connections(options: MysqlOptions, load: dict[str, Any]) -> Iterator[Advice]:
-    clients = load.get("clients")
+def _connections(options: MysqlOptions, load: Load) -> Iterator[Advice]:
+    clients = load.clients
     try:
         allowed = int(options.settings.get("max_connections", _MAX_CONNECTIONS))
     except ValueError:

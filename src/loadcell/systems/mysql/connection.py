@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from loadcell.model.message import Message
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import (
     CONNECTION_FAILED,
     CONNECTION_NO_DATABASE,
@@ -66,21 +66,21 @@ class Address(ServerAddress):
     sslmode: str = "prefer"
     sslrootcert: str | None = None
 
-    def endpoint(self, database: str) -> dict[str, Any]:
-        """The `target` section of the engine's specification."""
-        return {
-            "protocol": "mysql",
-            "host": self.host,
-            "port": self.port,
-            "socket": self.socket,
-            "user": self.user,
-            "password": self.password,
-            "database": database,
-            "sslmode": "disable" if self.socket else self.sslmode,
-            "sslrootcert": self.sslrootcert,
-            "application_name": APPLICATION,
-            "connect_timeout_ns": CONNECT_LIMIT_S * 1_000_000_000,
-        }
+    def endpoint(self, database: str) -> ServerEndpoint:
+        """The endpoint of a load on `database`."""
+        return ServerEndpoint(
+            "mysql",
+            self.host,
+            self.port,
+            self.socket,
+            self.user,
+            self.password,
+            database,
+            sslmode="disable" if self.socket else self.sslmode,
+            sslrootcert=self.sslrootcert,
+            application_name=APPLICATION,
+            connect_timeout_ns=CONNECT_LIMIT_S * 1_000_000_000,
+        )
 
     def check(self, *, limit_s: int) -> None:
         self.connect(limit_s=limit_s).close()
@@ -96,7 +96,7 @@ class Address(ServerAddress):
             "host": self.host,
             "port": self.port,
             "user": self.user,
-            "password": self.password or "",
+            "password": self.password.get_secret_value() if self.password else "",
             "database": database,
             "charset": "utf8mb4",
             "autocommit": True,
@@ -188,7 +188,7 @@ def external(
         host=parts.hostname,
         port=port,
         user=unquote(parts.username),
-        password=secret,
+        password=None if secret is None else Secret(secret),
         sslmode=sslmode or "prefer",
         sslrootcert=sslrootcert,
     )

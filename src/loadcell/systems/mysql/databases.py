@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from loadcell.systems.base import DataSet, Loader, TargetError
+from loadcell.systems.base import DataSet, DataSpec, Loader, TargetError
 from loadcell.systems.messages import (
     DOING_DROP_DATA_SETS,
     DOING_LOOK_FOR_THE_DATA_SET,
@@ -21,7 +21,7 @@ from loadcell.systems.mysql.messages import (
     MYSQL_FOREIGN_TABLES,
 )
 from loadcell.systems.server import Prepared
-from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
+from loadcell.systems.shared.ownership import Mark, Owner, parse
 
 if TYPE_CHECKING:
     from loadcell.systems.mysql.connection import Connection
@@ -55,10 +55,10 @@ class Databases:
     version: str
     log: Callable[[str], None] = field(repr=False)
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> Prepared:
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> Prepared:
         """The data set, untouched: as it lies there, put back, or loaded (again)."""
         began = time.monotonic()
-        digest = fingerprint(data)
+        digest = spec.fingerprint
         name = self.named or PREFIX + digest
         detail: dict[str, Any] = {"kind": "database", "database": name}
         mark = self._look(name)
@@ -80,7 +80,7 @@ class Databases:
             if self.server is not None:
                 detail["flush_s"] = flush(connection)
             size = _size(connection, name)
-        return Prepared(DataSet(digest, how, time.monotonic() - began, size, detail), name)
+        return Prepared(DataSet(digest, how, time.monotonic() - began, size, **detail), name)
 
     # -- what is there
     # ----------------------------------------------------------------------------------------------
@@ -150,12 +150,11 @@ class Databases:
         now = Mark("loading", digest, self.owner, keep=self.keep, loadcell=self.version)
         with self.admin().session(DOING_MARK_THE_DATABASE(), during="prepare", database=name) as connection:
             self._set_mark(connection, now)
-        account = load(self.load().endpoint(name))
+        rows_loaded = load(self.load().endpoint(name))
         with self.admin().session(DOING_MARK_THE_DATABASE(), during="prepare", database=name) as connection:
             self._set_mark(connection, now.now("ready", tables=tuple(sorted(_tables(connection, name)))))
         detail.update(method="load", load_s=time.monotonic() - began)
-        if "rows" in account:
-            detail["rows"] = account["rows"]
+        detail["rows"] = rows_loaded
 
     def _empty(self, connection: Connection, name: str, mark: Mark) -> None:
         """Drop what an earlier load made: the database, or, where it was there before, the tables in it."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import Secret, TargetError
 from loadcell.systems.messages import HOME_LOST_CONTENTS, STRANGER_SERVER
 from loadcell.systems.mysql import startup_errors
 from loadcell.systems.mysql.binaries import Binaries
@@ -83,7 +83,7 @@ class DataDirectory(OwnedDirectory):
             raise TargetError(HOME_LOST_CONTENTS(path=self.data, home=self.home))
 
     def configure(
-        self, port: int, socket: Path, settings: Mapping[str, Setting], passwords: Mapping[str, str]
+        self, port: int, socket: Path, settings: Mapping[str, Setting], passwords: Mapping[str, Secret]
     ) -> None:
         """Write the configuration of the next start, and the statements that make its users.
 
@@ -102,7 +102,7 @@ class DataDirectory(OwnedDirectory):
         }
         statements = [
             f"CREATE OR REPLACE USER {name}@'{host}' IDENTIFIED VIA mysql_native_password "
-            f"USING '{verifier(passwords[name])}';\n"
+            f"USING '{verifier(passwords[name].get_secret_value())}';\n"
             f"GRANT {rights} TO {name}@'{host}'{suffix};\n"
             for name, host, rights, suffix in (
                 (ADMIN, "localhost", "ALL ON *.*", " WITH GRANT OPTION"),
@@ -120,7 +120,7 @@ class Server(ManagedServer[Address, DataDirectory]):
     #: An orderly shutdown writes all changed pages.
     stop_steps = ((SIGTERM, 120.0, "orderly"), (SIGKILL, 10.0, "kill"))
     socket_name = "mariadb.sock"
-    _passwords: Mapping[str, str] = {}
+    _passwords: Mapping[str, Secret] = {}
 
     def admin(self) -> Address:
         return self.address(ADMIN, "socket")
@@ -132,7 +132,7 @@ class Server(ManagedServer[Address, DataDirectory]):
         return Address("127.0.0.1", self.port, user, socket=socket, password=password, sslmode="disable")
 
     def _configure(self, socket: Path) -> list[str | Path]:
-        self._passwords = {user: secrets.token_urlsafe(24) for user in (ADMIN, USER)}
+        self._passwords = {user: Secret(secrets.token_urlsafe(24)) for user in (ADMIN, USER)}
         self.directory.configure(self.port, socket, self.settings, self._passwords)
         return [self.directory.binaries.server, f"--defaults-file={self.directory.config}"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from loadcell import __version__
 from loadcell.linux import procfs
 from loadcell.model.capability import DATABASES, MYSQL
 from loadcell.plan.parts import Advice
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import ServerEndpoint, TargetError
 from loadcell.systems.messages import (
     DOING_ASK_THE_VERSION,
     DOING_CHECK_THE_DATA,
@@ -25,12 +26,13 @@ from loadcell.systems.mysql.connection import ANSWERED, Address, external, rows
 from loadcell.systems.mysql.databases import Databases
 from loadcell.systems.mysql.options import MysqlOptions
 from loadcell.systems.mysql.server import USER, DataDirectory, Server
-from loadcell.systems.server import ALIVE_LIMIT_S, ServerTarget
+from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.shared import account
 from loadcell.systems.shared.ownership import Owner
 from loadcell.systems.shared.settings import Setting, read_back
 
 if TYPE_CHECKING:
+    from loadcell.plan.model import Load
     from loadcell.systems.mysql.connection import Connection
 
 #: The oldest servers whose SQL the workloads use.
@@ -53,6 +55,13 @@ _COUNTERS: dict[str, tuple[str, ...]] = {
     "deadlocks": ("Innodb_deadlocks",),
     "wal_bytes": ("Innodb_os_log_written",),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class MysqlFacts(ServerFacts):
+    """Facts of a MariaDB or MySQL."""
+
+    version_comment: str | None
 
 
 class Mysql(ServerTarget[MysqlOptions, Server, Address]):
@@ -118,10 +127,10 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
         """The database of the data set, once it is prepared."""
         return self._prepared.database if self._prepared else None
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> ServerEndpoint:
         return self._load_address().endpoint(self._database or self._named_database or "")
 
-    def _facts(self) -> tuple[dict[str, Any], Path | None]:
+    def _facts(self) -> tuple[MysqlFacts, Path | None]:
         with self._admin().session(DOING_READ_SETTINGS(), during="collect") as connection:
             product, version = _version(connection)
             effective = {
@@ -130,17 +139,16 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
                 if name not in settings.RESERVED or name == "datadir"
             }
             data = effective.pop("datadir", None)
-            facts: dict[str, Any] = {
-                "product": product,
-                "version": version,
-                "version_comment": effective.get("version_comment"),
-                "settings": read_back(effective, self.options.settings, settings.RECORDED),
-                "tls": bool(rows(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")[0][1]),
-            }
-            if self._database is not None:
-                facts["database"] = _database_facts(connection, self._database)
-        if self._server is not None:
-            facts["binaries"] = str(self._server.directory.binaries.server)
+            facts = MysqlFacts(
+                server=self.options.server,
+                product=product,
+                version=version,
+                version_comment=effective.get("version_comment"),
+                settings=read_back(effective, self.options.settings, settings.RECORDED),
+                tls=bool(rows(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")[0][1]),
+                database=None if self._database is None else _database_facts(connection, self._database),
+                binaries=None if self._server is None else str(self._server.directory.binaries.server),
+            )
         path = Path(data) if data is not None and self.processes() else None
         return facts, path if path is not None and os.access(path.parent, os.X_OK) else None
 
@@ -166,7 +174,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
             return rows(connection, question)
 
     @classmethod
-    def advice(cls, options: MysqlOptions, load: dict[str, Any]) -> list[Advice]:
+    def advice(cls, options: MysqlOptions, load: Load) -> list[Advice]:
         return advice.remarks(options, load)
 
 
@@ -176,7 +184,7 @@ def _version(connection: Connection) -> tuple[str, str]:
     return "MariaDB" if "mariadb" in text.lower() else "MySQL", text.split("-")[0]
 
 
-def _database_facts(connection: Connection, name: str) -> dict[str, Any]:
+def _database_facts(connection: Connection, name: str) -> DatabaseFacts:
     facts = rows(
         connection,
         "SELECT s.default_character_set_name, s.default_collation_name, "
@@ -186,9 +194,9 @@ def _database_facts(connection: Connection, name: str) -> dict[str, Any]:
         [name],
     )
     if not facts:
-        return {"name": name}
+        return DatabaseFacts(name)
     encoding, collation, size = facts[0]
-    return {"name": name, "encoding": encoding, "collation": collation, "size_bytes": int(size)}
+    return DatabaseFacts(name, encoding, collation, size_bytes=int(size))
 
 
 def _process(pid_file: str, data: str) -> list[int]:

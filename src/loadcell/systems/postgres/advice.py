@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadcell.plan.parts import Advice
 from loadcell.systems.postgres import settings
@@ -19,6 +19,9 @@ from loadcell.systems.postgres.messages import (
 from loadcell.systems.postgres.options import PostgresOptions
 from loadcell.systems.shared.disk_image import Image
 
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
 _PATH = "target.postgres.settings."
 
 #: Defaults of the server for what is reckoned with here.
@@ -32,7 +35,7 @@ _UNSAFE = {
 }
 
 
-def remarks(options: PostgresOptions, load: dict[str, Any]) -> list[Advice]:
+def remarks(options: PostgresOptions, load: Load) -> list[Advice]:
     """Remarks before a run. An external server's settings are unknown."""
     if options.server == "external":
         return []
@@ -44,8 +47,8 @@ def _image(options: PostgresOptions) -> Iterator[Advice]:
         yield Advice("target.postgres.data", POSTGRES_IMAGE_NEEDS_ROOT())
 
 
-def _connections(options: PostgresOptions, load: dict[str, Any]) -> Iterator[Advice]:
-    clients = load.get("clients")
+def _connections(options: PostgresOptions, load: Load) -> Iterator[Advice]:
+    clients = load.clients
     try:
         allowed = int(options.settings.get("max_connections", _MAX_CONNECTIONS))
         reserved = int(options.settings.get("superuser_reserved_connections", _SUPERUSER_RESERVED))

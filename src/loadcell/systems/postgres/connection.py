@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.model.capability import Capability
 from loadcell.model.message import Message
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import (
     CONNECTION_FAILED,
     CONNECTION_NO_DATABASE,
@@ -60,22 +60,22 @@ class Address(ServerAddress):
     sslmode: str = "prefer"
     sslrootcert: str | None = None
 
-    def endpoint(self, database: str | None = None, options: str | None = None) -> dict[str, Any]:
-        """The `target` section of the engine's specification."""
-        return {
-            "protocol": "postgres",
-            "host": self.host,
-            "port": self.port,
-            "socket": self.socket,
-            "user": self.user,
-            "password": self.password,
-            "database": database or self.database,
-            "sslmode": "disable" if self.socket else self.sslmode,
-            "sslrootcert": self.sslrootcert,
-            "application_name": APPLICATION,
-            "options": options,
-            "connect_timeout_ns": CONNECT_LIMIT_S * 1_000_000_000,
-        }
+    def endpoint(self, database: str | None = None, options: str | None = None) -> ServerEndpoint:
+        """The endpoint of a load on `database`, whose sessions begin with `options`."""
+        return ServerEndpoint(
+            "postgres",
+            self.host,
+            self.port,
+            self.socket,
+            self.user,
+            self.password,
+            database or self.database,
+            sslmode="disable" if self.socket else self.sslmode,
+            sslrootcert=self.sslrootcert,
+            application_name=APPLICATION,
+            options=options,
+            connect_timeout_ns=CONNECT_LIMIT_S * 1_000_000_000,
+        )
 
     def check(self, *, limit_s: int) -> None:
         self.connect(limit_s=limit_s).close()
@@ -105,7 +105,7 @@ class Address(ServerAddress):
             "application_name": application,
             "replication": replication,
             "connect_timeout": limit_s,
-            "password": self.password,
+            "password": self.password.get_secret_value() if self.password else None,
             "sslrootcert": self.sslrootcert,
             "options": options,
         }
@@ -189,7 +189,7 @@ def external(
             user=info.user,
             database=info.dbname,
             socket=f"{info.host}/.s.PGSQL.{info.port}" if local else None,
-            password=info.password or None,
+            password=Secret(info.password) if info.password else None,
             sslmode=used.get("sslmode", "prefer"),
             sslrootcert=used.get("sslrootcert"),
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from loadcell.systems.base import DataSet, Loader, TargetError
+from loadcell.systems.base import DataSet, DataSpec, Loader, TargetError
 from loadcell.systems.messages import DOING_DROP_DATA_SETS
 from loadcell.systems.postgres.connection import Address, not_done
 from loadcell.systems.postgres.messages import (
@@ -20,7 +20,7 @@ from loadcell.systems.postgres.messages import (
     POSTGRES_FOREIGN_DATABASE,
 )
 from loadcell.systems.server import Prepared
-from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
+from loadcell.systems.shared.ownership import Mark, Owner, parse
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -51,10 +51,10 @@ class Databases:
     version: str
     log: Callable[[str], None] = field(repr=False)
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> Prepared:
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> Prepared:
         """The data set, untouched: the pristine database itself, or a fresh copy of it when it `will_change`."""
         began = time.monotonic()
-        digest = fingerprint(data)
+        digest = spec.fingerprint
         pristine = PREFIX + digest
         detail: dict[str, Any] = {"kind": "database"}
         with self.admin.session(DOING_PREPARE_THE_DATA_SET(), during="prepare") as connection:
@@ -67,7 +67,7 @@ class Databases:
             detail["checkpoint_s"] = checkpoint(connection)
             size = self._size(connection, database)
         detail["database"] = database
-        data_set = DataSet(digest, how, time.monotonic() - began, size, detail)
+        data_set = DataSet(digest, how, time.monotonic() - began, size, **detail)
         return Prepared(data_set, database)
 
     def _pristine(
@@ -84,11 +84,10 @@ class Databases:
         self._create(connection, name, "template0")
         mark = Mark("loading", digest, self.owner, keep=self.keep, loadcell=self.version)
         self._set_mark(connection, name, mark)
-        account = load(self.load.endpoint(name))
+        rows_loaded = load(self.load.endpoint(name))
         self._set_mark(connection, name, mark.now("ready"))
         detail["load_s"] = time.monotonic() - began
-        if "rows" in account:
-            detail["rows"] = account["rows"]
+        detail["rows"] = rows_loaded
         return "loaded"
 
     def _copy(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from loadcell.systems.base import DataSet, Loader, TargetError
+from loadcell.systems.base import DataSet, DataSpec, Loader, TargetError
 from loadcell.systems.postgres.connection import Address, not_done
 from loadcell.systems.postgres.databases import checkpoint
 from loadcell.systems.postgres.messages import (
@@ -19,7 +19,7 @@ from loadcell.systems.postgres.messages import (
     POSTGRES_FOREIGN_TABLES,
 )
 from loadcell.systems.server import Prepared
-from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
+from loadcell.systems.shared.ownership import Mark, Owner, parse
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -47,10 +47,10 @@ class Schema:
     version: str
     log: Callable[[str], None] = field(repr=False)
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> Prepared:
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> Prepared:
         """The data set, untouched: as it lies there, or loaded again when it is another or was changed."""
         began = time.monotonic()
-        digest = fingerprint(data)
+        digest = spec.fingerprint
         detail: dict[str, Any] = {"kind": "schema", "schema": SCHEMA, "database": self.address.database}
         with self.address.session(DOING_PREPARE_THE_DATA_SET(), during="prepare") as connection:
             mark = self._mark(connection)
@@ -69,7 +69,7 @@ class Schema:
             detail["checkpoint_s"] = checkpoint(connection)
             size = self._size(connection)
         return Prepared(
-            DataSet(digest, how, time.monotonic() - began, size, detail), self.address.database, SEARCH_PATH
+            DataSet(digest, how, time.monotonic() - began, size, **detail), self.address.database, SEARCH_PATH
         )
 
     def _load(
@@ -85,10 +85,9 @@ class Schema:
             self._empty(connection, mark)
         mark = Mark("loading", digest, self.owner, keep=self.keep, loadcell=self.version)
         self._create(connection, mark, there=self._exists(connection))
-        account = load(self.address.endpoint(options=SEARCH_PATH))
+        rows_loaded = load(self.address.endpoint(options=SEARCH_PATH))
         detail.update(method="load", load_s=time.monotonic() - began)
-        if "rows" in account:
-            detail["rows"] = account["rows"]
+        detail["rows"] = rows_loaded
         return mark.now("ready", tables=tuple(sorted(self._relations(connection))))
 
     def _exists(self, connection: Connection[Any]) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from signal import SIGINT, SIGKILL, SIGQUIT
 
 from loadcell.linux import procfs
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import Secret, TargetError
 from loadcell.systems.messages import HOME_LOST_CONTENTS
 from loadcell.systems.postgres import startup_errors
 from loadcell.systems.postgres.binaries import Binaries
@@ -144,7 +144,7 @@ class Server(ManagedServer[Address, DataDirectory]):
     def socket_name(self) -> str:
         return f".s.PGSQL.{self.port}"
 
-    def address(self, role: str, password: str | None, database: str, connect: str) -> Address:
+    def address(self, role: str, password: Secret | None, database: str, connect: str) -> Address:
         """The server for a role, by `tcp` or by `socket`."""
         socket = self.socket_path() if connect == "socket" else None
         return Address(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loadcell.systems.base import SettingFacts
 from loadcell.systems.shared.settings import Setting, is_secret, size_in_bytes
 
 if TYPE_CHECKING:
@@ -81,6 +83,16 @@ _READ_BACK = """
 """
 
 
+@dataclass(frozen=True, kw_only=True)
+class PostgresSetting(SettingFacts):
+    """A setting as SHOW prints it (`value`) and as in pg_settings (`setting`, `unit`, `source`)."""
+
+    setting: Setting | None
+    unit: str | None
+    source: str
+    pending_restart: bool
+
+
 def line(name: str, value: Setting) -> str:
     """One line of postgresql.conf."""
     text = ("on" if value else "off") if isinstance(value, bool) else str(value)
@@ -88,32 +100,28 @@ def line(name: str, value: Setting) -> str:
     return f"{name} = '{quoted}'\n"
 
 
-def read_back(connection: Connection[Any], planned: Mapping[str, Setting]) -> list[dict[str, Any]]:
-    """The recorded settings, those of the plan, and all others that are not the server's default.
-
-    Each with `name`, `value` (as SHOW prints it), `setting` and `unit` (as in pg_settings), `source`,
-    `pending_restart`, and `given` (the plan's text, or None).
-    """
+def read_back(connection: Connection[Any], planned: Mapping[str, Setting]) -> tuple[PostgresSetting, ...]:
+    """The recorded settings, those of the plan, and all others that are not the server's default."""
     wanted = sorted({*RECORDED, *planned})
     rows = connection.execute(_READ_BACK, {"wanted": wanted}).fetchall()
-    record = []
+    record: list[PostgresSetting] = []
     for name, setting, unit, source, pending, shown in rows:
         if name in _NEVER_RECORDED or name in RESERVED:
             continue
         value = planned.get(name.lower())
         secret = is_secret(value)
         record.append(
-            {
-                "name": name,
-                "value": value if secret else shown,
-                "setting": value if secret else setting,
-                "unit": unit,
-                "source": source,
-                "pending_restart": pending,
-                "given": value,
-            }
+            PostgresSetting(
+                name,
+                value if secret else shown,
+                value,
+                setting=value if secret else setting,
+                unit=unit,
+                source=source,
+                pending_restart=pending,
+            )
         )
-    return record
+    return tuple(record)
 
 
 _UNITS = {"": 8192, "B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}

@@ -11,6 +11,7 @@ import secrets
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from loadcell.linux import procfs
 from loadcell.model.capability import DATABASES, POSTGRES
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice
-from loadcell.systems.base import DataSet, Loader, TargetError
+from loadcell.systems.base import DataSet, DataSpec, Loader, Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import (
     DOING_ASK_THE_VERSION,
     DOING_CHECK_THE_DATA,
@@ -35,13 +36,15 @@ from loadcell.systems.postgres.messages import DOING_ASK_FOR_PERMISSIONS, DOING_
 from loadcell.systems.postgres.options import OLDEST, PostgresOptions
 from loadcell.systems.postgres.schema import Schema
 from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
-from loadcell.systems.server import ALIVE_LIMIT_S, ServerTarget
+from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.shared import account
 from loadcell.systems.shared.ownership import Owner
 from loadcell.systems.shared.settings import Setting
 
 if TYPE_CHECKING:
     from psycopg import Connection
+
+    from loadcell.plan.model import Load
 
 #: Session options of administration: its statements, one of which has a password's digest, stay out of the
 #: trial's log.
@@ -52,6 +55,13 @@ _QUIET = (
 _CLIENT_BACKEND = re.compile(r"^postgres: (?:.*: )?\S+ \S+ (?:\[local\]|\S+\(\d+\))")
 
 
+@dataclass(frozen=True, kw_only=True)
+class PostgresFacts(ServerFacts):
+    """Facts of a PostgreSQL; `version_number` as 150004."""
+
+    version_number: int
+
+
 class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     """PostgreSQL: embedded, from this machine, or an existing server."""
 
@@ -60,7 +70,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     Options = PostgresOptions
     offers = frozenset({POSTGRES, DATABASES, POSTGRES_STATISTICS})
     answered_codes = ANSWERED
-    _password: str | None = None
+    _password: Secret | None = None
     #: True once a trial has run on the server since its start
     _used = False
 
@@ -98,13 +108,14 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
         """Make the load's role, or give it a new password."""
         from psycopg.sql import SQL, Identifier, Literal
 
-        self._password = secrets.token_urlsafe(24)
+        password = secrets.token_urlsafe(24)
+        self._password = Secret(password)
         with self._administer(DOING_MAKE_THE_ROLE(), "up") as connection:
             exists = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone()
             verb = "ALTER" if exists else "CREATE"
             connection.execute(
                 SQL(verb + " ROLE {} LOGIN PASSWORD {}").format(
-                    Identifier(ROLE), Literal(scram_verifier(self._password))
+                    Identifier(ROLE), Literal(scram_verifier(password))
                 )
             )
 
@@ -136,8 +147,8 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     # -- data
     # ---------------------------------------------------------------------------------------------------
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
-        data_set = super().prepare(data, load, will_change=will_change)
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
+        data_set = super().prepare(spec, load, will_change=will_change)
         if self.options.fresh and data_set.how == "loaded" and self._server is not None:
             # Loading filled the shared buffers, and later trials will find them empty.
             self._start(self._server)
@@ -161,26 +172,27 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     # -- facts
     # --------------------------------------------------------------------------------------------------
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> ServerEndpoint:
         prepared = self._prepared
         return self._load_address().endpoint(
             prepared.database if prepared else None, prepared.options if prepared else None
         )
 
-    def _facts(self) -> tuple[dict[str, Any], Path | None]:
+    def _facts(self) -> tuple[PostgresFacts, Path | None]:
+        database = self._prepared.database if self._prepared is not None else None
+        server = self._server
         # With the server's settings, not with those of administration.
         with self._admin().session(DOING_READ_SETTINGS(), during="collect") as connection:
-            facts: dict[str, Any] = {
-                "version": connection.info.parameter_status("server_version"),
-                "version_number": connection.info.server_version,
-                "settings": settings.read_back(connection, self.options.settings),
-                "tls": connection.pgconn.ssl_in_use,
-            }
-            if self._prepared is not None and self._prepared.database is not None:
-                facts["database"] = _database_facts(connection, self._prepared.database)
-            if self._server is not None:
-                return {**facts, "binaries": str(self._server.directory.binaries.directory)}, None
-            return facts, self._data_directory(connection)
+            facts = PostgresFacts(
+                server=self.options.server,
+                version=connection.info.parameter_status("server_version"),
+                version_number=connection.info.server_version,
+                settings=settings.read_back(connection, self.options.settings),
+                tls=connection.pgconn.ssl_in_use,
+                database=None if database is None else _database_facts(connection, database),
+                binaries=None if server is None else str(server.directory.binaries.directory),
+            )
+            return facts, self._data_directory(connection) if server is None else None
 
     def _data_directory(self, connection: Connection[Any]) -> Path | None:
         """The data directory of an external server, if it is on this machine and readable."""
@@ -223,7 +235,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
         return "postgres: client backend" if _CLIENT_BACKEND.match(title) else title
 
     @classmethod
-    def advice(cls, options: PostgresOptions, load: dict[str, Any]) -> list[Advice]:
+    def advice(cls, options: PostgresOptions, load: Load) -> list[Advice]:
         return advice.remarks(options, load)
 
 
@@ -237,15 +249,15 @@ def scram_verifier(password: str, salt: Callable[[int], bytes] = secrets.token_b
     return f"SCRAM-SHA-256${rounds}:{words[0]}${words[1]}:{words[2]}"
 
 
-def _database_facts(connection: Connection[Any], name: str) -> dict[str, Any]:
+def _database_facts(connection: Connection[Any], name: str) -> DatabaseFacts:
     row = connection.execute(
         "SELECT pg_encoding_to_char(encoding), datcollate, datctype, pg_database_size(oid) "
         "FROM pg_database WHERE datname = %s",
         [name],
     ).fetchone()
     if row is None:
-        return {"name": name}
-    return {"name": name, "encoding": row[0], "collation": row[1], "ctype": row[2], "size_bytes": int(row[3])}
+        return DatabaseFacts(name)
+    return DatabaseFacts(name, encoding=row[0], collation=row[1], ctype=row[2], size_bytes=int(row[3]))
 
 
 def _postmaster_of(connection: Connection[Any]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from loadcell.plan.parts import Advice
 from loadcell.systems.redis import settings
@@ -20,6 +20,9 @@ from loadcell.systems.redis.messages import (
 )
 from loadcell.systems.redis.options import RedisOptions
 
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
 _PATH = "target.redis.settings."
 
 #: The server's default, and the descriptors that it keeps for itself.
@@ -28,15 +31,15 @@ _SPARE_FILES = 32
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
-def remarks(options: RedisOptions, load: dict[str, Any]) -> list[Advice]:
+def remarks(options: RedisOptions, load: Load) -> list[Advice]:
     """Remarks before a run. An external server's settings are unknown."""
     if options.server == "external":
         return []
     return [*_connections(options, load), *_persistence(options), *_memory(options)]
 
 
-def _connections(options: RedisOptions, load: dict[str, Any]) -> Iterator[Advice]:
-    clients = load.get("clients")
+def _connections(options: RedisOptions, load: Load) -> Iterator[Advice]:
+    clients = load.clients
     try:
         allowed = int(options.settings.get("maxclients", _MAX_CLIENTS))
     except ValueError:

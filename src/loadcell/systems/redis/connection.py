@@ -7,10 +7,11 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loadcell.model.capability import Capability
 from loadcell.model.message import Message
+from loadcell.systems.base import ServerEndpoint
 from loadcell.systems.redis.errors import NotRedisError, RefusedError, command_error, connection_error
 from loadcell.systems.server import CONNECT_LIMIT_S, ServerAddress
 
@@ -37,22 +38,22 @@ class Address(ServerAddress):
     tls_verify: bool = True
     resp: int | None = None
 
-    def endpoint(self) -> dict[str, Any]:
-        """The `target` section of the engine's specification."""
-        return {
-            "protocol": "resp",
-            "host": self.host,
-            "port": self.port,
-            "socket": self.socket,
-            "user": self.user or "",
-            "password": self.password,
-            "database": str(self.database),
-            "sslmode": "disable" if not self.tls else "verify-full" if self.tls_verify else "require",
-            "sslrootcert": self.tls_ca if self.tls and self.tls_verify else None,
-            "application_name": APPLICATION,
-            "resp": self.resp,
-            "connect_timeout_ns": CONNECT_LIMIT_S * 1_000_000_000,
-        }
+    def endpoint(self) -> ServerEndpoint:
+        """The endpoint of a load."""
+        return ServerEndpoint(
+            "resp",
+            self.host,
+            self.port,
+            self.socket,
+            self.user,
+            self.password,
+            str(self.database),
+            sslmode="disable" if not self.tls else "verify-full" if self.tls_verify else "require",
+            sslrootcert=self.tls_ca if self.tls and self.tls_verify else None,
+            application_name=APPLICATION,
+            resp=self.resp,
+            connect_timeout_ns=CONNECT_LIMIT_S * 1_000_000_000,
+        )
 
     def check(self, *, limit_s: int) -> None:
         self.connect(limit_s=limit_s).close()
@@ -72,7 +73,8 @@ class Address(ServerAddress):
     def _connect(self, limit_s: float, name: str) -> Client:
         from loadcell.systems.redis.client import Client
 
-        login = {"user": self.user, "password": self.password, "database": self.database}
+        password = self.password.get_secret_value() if self.password else None
+        login = {"user": self.user, "password": password, "database": self.database}
         if self.socket:
             client = Client.by_socket(self.socket, limit_s, **login)
         else:

@@ -7,16 +7,16 @@ ever removed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from loadcell.systems.base import DataSet, Loader, TargetError
+from loadcell.systems.base import DataSet, DataSpec, Loader, TargetError
 from loadcell.systems.messages import DOING_LOOK_FOR_THE_DATA_SET, DOING_MARK_THE_DATA_SET
 from loadcell.systems.redis.connection import Address
 from loadcell.systems.redis.messages import DOING_REMOVE_THE_KEYS, REDIS_FOREIGN_KEYS, REDIS_FOREIGN_MARK
 from loadcell.systems.server import Prepared
-from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
+from loadcell.systems.shared.ownership import Mark, Owner, parse
 
 if TYPE_CHECKING:
     from loadcell.systems.redis.client import Client
@@ -39,11 +39,11 @@ class Keys:
     version: str
     log: Callable[[str], None] = field(repr=False)
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> Prepared:
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> Prepared:
         """Provide the data set, untouched: reused, or loaded (again)."""
         began = time.monotonic()
-        digest, prefixes = fingerprint(data), _prefixes(data)
-        detail: dict[str, Any] = {"kind": "keys", "prefixes": list(prefixes)}
+        digest, prefixes = spec.fingerprint, _prefixes(spec)
+        detail: dict[str, Any] = {"kind": "keys", "prefixes": prefixes}
         with self.address.session(DOING_LOOK_FOR_THE_DATA_SET(), during="prepare") as client:
             mark, size = self._mark(client)
             same = mark is not None and mark.fingerprint == digest
@@ -59,14 +59,14 @@ class Keys:
             how = "reused"
         else:
             how = "restored" if changed else "loaded"
-            account = load(self.address.endpoint())
-            detail.update(method="load", load_s=time.monotonic() - began, rows=account.get("rows"))
+            rows = load(self.address.endpoint())
+            detail.update(method="load", load_s=time.monotonic() - began, rows=rows)
         with self.address.session(DOING_MARK_THE_DATA_SET(), during="prepare") as client:
             state = "changed" if will_change else "ready"
             mark = Mark(state, digest, self.owner, keep=self.keep, tables=prefixes, loadcell=self.version)  # type: ignore[arg-type]
             self._set_mark(client, mark, size=key_count(client))
             used = client.info("memory").get("used_memory")
-        return Prepared(DataSet(digest, how, time.monotonic() - began, int(used) if used else None, detail))
+        return Prepared(DataSet(digest, how, time.monotonic() - began, int(used) if used else None, **detail))
 
     def sweep(self) -> None:
         """Remove what this run and dead runs made, except what is to be kept."""
@@ -135,11 +135,11 @@ class Keys:
             _remove(client, prefix)
 
 
-def _prefixes(data: Mapping[str, Any]) -> tuple[str, ...]:
+def _prefixes(spec: DataSpec) -> tuple[str, ...]:
     """Prefixes of the keys of a data set."""
     prefixes_of_size = (
         _YCSB_PREFIXES if name == "ycsb" else (section.get("key_prefix", ""),)
-        for name, section in data.items()
+        for name, section in spec.sections.items()
     )
     return tuple(dict.fromkeys(prefix for prefixes in prefixes_of_size for prefix in prefixes))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import Secret, TargetError
 from loadcell.systems.messages import STRANGER_SERVER
 from loadcell.systems.redis import startup_errors
 from loadcell.systems.redis.binaries import Binary
@@ -61,7 +61,7 @@ class Server(ManagedServer[Address, DataDirectory]):
     #: An orderly shutdown writes the data, where the settings ask for that.
     stop_steps = ((SIGTERM, 120.0, "orderly"), (SIGKILL, 10.0, "kill"))
     socket_name = "redis.sock"
-    _password = ""
+    _password: Secret | None = None
 
     def admin(self) -> Address:
         return self.address("socket")
@@ -72,8 +72,9 @@ class Server(ManagedServer[Address, DataDirectory]):
         return Address("127.0.0.1", self.port, socket=socket, password=self._password, resp=resp)
 
     def _configure(self, socket: Path) -> list[str | Path]:
-        self._password = secrets.token_urlsafe(24)
-        self.directory.configure(self.port, socket, self._password, self.settings)
+        password = secrets.token_urlsafe(24)
+        self._password = Secret(password)
+        self.directory.configure(self.port, socket, password, self.settings)
         return [self.directory.binary.server, self.directory.config]
 
     def _startup_error(self, output: list[str]) -> TargetError:

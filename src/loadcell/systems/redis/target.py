@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loadcell import __version__
 from loadcell.linux import procfs
 from loadcell.model.capability import RESP
+from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice
-from loadcell.systems.base import TargetError
+from loadcell.systems.base import Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import DOING_FIND_THE_PROCESS, DOING_READ_COUNTERS, DOING_READ_SETTINGS
 from loadcell.systems.redis import advice, binaries, product, settings
 from loadcell.systems.redis.connection import PORT, REDIS_INFO, Address
@@ -20,12 +22,13 @@ from loadcell.systems.redis.keys import Keys, key_count
 from loadcell.systems.redis.messages import DOING_ASK_WHAT_IT_IS, REDIS_CLUSTER
 from loadcell.systems.redis.options import RedisOptions
 from loadcell.systems.redis.server import DataDirectory, Server
-from loadcell.systems.server import ALIVE_LIMIT_S, ServerTarget
+from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.shared import account
 from loadcell.systems.shared.ownership import Owner
 from loadcell.systems.shared.settings import Setting, read_back
 
 if TYPE_CHECKING:
+    from loadcell.plan.model import Load
     from loadcell.systems.redis.client import Client
 
 #: Fields of INFO that are recorded, by section.
@@ -47,6 +50,19 @@ _PERSISTENCE = (
 )
 #: Prefix of the names of counters of commands: `calls_get`.
 CALLS = "calls_"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RedisFacts(ServerFacts):
+    """Facts of a Redis; `memory` and `persistence` are fields of INFO. None where the server does not say."""
+
+    version: str | None
+    compatible_with: str | None
+    mode: str | None
+    role: str | None
+    threads: int | float | str | None
+    memory: JsonObject
+    persistence: JsonObject
 
 
 class Redis(ServerTarget[RedisOptions, Server, Address]):
@@ -74,7 +90,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
             options.port or PORT,
             socket=options.socket,
             user=options.user,
-            password=self.context.secret(options.password) if options.password else None,
+            password=Secret(self.context.secret(options.password)) if options.password else None,
             database=options.database or 0,
             tls=bool(options.tls),
             tls_ca=options.tls_ca,
@@ -98,36 +114,35 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
             log=self.context.log,
         )
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> ServerEndpoint:
         return self._load_address().endpoint()
 
     def observed(self) -> Address:
         return self._admin()
 
-    def _facts(self) -> tuple[dict[str, Any], Path | None]:
+    def _facts(self) -> tuple[RedisFacts, Path | None]:
         with self._admin().session(DOING_READ_SETTINGS(), during="collect") as client:
             info = client.info(*product.SECTIONS, "memory", "persistence", "replication")
             effective = client.config()
             keys = key_count(client)
         software = product.from_info(info)
-        address = self._load_address()
-        facts: dict[str, Any] = {
-            "product": software.name,
-            "version": software.version,
-            "compatible_with": f"Redis {software.redis_version}" if software.redis_version else None,
-            "mode": info.get("redis_mode") or info.get("server_mode"),
-            "role": info.get("role"),
-            "threads": _value(info["thread_count"]) if "thread_count" in info else None,
-            "settings": read_back(effective, self.options.settings, settings.RECORDED),
-            "memory": {name: _value(info[name]) for name in _MEMORY if name in info},
-            "persistence": {name: _value(info[name]) for name in _PERSISTENCE if name in info},
-            "database": {"name": str(address.database), "keys": keys},
-            "tls": address.tls,
-        }
-        if self._server is not None:
-            facts["binaries"] = str(self._server.directory.binary.server)
-        else:
-            facts["host"] = address.socket or address.host
+        address, server = self._load_address(), self._server
+        facts = RedisFacts(
+            server=self.options.server,
+            product=software.name,
+            version=software.version,
+            compatible_with=f"Redis {software.redis_version}" if software.redis_version else None,
+            mode=info.get("redis_mode") or info.get("server_mode"),
+            role=info.get("role"),
+            threads=_value(info["thread_count"]) if "thread_count" in info else None,
+            settings=read_back(effective, self.options.settings, settings.RECORDED),
+            memory={name: _value(info[name]) for name in _MEMORY if name in info},
+            persistence={name: _value(info[name]) for name in _PERSISTENCE if name in info},
+            database=DatabaseFacts(str(address.database), keys=keys),
+            tls=address.tls,
+            binaries=None if server is None else str(server.directory.binary.server),
+            host=(address.socket or address.host) if server is None else None,
+        )
         return facts, None
 
     def _external_processes(self, address: Address) -> list[int]:
@@ -139,7 +154,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
             return _calls(client.info("commandstats"))
 
     @classmethod
-    def advice(cls, options: RedisOptions, load: dict[str, Any]) -> list[Advice]:
+    def advice(cls, options: RedisOptions, load: Load) -> list[Advice]:
         return advice.remarks(options, load)
 
 

@@ -66,7 +66,7 @@ class DataFiles(OwnedDirectory):
     # -- data
     # ------------------------------------------------------------------------------------------------------
 
-    def prepare(self, wanted: str, load: Callable[[], dict[str, Any]], *, will_change: bool) -> DataSet:
+    def prepare(self, wanted: str, load: Callable[[], int | None], *, will_change: bool) -> DataSet:
         """Provide the data set with the fingerprint `wanted`, untouched: reused, restored from a copy, or
         loaded.
 
@@ -84,9 +84,9 @@ class DataFiles(OwnedDirectory):
         else:
             how = "restored" if fingerprint == wanted and state == "changed" else "loaded"
             self.empty(wanted)
-            account = load()
+            rows = load()
             self.note(wanted, "ready")
-            detail.update(method="load", load_s=time.monotonic() - began, rows=account["rows"])
+            detail.update(method="load", load_s=time.monotonic() - began, rows=rows)
         if will_change and wanted not in self.copies():
             copying = time.monotonic()
             self.save_copy(wanted)
@@ -95,7 +95,7 @@ class DataFiles(OwnedDirectory):
             self.flush()
         size = file_system.used_bytes(self.data)
         self.note(wanted, "changed" if will_change else "ready")
-        return DataSet(wanted, how, time.monotonic() - began, size, detail)
+        return DataSet(wanted, how, time.monotonic() - began, size, **detail)
 
     def contents(self) -> tuple[str | None, State]:
         """Fingerprint and state of the data set; None and `loading` if there is none."""

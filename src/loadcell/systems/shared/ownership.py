@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,16 +14,7 @@ from loadcell.linux import procfs
 
 _HEAD = "loadcell "
 
-#: Raised when the same description of data would no longer give the same tables.
-_FORMAT = 1
-
 State = Literal["loading", "ready", "changed"]
-
-
-def fingerprint(data: Mapping[str, Any]) -> str:
-    """Twelve hex digits that stand for a data set: equal for equal descriptions."""
-    canonical = json.dumps([_FORMAT, data], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+
+from loadcell.systems.base import SettingFacts
 
 #: A value as the plan gives it.
 Setting = str | int | float | bool
@@ -46,20 +47,15 @@ def is_secret(value: object) -> bool:
 
 def read_back(
     effective: Mapping[str, str], planned: Mapping[str, Setting], recorded: Iterable[str]
-) -> list[dict[str, Any]]:
-    """The settings `recorded` and those of the plan, out of those in effect, sorted by name.
-
-    Each has `name`, `value`, and `given` (the plan's text, or None).
-    """
+) -> tuple[SettingFacts, ...]:
+    """The settings `recorded` and those of the plan, out of those in effect, sorted by name."""
     names = sorted(name for name in {*recorded, *planned} if name in effective)
-    return [
-        {
-            "name": name,
-            "value": planned[name] if is_secret(planned.get(name)) else effective[name],
-            "given": planned.get(name),
-        }
+    return tuple(
+        SettingFacts(
+            name, planned[name] if is_secret(planned.get(name)) else effective[name], planned.get(name)
+        )
         for name in names
-    ]
+    )
 
 
 def size_in_bytes(value: object, units: Mapping[str, int], *, case_sensitive: bool = False) -> int | None:

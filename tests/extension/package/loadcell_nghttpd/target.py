@@ -6,7 +6,6 @@ import shutil
 import time
 from collections.abc import Iterator
 from signal import SIGKILL, SIGTERM
-from typing import Any
 
 from pydantic import Field
 
@@ -14,8 +13,19 @@ from loadcell.linux.process import SupervisedProcess
 from loadcell.linux.topology import topology
 from loadcell.model.capability import HTTP
 from loadcell.model.message import NO_OUTPUT
+from loadcell.plan.model import Load
 from loadcell.plan.parts import Advice, Misfit, Options
-from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.base import (
+    DataSet,
+    DataSpec,
+    Loader,
+    Role,
+    ServerEndpoint,
+    Target,
+    TargetContext,
+    TargetError,
+    TargetFacts,
+)
 from loadcell.systems.http.service import Address, TlsOptions
 from loadcell.systems.server import start_process
 from loadcell.systems.shared.account import environment
@@ -55,7 +65,7 @@ class Nghttpd(Target[NghttpdOptions]):
             yield Misfit("target.nghttpd", MISSING())
 
     @classmethod
-    def advice(cls, options: NghttpdOptions, load: dict[str, Any]) -> list[Advice]:
+    def advice(cls, options: NghttpdOptions, load: Load) -> list[Advice]:
         cpus = len(topology().usable)
         if options.threads <= cpus:
             return []
@@ -99,17 +109,17 @@ class Nghttpd(Target[NghttpdOptions]):
     def _address(self) -> Address:
         return Address("127.0.0.1", self._port, tls=False)
 
-    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
         raise TargetError(NO_DATA(), during="prepare")
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> ServerEndpoint:
         return self._address.endpoint(TlsOptions())
 
-    def describe(self) -> dict[str, Any]:
-        return {"server": "local", "software": PROGRAM, "settings": {"threads": self.options.threads}}
+    def describe(self) -> TargetFacts:
+        return TargetFacts(server="local", product=PROGRAM, settings={"threads": self.options.threads})
 
-    def processes(self) -> list[int]:
-        return [self._process.pid] if self._process.pid is not None else []
+    def roles(self) -> tuple[Role, ...]:
+        return () if self._process.pid is None else (Role("server", (self._process.pid,)),)
 
     def alive(self) -> bool:
         return self._process.running and self._address.answers(ALIVE_LIMIT_S)
