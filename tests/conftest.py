@@ -1,4 +1,4 @@
-"""Fixtures for every room: real servers, started once a session and only when a test asks."""
+"""Fixtures for all tests: real servers, started once per session and only when a test asks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from servers import PostgresServer
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    """A PostgreSQL with `pg_stat_statements`, everybody trusted. Tests make databases of their own in it."""
+    """A PostgreSQL with `pg_stat_statements`, everybody trusted. Each test creates its databases in it."""
     settings = {"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.max": "10000"}
     with PostgresServer(settings=settings) as server:
         yield server
@@ -21,7 +21,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def mariadb_server() -> Iterator[MariadbServer]:
-    """A MariaDB whose user `test` may do everything. Tests make databases of their own in it."""
+    """A MariaDB whose user `test` may do everything. Each test creates its databases in it."""
     with MariadbServer() as server:
         yield server
 

@@ -1,4 +1,4 @@
-"""Run directories that nobody ran: written by the real writer, from a simple model of a database under load.
+"""Simulated run directories, written by the real writer, from a simple model of a database under load.
 
 Everything is decided by a seed. The model is a Universal Scalability Law curve for throughput, Little's law
 for the mean response time, and a heavy tail; repeats scatter by 2 %.
@@ -48,7 +48,7 @@ OPERATIONS = {"point_select": ("read", 10), "index_update": ("write", 1), "commi
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a trial instead of `ok`."""
+    """Outcome of a trial that is not `ok`."""
 
     status: str
     reason: str
@@ -60,7 +60,7 @@ class Fate:
 
 @dataclass(frozen=True)
 class Shape:
-    """What run to write. `factors` maps plan paths to levels (numbers or labels); `fates` is by trial number.
+    """Shape of a run. `factors` maps plan paths to levels (numbers or labels); `fates` is by trial number.
 
     `checkpoint_every_s` makes throughput dip for `checkpoint_lasts_s` again and again, with disk writes and
     an event each;
@@ -123,14 +123,14 @@ def write_run(path: Path, shape: Shape | None = None) -> Path:
 
 
 def _treatments(shape: Shape) -> list[dict[str, Any]]:
-    found = []
+    treatments = []
     for levels in itertools.product(*shape.factors.values()):
         values = dict(zip(shape.factors, levels, strict=True))
         name = ",".join(f"{key.rsplit('.', 1)[-1]}={value}" for key, value in values.items()) or "base"
         safe = "".join(
             character if character.isalnum() or character in "=,.-_" else "-" for character in name
         )
-        found.append(
+        treatments.append(
             {
                 "id": safe,
                 "levels": {key: str(value) for key, value in values.items()},
@@ -138,7 +138,7 @@ def _treatments(shape: Shape) -> list[dict[str, Any]]:
                 "settings": _settings(shape, values),
             }
         )
-    return found
+    return treatments
 
 
 def _settings(shape: Shape, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,7 +196,8 @@ def _run_document(
         "loadcell_version": shape.version, "engine_version": "0.1.0", "python": "3.11.7",
         "started_utc": _utc(shape.started), "ended_utc": _utc(ended) if over else None, "state": shape.state,
         "executions": [
-            {"pid": 4242, "started_utc": _utc(shape.started), "ended_utc": _utc(ended) if over else None, "how": "first"}
+            {"pid": 4242, "started_utc": _utc(shape.started), "ended_utc": _utc(ended) if over else None,
+                "how": "first"}
         ],
         "command": ["loadcell", "run", "plans/postgres-concurrency.yaml"],
     }  # fmt: skip
@@ -324,18 +325,21 @@ class _Trial:
             rate = self.throughput * settled * self.chance.gauss(1, 0.03) * self._pace(second)
             hiccup = 3.0 if second == self.shape.seconds // 2 else 1.0
             figures = self._latency(1, self.chance.gauss(1, 0.05)) or {}
-            for name, (kind, each) in operations.items():
+            for name, (kind, per_transaction) in operations.items():
                 rows.append(
                     {
                         **self._at(second), "phase": "warmup" if second < 0 else "measure", "operation": name,
-                        "kind": kind, "duration_s": 1.0, "started": round(rate * each),
-                        "succeeded": round(rate * each), "failed": 0, "retried": 0, "in_flight": self.clients,
+                        "kind": kind, "duration_s": 1.0, "started": round(rate * per_transaction),
+                        "succeeded": round(rate * per_transaction), "failed": 0, "retried": 0,
+                        "in_flight": self.clients,
                         "backlog": 3 if self.due is not None and name == "transaction" else None,
-                        "throughput_per_s": round(rate * each, 3),
-                        **{f"response_{key}": round(figures[key], 4) for key in ("mean_ms", "p50_ms", "p90_ms", "p95_ms")},
+                        "throughput_per_s": round(rate * per_transaction, 3),
+                        **{f"response_{key}": round(figures[key], 4) for key in ("mean_ms", "p50_ms",
+                            "p90_ms", "p95_ms")},
                         "response_p99_ms": round(figures["p99_ms"] * hiccup, 4),
                         "response_max_ms": round(figures["max_ms"] * hiccup, 4),
-                        "service_p50_ms": round(figures["p50_ms"], 4), "service_p99_ms": round(figures["p99_ms"], 4),
+                        "service_p50_ms": round(figures["p50_ms"], 4),
+                        "service_p99_ms": round(figures["p99_ms"], 4),
                     }
                 )  # fmt: skip
         out.intervals(rows)
@@ -357,7 +361,8 @@ class _Trial:
             row = {
                 **at, "elapsed_s": 1.0, "looks": 1, "sessions": n, "sessions_active": n,
                 "sessions_idle_in_transaction": 0, "other_sessions_active": 0, "commits": 100, "rollbacks": 0,
-                "blocks_hit": 990, "blocks_read": 10, "temp_bytes": 0, "deadlocks": 0, "wal_bytes": 100 * 2048,
+                "blocks_hit": 990, "blocks_read": 10, "temp_bytes": 0, "deadlocks": 0,
+                "wal_bytes": 100 * 2048,
                 "checkpoints_timed": int(checkpoint), "checkpoint_write_ms": 0.0,
             }  # fmt: skip
             out.rows("postgres.csv", (*head, *PostgresMonitor.table.columns), [row])
@@ -368,13 +373,15 @@ class _Trial:
             ]
             out.rows("postgres-waits.csv", (*head, *tables["waits"].columns), kinds)
             if checkpoint or second == 14:
-                what = {"event": "checkpoint", "reason": "timed"}
-                out.event({**self._moment(at), **(what if checkpoint else {"event": "checkpoint-end"})})
+                start = {"event": "checkpoint", "reason": "timed"}
+                out.event({**self._moment(at), **(start if checkpoint else {"event": "checkpoint-end"})})
         texts = {"UPDATE t SET v = v + $1 WHERE id = $2": 3000.0, "SELECT <b>v</b> FROM t": 1000.0}
         statements = [
             {
-                **self._at(self.shape.seconds), "query_id": str(n), "query": query, "calls": 500, "total_ms": total_ms,
-                "mean_ms": total_ms / 500, "share": total_ms / 4000, "rows": 500, "blocks_hit": 90, "blocks_read": 10,
+                **self._at(self.shape.seconds), "query_id": str(n), "query": query, "calls": 500,
+                "total_ms": total_ms,
+                "mean_ms": total_ms / 500, "share": total_ms / 4000, "rows": 500, "blocks_hit": 90,
+                "blocks_read": 10,
             }
             for n, (query, total_ms) in enumerate(texts.items())
         ]  # fmt: skip
@@ -390,9 +397,9 @@ class _Trial:
         )
 
     def _pace(self, second: int) -> float:
-        """Of its throughput, what is left in this second."""
-        left = 1 - self.shape.fades * max(0, second) / self.shape.seconds
-        return left * (0.55 if self._checkpoint(second) else 1.0)
+        """Share of its throughput that remains in this second."""
+        remaining = 1 - self.shape.fades * max(0, second) / self.shape.seconds
+        return remaining * (0.55 if self._checkpoint(second) else 1.0)
 
     def _busy(self, second: int) -> float:
         level = min(96.0, 8 + 88 * self.clients / (self.clients + 9))
@@ -406,12 +413,16 @@ class _Trial:
             busy, steal = self._busy(second), abs(self.chance.gauss(0, 0.3))
             rows.append(
                 {
-                    **self._at(second + 0.01), "late_ms": 0.2, "cost_ms": 0.15, "cpu_user_percent": busy * 0.68,
+                    **self._at(second + 0.01), "late_ms": 0.2, "cost_ms": 0.15,
+                    "cpu_user_percent": busy * 0.68,
                     "cpu_system_percent": busy * 0.3, "cpu_iowait_percent": (100 - busy) * 0.1,
-                    "cpu_steal_percent": steal, "cpu_idle_percent": (100 - busy) * 0.9, "cpu_busy_percent": busy,
+                    "cpu_steal_percent": steal, "cpu_idle_percent": (100 - busy) * 0.9,
+                    "cpu_busy_percent": busy,
                     "cpu_max_core_percent": min(100.0, busy * 1.2), "load1": self.clients / 3,
-                    "memory_available_bytes": 20 * GIB, "disk_read_bytes_per_s": abs(self.chance.gauss(2e5, 1e5)),
-                    "disk_write_bytes_per_s": abs(self.chance.gauss(3e7, 5e6)) * (5 if self._checkpoint(second) else 1),
+                    "memory_available_bytes": 20 * GIB, "disk_read_bytes_per_s": abs(self.chance.gauss(2e5,
+                        1e5)),
+                    "disk_write_bytes_per_s": abs(self.chance.gauss(3e7,
+                        5e6)) * (5 if self._checkpoint(second) else 1),
                     "net_rx_bytes_per_s": 1e5, "net_tx_bytes_per_s": 1e5,
                 }
             )  # fmt: skip
@@ -422,9 +433,11 @@ class _Trial:
         for second in self._seconds():
             busy = self._busy(second) * 12
             total = {
-                **self._at(second + 0.02), "late_ms": 0.2, "cost_ms": 0.4, "pid": 0, "name": "total", "role": "",
+                **self._at(second + 0.02), "late_ms": 0.2, "cost_ms": 0.4, "pid": 0, "name": "total",
+                "role": "",
                 "cpu_user_percent": busy * 0.8, "cpu_system_percent": busy * 0.2, "cpu_percent": busy,
-                "rss_bytes": int((0.4 + 0.01 * (second + self.shape.warmup_s)) * GIB), "threads": self.clients + 7,
+                "rss_bytes": int((0.4 + 0.01 * (second + self.shape.warmup_s)) * GIB),
+                "threads": self.clients + 7,
                 "read_bytes_per_s": abs(self.chance.gauss(1e5, 4e4)),
                 "write_bytes_per_s": abs(self.chance.gauss(2.5e7, 5e6)), "processes": self.clients + 7,
             }  # fmt: skip
@@ -443,7 +456,8 @@ class _Trial:
         document: dict[str, Any] = {
             "schema": 1, **self.trial, "levels": self.treatment["levels"], "values": self.treatment["values"],
             "status": self.fate.status if self.fate else "ok",
-            "reason": self.fate.reason if self.fate else None, "advice": self.fate.advice if self.fate else None,
+            "reason": self.fate.reason if self.fate else None,
+            "advice": self.fate.advice if self.fate else None,
             "reason_code": self.fate.code if self.fate else None,
             "reason_args": dict(self.fate.args) if self.fate else {}, "schedule": None,
             "started_utc": _utc(self.begun), "ended_utc": _utc(self.begun + timedelta(seconds=length)),
@@ -458,15 +472,18 @@ class _Trial:
             "settings": self.treatment["settings"], "measure": None, "totals": None, "operations": {},
             "errors": [], "client": {}, "monitors": {}, "expect": [],
             "checks": [
-                {"name": "littles-law", "verdict": "ok", "detail": {"expected": self.clients, "found": self.clients}},
+                {"name": "littles-law", "verdict": "ok",
+                    "detail": {"expected": self.clients, "found": self.clients}},
                 {"name": name, "verdict": verdict, "detail": {"steal_percent": 4.2}},
             ],
             "target": {
                 "version": "PostgreSQL 16.4", "server": "embedded",
-                "settings": {"shared_buffers": "128MB", "max_connections": "100", "fsync": "on", **self.shape.settings},
+                "settings": {"shared_buffers": "128MB", "max_connections": "100", "fsync": "on",
+                    **self.shape.settings},
                 "data_directory": {"file_system": "ext4"},
             },
-            "data_set": {"fingerprint": "5f1c", "how": "restored", "duration_s": 1.2, "size_bytes": 290_000_000},
+            "data_set": {"fingerprint": "5f1c", "how": "restored", "duration_s": 1.2,
+                "size_bytes": 290_000_000},
         }  # fmt: skip
         if self.measured:
             document |= self._figures(succeeded, failed)
@@ -484,38 +501,45 @@ class _Trial:
             "totals": {
                 "transactions": {
                     "attempted": succeeded + failed + self.clients, "carried_in": self.clients,
-                    "succeeded": succeeded, "failed": failed, "in_flight": self.clients, "retried": failed * 2,
+                    "succeeded": succeeded, "failed": failed, "in_flight": self.clients,
+                    "retried": failed * 2,
                 },
-                "queries": {"total": queries, "read": succeeded * 14, "write": succeeded * 4, "other": succeeded * 2},
+                "queries": {"total": queries, "read": succeeded * 14, "write": succeeded * 4,
+                    "other": succeeded * 2},
                 "throughput_per_s": succeeded / seconds, "queries_per_s": queries / seconds, "errors": failed,
                 "error_rate": failed / (succeeded + failed), "response": response,
                 "service": self._latency(succeeded, 1.0 if self.due is None else 0.4),
             },
             "schedule": self._schedule(),
-            "operations": {"point_select": {"kind": "read", "succeeded": succeeded * 10, "response": response}},
+            "operations": {"point_select": {"kind": "read", "succeeded": succeeded * 10,
+                "response": response}},
             "errors": [
                 {"code": "40P01", "meaning": "deadlock", "operation": operation, "count": failed,
                  "message": self.shape.server_message}
                 for operation in ("index_update", "transaction")
             ] if failed else [],
             "client": {
-                "threads": [{"cpu_ns": 3 * 10**9, "wall_ns": 30 * 10**9, "busy": 0.1, "connections": self.clients}],
+                "threads": [{"cpu_ns": 3 * 10**9, "wall_ns": 30 * 10**9, "busy": 0.1,
+                    "connections": self.clients}],
                 "cpu_s": 3.0, "busy_max": 0.1, "max_rss_bytes": 9_000_000, "connects": self.clients,
             },
             "monitors": {
                 "host": {"file": "host.csv", "samples": 35, "cpu_s": 0.01, "late_max_ms": 0.5, "missed": 0},
-                "target": {"file": "processes.csv", "samples": 35, "cpu_s": 0.02, "late_max_ms": 0.5, "missed": 0},
+                "target": {"file": "processes.csv", "samples": 35, "cpu_s": 0.02, "late_max_ms": 0.5,
+                    "missed": 0},
                 **({
                     "postgres": {
                         "file": "postgres.csv", "samples": 35, "cpu_s": 0.02, "late_max_ms": 0.5, "missed": 0,
                         "tables": {"waits": "postgres-waits.csv", "statements": "postgres-statements.csv"},
                         "connects": 1, "questions": 35, "server_cpu_s": 0.07,
-                        "notes": [{"note": "others-hidden", "text": "as recorded"}, {"note": "new", "text": "not known yet"}],
+                        "notes": [{"note": "others-hidden", "text": "as recorded"},
+                            {"note": "new", "text": "not known yet"}],
                     },
                 } if self.shape.server else {}),
             } if self.shape.monitors else {},
             "expect": [
-                {"expression": text, "verdict": "missed" if self.trial["number"] in self.shape.missed else "met",
+                {"expression": text,
+                    "verdict": "missed" if self.trial["number"] in self.shape.missed else "met",
                  "value": float(failed)}
                 for text in self.shape.expect
             ],
@@ -525,11 +549,14 @@ class _Trial:
         if self.due is None:
             return None
         offered = round(self.due * self.shape.seconds)
-        left = offered - round(self.throughput * self.shape.seconds)
+        unsent = offered - round(self.throughput * self.shape.seconds)
         return {
-            "arrivals": "poisson", "offered": offered, "offered_per_s": self.due, "achieved_per_s": self.throughput,
-            "pacing_error": {"count": offered, "mean_ms": 0.004, "p50_ms": 0.0004, "p99_ms": 0.021, "max_ms": 0.3},
-            "backlog_wait": None, "backlog": {"peak": left + 3, "at_end": left, "overdue_s": left / self.due},
+            "arrivals": "poisson", "offered": offered, "offered_per_s": self.due,
+            "achieved_per_s": self.throughput,
+            "pacing_error": {"count": offered, "mean_ms": 0.004, "p50_ms": 0.0004, "p99_ms": 0.021,
+                "max_ms": 0.3},
+            "backlog_wait": None, "backlog": {"peak": unsent + 3, "at_end": unsent,
+                "overdue_s": unsent / self.due},
             "requests_mean": float(self.clients),
         }  # fmt: skip
 
@@ -537,7 +564,8 @@ class _Trial:
 def rates() -> Shape:
     """Open loops: three rates that the server keeps up with, and one that it does not."""
     fate = Fate(
-        "failed", "98,000 requests were due and could not be sent, the oldest for 5.1 s, and the backlog grew",
+        "failed",
+        "98,000 requests were due and could not be sent, the oldest for 5.1 s, and the backlog grew",
         "lower the rate", measured=True, code="overloaded",
     )  # fmt: skip
     shape = Shape(
@@ -549,7 +577,7 @@ def rates() -> Shape:
 def trial_levels(shape: Shape) -> dict[int, str]:
     """The number of each trial with its level of the only factor."""
     treatments = _treatments(shape)
-    levels = {one["id"]: next(iter(one["levels"].values())) for one in treatments}
+    levels = {treatment["id"]: next(iter(treatment["levels"].values())) for treatment in treatments}
     return {
         trial["number"]: levels[trial["treatment"]]
         for trial in _order(treatments, shape, random.Random(shape.seed))
@@ -569,15 +597,16 @@ def write_history(
         started = START + timedelta(days=day)
         name = f"{started:%Y%m%dT%H%M%SZ}-{day:04x}"
         more = from_change if day >= changed else {}
-        own = replace(shape, pace=pace, started=started, seed=shape.seed + day, **more)
-        written.append(write_run(results / "postgres-concurrency" / name, own))
+        daily = replace(shape, pace=pace, started=started, seed=shape.seed + day, **more)
+        written.append(write_run(results / "postgres-concurrency" / name, daily))
     return written
 
 
 def an_hour() -> Shape:
     """One long trial of each treatment, with a checkpoint every five minutes."""
     return Shape(
-        factors={"storage": ["local", "replicated"]}, seconds=3600, repeats=1, warmup_s=60, checkpoint_every_s=300,
+        factors={"storage": ["local", "replicated"]}, seconds=3600, repeats=1, warmup_s=60,
+        checkpoint_every_s=300,
         title="PostgreSQL for an hour", question="Does it keep its pace?",
     )  # fmt: skip
 
@@ -600,7 +629,8 @@ def sweep(repeats: int = 2) -> Shape:
 def two_hundred() -> Shape:
     """200 trials: 100 treatments of two factors, every operation's intervals, some trials that went wrong."""
     return Shape(
-        factors={"load.clients": [2 * n for n in range(1, 26)], "target.postgres.settings.shared_buffers": ["128MB", "256MB", "512MB", "1GB"]},
+        factors={"load.clients": [2 * n for n in range(1, 26)],
+            "target.postgres.settings.shared_buffers": ["128MB", "256MB", "512MB", "1GB"]},
         operations=True,
         fates={17: Fate("failed", "the server closed the connection during prepare")},
         noticed={3: ("steal", "noticed")},
@@ -621,7 +651,8 @@ def troubled() -> Shape:
         repeats=3,
         title="A run in trouble",
         fates={
-            2: Fate("failed", "the server closed the connection during prepare", "Look at the server's log in output.log."),
+            2: Fate("failed", "the server closed the connection during prepare",
+                "Look at the server's log in output.log."),
             5: Fate("timed-out", "prepare took longer than its limit of 30 min", "Raise limits.prepare."),
             7: Fate("invalid", "the client was the limit: a thread was busy for 99 % of the time",
                     "Give the client more threads.", measured=True),

@@ -1,4 +1,4 @@
-"""A network of the tests' own, which has a loopback and a handful of ports: there they really run out."""
+"""A network namespace for tests, with a loopback and a handful of ports: there they really run out."""
 
 from __future__ import annotations
 
@@ -22,18 +22,16 @@ class FewPorts:
     """The network that this thread, and what it starts, is in."""
 
     def only(self, count: int) -> None:
-        """So many ports for connections from now on, each of which rests for a minute after its own: on a
-        loopback Linux would
-        else use it again after a second."""
+        """Limit connections to `count` ports, each unusable for a minute after a connection: on a loopback
+        Linux would else use it again after a second.
+        """
         (_SETTINGS / "tcp_tw_reuse").write_text("0")
         (_SETTINGS / "ip_local_port_range").write_text(f"50000 {50000 + count - 1}")
 
 
 @contextlib.contextmanager
 def few_ports() -> Iterator[FewPorts]:
-    """Be in a network of one's own while the block runs (as root); threads and processes begun in it are,
-    too.
-    """
+    """Enter a new network namespace (as root); threads and processes started in the block are in it, too."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def called(name: str, *arguments: int) -> None:

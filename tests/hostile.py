@@ -1,4 +1,4 @@
-"""A server of HTTP that does as it is told, also what no server should: every answer is raw bytes, or worse."""
+"""An HTTP server whose answers are raw bytes, or worse, as the test says: also what no server should send."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Hostile:
                 if not got:
                     return
                 seen += got
-            head, _, rest = seen.partition(b"\r\n\r\n")
+            head, _, body = seen.partition(b"\r\n\r\n")
             length = next(
                 (
                     int(line.split(b":")[1])
@@ -115,9 +115,9 @@ class Hostile:
                 ),
                 0,
             )
-            while len(rest) < length:
-                rest += stream.recv(65536)
-            seen = rest[length:]
+            while len(body) < length:
+                body += stream.recv(65536)
+            seen = body[length:]
             with self._lock:
                 self.requests += 1
                 number = self.requests

@@ -78,7 +78,7 @@ class Server:
             self._process.wait(_START_LIMIT_S)
 
     def _listens(self) -> bool:
-        """Whether somebody does, found out without a connection that the server would count."""
+        """Return whether the port listens, without a connection that the server would count."""
         ours = f"0100007F:{self.port:04X} 00000000:0000 0A"
         return any(ours in line for line in Path("/proc/net/tcp").read_text().splitlines())
 
@@ -101,9 +101,9 @@ class Nginx(Server):
         """
         deadline = time.monotonic() + 5
         while True:
-            found = (self.root / "access.log").read_text().splitlines()
-            if len(found) >= lines or time.monotonic() > deadline:
-                return found
+            entries = (self.root / "access.log").read_text().splitlines()
+            if len(entries) >= lines or time.monotonic() > deadline:
+                return entries
             time.sleep(0.01)
 
 

@@ -1,7 +1,6 @@
-"""A call within the tests' own process that must not take for ever: one that hangs fails its test, and not
-the whole suite.
+"""Time limit for a call within the tests' process: one that hangs fails its test, and not the whole suite.
 
-`signal.setitimer` is what loadcell itself bounds its steps with, so a thread looks at the clock here.
+loadcell itself uses `signal.setitimer` for its steps, so a thread looks at the clock here.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Iterator
 
 #: Far more than any of them takes, on a machine that has much else to do.
 LIMIT_S = 300.0
-#: How often it is said again, in case something on the way swallowed it.
+#: The signal is sent again after this time, in case something on the way swallowed it.
 _AGAIN_S = 10.0
 _SIGNAL = signal.SIGUSR2
 
@@ -26,10 +25,9 @@ class TookTooLong(BaseException):
 
 @contextlib.contextmanager
 def in_time(limit_s: float = LIMIT_S) -> Iterator[None]:
-    """Raises TookTooLong in whatever the block is doing after `limit_s`, with the stacks of all threads on
-    standard error.
+    """Raise TookTooLong in the block after `limit_s`, with the stacks of all threads on standard error.
 
-    To be used in the main thread, which alone hears signals; elsewhere it bounds nothing.
+    Only the main thread receives signals; in another one there is no limit.
     """
     main = threading.main_thread()
     if threading.current_thread() is not main:

@@ -1,4 +1,4 @@
-"""Commands called from tests: as a process of their own, within this one, or for the plan they stand for."""
+"""Commands called from tests: as a separate process, within this one, or for the plan they stand for."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CliRunner(testing.CliRunner):
 def command(
     home: Path, *words: str, before: Callable[[], None] | None = None, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """A process of its own, which does `before` in it first."""
+    """Run a command as a separate process, which calls `before` first."""
     return subprocess.run(
         [LOADCELL, *words], cwd=home, capture_output=True, text=True, check=False, timeout=120,
         stdin=subprocess.DEVNULL, env={**os.environ, **env}, preexec_fn=before,
@@ -49,13 +49,13 @@ def planned(*words: str, env: dict[str, str] | None = None) -> dict[str, Any]:
     """The plan that a command line stands for."""
     result = CliRunner().invoke(main, [*words, "--save-plan", "-"], env=env)
     assert result.exit_code == 0, result.output
-    found = plain(compose(result.stdout, "plan", []))  # type: ignore[arg-type]
-    assert isinstance(found, dict)
-    return found
+    document = plain(compose(result.stdout, "plan", []))  # type: ignore[arg-type]
+    assert isinstance(document, dict)
+    return document
 
 
 def refused(*words: str) -> str:
-    """What is said of a command line that is wrong, on one line."""
+    """Message about a wrong command line, on one line."""
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 2, result.output
     return " ".join(result.output.split())

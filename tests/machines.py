@@ -1,5 +1,4 @@
-"""Machines to look at: two whose figures engineers published, and baselines that nobody ran, written by the
-real writer.
+"""Machines for tests: two with values that engineers published, and simulated baselines by the real writer.
 
 The published ones are a Kunpeng 920 server and an Apple M2 laptop: lscpu, mbw and fio as their report prints
 them.
@@ -20,12 +19,13 @@ from loadcell.store.write import RunWriter
 GIB, MIB, KIB = 2**30, 2**20, 2**10
 
 
-def score(name: str, figure: str, values: Sequence[float], **about: Any) -> dict[str, Any]:
-    """A score as JSON has it: `memory-memcpy-1` is the probe `memory` with the test `memcpy`, of one thread."""
-    section, _, rest = name.partition("-")
-    test = rest.partition("-")[0] if section != "cpu" else ""
+def score(name: str, metric: str, values: Sequence[float], **about: Any) -> dict[str, Any]:
+    """A score as in JSON: `memory-memcpy-1` is the probe `memory` with the test `memcpy`, of one thread."""
+    section, _, remaining = name.partition("-")
+    test = remaining.partition("-")[0] if section != "cpu" else ""
     return {
-        "id": f"{name}/{figure}", "probe": section, "test": test, "figure": figure, "threads": 1, "values": list(values),
+        "id": f"{name}/{metric}", "probe": section, "test": test, "figure": metric, "threads": 1,
+        "values": list(values),
         **about,
     }  # fmt: skip
 
@@ -35,8 +35,8 @@ def _memory(test: str, value: float) -> dict[str, Any]:
 
 
 def _published(memcpy: float, dumb: float, mcblock: float, iops: float) -> list[dict[str, Any]]:
-    found = [_memory("memcpy", memcpy), _memory("dumb", dumb), _memory("mcblock", mcblock)]
-    return [*found, score("disk-sync", "iops", [iops], test="readwrite", block_bytes=4 * KIB, fdatasync=1)]
+    scores = [_memory("memcpy", memcpy), _memory("dumb", dumb), _memory("mcblock", mcblock)]
+    return [*scores, score("disk-sync", "iops", [iops], test="readwrite", block_bytes=4 * KIB, fdatasync=1)]
 
 
 KUNPENG: dict[str, Any] = {
@@ -44,7 +44,8 @@ KUNPENG: dict[str, Any] = {
     "host": {
         "hostname": "kunpeng",
         "cpu": {
-            "model": "Kunpeng 920", "architecture": "aarch64", "sockets": 2, "cores": 128, "threads": 128, "max_mhz": 2600.0,
+            "model": "Kunpeng 920", "architecture": "aarch64", "sockets": 2, "cores": 128, "threads": 128,
+            "max_mhz": 2600.0,
         },
         "numa_nodes": 4,
         "caches": [
@@ -53,8 +54,10 @@ KUNPENG: dict[str, Any] = {
             {"level": 3, "type": "unified", "size_bytes": 32 * MIB, "count": 4, "threads": 32},
         ],
         "memory_bytes": 512 * GIB,
-        "dimms": [{"locator": f"DIMM{n}", "size_bytes": 32 * GIB, "kind": "DDR4", "speed_mts": 3200, "configured_mts": 2933} for n in range(16)],
-        "disks": [{"name": "sda", "model": "SAS3908", "size_bytes": 479559942144, "rotational": False, "scheduler": "mq-deadline"}],
+        "dimms": [{"locator": f"DIMM{n}", "size_bytes": 32 * GIB, "kind": "DDR4", "speed_mts": 3200,
+            "configured_mts": 2933} for n in range(16)],
+        "disks": [{"name": "sda", "model": "SAS3908", "size_bytes": 479559942144, "rotational": False,
+            "scheduler": "mq-deadline"}],
     },
     "scores": [score("cpu-1", "events_per_s", [3329.35]), *_published(4802.921, 5611.106, 12099.614, 22_200)],
 }  # fmt: skip
@@ -63,12 +66,15 @@ M2: dict[str, Any] = {
     "host": {
         "hostname": "m2",
         "cpu": {
-            "model": "Apple M2", "architecture": "aarch64", "sockets": 1, "cores": 8, "threads": 8, "max_mhz": 3600.0,
+            "model": "Apple M2", "architecture": "aarch64", "sockets": 1, "cores": 8, "threads": 8,
+            "max_mhz": 3600.0,
         },
         "numa_nodes": 1,
         "memory_bytes": 16 * GIB,
-        "dimms": [{"locator": "soldered", "size_bytes": 16 * GIB, "kind": "LPDDR5", "speed_mts": 6400, "configured_mts": 6400}],
-        "disks": [{"name": "disk0", "model": "APPLE SSD", "size_bytes": 251 * 10**9, "rotational": False, "scheduler": "none"}],
+        "dimms": [{"locator": "soldered", "size_bytes": 16 * GIB, "kind": "LPDDR5", "speed_mts": 6400,
+            "configured_mts": 6400}],
+        "disks": [{"name": "disk0", "model": "APPLE SSD", "size_bytes": 251 * 10**9, "rotational": False,
+            "scheduler": "none"}],
     },
     "scores": _published(32710.639, 23348.930, 32016.809, 31_500),
 }  # fmt: skip
@@ -84,7 +90,8 @@ HOST: dict[str, Any] = {
     "hostname": "bench-01",
     "kernel": "6.1.0-28-amd64",
     "os": "Debian GNU/Linux 12 (bookworm)",
-    "cpu": {"model": "Example 9000", "architecture": "x86_64", "sockets": 1, "cores": 8, "threads": 16, "mhz": 3000.0, "max_mhz": 4200.0},
+    "cpu": {"model": "Example 9000", "architecture": "x86_64", "sockets": 1, "cores": 8, "threads": 16,
+        "mhz": 3000.0, "max_mhz": 4200.0},
     "caches": [
         {"level": 1, "type": "data", "size_bytes": 32 * KIB, "count": 8, "threads": 2},
         {"level": 1, "type": "instruction", "size_bytes": 32 * KIB, "count": 8, "threads": 2},
@@ -98,12 +105,13 @@ HOST: dict[str, Any] = {
     "thp": "madvise",
     "virtualisation": "none",
     "clocksource": "tsc",
-    "disks": [{"name": "nvme0n1", "model": "Example SSD", "size_bytes": 512 * 10**9, "rotational": False, "scheduler": "none", "write_cache": "write back"}],
+    "disks": [{"name": "nvme0n1", "model": "Example SSD", "size_bytes": 512 * 10**9, "rotational": False,
+        "scheduler": "none", "write_cache": "write back"}],
     "settings": {"vm.swappiness": "60", "vm.dirty_ratio": "20"},
     "limits": {"open_files": 65536, "open_files_hard": 65536},
 }  # fmt: skip
 
-#: Level -> section, options, clients, and what its figures are about.
+#: Level -> section, options, clients, and the typical values of its metrics.
 Probe = tuple[str, dict[str, Any], int, dict[str, float]]
 PROBES: dict[str, Probe] = {
     "cpu-1": ("cpu", {"max_prime": 10000}, 1, {"events_per_s": 1400}),
@@ -118,14 +126,17 @@ PROBES: dict[str, Probe] = {
     **{
         f"latency-{size}": ("latency", {"size": size}, 1, {"access_ns": ns})
         for size, ns in (
-            ("4KiB", 1.1), ("16KiB", 1.1), ("64KiB", 3.1), ("256KiB", 3.6), ("1MiB", 5.2), ("4MiB", 11.5), ("16MiB", 14.8),
+            ("4KiB", 1.1), ("16KiB", 1.1), ("64KiB", 3.1), ("256KiB", 3.6), ("1MiB", 5.2), ("4MiB", 11.5),
+            ("16MiB", 14.8),
             ("64MiB", 71.0), ("256MiB", 92.0),
         )
     },
     "disk-randread": ("disk", {"access": "randread", "size": "2GiB", "block": "4KiB"}, 1, {"iops": 11_800}),
-    "disk-sync": ("disk", {"access": "readwrite", "size": "2GiB", "block": "4KiB", "fdatasync": 1}, 1, {"iops": 2_900, "sync_ms": 0.61}),
+    "disk-sync": ("disk", {"access": "readwrite", "size": "2GiB", "block": "4KiB", "fdatasync": 1}, 1,
+        {"iops": 2_900, "sync_ms": 0.61}),
     "disk-read": ("disk", {"access": "read", "size": "2GiB", "block": "1MiB"}, 1, {"read_mib_per_s": 2_900}),
-    "disk-write": ("disk", {"access": "write", "size": "2GiB", "block": "1MiB"}, 1, {"write_mib_per_s": 1_700}),
+    "disk-write": ("disk", {"access": "write", "size": "2GiB", "block": "1MiB"}, 1,
+        {"write_mib_per_s": 1_700}),
     "network-rr": ("network", {"test": "rr"}, 1, {"transactions_per_s": 52_000}),
     "network-stream": ("network", {"test": "stream"}, 1, {"mbit_per_s": 41_000}),
 }  # fmt: skip
@@ -144,13 +155,14 @@ def write_baseline(
 ) -> Path:
     """A baseline's run.
 
-    `pace` makes sections (or single levels) so many times as fast; `failed` levels have no figures.
+    `pace` multiplies the speed of sections (or single levels); `failed` levels have no values.
     """
     chance, faster = random.Random(seed), pace or {}
     treatments = [_treatment(name, PROBES[name]) for name in only]
     trials = [
-        {"number": n, "name": f"{n:03d}-{one['id']}-r{block}", "treatment": one["id"], "repeat": block, "block": block}
-        for n, (block, one) in enumerate(((b, t) for b in range(1, repeats + 1) for t in treatments), 1)
+        {"number": n, "name": f"{n:03d}-{treatment['id']}-r{block}", "treatment": treatment["id"],
+            "repeat": block, "block": block}
+        for n, (block, treatment) in enumerate(((b, t) for b in range(1, repeats + 1) for t in treatments), 1)
     ]  # fmt: skip
     writer = RunWriter(path)
     try:
@@ -162,7 +174,8 @@ def write_baseline(
             section, *_, figures = PROBES[level]
             times = faster.get(level, faster.get(section, 1.0))
             drawn = {
-                name: value * (1 / times if name in ("access_ns", "sync_ms") else times) * chance.gauss(1, scatter)
+                name: value * (1 / times if name in ("access_ns", "sync_ms") else times) * chance.gauss(1,
+                    scatter)
                 for name, value in figures.items()
             }  # fmt: skip
             out = writer.trial(trial["name"])
@@ -189,24 +202,29 @@ def _treatment(name: str, probe: Probe) -> dict[str, Any]:
 
 def _run(treatments: list[dict[str, Any]], trials: list[dict[str, Any]], repeats: int) -> dict[str, Any]:
     return {
-        "schema": layout.SCHEMA, "plan_name": "host-baseline", "title": "What this machine can do", "question": "",
+        "schema": layout.SCHEMA, "plan_name": "host-baseline", "title": "What this machine can do",
+        "question": "",
         "seed": 1, "order": "blocks", "design": "full", "repeats": repeats,
-        "factors": [{"key": "probe", "levels": [{"label": one["levels"]["probe"], "sets": one["values"]} for one in treatments]}],
-        "treatments": treatments, "trials": trials, "expect": [], "loadcell_version": "0.1.0", "engine_version": "0.1.0",
-        "python": "3.11.7", "started_utc": "2026-03-09T08:00:00.000000Z", "ended_utc": "2026-03-09T08:02:00.000000Z",
+        "factors": [{"key": "probe", "levels": [{"label": treatment["levels"]["probe"],
+            "sets": treatment["values"]} for treatment in treatments]}],
+        "treatments": treatments, "trials": trials, "expect": [], "loadcell_version": "0.1.0",
+        "engine_version": "0.1.0",
+        "python": "3.11.7", "started_utc": "2026-03-09T08:00:00.000000Z",
+        "ended_utc": "2026-03-09T08:02:00.000000Z",
         "state": "finished", "executions": [], "command": ["loadcell", "host", "--baseline"],
     }  # fmt: skip
 
 
 def _record(trial: Mapping[str, Any], figures: Mapping[str, float], *, fails: bool) -> dict[str, Any]:
     sync = figures.get("sync_ms")
-    own = {name: value for name, value in figures.items() if name != "sync_ms"}
+    metrics = {name: value for name, value in figures.items() if name != "sync_ms"}
     head = {**trial, "schema": layout.SCHEMA, "levels": {"probe": str(trial["treatment"]).partition("=")[2]}}
     if fails:
         return {**head, "status": "failed", "reason": "no space left", "totals": None, "measure": None}
     return {
         **head, "status": "ok", "reason": None, "unit": "operation",
         "measure": {"started_mono_ns": 1, "started_utc": "2026-03-09T08:00:00.000000Z", "duration_s": 0.5},
-        "totals": {"throughput_per_s": 100.0, "transactions": {"attempted": 50, "succeeded": 50, "failed": 0}, "figures": own},
+        "totals": {"throughput_per_s": 100.0, "transactions": {"attempted": 50, "succeeded": 50, "failed": 0},
+            "figures": metrics},
         "operations": {"fdatasync": {"response": {"p50_ms": sync}}} if sync else {},
     }  # fmt: skip

@@ -1,4 +1,6 @@
-"""A real MariaDB for tests: made quickly on a free port, killed with the test process, gone without a trace."""
+"""A real MariaDB for tests: made quickly on a free port, killed with the test process, gone without
+a trace.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from typing import Any
 
 import pymysql
 
-from servers import copy, die_with_parent, free_port, kept
+from servers import copy, die_with_parent, free_port, retained_copy
 
 _START_LIMIT_S = 60.0
 
@@ -40,7 +42,7 @@ def debian_mariadb() -> Path:
 
 
 class MariadbServer:
-    """One MariaDB of its own: made at construction, then `start`, `stop`, `kill`, at last `remove`.
+    """A separate MariaDB: created at construction, then `start`, `stop`, `kill`, finally `remove`.
 
     Usable as a context manager (starts at entry, removes at exit). Run by root, the server runs as user
     `mysql`. The user `test` has all rights and the password `password`; `init` are statements of the server's
@@ -87,10 +89,10 @@ class MariadbServer:
             os.chown(self.data, self._as["user"], self._as["group"])
         install = ["mariadb-install-db", "--no-defaults", f"--datadir={self.data}", "--skip-test-db"]
         subprocess.run(install, check=True, cwd="/", capture_output=True, **self._as)
-        _MADE.append(kept(self.data))
+        _MADE.append(retained_copy(self.data))
 
-    def place(self, name: str, content: bytes) -> Path:
-        """Put a file (a certificate, a key) where the server can read it."""
+    def write_file(self, name: str, content: bytes) -> Path:
+        """Write a file (a certificate, a key) that the server can read."""
         path = self.root / name
         path.write_bytes(content)
         path.chmod(0o600)
@@ -174,7 +176,7 @@ class MariadbServer:
         )
 
     def sql(self, statement: str, *, database: str | None = None) -> list[tuple[Any, ...]]:
-        """Run one statement on a connection of its own; its rows (none: empty)."""
+        """Run one statement on a new connection; its rows (none: empty)."""
         with self.connect(database) as connection, connection.cursor() as cursor:
             cursor.execute(statement)
             return list(cursor.fetchall())

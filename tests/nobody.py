@@ -1,4 +1,4 @@
-"""What somebody sees who is not root: root may read everything."""
+"""Tests without root's rights: root may read everything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOBODY = 65534
 
 @contextmanager
 def nobody() -> Iterator[None]:
-    """As nobody, where the tests run as root; else as who one is."""
+    """Become the user nobody, where the tests run as root; else stay the same user."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(NOBODY)

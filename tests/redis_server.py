@@ -41,8 +41,7 @@ def _free_port() -> int:
 
 
 class RedisServer:
-    """One Redis of its own: `start`, `kill`, at last `remove`; as a context manager, started at entry and
-    removed at exit.
+    """A separate Redis: `start`, `kill`, finally `remove`; a context manager starts and removes it.
 
     Nothing is persisted, and the password is `password`; settings may say otherwise. `program` is the server,
     Debian's by default.
@@ -64,7 +63,8 @@ class RedisServer:
     def start(self) -> RedisServer:
         """Start the server and wait until it answers."""
         words = {
-            "port": str(self.port), "bind": self.host, "dir": str(self.root), "logfile": str(self.root / "log"),
+            "port": str(self.port), "bind": self.host, "dir": str(self.root),
+            "logfile": str(self.root / "log"),
             "unixsocket": str(self.root / "s"), **({"requirepass": self.password} if self.password else {}),
             **self.settings,
         }  # fmt: skip
@@ -81,8 +81,8 @@ class RedisServer:
                 return self
             except TargetError as error:
                 if self._process.poll() is not None or time.monotonic() > deadline:
-                    said = (self.root / "log").read_text() if (self.root / "log").exists() else ""
-                    raise AssertionError(f"{self.program} did not start: {error}\n{said[-2000:]}") from None
+                    log = (self.root / "log").read_text() if (self.root / "log").exists() else ""
+                    raise AssertionError(f"{self.program} did not start: {error}\n{log[-2000:]}") from None
             time.sleep(0.01)
 
     def kill(self) -> None:
@@ -111,7 +111,7 @@ class RedisServer:
         return Secret(self.password) if self.password else None
 
     def ask(self, *words: Any, database: int = 0) -> Any:
-        """The answer to one command on a connection of its own."""
+        """The answer to one command on a new connection."""
         return self.ask_all([words], database=database)[0]
 
     def ask_all(self, commands: list[tuple[Any, ...]], *, database: int = 0) -> list[Any]:
@@ -120,12 +120,12 @@ class RedisServer:
             return connection.ask_all(commands)
 
     def calls(self) -> dict[str, int]:
-        """How often each command was carried out since the server started."""
+        """Number of executions of each command since the server started."""
         with self.address().session(as_written("ask"), during="test") as connection:
             stats = connection.info("commandstats")
         return {
-            name.removeprefix("cmdstat_"): int(said.partition(",")[0].removeprefix("calls="))
-            for name, said in stats.items()
+            name.removeprefix("cmdstat_"): int(numbers.partition(",")[0].removeprefix("calls="))
+            for name, numbers in stats.items()
         }
 
     def endpoint(self, **other: Any) -> dict[str, Any]:
@@ -139,11 +139,11 @@ class RedisServer:
         self.remove()
 
 
-def with_tls(place: Path) -> tuple[RedisServer, Path]:
+def with_tls(directory: Path) -> tuple[RedisServer, Path]:
     """A server (not started) that has a port for TLS only, and its certificate, which is good for
     `localhost`.
     """
-    certificate, private = place / "cert.pem", place / "key.pem"
+    certificate, private = directory / "cert.pem", directory / "key.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
          "-addext", "subjectAltName=DNS:localhost", "-keyout", str(private), "-out", str(certificate)],
@@ -151,7 +151,8 @@ def with_tls(place: Path) -> tuple[RedisServer, Path]:
     )  # fmt: skip
     server = RedisServer()
     server.settings |= {
-        "port": "0", "tls-port": str(server.port), "tls-cert-file": str(certificate), "tls-key-file": str(private),
+        "port": "0", "tls-port": str(server.port), "tls-cert-file": str(certificate),
+        "tls-key-file": str(private),
         "tls-auth-clients": "no",
     }  # fmt: skip
     return server, certificate

@@ -1,4 +1,6 @@
-"""Real servers for tests: started quickly on a free port, killed with the test process, gone without a trace."""
+"""Real servers for tests: started quickly on a free port, killed with the test process, gone
+without a trace.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +66,8 @@ def copy(directory: Path, to: Path) -> None:
     )
 
 
-def kept(directory: Path) -> Path:
-    """A copy for as long as this process lives, which a server's own user cannot look into."""
+def retained_copy(directory: Path) -> Path:
+    """Copy a directory until this process ends; the server's user cannot read the copy."""
     home = tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp")
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     copy(directory, Path(home) / directory.name)
@@ -73,8 +75,8 @@ def kept(directory: Path) -> Path:
 
 
 class PostgresServer:
-    """One PostgreSQL of its own: its data are there at construction, then `start`, `stop`, `kill`, `restart`,
-    at last `remove`.
+    """A separate PostgreSQL: its data exist from construction on, then `start`, `stop`, `kill`, `restart`,
+    finally `remove`.
 
     Usable as a context manager (starts at entry, removes at exit). Run by root, the server runs as user
     `postgres`.
@@ -117,7 +119,7 @@ class PostgresServer:
             command = [str(self.bin_dir / "initdb"), "-D", str(self.data), "-U", self.user]
             command += ["--no-sync", "--auth=trust", "--encoding=UTF8", "--no-locale"]
             subprocess.run(command, check=True, cwd="/", capture_output=True, **self._as)
-            _MADE[key] = kept(self.data)
+            _MADE[key] = retained_copy(self.data)
         else:
             copy(_MADE[key], self.data)
         lines = {**_QUICK, "unix_socket_directories": str(self.root), **settings}
@@ -131,9 +133,9 @@ class PostgresServer:
             statement = f"ALTER USER {self.user} PASSWORD '{self.password}'\n".encode()
             subprocess.run(single, input=statement, check=True, cwd="/", capture_output=True, **self._as)
 
-    def place(self, name: str, content: bytes) -> Path:
-        """Put a file (a certificate, a key) into the data directory, as the server wants its owner and mode
-        to be.
+    def write_file(self, name: str, content: bytes) -> Path:
+        """Write a file (a certificate, a key) into the data directory, with the owner and mode that the
+        server wants.
         """
         path = self.data / name
         path.write_bytes(content)
@@ -208,7 +210,7 @@ class PostgresServer:
         return f"postgresql://{self.user}{secret}@{self.host}:{self.port}/{database}"
 
     def sql(self, statement: str, *, database: str = "postgres") -> list[tuple[Any, ...]]:
-        """Run one statement on a connection of its own, outside a transaction; its rows (none: empty)."""
+        """Run one statement on a new connection, outside a transaction; its rows (none: empty)."""
         with psycopg.connect(self.dsn(database), autocommit=True) as connection:
             cursor = connection.execute(statement)
             return list(cursor.fetchall()) if cursor.description else []

@@ -95,15 +95,15 @@ def failure(call: Callable[[], Any]) -> dict[str, str]:
 
 def operation(result: Result, name: str) -> dict[str, Any]:
     """One operation of a result, by name."""
-    return next(one for one in result["operations"] if one["name"] == name)
+    return next(entry for entry in result["operations"] if entry["name"] == name)
 
 
 def assert_counted(result: Result) -> None:
-    """The counting identity of every operation, and of what was timed."""
-    for one in result["operations"]:
-        assert one["attempted"] == one["succeeded"] + one["failed"] + one["in_flight"], one
-        assert (one["response"] or {"count": 0})["count"] == one["succeeded"], one
-        assert (one["service"] or {"count": 0})["count"] == one["succeeded"], one
+    """The counting identity of every operation, and the counts of its timings."""
+    for entry in result["operations"]:
+        assert entry["attempted"] == entry["succeeded"] + entry["failed"] + entry["in_flight"], entry
+        assert (entry["response"] or {"count": 0})["count"] == entry["succeeded"], entry
+        assert (entry["service"] or {"count": 0})["count"] == entry["succeeded"], entry
 
 
 def until_gone(server: PostgresServer, database: str) -> None:

@@ -32,11 +32,11 @@ def nothing(_: str) -> None:
 
 
 def test_what_a_listener_raises_ends_the_load_and_is_raised() -> None:
-    heard: list[Event] = []
+    events: list[Event] = []
 
     def tired(text: str) -> None:
-        heard.append(json.loads(text))
-        if heard[-1]["type"] == "interval":
+        events.append(json.loads(text))
+        if events[-1]["type"] == "interval":
             raise RuntimeError("enough")
 
     started = time.monotonic()
@@ -44,9 +44,9 @@ def test_what_a_listener_raises_ends_the_load_and_is_raised() -> None:
         call(server, tired)
     assert time.monotonic() - started < 5
     # It hears nothing more; whether a phase was told before its last interval is a matter of microseconds.
-    types = [event["type"] for event in heard if event["type"] != "phase"]
+    types = [event["type"] for event in events if event["type"] != "phase"]
     assert types == ["connected", "interval"]
-    assert heard[-1]["type"] == "interval"
+    assert events[-1]["type"] == "interval"
 
 
 def test_ctrl_c_ends_the_load_at_once() -> None:
@@ -80,7 +80,7 @@ def test_a_signal_handler_can_stop_the_load_properly() -> None:
     assert result["operations"][0]["succeeded"] > 10
 
 
-def test_another_thread_can_stop_it_and_python_goes_on_meanwhile() -> None:
+def test_another_thread_can_stop_it_and_python_continues_meanwhile() -> None:
     ticks: list[int] = []
 
     def count() -> None:
@@ -134,5 +134,5 @@ def test_a_host_that_nobody_knows_is_a_problem() -> None:
     assert problem["advice"]
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_reported() -> None:
     assert _engine.version().count(".") == 2

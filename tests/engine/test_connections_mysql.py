@@ -18,9 +18,9 @@ DATA = {"tables": 1, "table_size": 500, "script": "oltp_point_select"}
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
-    """A key and a certificate of its own making for 127.0.0.1."""
-    place = tmp_path_factory.mktemp("tls")
-    key, cert = place / "key.pem", place / "cert.pem"
+    """A key and a self-signed certificate for 127.0.0.1."""
+    folder = tmp_path_factory.mktemp("tls")
+    key, cert = folder / "key.pem", folder / "cert.pem"
     command = [
         "openssl",
         "req",
@@ -43,13 +43,14 @@ def secured(certificate: tuple[bytes, bytes]) -> Iterator[MariadbServer]:
     """A server with TLS, a user who must use it, and a few connections only."""
     init = (
         "CREATE USER tls@'%' IDENTIFIED BY 'secret' REQUIRE SSL;\nGRANT ALL ON *.* TO tls@'%';\n"
-        "INSTALL SONAME 'auth_ed25519';\nCREATE USER ed@'%' IDENTIFIED VIA ed25519 USING PASSWORD('secret');\n"
+        "INSTALL SONAME 'auth_ed25519';\nCREATE USER ed@'%' IDENTIFIED VIA ed25519 USING "
+        "PASSWORD('secret');\n"
         "CREATE DATABASE IF NOT EXISTS d;\n"
     )
     server = MariadbServer({"max_connections": "12"}, init=init)
     key, cert = certificate
-    server.settings["ssl-key"] = str(server.place("key.pem", key))
-    server.settings["ssl-cert"] = str(server.place("cert.pem", cert))
+    server.settings["ssl-key"] = str(server.write_file("key.pem", key))
+    server.settings["ssl-cert"] = str(server.write_file("cert.pem", cert))
     with server:
         prepare(server.endpoint("d"), DATA)
         yield server
@@ -83,13 +84,13 @@ def test_tls_is_used_as_the_mode_says(
         return int(count)
 
     before = accepted()
-    own = accepted() - before  # what asking costs
+    cost = accepted() - before  # what asking costs
     result = run(secured.endpoint("d", user=user, sslmode=sslmode, **verify), DATA, clients=2)
     assert result["outcome"] == "completed", result
     assert result["lifetime"]["failed"] == 0
-    assert accepted() - before - 2 * own >= (2 if encrypted else 0)
+    assert accepted() - before - 2 * cost >= (2 if encrypted else 0)
     if not encrypted:
-        assert accepted() - before == 3 * own
+        assert accepted() - before == 3 * cost
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(secured: MariadbServer) -> None:

@@ -71,7 +71,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tls_server(certificates: Path, settings: dict[str, str], hba: list[str]) -> PostgresServer:
     server = PostgresServer(settings=settings, hba=["local all all trust", *hba], password=PASSWORD)
     for name in ("server.pem", "server.key"):
-        server.place(name, (certificates / name).read_bytes())
+        server.write_file(name, (certificates / name).read_bytes())
     return server
 
 
@@ -214,7 +214,7 @@ def test_data_that_is_missing_is_known_before_the_load(
     assert "load the data" in result["advice"]
 
 
-def test_no_server_is_said(postgres_server: PostgresServer) -> None:
+def test_no_server_is_reported(postgres_server: PostgresServer) -> None:
     result = run({**postgres_server.endpoint(), "port": free_port()}, POINTS, lost_ns=SECOND)
     assert result["outcome"] == "connect-failed"
     assert "refused" in result["reason"].lower()
@@ -248,7 +248,7 @@ def test_a_server_that_goes_and_comes_back(how: str) -> None:
     assert result["outcome"] == "completed", result
     assert_counted(result)
     transaction = operation(result, "transaction")
-    codes = {one["code"] for one in result["errors"]}
+    codes = {error["code"] for error in result["errors"]}
     # A killed server says nothing, or (its last children) that it crashed; a stopped one says that it stops.
     assert codes <= {"connection", "57P01", "57P02", "57P03"}, result["errors"]
     assert 1 <= transaction["failed"] <= 4
@@ -281,9 +281,9 @@ def test_serialization_failures_are_retried_and_counted_apart(
     assert transaction["failed"] == 0, result["errors"]
     assert transaction["succeeded"] > 10
     assert result["queries"]["total"] == 6 * transaction["succeeded"]
-    # The statements that failed are told by their operation; no error is told of a transaction.
-    assert {one["code"] for one in result["errors"]} <= set(retry)
-    assert all(one["operation"] != "transaction" for one in result["errors"])
+    # Errors of statements are reported under their operation, and none under the transaction.
+    assert {error["code"] for error in result["errors"]} <= set(retry)
+    assert all(error["operation"] != "transaction" for error in result["errors"])
     # What a retry undid is not counted as changed: every transaction changes at most four rows, for good.
     assert result["lifetime"]["rows_changed"] <= 4 * result["lifetime"]["transactions"]
 
@@ -293,6 +293,6 @@ def test_without_retries_they_are_failures(postgres_server: PostgresServer, data
     transaction = operation(result, "transaction")
     assert transaction["retried"] == 0
     assert transaction["failed"] > 10
-    told = sum(one["count"] for one in result["errors"] if one["operation"] == "transaction")
-    assert told == transaction["failed"]
-    assert {one["code"] for one in result["errors"]} >= {"40001"}
+    failures = sum(error["count"] for error in result["errors"] if error["operation"] == "transaction")
+    assert failures == transaction["failed"]
+    assert {error["code"] for error in result["errors"]} >= {"40001"}

@@ -22,13 +22,15 @@ def specification(
     target: dict[str, Any], *groups: tuple[str, dict[str, Any], dict[str, Any]], **load: Any
 ) -> str:
     window = {"warmup_ns": 100 * MS, "duration_ns": 400 * MS, "interval_ns": 100 * MS, **load}
-    each = [{"name": name, "workload": workload, "load": own} for name, workload, own in groups]
-    return json.dumps({"version": 1, "seed": 7, "target": target, "load": window, "groups": each})
+    sections = [
+        {"name": name, "workload": workload, "load": group_load} for name, workload, group_load in groups
+    ]
+    return json.dumps({"version": 1, "seed": 7, "target": target, "load": window, "groups": sections})
 
 
 def run(text: str, events: list[dict[str, Any]] | None = None) -> Result:
-    kept = [] if events is None else events
-    result: Result = json.loads(_engine.run(text, lambda line: kept.append(json.loads(line))))
+    received = [] if events is None else events
+    result: Result = json.loads(_engine.run(text, lambda line: received.append(json.loads(line))))
     return result
 
 
@@ -43,9 +45,10 @@ def loaded(postgres_server: PostgresServer, database: str) -> str:
 
 
 def calls(server: PostgresServer, database: str, pattern: str) -> int:
-    """How often the server executed statements of this text in the database."""
+    """Number of executions of statements with this text in the database, by the server."""
     [(count,)] = server.sql(
-        "SELECT coalesce(sum(s.calls), 0)::bigint FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid "
+        "SELECT coalesce(sum(s.calls), 0)::bigint FROM pg_stat_statements s JOIN pg_database d ON "
+        "d.oid = s.dbid "
         f"WHERE d.datname = '{database}' AND s.query LIKE '{pattern}'",
         database=database,
     )
@@ -80,9 +83,9 @@ def test_each_groups_counts_are_the_servers_and_add_up(postgres_server: Postgres
         assert lifetime[name] > 0
         assert lifetime[name] == calls(server, loaded, pattern), name
 
-    whole, groups = operation(result, "transaction"), {one["name"]: one for one in result["groups"]}
+    total, groups = operation(result, "transaction"), {group["name"]: group for group in result["groups"]}
     for count in ("attempted", "succeeded", "failed", "in_flight"):
-        assert whole[count] == sum(operation(result, name)[count] for name in groups)
+        assert total[count] == sum(operation(result, name)[count] for name in groups)
     for name, group in groups.items():
         assert_counted(group)
         assert operation(group, "transaction")["response"] == operation(result, name)["response"]
@@ -91,9 +94,9 @@ def test_each_groups_counts_are_the_servers_and_add_up(postgres_server: Postgres
     for name, count in statements.items():
         assert groups[name]["queries"]["total"] == count * operation(result, name)["succeeded"]
     assert result["queries"]["total"] == sum(group["queries"]["total"] for group in groups.values())
-    rows = [one for event in events if event["type"] == "interval" for one in event["operations"]]
+    rows = [operation for event in events if event["type"] == "interval" for operation in event["operations"]]
     assert [row["name"] for row in rows[: len(result["operations"])]] == [
-        one["name"] for one in result["operations"]
+        operation["name"] for operation in result["operations"]
     ]
 
 
@@ -131,19 +134,21 @@ def test_errors_say_of_which_group_they_are(postgres_server: PostgresServer, loa
         )
     )
     assert {error["group"] for error in result["errors"]} == {"ill"}
-    [whole] = [error for error in result["errors"] if error["operation"] == "transaction"]
-    assert whole["code"] == "42P01"
-    assert whole["count"] == operation(result, "ill")["failed"] > 0
+    [total] = [error for error in result["errors"] if error["operation"] == "transaction"]
+    assert total["code"] == "42P01"
+    assert total["count"] == operation(result, "ill")["failed"] > 0
     assert operation(result, "well")["failed"] == 0
 
 
-def test_a_mistake_in_a_group_is_said_with_its_name(postgres_server: PostgresServer, database: str) -> None:
+def test_a_mistake_in_a_group_is_reported_with_its_name(
+    postgres_server: PostgresServer, database: str
+) -> None:
     target = postgres_server.endpoint(database)
-    for own, finding in (
+    for workload, finding in (
         ({"sysbench": {"script": "nothing"}}, "client group a: "),
         ({"nothing": {}}, "client group a: the engine has no workload `nothing`"),
     ):
-        text = specification(target, ("a", own, {"clients": 1}))
+        text = specification(target, ("a", workload, {"clients": 1}))
         problem = failure(lambda text=text: _engine.run(text, print))  # type: ignore[misc]
         assert problem["code"] == "spec"
         assert problem["finding"].startswith(finding)

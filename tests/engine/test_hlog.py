@@ -51,7 +51,7 @@ def test_transactions_have_an_interval_each_and_their_parts_the_whole_window(
     near = [pytest.approx(span, abs=2) for span in ((0, 500), (500, 1000), (1000, 1250))]
     assert spans.pop("transaction/response") == near
     assert spans.pop("transaction/service") == near
-    names = [one["name"] for one in result["operations"] if one["name"] != "transaction"]
+    names = [operation["name"] for operation in result["operations"] if operation["name"] != "transaction"]
     assert set(spans) == {f"{name}/{kind}" for name in names for kind in ("response", "service")}
     assert all(span == [pytest.approx((0, 1250), abs=2)] for span in spans.values())
 
@@ -73,13 +73,13 @@ def test_the_log_holds_what_the_result_says(
     recorded: tuple[dict[str, Any], list[HdrHistogram]], kind: str
 ) -> None:
     result, histograms = recorded
-    for one in result["operations"]:
-        whole = HdrHistogram(1, 3_600_000_000_000, 3)
+    for entry in result["operations"]:
+        merged = HdrHistogram(1, 3_600_000_000_000, 3)
         for histogram in histograms:
-            if histogram.get_tag() == f"{one['name']}/{kind}":
-                whole.add(histogram)
-        figures = operation(result, one["name"])[kind]
-        assert whole.get_total_count() == figures["count"] == one["succeeded"]
+            if histogram.get_tag() == f"{entry['name']}/{kind}":
+                merged.add(histogram)
+        figures = operation(result, entry["name"])[kind]
+        assert merged.get_total_count() == figures["count"] == entry["succeeded"]
         for quantile, name in (
             (0.5, "p50_ns"),
             (0.9, "p90_ns"),
@@ -87,8 +87,8 @@ def test_the_log_holds_what_the_result_says(
             (0.999, "p999_ns"),
             (0.9999, "p9999_ns"),
         ):
-            assert figures[name] == pytest.approx(value_of_rank(whole, quantile), rel=0.001), name
-        assert figures["max_ns"] == pytest.approx(whole.get_max_value(), rel=0.001)
-        assert figures["min_ns"] == pytest.approx(whole.get_min_value(), rel=0.001)
-        assert figures["mean_ns"] == pytest.approx(whole.get_mean_value(), rel=0.001)
-        assert figures["stdev_ns"] == pytest.approx(whole.get_stddev(), rel=0.01)
+            assert figures[name] == pytest.approx(value_of_rank(merged, quantile), rel=0.001), name
+        assert figures["max_ns"] == pytest.approx(merged.get_max_value(), rel=0.001)
+        assert figures["min_ns"] == pytest.approx(merged.get_min_value(), rel=0.001)
+        assert figures["mean_ns"] == pytest.approx(merged.get_mean_value(), rel=0.001)
+        assert figures["stdev_ns"] == pytest.approx(merged.get_stddev(), rel=0.01)

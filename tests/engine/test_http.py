@@ -29,8 +29,8 @@ def load(answer: Answer, options: dict[str, Any] = ONE, **more: Any) -> tuple[Re
     with Hostile(answer) as server:
         result = run(server.target(), options, workload="http", **settings)
     assert result["outcome"] == "completed", result["reason"]
-    for one in result["operations"]:
-        assert one["attempted"] == one["succeeded"] + one["failed"] + one["in_flight"], one
+    for entry in result["operations"]:
+        assert entry["attempted"] == entry["succeeded"] + entry["failed"] + entry["in_flight"], entry
     transaction = operation(result, "transaction")
     assert sum(error["count"] for error in result["errors"]) == transaction["failed"]
     assert all(error["operation"] == "transaction" for error in result["errors"])
@@ -42,7 +42,7 @@ def codes(result: Result) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "said"),
+    ("text", "code", "message"),
     [
         (response(b"", "404 Not Found"), "http-404", "status 404"),
         (response(b"", "500 Internal Server Error"), "http-500", "status 500"),
@@ -55,10 +55,10 @@ def codes(result: Result) -> set[str]:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 1e3\r\n\r\n", "protocol", "no length"),
     ],
 )
-def test_an_answer_that_is_no_success_has_a_class(text: bytes, code: str, said: str) -> None:
+def test_an_answer_that_is_no_success_has_a_class(text: bytes, code: str, message: str) -> None:
     result, _ = load(says(text))
     assert codes(result) == {code}
-    assert said in result["errors"][0]["message"]
+    assert message in result["errors"][0]["message"]
     assert operation(result, "transaction")["succeeded"] == 0
 
 
@@ -89,7 +89,7 @@ def test_redirections_are_successes_unless_the_plan_says_otherwise() -> None:
     assert result["received"]["statuses"].keys() == {"3xx"}
 
 
-def test_who_never_answers_is_given_up_after_the_time_out() -> None:
+def test_a_request_without_an_answer_ends_at_the_time_out() -> None:
     result, server = load(never, timeout_ns=50 * MS)
     assert codes(result) == {"timeout"}
     transaction = operation(result, "transaction")
@@ -103,8 +103,8 @@ def test_a_slow_body_is_a_success_within_the_time_out_and_none_beyond_it() -> No
     result, _ = load(slow, duration_ns=600 * MS)
     assert codes(result) == set()
     assert operation(result, "transaction")["service"]["min_ns"] >= 35 * MS
-    first, whole = operation(result, "first_byte"), operation(result, "transaction")
-    assert first["service"]["p50_ns"] < whole["service"]["p50_ns"]
+    first, complete = operation(result, "first_byte"), operation(result, "transaction")
+    assert first["service"]["p50_ns"] < complete["service"]["p50_ns"]
     result, _ = load(slow, timeout_ns=20 * MS)
     assert codes(result) == {"timeout"}
 
@@ -164,7 +164,7 @@ def test_requests_are_as_often_as_their_shares_and_have_places_filled() -> None:
 def test_a_body_of_bytes_arrives_as_it_stands(keep_alive: bool) -> None:
     sent, seen = bytes(range(256)) * 300 + b"${key}", set()
 
-    class Keeper(BaseHTTPRequestHandler):
+    class Echo(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_PUT(self) -> None:
@@ -175,7 +175,7 @@ def test_a_body_of_bytes_arrives_as_it_stands(keep_alive: bool) -> None:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Keeper) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         target = {
             "protocol": "http",
@@ -190,7 +190,7 @@ def test_a_body_of_bytes_arrives_as_it_stands(keep_alive: bool) -> None:
     assert (result["errors"], seen) == ([], {sent})
 
 
-def test_nobody_listening_is_said_with_what_to_do() -> None:
+def test_nobody_listening_is_reported_with_advice() -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     target = {"protocol": "http", "host": "127.0.0.1", "port": port, "sslmode": "disable"}
@@ -219,7 +219,7 @@ def test_a_server_that_goes_away_is_lost_and_not_hammered_at() -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a service that is called `shop.example`."""
+    """Certificate of a service called `shop.example`."""
     folder = tmp_path_factory.mktemp("tls")
     return self_signed(folder, "shop", "subjectAltName=DNS:shop.example")
 
@@ -253,7 +253,7 @@ def test_tls_wants_the_right_name_from_somebody_trusted(certificate: Path) -> No
         assert good["lifetime"]["transactions"] > 0
 
 
-def test_each_request_can_have_a_secure_connection_of_its_own(certificate: Path) -> None:
+def test_each_request_can_have_its_own_secure_connection(certificate: Path) -> None:
     with Hostile(says(response(), goes_on=False), secured(certificate)) as server:
         result = run(
             server.target(sslmode="require"),

@@ -1,4 +1,6 @@
-"""HTTP/2 with real servers: what is counted is what they have seen, also when they leave in the middle of it."""
+"""HTTP/2 with real servers: what is counted is what they have seen, also when they leave in the
+middle of it.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ def load(
     options["streams"] = more.pop("streams", 1)
     settings = {"warmup_ns": 0, "duration_ns": 200 * MS, "drain_ns": 20_000 * MS, **more}
     result = run(target or server.target(), options, workload="http", **settings)
-    for one in result["operations"]:
-        assert one["attempted"] == one["succeeded"] + one["failed"] + one["in_flight"], one
+    for entry in result["operations"]:
+        assert entry["attempted"] == entry["succeeded"] + entry["failed"] + entry["in_flight"], entry
     transaction = operation(result, "transaction")
     assert sum(error["count"] for error in result["errors"]) == transaction["failed"]
     return result
@@ -84,10 +86,10 @@ def test_several_requests_at_once_are_in_the_servers_log_once_each(tmp_path: Pat
 
 
 def test_no_more_are_made_at_once_than_the_server_takes(tmp_path: Path) -> None:
-    said = []
+    events = []
 
     def listen(event: Event) -> None:
-        said.extend([event["message"]] if event["type"] == "trouble" else [])
+        events.extend([event["message"]] if event["type"] == "trouble" else [])
 
     with Nginx(tmp_path, lines="http2_max_concurrent_streams 3;") as server:
         result = load(
@@ -95,7 +97,7 @@ def test_no_more_are_made_at_once_than_the_server_takes(tmp_path: Path) -> None:
         )
         assert server.log(300) == ["200 HTTP/2.0 GET /index.html"] * 300
     assert (codes(result), operation(result, "transaction")["retried"]) == (set(), 0)
-    assert said[0] == "the server takes 3 requests at once on a connection: fewer than `streams: 16`"
+    assert events[0] == "the server takes 3 requests at once on a connection: fewer than `streams: 16`"
 
 
 def test_bodies_sent_at_once_share_a_tiny_window(tmp_path: Path) -> None:
@@ -144,7 +146,7 @@ def test_trailers_padding_and_checks_of_bodies(tmp_path: Path) -> None:
         assert codes(load(server, {"path": "/", "check": {"equals": "bye"}})) == {"body"}
 
 
-def test_a_server_of_http_1_is_told_of(tmp_path: Path, certificate: Path) -> None:
+def test_a_server_of_http_1_is_reported(tmp_path: Path, certificate: Path) -> None:
     with Nginx(tmp_path, listen="") as server:
         result = load(server, ONE, duration_ns=50 * MS)
         assert codes(result) == {"protocol"}

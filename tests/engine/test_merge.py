@@ -142,18 +142,18 @@ def test_merged_results_have_summed_counts_and_the_union_of_all_recorded_values(
         300 * MS, abs=10 * MS
     )  # clocks are read separately
     assert merged["outcome"] == "completed"
-    for place, operation in enumerate(merged["operations"]):
+    for index, operation in enumerate(merged["operations"]):
         for key in COUNTS:
-            assert operation[key] == sum(result["operations"][place][key] for result in results), key
+            assert operation[key] == sum(result["operations"][index][key] for result in results), key
     for kind in ("response", "service"):
-        own = merged["histograms"]["operations"][0][kind]
+        histogram = merged["histograms"]["operations"][0][kind]
         union = HdrHistogram(*RANGE)
         for worker_events in events:
             union.add(recorded(worker_events, kind))
-        assert cells(decoded(own)) == cells(union)
+        assert cells(decoded(histogram)) == cells(union)
         summaries = [result["operations"][0][kind] for result in results]
         sums = [result["histograms"]["operations"][0][kind]["sum_ns"] for result in results]
-        assert own["sum_ns"] == sum(sums)
+        assert histogram["sum_ns"] == sum(sums)
         assert merged["operations"][0][kind]["count"] == union.get_total_count()
         assert merged["operations"][0][kind]["max_ns"] == max(summary["max_ns"] for summary in summaries)
         assert merged["operations"][0][kind]["min_ns"] == min(summary["min_ns"] for summary in summaries)

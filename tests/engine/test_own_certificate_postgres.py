@@ -55,7 +55,7 @@ def server(folder: Path) -> Iterator[PostgresServer]:
     hba = ("local all all trust", "hostssl all all 127.0.0.1/32 trust")
     server = PostgresServer(settings=settings, hba=hba)
     for name in ("server.pem", "server.key"):
-        server.place(name, (folder / name).read_bytes())
+        server.write_file(name, (folder / name).read_bytes())
     with server:
         prepare(server.endpoint(sslmode="require"), POINTS)
         yield server

@@ -1,5 +1,5 @@
-"""What scripts do with answers, by pgbench and by the engine on one server: they must leave the same rows, or
-fail alike.
+"""Scripts that use answers, by pgbench and by the engine on one server: the same rows remain, or
+both fail.
 """
 
 from __future__ import annotations
@@ -19,30 +19,44 @@ BOTH = ("simple", "prepared")
 SAME: list[tuple[str, tuple[str, ...], str]] = [
     ("a column becomes a variable", BOTH, "SELECT 7 AS a \\gset\nINSERT INTO seen VALUES (:a);\n"),
     ("with a prefix", BOTH, "SELECT 7 AS a, 8 AS b \\gset p_\nINSERT INTO seen VALUES (:p_a), (:p_b);\n"),
-    ("beside an older variable", BOTH, "\\set a 1\nSELECT 2 AS a \\gset p_\nINSERT INTO seen VALUES (:a), (:p_a);\n"),
+    ("beside an older variable", BOTH,
+        "\\set a 1\nSELECT 2 AS a \\gset p_\nINSERT INTO seen VALUES (:a), (:p_a);\n"),
     ("of two columns of one name", BOTH, "SELECT 1 AS a, 2 AS a \\gset\nINSERT INTO seen VALUES (:a);\n"),
     ("NULL is an empty text", BOTH, "SELECT NULL AS a, 1 AS b \\gset\nINSERT INTO seen VALUES (:b);\n"),
     ("NULL within quotes", ("simple",), "SELECT NULL AS a \\gset\nINSERT INTO seen VALUES ('<:a>');\n"),
-    ("a text as a parameter", ("extended", "prepared"), "SELECT 'it''s' AS a \\gset\nINSERT INTO seen VALUES (:a);\n"),
-    ("the last of several results", ("simple",), "SELECT 1 AS a \\; SELECT 2 AS a \\gset\nINSERT INTO seen VALUES (:a);\n"),
+    ("a text as a parameter", ("extended", "prepared"),
+        "SELECT 'it''s' AS a \\gset\nINSERT INTO seen VALUES (:a);\n"),
+    ("the last of several results", ("simple",),
+        "SELECT 1 AS a \\; SELECT 2 AS a \\gset\nINSERT INTO seen VALUES (:a);\n"),
     ("all of several results", ("simple",),
      "SELECT 1 AS a \\; SELECT 2 AS b \\aset\nINSERT INTO seen VALUES (:a), (:b);\n"),
-    ("the last of several rows", BOTH, "SELECT i FROM generate_series(1, 3) i \\aset\nINSERT INTO seen VALUES (:i);\n"),
-    ("no row leaves what was", BOTH, "\\set i 9\nSELECT 1 AS i WHERE false \\aset\nINSERT INTO seen VALUES (:i);\n"),
-    ("what an INSERT returns", BOTH, "INSERT INTO seen VALUES ('5') RETURNING n AS r \\gset\nINSERT INTO seen VALUES (:r);\n"),
-    ("an integer to compute with", BOTH, "SELECT 20 AS x \\gset\n\\set y :x * 2 + 2\nINSERT INTO seen VALUES (:y);\n"),
-    ("a double to compute with", BOTH, "SELECT 2.5 AS x \\gset\n\\set y :x * 3\nINSERT INTO seen VALUES (:y);\n"),
-    ("a boolean to decide by", BOTH, "SELECT true AS t \\gset\n\\if :t\nINSERT INTO seen VALUES ('yes');\n\\else\n"
+    ("the last of several rows", BOTH,
+        "SELECT i FROM generate_series(1, 3) i \\aset\nINSERT INTO seen VALUES (:i);\n"),
+    ("no row leaves what was", BOTH,
+        "\\set i 9\nSELECT 1 AS i WHERE false \\aset\nINSERT INTO seen VALUES (:i);\n"),
+    ("what an INSERT returns", BOTH,
+        "INSERT INTO seen VALUES ('5') RETURNING n AS r \\gset\nINSERT INTO seen VALUES (:r);\n"),
+    ("an integer to compute with", BOTH,
+        "SELECT 20 AS x \\gset\n\\set y :x * 2 + 2\nINSERT INTO seen VALUES (:y);\n"),
+    ("a double to compute with", BOTH,
+        "SELECT 2.5 AS x \\gset\n\\set y :x * 3\nINSERT INTO seen VALUES (:y);\n"),
+    ("a boolean to decide by", BOTH,
+        "SELECT true AS t \\gset\n\\if :t\nINSERT INTO seen VALUES ('yes');\n\\else\n"
      "INSERT INTO seen VALUES ('no');\n\\endif\n"),
-    ("decisions in a pipeline", ("extended", "prepared"), "\\startpipeline\nINSERT INTO seen VALUES ('1');\n\\if 0\n"
+    ("decisions in a pipeline", ("extended", "prepared"),
+        "\\startpipeline\nINSERT INTO seen VALUES ('1');\n\\if 0\n"
      "INSERT INTO seen VALUES ('2');\n\\endif\n\\set x 3\nINSERT INTO seen VALUES (:x);\n\\endpipeline\n"),
     ("a variable before and after a pipeline", ("prepared",), "SELECT 4 AS a \\gset\n\\startpipeline\n"
      "INSERT INTO seen VALUES (:a);\n\\endpipeline\nSELECT 5 AS a \\gset\nINSERT INTO seen VALUES (:a);\n"),
-    ("what a command prints", BOTH, "\\set two 2\n\\setshell n expr 40 + :two\nINSERT INTO seen VALUES (:n);\n"),
-    ("what a command prints round its integer", BOTH, "\\setshell n echo ' 42 '; false\nINSERT INTO seen VALUES (:n);\n"),
+    ("what a command prints", BOTH,
+        "\\set two 2\n\\setshell n expr 40 + :two\nINSERT INTO seen VALUES (:n);\n"),
+    ("what a command prints round its integer", BOTH,
+        "\\setshell n echo ' 42 '; false\nINSERT INTO seen VALUES (:n);\n"),
     ("a command that is well", BOTH, "\\shell true ::x\nINSERT INTO seen VALUES ('well');\n"),
-    ("a variable that is not set", ("extended", "prepared"), "INSERT INTO seen VALUES (coalesce(:nope, 'NULL'));\n"),
-    ("a rolled back transaction", BOTH, "BEGIN;\nINSERT INTO seen VALUES ('gone');\nROLLBACK;\nINSERT INTO seen VALUES ('kept');\n"),
+    ("a variable that is not set", ("extended", "prepared"),
+        "INSERT INTO seen VALUES (coalesce(:nope, 'NULL'));\n"),
+    ("a rolled back transaction", BOTH,
+        "BEGIN;\nINSERT INTO seen VALUES ('gone');\nROLLBACK;\nINSERT INTO seen VALUES ('kept');\n"),
 ]  # fmt: skip
 
 #: What ends pgbench's client with an error is a failure of each transaction here: what both say, and our
@@ -50,10 +64,12 @@ SAME: list[tuple[str, tuple[str, ...], str]] = [
 FAILING: list[tuple[str, str, str, str]] = [
     ("no row", "SELECT 1 AS a WHERE false \\gset\n", "expected one row, got 0", "script"),
     ("several rows", "SELECT i FROM generate_series(1, 2) i \\gset\n", "expected one row, got 2", "script"),
-    ("a result without rows", "SELECT 1 AS a \\; CREATE TEMP TABLE x () \\gset\n", "expected one row, got 0", "script"),
+    ("a result without rows", "SELECT 1 AS a \\; CREATE TEMP TABLE x () \\gset\n", "expected one row, got 0",
+        "script"),
     ("no name for a variable", 'SELECT 1 AS "bad name!" \\gset\n', "bad name!", "script"),
     ("an error of the server", "SELECT 1 / 0;\n", "division by zero", "22012"),
-    ("an answer that is no number", "SELECT 'x' AS a \\gset\n\\set b :a + 1\n", 'malformed variable "a" value: "x"', "script"),
+    ("an answer that is no number", "SELECT 'x' AS a \\gset\n\\set b :a + 1\n",
+        'malformed variable "a" value: "x"', "script"),
     ("a command that fails", "\\shell false\n", "shell command", "script"),
     ("a command that prints no integer", "\\setshell n echo abc\n", "must return an integer", "script"),
     ("a command that prints nothing", "\\setshell n true\n", "shell command", "script"),
@@ -77,10 +93,10 @@ def target(postgres_server: PostgresServer, database: str) -> dict[str, Any]:
 
 
 def pgbench(
-    server: PostgresServer, database: str, place: Path, text: str, mode: str
+    server: PostgresServer, database: str, folder: Path, text: str, mode: str
 ) -> subprocess.CompletedProcess[str]:
     """One transaction of one client."""
-    file = place / "own.sql"
+    file = folder / "own.sql"
     file.write_text(text)
     at = ["-h", server.host, "-p", str(server.port), "-U", server.user]
     command = [
@@ -99,7 +115,7 @@ def pgbench(
 
 
 def tried(target: dict[str, Any], options: dict[str, Any]) -> Result:
-    """A load of one client that is long enough for a transaction to end in it, however busy the machine is."""
+    """A load of one client, long enough for a transaction to end in it, however busy the machine is."""
     for duration in (50 * MS, SECOND, 10 * SECOND):
         result = run(target, options, clients=1, threads=1, duration_ns=duration)
         transaction = operation(result, "transaction")

@@ -83,24 +83,30 @@ def both(postgres_server: PostgresServer, tmp_path: Path) -> Both:
 
 
 VALUES = """\
--4 % 3; 7 / -2; 1 << 62; 1 << 64; -1 >> 70; 5 # 3; 5 & 3 | 8; ~5; ~-1 | 2 & 3; ~1 + 2 * 3; 2 - 3 - 4; 100 / 7 / 2; 2 * 3 % 4
-- 2 * 3 - -4; +-+5; -(-9223372036854775808 + 1); -9223372036854775808 % -1; abs(-9223372036854775808); -0.0; 0 - 0.0; 1 / 3.0
-1e15; 1e16; 1e-4; 1e-5; 123456789012345678.0; .1 + .2; 1.e3; 5.; .5e1; 1E-1; 1.0/0; -1.0/0; 0.0/0; 1e308 * 10; 1e-300 * 1e-300
-int(2.5); int(3.5); int(-2.5); int(1e18); double(3); double(-7) / 2; sqrt(2); sqrt(-1); ln(10); ln(0); exp(1); exp(1000); pi()
-pow(2, 0.5); pow(-8, 1.0 / 3); power(0, -1); pow(-2, 63); mod(-7, 3); mod(7.6, 3); 5.5 % 2; least(1); least(3, 2, 1.5); greatest(1, 2, 3)
-greatest(1, 0.0/0); greatest(0.0/0, 1); least(0.0/0, 1); least(1, 0.0/0); least(,1); greatest(null, 1); least(1, :null)
-1 = 1.0; 1 <> 1.5; 1 != 2; 1 < 2; 2 <= 1; 2 > 1; 1 >= 2; 0.0/0 = 0.0/0; 9223372036854775807 = 9223372036854775807.0
-true and false; null and false; false and null; null or true; true or null; null and 1; not null; not false; not true and false
-not 1 = 2; true or 1/0 = 1; false and 1/0 = 1; 1 is null; null is null; null isnull; null notnull; 1 is not null; true is true; 1 is true
-true is not false; false is false; null is true; 1 is null is null; 1 + 1 is null or true; 2 = 2 is true; case when 1 then 2 end
-case when 0.0 then 1 when 0.1 then 2 else 3 end; case when null then 1 end; case when 1 = 2 then 1 else null end; case when true then 1 else 1/0 end
-1 + case when 1 < 2 then 3 else 4 end * 2; CaSe WhEn TrUe ThEn ABS(-1) EnD; null + 1; null = null; -(null); abs(null); 1 + null * exp(null)
-:one + 1; :zero * 2; :true; :null is null; :maxint; :minint; :maxint - 1; :scale; :client_id; :random_seed; :default_seed
-hash(10); hash(10, 5432); hash_murmur2(-1); hash_fnv1a(10); hash_fnv1a(0, 0); hash(:maxint, :minint); hash(1.4); hash(null)
-permute(0, 1); permute(5, 2); permute(17, 1000); permute(-3, 1000); permute(:maxint, :maxint); permute(1, 16, 7); permute(3, 5, null)
-random(1, 1); random(1, 10); random(:minint, -2); random(1.5, 2.5); random(null, 1); random(1, 6) > random(1, 6); random(1, 6) - random(1, 6)
-random_gaussian(1, 100, 2); random_gaussian(1, 1, 2.5); random_exponential(1, 100, 1); random_exponential(-5, 5, 0.001)
-random_zipfian(1, 100, 1.1); random_zipfian(5, 5, 2); random_zipfian(1, 1000000, 3.5); debug(1 + debug(2)) * debug(3)"""
+-4 % 3; 7 / -2; 1 << 62; 1 << 64; -1 >> 70; 5 # 3; 5 & 3 | 8; ~5; ~-1 | 2 & 3; ~1 + 2 * 3; 2 - 3 - 4
+100 / 7 / 2; 2 * 3 % 4; - 2 * 3 - -4; +-+5; -(-9223372036854775808 + 1); -9223372036854775808 % -1
+abs(-9223372036854775808); -0.0; 0 - 0.0; 1 / 3.0; 1e15; 1e16; 1e-4; 1e-5; 123456789012345678.0; .1 + .2
+1.e3; 5.; .5e1; 1E-1; 1.0/0; -1.0/0; 0.0/0; 1e308 * 10; 1e-300 * 1e-300; int(2.5); int(3.5); int(-2.5)
+int(1e18); double(3); double(-7) / 2; sqrt(2); sqrt(-1); ln(10); ln(0); exp(1); exp(1000); pi(); pow(2, 0.5)
+pow(-8, 1.0 / 3); power(0, -1); pow(-2, 63); mod(-7, 3); mod(7.6, 3); 5.5 % 2; least(1); least(3, 2, 1.5)
+greatest(1, 2, 3); greatest(1, 0.0/0); greatest(0.0/0, 1); least(0.0/0, 1); least(1, 0.0/0); least(,1)
+greatest(null, 1); least(1, :null); 1 = 1.0; 1 <> 1.5; 1 != 2; 1 < 2; 2 <= 1; 2 > 1; 1 >= 2; 0.0/0 = 0.0/0
+9223372036854775807 = 9223372036854775807.0; true and false; null and false; false and null; null or true
+true or null; null and 1; not null; not false; not true and false; not 1 = 2; true or 1/0 = 1
+false and 1/0 = 1; 1 is null; null is null; null isnull; null notnull; 1 is not null; true is true
+1 is true; true is not false; false is false; null is true; 1 is null is null; 1 + 1 is null or true
+2 = 2 is true; case when 1 then 2 end; case when 0.0 then 1 when 0.1 then 2 else 3 end
+case when null then 1 end; case when 1 = 2 then 1 else null end; case when true then 1 else 1/0 end
+1 + case when 1 < 2 then 3 else 4 end * 2; CaSe WhEn TrUe ThEn ABS(-1) EnD; null + 1; null = null; -(null)
+abs(null); 1 + null * exp(null); :one + 1; :zero * 2; :true; :null is null; :maxint; :minint; :maxint - 1
+:scale; :client_id; :random_seed; :default_seed; hash(10); hash(10, 5432); hash_murmur2(-1); hash_fnv1a(10)
+hash_fnv1a(0, 0); hash(:maxint, :minint); hash(1.4); hash(null); permute(0, 1); permute(5, 2)
+permute(17, 1000); permute(-3, 1000); permute(:maxint, :maxint); permute(1, 16, 7); permute(3, 5, null)
+random(1, 1); random(1, 10); random(:minint, -2); random(1.5, 2.5); random(null, 1)
+random(1, 6) > random(1, 6); random(1, 6) - random(1, 6); random_gaussian(1, 100, 2)
+random_gaussian(1, 1, 2.5); random_exponential(1, 100, 1); random_exponential(-5, 5, 0.001)
+random_zipfian(1, 100, 1.1); random_zipfian(5, 5, 2); random_zipfian(1, 1000000, 3.5)
+debug(1 + debug(2)) * debug(3)"""
 
 
 @pytest.mark.parametrize("row", VALUES.splitlines())
@@ -145,16 +151,20 @@ STATEMENTS = [
     ("functions", "create or replace function pg_temp.f() returns int language sql begin atomic select 1; "
      "select case when true then 2 end; end; select pg_temp.f();"),
     ("not a function", "begin; create temp table t (a int); end;"),
-    ("casts and times", "\\set foo 1\nselect :foo::int, ':foo', '12:34:56', 'a:foob', ':: foo', ':::foo', :foo;"),
+    ("casts and times",
+        "\\set foo 1\nselect :foo::int, ':foo', '12:34:56', 'a:foob', ':: foo', ':::foo', :foo;"),
     ("unset variables", "select ':nope', 'x:y';"),
-    ("values as text", "\\set a null\n\\set b 1 = 1\n\\set c -54.21E-2\n\\set d 1e20\nselect ':a', ':b', ':c', ':d';"),
+    ("values as text",
+        "\\set a null\n\\set b 1 = 1\n\\set c -54.21E-2\n\\set d 1e20\nselect ':a', ':b', ':c', ':d';"),
     ("continuation", "\\set x debug(1 + \\\n  2)\n\\if 1 \\\n = 1\nselect 1;\n\\endif\n"),
     ("carriage returns", "\\set x debug(1 + \\\r\n 2)\r\nselect :x;\r\n"),
     ("odd commands", "\\ set x debug(1)\n\\SET y debug(2)\n\\\nselect :x + :y;"),
     ("sleeps", "\\sleep 1 us\n\\sleep 0\n\\sleep -1ms\n\\sleep 1MS\n\\set t 2.5\n\\sleep :t ms\nselect 1;"),
     ("beyond ASCII", "\\set \u00e9t\u00e9 5\nselect '\u4e2d;', :\u00e9t\u00e9;"),
     ("gset names", "select 1 as a \\gset p_\nselect 2 as b \\; select 3 as c \\aset\nselect 4;"),
-    ("conditionals", "\\if 0\nselect 1;\n\\elif 1\n\\if 0\n\\else\nselect 2;\n\\endif\n\\else\nselect 3;\n\\endif\nselect 4;"),
+    ("conditionals",
+        "\\if 0\nselect 1;\n\\elif 1\n\\if 0\n\\else\nselect 2;\n\\endif\n\\else\n"
+        "select 3;\n\\endif\nselect 4;"),
 ]  # fmt: skip
 
 
@@ -170,16 +180,25 @@ def test_statements_are_sent_as_pgbench_sends_them(both: Both, name: str, script
 #: too.
 REFUSED = [
     *(f"\\set i {wrong}\n" for wrong in (
-        "", "1 +", "1 + * 3", "1 2", "(1", "1)", "1 < 2 = true", "1 = 2 <> 3", "noSuchFunction()", "noSuchFunction", "abs", ";",
-        "'", "CASE TRUE THEN 1 ELSE 0 END", "CASE WHEN TRUE THEN 1", "CASE 1 END", "1 IS 2", "1 IS NOT", "is null",
-        "9223372036854775808", "3 - 9223372036854775808", "100000000000000000000", "1.0E309", ".1E310", "1e-400", "1.2.3",
-        "0x10", "least()", "greatest()", "hash()", "hash(1,2,3)", "permute(1)", "permute(1, 2, 3, 4)", "ln(1.0, 2.0)", "pi(1)",
-        "random(1)", "random_gaussian(1, 2)", "debug()", "1 and", "or 1", "not", "1 ! 2", "@", ":", "least(1,)", "abs(1", "1 \\ 2",
+        "", "1 +", "1 + * 3", "1 2", "(1", "1)", "1 < 2 = true", "1 = 2 <> 3", "noSuchFunction()",
+        "noSuchFunction", "abs", ";",
+        "'", "CASE TRUE THEN 1 ELSE 0 END", "CASE WHEN TRUE THEN 1", "CASE 1 END", "1 IS 2", "1 IS NOT",
+        "is null",
+        "9223372036854775808", "3 - 9223372036854775808", "100000000000000000000", "1.0E309", ".1E310",
+        "1e-400", "1.2.3",
+        "0x10", "least()", "greatest()", "hash()", "hash(1,2,3)", "permute(1)", "permute(1, 2, 3, 4)",
+        "ln(1.0, 2.0)", "pi(1)",
+        "random(1)", "random_gaussian(1, 2)", "debug()", "1 and", "or 1", "not", "1 ! 2", "@", ":",
+        "least(1,)", "abs(1", "1 \\ 2",
     )),
-    "\\if 1", "\\elif 1", "\\else", "\\endif", "\\if 1\n\\else\n\\elif 0\n\\endif", "\\if 1\n\\else\n\\else\n\\endif",
-    "\\if\n\\endif\n", "\\if 0\n\\elif +\n\\endif\n", "\\if 0\n\\else BAD\n\\endif\n", "\\if 0\n\\endif BAD\n",
-    "\\set", "\\shell", "\\setshell", "\\setshell var", "\\sleep", "\\sleep too many args", "\\sleep 1 week", "\\sleep 1x", "\\sleep abc",
-    "\\sleep abc ms", "\\sleep 1a ms", "\\nosuchcommand", "", "-- nothing\n", "\\gset", "\\aset", "\\set i +1\n\\gset", "SELECT 1 \\gset a b",
+    "\\if 1", "\\elif 1", "\\else", "\\endif", "\\if 1\n\\else\n\\elif 0\n\\endif",
+    "\\if 1\n\\else\n\\else\n\\endif",
+    "\\if\n\\endif\n", "\\if 0\n\\elif +\n\\endif\n", "\\if 0\n\\else BAD\n\\endif\n",
+    "\\if 0\n\\endif BAD\n",
+    "\\set", "\\shell", "\\setshell", "\\setshell var", "\\sleep", "\\sleep too many args", "\\sleep 1 week",
+    "\\sleep 1x", "\\sleep abc",
+    "\\sleep abc ms", "\\sleep 1a ms", "\\nosuchcommand", "", "-- nothing\n", "\\gset", "\\aset",
+    "\\set i +1\n\\gset", "SELECT 1 \\gset a b",
     "SELECT 1 AS i \\gset\n\\gset", "select 1 as a \\gset\\set x 1", "select 1;\n\n\\set i foo(1)\n",
     "\\shell echo " + " ".join(["arg"] * 255), "\\startpipeline x",
 ]  # fmt: skip
@@ -191,18 +210,18 @@ def test_mistakes_are_refused_where_pgbench_refuses_them(both: Both, script: str
     assert theirs.status == 1, theirs.output
     assert (ours.status, ours.sent) == (1, ())
     line = re.search(r"case\.sql:(\d+): ", theirs.output)
-    place = re.search(r"case\.sql:(\d+):(\d+): ", ours.output)
-    assert place, ours.output
-    # pgbench counts the end of the script as a line of its own when an \if is left open.
+    position = re.search(r"case\.sql:(\d+):(\d+): ", ours.output)
+    assert position, ours.output
+    # pgbench counts the end of the script as another line when an \if is left open.
     if line and "without matching \\endif" not in ours.output:
-        assert place[1] == line[1], theirs.output + ours.output
+        assert position[1] == line[1], theirs.output + ours.output
     mark = re.search(r"^( *)\^ error found here", theirs.output, re.MULTILINE)
     if mark:
-        # pgbench marks the last character of what it read, ours the whole of it.
-        found = len(mark[1]) + 1
+        # pgbench marks the last character of the text it read, the engine all of it.
+        column = len(mark[1]) + 1
         width = re.search(r"^ +(\^+)$", ours.output, re.MULTILINE)
         assert width, ours.output
-        assert int(place[2]) <= found <= int(place[2]) + len(width[1]), theirs.output + ours.output
+        assert int(position[2]) <= column <= int(position[2]) + len(width[1]), theirs.output + ours.output
 
 
 #: Stopped by both on the way: the script, and what both must say.

@@ -47,9 +47,9 @@ class TestShell:
         assert postgres_server.sql("SELECT count(*), min(n), max(n) FROM seen", database=database) == [
             (done, 43, 43)
         ]
-        said = (tmp_path / "said").read_text().splitlines()
-        assert set(said) == {"0 :kept", "1 :kept"}
-        assert len(said) == result["lifetime"]["operations"]["own.sql:1:shell"] >= done
+        lines = (tmp_path / "said").read_text().splitlines()
+        assert set(lines) == {"0 :kept", "1 :kept"}
+        assert len(lines) == result["lifetime"]["operations"]["own.sql:1:shell"] >= done
         assert result["queries"]["total"] == operation(result, "transaction")["succeeded"], "no statements"
         assert operation(result, "own.sql:2:setshell")["kind"] == "other"
 
@@ -104,7 +104,9 @@ class TestLatencyLimit:
     SLOW = "\\sleep 40 ms\nSELECT 1;\n"
 
     def test_what_is_too_late_under_a_rate_is_skipped_and_counted_apart(self, target: dict[str, Any]) -> None:
-        """One connection does 25 a second; 200 are due: of each eight, most are late before their turn comes."""
+        """One connection does 25 per second, the schedule has 200: of each eight most are late at
+        their turn.
+        """
         limit = 100 * MS
         result = at_rate(target, script(self.SLOW, latency_limit_ns=limit), 200, 2, clients=1, threads=1)
         assert result["outcome"] == "completed", "it is no overload when nothing waits for long"

@@ -1,6 +1,6 @@
-"""pgbench's scripts on a real server: what is counted, what is left behind, and what goes wrong on the way.
+"""pgbench's scripts on a real server: counts, remaining rows, and errors on the way.
 
-Balances are the witness: TPC-B's branches, tellers, accounts and history must tell the same sum.
+Balances are the check: TPC-B's branches, tellers, accounts and history must have the same sum.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
 
 UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;
 
-INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP); END;
+INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) \
+VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP); END;
 """
 RO = """\\set aid random_gaussian(1, :range, 10.0)
 
@@ -109,7 +110,7 @@ def test_balances_agree_with_each_other_and_with_what_succeeded(
     assert count == lifetime["transactions"] > 20
     assert lifetime["queries"] == 7 * lifetime["transactions"]
     assert lifetime["rows_changed"] == 4 * lifetime["transactions"]
-    names = [one["name"] for one in result["operations"]]
+    names = [operation["name"] for operation in result["operations"]]
     assert names == ["transaction", *(f"tpcb-like:{line}" for line in (
         "5:begin", "6:update", "7:select", "8:update", "9:update", "10:insert", "11:end"))]  # fmt: skip
     assert operation(result, "tpcb-like:7:select")["kind"] == "read"
@@ -212,8 +213,8 @@ def test_what_ends_a_client_of_pgbench_is_a_failed_transaction_here(
     transaction = operation(result, "transaction")
     assert transaction["succeeded"] == 0
     assert transaction["failed"] > 1, "the client goes on"
-    found = {error["code"]: error["message"] for error in result["errors"]}
-    assert part in found[code]
+    messages = {error["code"]: error["message"] for error in result["errors"]}
+    assert part in messages[code]
 
 
 def test_serialization_failures_are_tried_again_with_the_same_numbers(
@@ -283,7 +284,8 @@ def test_an_error_in_a_pipeline_undoes_all_since_the_sync_before_it(
     postgres_server: PostgresServer, database: str, target: dict[str, Any]
 ) -> None:
     postgres_server.sql("CREATE TABLE t (n int)", database=database)
-    text = "\\startpipeline\nINSERT INTO t VALUES (1);\nSELECT 1 / 0;\nINSERT INTO t VALUES (2);\n\\endpipeline\n"
+    statements = "INSERT INTO t VALUES (1);\nSELECT 1 / 0;\nINSERT INTO t VALUES (2);\n"
+    text = f"\\startpipeline\n{statements}\\endpipeline\n"
     result = run(target, script(text, protocol="prepared"), duration_ns=100 * MS)
     transaction = operation(result, "transaction")
     assert transaction["succeeded"] == 0
@@ -291,7 +293,7 @@ def test_an_error_in_a_pipeline_undoes_all_since_the_sync_before_it(
     assert postgres_server.sql("SELECT count(*) FROM t", database=database) == [(0,)]
 
 
-def test_a_statement_that_cannot_be_prepared_is_told_with_the_servers_words(target: dict[str, Any]) -> None:
+def test_a_statement_that_cannot_be_prepared_is_reported_in_the_servers_words(target: dict[str, Any]) -> None:
     text = specification(target, script("SELECT nothing FROM nowhere;\n", protocol="prepared"))
     result = json.loads(_engine.run(text, lambda line: None))
     assert result["outcome"] == "connect-failed"

@@ -1,4 +1,6 @@
-"""Loading the tables: the same rows whoever loads them, what the server then has, and what stands in the way."""
+"""Loading the tables: the same rows whoever loads them, what the server then has, and what stands
+in the way.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,8 @@ def test_the_tables_are_sysbenchs(postgres_server: PostgresServer, database: str
     ) == [("sbtest2_pkey", "p")]
     [(low, high, count, c, pad, k)] = postgres_server.sql(
         "SELECT min(id), max(id), count(DISTINCT id), "
-        "bool_and(c::text ~ '^([0-9]{11}-){9}[0-9]{11}$'), bool_and(pad::text ~ '^([0-9]{11}-){4}[0-9]{11}$'), "
+        "bool_and(c::text ~ '^([0-9]{11}-){9}[0-9]{11}$'), bool_and(pad::text ~ "
+        "'^([0-9]{11}-){4}[0-9]{11}$'), "
         "bool_and(k BETWEEN 1 AND 2000) FROM sbtest2",
         database=database,
     )
@@ -99,7 +102,7 @@ def test_tables_go_where_the_search_path_points(postgres_server: PostgresServer,
     assert postgres_server.sql("SELECT count(*) FROM mine.sbtest1", database=database) == [(10,)]
 
 
-def test_progress_is_told_and_ends_with_all_rows(postgres_server: PostgresServer, database: str) -> None:
+def test_progress_is_reported_and_ends_with_all_rows(postgres_server: PostgresServer, database: str) -> None:
     events: list[Event] = []
     prepare(postgres_server.endpoint(database), {"table_size": 60_000}, on_event=events.append)
     rows = [event["done_rows"] for event in events]
@@ -128,7 +131,7 @@ def test_a_table_that_is_there_already_is_left_alone(postgres_server: PostgresSe
         ({"options": "-c nonsense=1"}, "42704", "nonsense"),
     ],
 )
-def test_why_it_cannot_connect_is_said(
+def test_the_cause_of_a_failed_connection_is_reported(
     postgres_server: PostgresServer, database: str, change: dict[str, Any], code: str, part: str
 ) -> None:
     problem = failure(lambda: prepare({**postgres_server.endpoint(database), **change}, {}))

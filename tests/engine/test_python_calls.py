@@ -33,8 +33,8 @@ def run(
 
 
 def operation(result: Result, name: str) -> dict[str, Any]:
-    [found] = [one for one in result["operations"] if one["name"] == name]
-    return dict(found)
+    [entry] = [operation for operation in result["operations"] if operation["name"] == name]
+    return dict(entry)
 
 
 class Works:
@@ -63,22 +63,22 @@ def test_calls_are_transactions_and_their_parts_operations() -> None:
         return made[-1]
 
     result = run(client, warmup_ns=0)
-    whole, look, put = (operation(result, name) for name in ("transaction", "look", "put"))
+    complete, look, put = (operation(result, name) for name in ("transaction", "look", "put"))
     assert result["outcome"] == "completed"
     assert len(made) == 2
-    assert result["lifetime"]["transactions"] == sum(one.calls for one in made)
+    assert result["lifetime"]["transactions"] == sum(works.calls for works in made)
     assert (look["kind"], put["kind"]) == ("read", "write")
     assert look["response"]["min_ns"] >= 2 * MS * 0.99
-    for one in (whole, look, put):
-        assert one["attempted"] == one["succeeded"] + one["failed"] + one["in_flight"]
-        assert one["response"]["count"] == one["succeeded"]
-    assert abs(put["succeeded"] - 3 * whole["succeeded"]) <= 2 * 3, (
+    for entry in (complete, look, put):
+        assert entry["attempted"] == entry["succeeded"] + entry["failed"] + entry["in_flight"]
+        assert entry["response"]["count"] == entry["succeeded"]
+    assert abs(put["succeeded"] - 3 * complete["succeeded"]) <= 2 * 3, (
         "but for those that the window's end cut through"
     )
     assert result["lifetime"]["operations"]["put"] == 3 * result["lifetime"]["transactions"]
 
 
-def test_so_many_calls_are_made_and_parts_lie_in_the_intervals_in_which_they_happened() -> None:
+def test_the_number_of_calls_is_exact_and_parts_lie_in_the_intervals_in_which_they_happened() -> None:
     rows: list[Event] = []
 
     def client(number: int, recording: _engine.Recording) -> Callable[[], None]:
@@ -97,7 +97,12 @@ def test_so_many_calls_are_made_and_parts_lie_in_the_intervals_in_which_they_hap
         client, note, clients=1, warmup_ns=0, requests=1, duration_ns=60_000 * MS, interval_ns=100 * MS
     )
     assert (operation(result, "transaction")["succeeded"], operation(result, "look")["succeeded"]) == (1, 6)
-    looks = [one["succeeded"] for row in rows for one in row["operations"] if one["name"] == "look"]
+    looks = [
+        operation["succeeded"]
+        for row in rows
+        for operation in row["operations"]
+        if operation["name"] == "look"
+    ]
     assert sum(looks) == 6
     assert sum(count > 0 for count in looks) >= 3, (
         "one call lasted for as many intervals, and its parts are not all in the last"
@@ -127,10 +132,10 @@ def test_what_is_raised_has_failed_by_its_code_or_its_class() -> None:
 
     result = run(client, warmup_ns=0)
     assert operation(result, "transaction")["succeeded"] == 0
-    found = {(one["operation"], one["code"]): one["message"] for one in result["errors"]}
-    assert found["transaction", "not-there"] == found["look", "not-there"] == "no such row"
-    assert found["transaction", "ValueError"] == "not a number"
-    assert ("look", "ValueError") not in found
+    messages = {(error["operation"], error["code"]): error["message"] for error in result["errors"]}
+    assert messages["transaction", "not-there"] == messages["look", "not-there"] == "no such row"
+    assert messages["transaction", "ValueError"] == "not a number"
+    assert ("look", "ValueError") not in messages
     assert operation(result, "look")["succeeded"] > 0
 
 
@@ -203,7 +208,7 @@ def test_a_part_that_was_not_announced_is_an_error_of_whoever_calls() -> None:
 
         return call
 
-    assert {one["code"] for one in run(client, warmup_ns=0)["errors"]} == {"KeyError"}
+    assert {error["code"] for error in run(client, warmup_ns=0)["errors"]} == {"KeyError"}
 
 
 @pytest.mark.parametrize(
@@ -214,6 +219,6 @@ def test_a_part_that_was_not_announced_is_an_error_of_whoever_calls() -> None:
         (None, "engine.spec.unreadable"),
     ],
 )
-def test_parts_that_cannot_be_told_apart_are_refused(parts: Any, says: str) -> None:
+def test_ambiguous_parts_are_refused(parts: Any, says: str) -> None:
     with pytest.raises(_engine.EngineError, match=says):
         run(Works, parts=parts)

@@ -35,7 +35,9 @@ def load(server: RedisServer, change: dict[str, Any], **more: Any) -> dict[str, 
 
 def errors(result: dict[str, Any]) -> dict[str, int]:
     """Failed transactions by code."""
-    return {one["code"]: one["count"] for one in result["errors"] if one["operation"] == "transaction"}
+    return {
+        error["code"]: error["count"] for error in result["errors"] if error["operation"] == "transaction"
+    }
 
 
 def test_all_keys_are_loaded_whatever_their_size(server: RedisServer) -> None:
@@ -99,7 +101,7 @@ def test_what_is_modified_is_read_and_written(server: RedisServer) -> None:
     assert done == after["get"] - before["get"] == after["set"] - before.get("set", 0) > 0
 
 
-def test_a_load_makes_as_many_transactions_as_it_is_told(server: RedisServer) -> None:
+def test_a_load_makes_as_many_transactions_as_asked(server: RedisServer) -> None:
     for pipeline in (1, 7):
         before = server.calls().get("set", 0)
         more = {"requests_per_client": 25, "clients": 8, "warmup_ns": 0, "duration_ns": 20_000 * MS}
@@ -112,8 +114,8 @@ def test_values_expire(server: RedisServer) -> None:
     load(server, {"reads": 0, "ttl_ns": 3_600_000 * MS})
     assert 3_590_000 < server.ask("PTTL", server.ask("RANDOMKEY")) <= 3_600_000
     load(server, {"reads": 0, "keys": 50, "ttl_ns": {"from": 7_200_000 * MS, "to": 10_800_000 * MS}})
-    left = [server.ask("PTTL", key) for key in server.ask("KEYS", "*")]
-    ranged = [time for time in left if time > 7_100_000]
+    remaining = [server.ask("PTTL", key) for key in server.ask("KEYS", "*")]
+    ranged = [time for time in remaining if time > 7_100_000]
     assert len(set(ranged)) > 5
     assert max(ranged) <= 10_800_000
 
@@ -223,7 +225,7 @@ def test_a_user_with_a_password_and_one_with_few_rights(server: RedisServer) -> 
         ({"port": 1}, "connection", "Connection refused", "host and port"),
     ],
 )
-def test_who_cannot_come_in_is_told_why(
+def test_a_refused_login_is_reported_with_its_cause(
     server: RedisServer, change: dict[str, Any], code: str, reason: str, advice: str
 ) -> None:
     result = run(server.endpoint(**change), SMALL, workload="kv")
@@ -283,30 +285,30 @@ def test_a_node_of_a_cluster_is_named_as_such() -> None:
         assert "cluster" in problem["advice"]
 
 
-def half_served(node: RedisServer, code: str, said: str) -> None:
-    """A load on a node of a cluster that has half of the slots: its half is counted, the other is told of."""
+def half_served(node: RedisServer, code: str, message: str) -> None:
+    """A load on a node with half of a cluster's slots: requests to the other half fail with this code."""
     before = node.calls().get("set", 0)
     result = load(node, {"reads": 0}, duration_ns=100 * MS)
     assert errors(result).keys() == {code}
-    assert said in next(error["message"] for error in result["errors"])
+    assert message in next(error["message"] for error in result["errors"])
     assert result["lifetime"]["operations"]["set"] == node.calls()["set"] - before > 0
     problem = failure(lambda: prepare(node.endpoint(), SMALL, workload="kv"))
     assert problem["code"] in ("CROSSSLOT", code), "many keys at once are never of one node"
     assert "name one that is not in cluster mode, or a proxy of the cluster" in problem["advice"]
 
 
-def test_keys_of_slots_that_are_elsewhere_are_told_of_and_others_are_counted() -> None:
+def test_keys_of_slots_that_are_elsewhere_are_errors_and_others_are_counted() -> None:
     half = {"cluster-enabled": "yes", "cluster-require-full-coverage": "no"}
-    with RedisServer(half) as one, RedisServer(half) as two:
-        one.ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
-        until(lambda: "cluster_state:ok" in str(one.ask("CLUSTER", "INFO")), "the node to serve its half")
-        half_served(one, "CLUSTERDOWN", "Hash slot not served")
-        two.ask("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
-        one.ask("CLUSTER", "MEET", two.host, two.port)
+    with RedisServer(half) as first, RedisServer(half) as second:
+        first.ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
+        until(lambda: "cluster_state:ok" in str(first.ask("CLUSTER", "INFO")), "the node to serve its half")
+        half_served(first, "CLUSTERDOWN", "Hash slot not served")
+        second.ask("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
+        first.ask("CLUSTER", "MEET", second.host, second.port)
         all_slots = "cluster_slots_assigned:16384"
-        until(lambda: all_slots in str(one.ask("CLUSTER", "INFO")), "the nodes to meet")
-        until(lambda: "cluster_state:ok" in str(one.ask("CLUSTER", "INFO")), "both to serve")
-        half_served(one, "MOVED", f" {two.host}:{two.port}")
+        until(lambda: all_slots in str(first.ask("CLUSTER", "INFO")), "the nodes to meet")
+        until(lambda: "cluster_state:ok" in str(first.ask("CLUSTER", "INFO")), "both to serve")
+        half_served(first, "MOVED", f" {second.host}:{second.port}")
 
 
 def test_more_clients_than_the_server_lets_in() -> None:

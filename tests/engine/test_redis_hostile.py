@@ -19,16 +19,16 @@ HELLO = b"%2\r\n+server\r\n+redis\r\n+proto\r\n:3\r\n"
 
 
 class HostileRedis(Hostile):
-    """Lets everybody in, as Redis does, and then answers as it is told."""
+    """A server that accepts every login, as Redis does, and then gives the answers of the test."""
 
     def target(self, **more: Any) -> dict[str, Any]:
         """The engine's `target` section."""
         return super().target(**{"protocol": "resp", **more})
 
     def _converse(self, stream: socket.socket) -> None:
-        said = stream.makefile("rb")
-        while line := said.readline():
-            words = [said.read(int(said.readline()[1:]) + 2)[:-2] for _ in range(int(line[1:]))]
+        requests = stream.makefile("rb")
+        while line := requests.readline():
+            words = [requests.read(int(requests.readline()[1:]) + 2)[:-2] for _ in range(int(line[1:]))]
             first = {b"HELLO": HELLO, b"PING": b"+PONG\r\n"}.get(words[0])
             if first is not None:
                 stream.sendall(first)
@@ -50,12 +50,14 @@ def load(answer: Answer, options: dict[str, Any] = GETS, **more: Any) -> Result:
 
 
 def errors(result: Result) -> dict[str, str]:
-    """What was said of failed transactions, by code."""
-    return {one["code"]: one["message"] for one in result["errors"] if one["operation"] == "transaction"}
+    """Messages of failed transactions, by code."""
+    return {
+        error["code"]: error["message"] for error in result["errors"] if error["operation"] == "transaction"
+    }
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "said"),
+    ("text", "code", "message"),
     [
         (NEST, "protocol", "a list of another length or shape"),
         (b"$9223372036854775807\r\n", "protocol", "claims a length"),
@@ -69,11 +71,11 @@ def errors(result: Result) -> dict[str, str]:
         (b"-OOM command not allowed when used memory > 'maxmemory'.\r\n", "OOM", "not allowed"),
     ],
 )
-def test_an_answer_that_is_no_success_has_a_class(text: bytes, code: str, said: str) -> None:
+def test_an_answer_that_is_no_success_has_a_class(text: bytes, code: str, message: str) -> None:
     result = load(says(text))
-    found = errors(result)
-    assert found.keys() == {code}
-    assert said in found[code]
+    messages = errors(result)
+    assert messages.keys() == {code}
+    assert message in messages[code]
     assert operation(result, "transaction")["succeeded"] == 0
 
 
@@ -92,7 +94,7 @@ def test_a_connection_that_breaks_fails_what_was_asked_on_it(answer: Answer) -> 
     assert (transaction["succeeded"], transaction["failed"] > 0) == (0, True)
 
 
-def test_who_never_answers_is_given_up_after_the_time_out() -> None:
+def test_a_request_without_an_answer_ends_at_the_time_out() -> None:
     result = load(never, timeout_ns=50 * MS)
     assert errors(result).keys() == {"timeout"}
     assert operation(result, "transaction")["failed_response"]["min_ns"] >= 50 * MS

@@ -59,10 +59,10 @@ class Database:
         return result
 
     def status(self) -> dict[str, int]:
-        found = self.server.sql("SHOW GLOBAL STATUS")
+        rows = self.server.sql("SHOW GLOBAL STATUS")
         return {
             name: int(value)
-            for name, value in found
+            for name, value in rows
             if name.startswith(("Com_", "Handler_")) and value.isdigit()
         }
 
@@ -90,8 +90,8 @@ def test_the_engine_and_the_server_count_the_same(loaded: Database, script: str,
             key = COUNTED.get(name, "Com_select")
             expected[key] = expected.get(key, 0) + count
     assert {key: loaded.counted[key] for key in expected} == expected
-    changed = sum(loaded.counted[f"Handler_{what}"] for what in ("write", "update", "delete"))
-    if not any(one["retried"] for one in result["operations"]):
+    changed = sum(loaded.counted[f"Handler_{kind}"] for kind in ("write", "update", "delete"))
+    if not any(operation["retried"] for operation in result["operations"]):
         assert lifetime["rows_changed"] == changed
         assert loaded.counted["Com_rollback"] == 0
     if protocol == "prepared":
@@ -100,7 +100,7 @@ def test_the_engine_and_the_server_count_the_same(loaded: Database, script: str,
         assert loaded.counted["Com_stmt_prepare"] == 3 * tables * shapes, "each once a connection"
     # A transaction has its statements, no more and no fewer.
     transactions = operation(result, "transaction")["succeeded"]
-    read, write, other = (each * transactions for each in SCRIPTS[script])
+    read, write, other = (count * transactions for count in SCRIPTS[script])
     numbers = {"total": read + write + other, "read": read, "write": write, "other": other}
     assert {key: result["queries"][key] for key in numbers} == numbers
 

@@ -77,10 +77,11 @@ class Database:
         return dict(zip(columns, row, strict=True))
 
     def calls(self, name: str) -> int:
-        """How often statements of an operation were executed with success."""
+        """Number of successful executions of an operation's statements."""
         escaped = PATTERNS[name].replace("'", "''")
         [(calls,)] = self.server.sql(
-            "SELECT coalesce(sum(s.calls), 0)::bigint FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid "
+            "SELECT coalesce(sum(s.calls), 0)::bigint FROM pg_stat_statements s JOIN pg_database d ON "
+            "d.oid = s.dbid "
             f"WHERE d.datname = '{self.name}' AND query LIKE '{escaped}'"
         )
         return int(calls)
@@ -98,7 +99,7 @@ def loaded(postgres_server: PostgresServer) -> Database:
 def test_the_engine_and_the_server_count_the_same(loaded: Database, script: str, protocol: str) -> None:
     # Another seed each time: `oltp_delete` would else find only rows that are gone already.
     seed = 1 + list(SCRIPTS).index(script) * 3 + PROTOCOLS.index(protocol)
-    # So many, however long they take: where others use the disk one may take longer than a short load.
+    # A number, however long it takes: where others use the disk one may take longer than a short load.
     result = loaded.run(
         {"script": script, "protocol": protocol},
         seed=seed,
@@ -113,7 +114,7 @@ def test_the_engine_and_the_server_count_the_same(loaded: Database, script: str,
     for name, count in lifetime["operations"].items():
         if name != "transaction":
             assert loaded.calls(name) == count, name
-    # Each connection adds the transactions of its own beginning: its login, and its prepared statements.
+    # Each connection adds transactions at its start: its login, and its prepared statements.
     openings = 3 * (2 if protocol == "prepared" else 1)
     assert loaded.counted["xact_commit"] - openings == lifetime["transactions"]
     assert loaded.counted["xact_rollback"] == 0
@@ -121,7 +122,7 @@ def test_the_engine_and_the_server_count_the_same(loaded: Database, script: str,
     assert lifetime["rows_changed"] == changed
     # A transaction has its statements, no more and no fewer.
     transactions = operation(result, "transaction")["succeeded"]
-    read, write, other = (each * transactions for each in SCRIPTS[script])
+    read, write, other = (count * transactions for count in SCRIPTS[script])
     expected = {"total": read + write + other, "read": read, "write": write, "other": other}
     assert {key: result["queries"][key] for key in expected} == expected
 
@@ -131,7 +132,7 @@ def test_without_transactions_every_statement_commits_itself(loaded: Database) -
     statements = sum(n for name, n in result["lifetime"]["operations"].items() if name != "transaction")
     assert statements == 18 * result["lifetime"]["transactions"]
     assert loaded.counted["xact_commit"] == statements + 2 * 2
-    assert {one["name"] for one in result["operations"]}.isdisjoint({"begin", "commit"})
+    assert {operation["name"] for operation in result["operations"]}.isdisjoint({"begin", "commit"})
 
 
 def test_options_change_the_mix(loaded: Database) -> None:
@@ -165,7 +166,8 @@ def test_prepared_statements_are_parsed_once(loaded: Database) -> None:
         for protocol in ("prepared", "extended"):
             result = loaded.run({"script": "oltp_point_select", "protocol": protocol}, clients=2)
             [(plans[protocol],)] = loaded.server.sql(
-                "SELECT sum(plans)::bigint FROM pg_stat_statements WHERE query LIKE 'SELECT c FROM sbtest_ WHERE id=$1'"
+                "SELECT sum(plans)::bigint FROM pg_stat_statements WHERE query LIKE 'SELECT c FROM "
+                "sbtest_ WHERE id=$1'"
             )
             calls = result["lifetime"]["operations"]["point_select"]
         assert plans["extended"] == calls
@@ -182,7 +184,8 @@ def test_the_special_distribution_meets_the_middle_of_the_table(loaded: Database
     # An updated row moves to the end of the table, behind all rows that were loaded.
     [(hot, cold)] = loaded.server.sql(
         "WITH moved AS (SELECT id FROM sbtest1 WHERE xmin <> (SELECT xmin FROM sbtest1 ORDER BY id LIMIT 1)) "
-        "SELECT count(*) FILTER (WHERE id BETWEEN 4951 AND 5050), count(*) FILTER (WHERE id < 1000) FROM moved",
+        "SELECT count(*) FILTER (WHERE id BETWEEN 4951 AND 5050), count(*) FILTER (WHERE id < "
+        "1000) FROM moved",
         database=name,
     )
     assert hot == 100, "all special rows were met"

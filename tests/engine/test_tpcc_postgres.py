@@ -76,7 +76,7 @@ class Database:
 
     def broken(self) -> list[str]:
         """The conditions that do not hold, by their numbers."""
-        return [one.says[0] for one in tpcc_conditions.hold(self.sql) if one.wrong]
+        return [condition.says[0] for condition in tpcc_conditions.hold(self.sql) if condition.wrong]
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +89,8 @@ class TestWhatIsLoaded:
     """Before any load: these come first."""
 
     def test_cardinalities(self, tpcc: Database) -> None:
-        found = {name: tpcc.number(f"SELECT count(*) FROM bmsql_{name}") for name in ROWS}
-        assert found == ROWS
+        counts = {name: tpcc.number(f"SELECT count(*) FROM bmsql_{name}") for name in ROWS}
+        assert counts == ROWS
         lines = tpcc.number("SELECT count(*) FROM bmsql_order_line")
         assert abs(lines - 300_000) < 3_000  # 30,000 of 10 lines on average, with a standard deviation of 550
         assert tpcc.account["rows"] == sum(ROWS.values()) + lines
@@ -99,7 +99,7 @@ class TestWhatIsLoaded:
     def test_it_is_consistent(self, tpcc: Database) -> None:
         assert tpcc.broken() == []
 
-    def test_progress_is_told_stage_by_stage(self, tpcc: Database) -> None:
+    def test_progress_is_reported_stage_by_stage(self, tpcc: Database) -> None:
         doing = list(dict.fromkeys(event["doing"] for event in tpcc.events))
         assert doing == ["tables", "rows", "indexes", "vacuum", "foreign keys"]
         assert tpcc.events[-1]["done_rows"] == tpcc.events[-1]["total_rows"] == tpcc.account["rows"]
@@ -227,7 +227,8 @@ def test_balances_are_what_was_delivered_less_what_was_paid(tpcc: Database) -> N
     """
     tpcc.run({}, seed=12, clients=8)
     [(balance, delivered, paid)] = tpcc.sql(
-        "SELECT sum(c_balance), (SELECT sum(ol_amount) FROM bmsql_order_line WHERE ol_delivery_d IS NOT NULL), "
+        "SELECT sum(c_balance), (SELECT sum(ol_amount) FROM bmsql_order_line WHERE ol_delivery_d "
+        "IS NOT NULL), "
         "(SELECT sum(h_amount) FROM bmsql_history) FROM bmsql_customer"
     )
     assert balance == delivered - paid
@@ -241,7 +242,8 @@ def test_balances_are_what_was_delivered_less_what_was_paid(tpcc: Database) -> N
     )
     # Stock: what was sold is what the lines of new orders hold.
     [(sold, ordered)] = tpcc.sql(
-        "SELECT sum(s_ytd), (SELECT sum(ol_quantity) FROM bmsql_order_line WHERE ol_o_id > 3000) FROM bmsql_stock"
+        "SELECT sum(s_ytd), (SELECT sum(ol_quantity) FROM bmsql_order_line WHERE ol_o_id > 3000) "
+        "FROM bmsql_stock"
     )
     assert sold == ordered
 
@@ -336,7 +338,9 @@ class TestTrouble:
     ) -> None:
         result = tpcc.run({"warehouses": 2}, clients=2, warmup_ns=0, seed=8)
         [error] = [
-            one for one in result["errors"] if one["operation"] == "transaction" and one["code"] == "no-row"
+            error
+            for error in result["errors"]
+            if error["operation"] == "transaction" and error["code"] == "no-row"
         ]
         assert error["count"] == operation(result, "transaction")["failed"] > 0
         assert "it is not as it was loaded" in error["message"]
@@ -379,7 +383,7 @@ class TestTrouble:
             assert_counted(result)
             assert result["advice"]
             server.restart()
-            assert [one.says for one in tpcc_conditions.hold(server.sql) if one.wrong] == []
+            assert [condition.says for condition in tpcc_conditions.hold(server.sql) if condition.wrong] == []
 
 
 @pytest.fixture
@@ -395,11 +399,14 @@ def damaged(tpcc: Database) -> Iterator[psycopg.Connection[Any]]:
     [
         ("UPDATE bmsql_warehouse SET w_ytd = w_ytd + 0.01", "1", "warehouse 1: w_ytd"),
         ("UPDATE bmsql_district SET d_ytd = NULL WHERE d_id < 11", "1", "sum(d_ytd) None"),
-        ("UPDATE bmsql_district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 4", "2", "district 4: d_next_o_id - 1"),
+        ("UPDATE bmsql_district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 4", "2",
+            "district 4: d_next_o_id - 1"),
         # The last order of a district, lost with its lines.
         (
-            "DELETE FROM bmsql_order_line WHERE ol_d_id = 5 AND ol_o_id = (SELECT d_next_o_id - 1 FROM bmsql_district "
-            "WHERE d_id = 5); DELETE FROM bmsql_new_order WHERE no_d_id = 5 AND no_o_id = (SELECT d_next_o_id - 1 "
+            "DELETE FROM bmsql_order_line WHERE ol_d_id = 5 AND ol_o_id = (SELECT d_next_o_id - 1 FROM "
+            "bmsql_district "
+            "WHERE d_id = 5); DELETE FROM bmsql_new_order WHERE no_d_id = 5 AND no_o_id = (SELECT "
+            "d_next_o_id - 1 "
             "FROM bmsql_district WHERE d_id = 5); DELETE FROM bmsql_oorder WHERE o_d_id = 5 AND o_id = "
             "(SELECT d_next_o_id - 1 FROM bmsql_district WHERE d_id = 5)",
             "2",
@@ -416,23 +423,27 @@ def damaged(tpcc: Database) -> Iterator[psycopg.Connection[Any]]:
             "4",
             "district 7: sum(o_ol_cnt)",
         ),
-        ("UPDATE bmsql_oorder SET o_ol_cnt = o_ol_cnt + 1 WHERE o_d_id = 8 AND o_id = 100", "4", "district 8"),
+        ("UPDATE bmsql_oorder SET o_ol_cnt = o_ol_cnt + 1 WHERE o_d_id = 8 AND o_id = 100", "4",
+            "district 8"),
     ],
 )  # fmt: skip
 def test_each_condition_finds_its_damage_and_says_where(
     damaged: psycopg.Connection[Any], damage: str, broken: str, example: str
 ) -> None:
     damaged.execute(damage.encode())
-    found = [
-        one for one in tpcc_conditions.hold(lambda sql: damaged.execute(sql.encode()).fetchall()) if one.wrong
+    broken_conditions = [
+        condition
+        for condition in tpcc_conditions.hold(lambda sql: damaged.execute(sql.encode()).fetchall())
+        if condition.wrong
     ]
-    assert [one.says[0] for one in found] == [broken]
-    assert found[0].wrong == 1
-    assert example in found[0].example
+    assert [condition.says[0] for condition in broken_conditions] == [broken]
+    assert broken_conditions[0].wrong == 1
+    assert example in broken_conditions[0].example
 
 
 def test_a_district_without_waiting_orders_meets_the_conditions(damaged: psycopg.Connection[Any]) -> None:
     damaged.execute("DELETE FROM bmsql_new_order WHERE no_d_id = 9")
     assert not any(
-        one.wrong for one in tpcc_conditions.hold(lambda sql: damaged.execute(sql.encode()).fetchall())
+        condition.wrong
+        for condition in tpcc_conditions.hold(lambda sql: damaged.execute(sql.encode()).fetchall())
     )

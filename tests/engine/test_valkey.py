@@ -33,7 +33,9 @@ def load(endpoint: dict[str, Any], options: dict[str, Any], workload: str = "kv"
 
 def errors(result: dict[str, Any]) -> dict[str, int]:
     """Failed transactions by code."""
-    return {one["code"]: one["count"] for one in result["errors"] if one["operation"] == "transaction"}
+    return {
+        error["code"]: error["count"] for error in result["errors"] if error["operation"] == "transaction"
+    }
 
 
 @pytest.mark.parametrize("resp", [2, 3])
@@ -65,7 +67,7 @@ def test_values_expire_and_commands_of_ones_own_are_done(server: RedisServer) ->
     assert result["lifetime"]["operations"]["push"] == server.calls()["lpush"] > 0
 
 
-def test_values_are_held_against_what_was_written(server: RedisServer) -> None:
+def test_values_are_compared_with_those_written(server: RedisServer) -> None:
     verified = {**SMALL, "verify": True, "mix": {"get": 3, "set": 1, "mget": 1}}
     prepare(server.endpoint(), verified, workload="kv")
     assert errors(load(server.endpoint(), verified)) == {}
@@ -99,18 +101,18 @@ def test_ycsb(server: RedisServer) -> None:
 
 def test_half_of_a_cluster() -> None:
     half = {"cluster-enabled": "yes", "cluster-require-full-coverage": "no"}
-    with RedisServer(half, program=valkey()) as one, RedisServer(half, program=valkey()) as two:
-        one.ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
-        two.ask("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
-        one.ask("CLUSTER", "MEET", two.host, two.port)
-        whole = "cluster_slots_assigned:16384"
-        until(lambda: whole in str(one.ask("CLUSTER", "INFO")), "the nodes to meet")
-        until(lambda: "cluster_state:ok" in str(one.ask("CLUSTER", "INFO")), "both to serve")
-        before = one.calls().get("set", 0)
-        result = load(one.endpoint(), {**SMALL, "reads": 0})
+    with RedisServer(half, program=valkey()) as first, RedisServer(half, program=valkey()) as second:
+        first.ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
+        second.ask("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
+        first.ask("CLUSTER", "MEET", second.host, second.port)
+        complete = "cluster_slots_assigned:16384"
+        until(lambda: complete in str(first.ask("CLUSTER", "INFO")), "the nodes to meet")
+        until(lambda: "cluster_state:ok" in str(first.ask("CLUSTER", "INFO")), "both to serve")
+        before = first.calls().get("set", 0)
+        result = load(first.endpoint(), {**SMALL, "reads": 0})
         assert errors(result).keys() == {"MOVED"}
-        assert f" {two.host}:{two.port}" in next(error["message"] for error in result["errors"])
-        assert result["lifetime"]["operations"]["set"] == one.calls()["set"] - before > 0
+        assert f" {second.host}:{second.port}" in next(error["message"] for error in result["errors"])
+        assert result["lifetime"]["operations"]["set"] == first.calls()["set"] - before > 0
         assert operation(result, "set")["failed"] == errors(result)["MOVED"]
-        problem = failure(lambda: prepare(one.endpoint(), SMALL, workload="kv"))
+        problem = failure(lambda: prepare(first.endpoint(), SMALL, workload="kv"))
         assert "name one that is not in cluster mode, or a proxy of the cluster" in problem["advice"]

@@ -21,8 +21,8 @@ def database(mariadb_server: MariadbServer) -> str:
 
 
 def status(server: MariadbServer) -> dict[str, int]:
-    found = server.sql("SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_select', 'Com_update', 'Com_insert')")
-    return {name: int(value) for name, value in found}
+    rows = server.sql("SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_select', 'Com_update', 'Com_insert')")
+    return {name: int(value) for name, value in rows}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_operations_are_those_that_the_server_counted(
 
 
 def test_a_row_that_is_written_as_it_stands_is_found_and_not_changed(mariadb_server: MariadbServer) -> None:
-    """One record of one letter: of so many updates some write the letter that is there."""
+    """One record of one letter: some of the updates write the letter that is there."""
     mariadb_server.sql("CREATE DATABASE ycsb_letter")
     endpoint = mariadb_server.endpoint("ycsb_letter")
     letter = {"recordcount": 1, "fieldcount": 1, "fieldlength": 1}
@@ -89,10 +89,10 @@ def test_the_load_phase_makes_the_records(mariadb_server: MariadbServer) -> None
         duration_ns=60_000 * MS,
     )
     assert (result["lifetime"]["operations"]["INSERT"], result["errors"]) == (RECORDS, [])
-    found = mariadb_server.sql(
+    rows = mariadb_server.sql(
         "SELECT count(*), sum(YCSB_KEY = 'user6284781860667377211') FROM usertable", database="ycsb_load"
     )
-    assert [tuple(map(int, row)) for row in found] == [(RECORDS, 1)]
+    assert [tuple(map(int, row)) for row in rows] == [(RECORDS, 1)]
 
 
 def test_statements_parsed_each_time_are_postgresql_s_own(

@@ -43,7 +43,7 @@ def loaded(postgres_server: PostgresServer, database: str) -> str:
 
 
 def calls(server: PostgresServer, database: str, name: str) -> int:
-    """How often the statements of an operation were executed."""
+    """Number of executions of an operation's statements."""
     rows = server.sql(
         f"SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements WHERE query LIKE '{PATTERNS[name]}' "
         "AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())",
@@ -63,7 +63,8 @@ def load(server: PostgresServer, database: str, **options: Any) -> Result:
 
 def test_the_table_is_as_ycsbs_binding_makes_it(postgres_server: PostgresServer, loaded: str) -> None:
     columns = postgres_server.sql(
-        "SELECT column_name FROM information_schema.columns WHERE table_name = 'usertable' ORDER BY ordinal_position",
+        "SELECT column_name FROM information_schema.columns WHERE table_name = 'usertable' ORDER BY "
+        "ordinal_position",
         database=loaded,
     )
     assert [name for (name,) in columns] == ["ycsb_key", "field0", "field1", "field2"]
@@ -86,14 +87,14 @@ def test_operations_are_those_that_the_server_counted(
     lifetime = result["lifetime"]["operations"]
     for name in PATTERNS:
         assert calls(postgres_server, loaded, name) == lifetime.get(name, 0), name
-    found = {name for name in PATTERNS if lifetime.get(name)}
+    operations = {name for name in PATTERNS if lifetime.get(name)}
     expected = {
         "a": {"READ", "UPDATE"},
         "d": {"READ", "INSERT"},
         "e": {"SCAN", "INSERT"},
         "f": {"READ", "UPDATE"},
     }
-    assert found == expected[letter]
+    assert operations == expected[letter]
     if letter in "af":
         assert operation(result, "missed")["succeeded"] == 0
     [(records,)] = postgres_server.sql("SELECT count(*) FROM usertable", database=loaded)

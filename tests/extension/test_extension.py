@@ -40,7 +40,7 @@ Call = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def install(home: Path) -> Path:
-    """Install the package into a directory of its own; returns it."""
+    """Install the package into a separate directory; return that."""
     source, packages = home / "source", home / "packages"
     shutil.copytree(PACKAGE, source)
     command = [

@@ -64,8 +64,8 @@ def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServ
         hba=["local all all trust", "hostssl all all 127.0.0.1/32 trust", "host all all 127.0.0.1/32 trust"],
     ) as server:
         certificate, key = _certificate(tmp_path_factory.mktemp("tls"), "db.example")
-        server.place("server.crt", certificate)
-        server.place("server.key", key)
+        server.write_file("server.crt", certificate)
+        server.write_file("server.key", key)
         server.sql("ALTER SYSTEM SET ssl = on")
         yield server.restart()
 
