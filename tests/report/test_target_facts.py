@@ -15,7 +15,7 @@ import loadcell.systems
 from loadcell.report import write
 from loadcell.report.sections.environment import said
 from loadcell.report.texts import Texts
-from loadcell.report.values import TARGET_FACTS, fact
+from loadcell.report.values import TARGET_FACT, fact
 from report import comparisons
 
 TARGETS = Path(loadcell.systems.__file__).parent
@@ -47,7 +47,7 @@ def given() -> Iterator[str]:
 def test_every_fact_that_a_target_gives_has_a_name() -> None:
     found = {*given()}
     assert len(found) > 20
-    assert found - {path.rpartition(".")[2] for path in TARGET_FACTS} == set()
+    assert found - {path.rpartition(".")[2] for path in TARGET_FACT.names} == set()
 
 
 @pytest.mark.parametrize(

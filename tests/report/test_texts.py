@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
+import pkgutil
 import re
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+import loadcell
 import loadcell.analysis
 import loadcell.linux
 import loadcell.report
+from loadcell import lazy
 from loadcell.analysis import error_codes, usl
 from loadcell.analysis.compare.findings import GRAVE
-from loadcell.analysis.compare.verdict import Reason
 from loadcell.analysis.failure_reasons import error_meaning
 from loadcell.analysis.findings import VERIFIED
-from loadcell.analysis.history.series import METRICS
-from loadcell.analysis.hosts.facts import FACTS
 from loadcell.analysis.hosts.findings import FURTHER
-from loadcell.analysis.hosts.hypothesis import STANDINGS
 from loadcell.analysis.hosts.names import TESTS, WRITING
-from loadcell.analysis.hosts.scores import SECTIONS
 from loadcell.analysis.recommend import TAILS
 from loadcell.analysis.steadiness import HOST, TARGET
-from loadcell.analysis.trials import CHECKS, STATUSES
-from loadcell.analysis.unit import UNITS
-from loadcell.design.search.model import Stage, Why
-from loadcell.linux.inventory import questions
 from loadcell.model.catalogue import LANGUAGES, flattened, placeholders
 from loadcell.model.catalogue import texts as catalogue
-from loadcell.model.message import Message
+from loadcell.model.message import Message, declared, labelled
 from loadcell.model.panels import all_panels
-from loadcell.report import flame
-from loadcell.report.charts import saturation
-from loadcell.report.host import DESCRIBED
-from loadcell.report.hosts.words import NAMED
-from loadcell.report.sections import sampled
-from loadcell.report.sections.environment import WAYS
-from loadcell.report.sections.http import ROWS
-from loadcell.report.sections.method import DESIGNS
-from loadcell.report.sections.summary import COUNTS
-from loadcell.report.sections.trouble import EVIDENCE
 from loadcell.report.texts import Texts
-from loadcell.report.values import FIELDS, TARGET_FACTS
-from loadcell.systems.postgres.monitor import monitor
 from loadcell.workloads.probe.cpu import CpuOptions
 from loadcell.workloads.probe.disk import DiskOptions
 from loadcell.workloads.probe.latency import LatencyOptions
@@ -66,12 +50,6 @@ PROBES = (
     DiskOptions(direct=False),
     *(NetworkOptions.model_validate({"test": test}) for test in ("rr", "crr", "stream")),
 )
-#: Keys that code puts together, from everything that can be put in.
-STATES = ("running", "finished", "interrupted", "failed", "killed", "unknown")
-HOST_KEYS = (
-    "hostname", "kernel", "os", "cpu", "memory_bytes", "numa_nodes", "virtualisation", "clocksource", "governor",
-    "thp", "swap_bytes", "load_at_start", "disks", "machine", "turbo", "smt", *questions(), "unavailable",
-)  # fmt: skip
 NOTES = (
     {
         note
@@ -83,70 +61,24 @@ NOTES = (
     | {note for section in PROBES for note in section.notes()}
     | {*Tool(ToolOptions(mbw="1")).notes()}
 )
+#: Keys that the analysis puts together, from everything that can be put in.
 FAMILIES = {
-    "status": STATUSES,
-    "treatment": ("all", "baseline"),
-    "count": STATUSES,
-    "state": STATES,
-    "verdict": ("met", "missed", "unknown"),
-    "check-name": (*CHECKS, "other"),
-    "advice": (*CHECKS, "other"),
-    "page.theme": ("auto", "light", "dark"),
-    "figure": tuple(code.removeprefix("figure.") for code in catalogue() if code.startswith("figure.")),
-    "env": HOST_KEYS,
-    "field": FIELDS,
-    "fact": TARGET_FACTS,
-    "host-page": [f"{key}.{word.partition(' ')[0]}" for key, words in DESCRIBED.items() for word in words],
-    "data-set": WAYS,
-    "axis": ("median", "low", "high"),
     "compare": ("faster", "slower", "same"),
     "compare.ambiguous": ("wide", "chance", "small", "noise"),
-    "compare.verdict": ("faster", "slower", "same", "ambiguous"),
-    "compare.reason": get_args(Reason),
-    "compare.differs": (*GRAVE, *(f"{kind}.many" for kind in GRAVE)),
-    "compare.of": GRAVE,
-    "compare.metric": ("throughput", "mean", "percentile"),
     "compare.places": ("faster", "slower", "faster.many", "slower.many"),
-    "compare.method.pairs": ("paired", "unpaired"),
-    "compare.method.interval": ("paired", "unpaired"),
+    "compare.differs": (*GRAVE, *(f"{kind}.many" for kind in GRAVE)),
+    "compare.metric": ("throughput", "mean", "percentile"),
     "found.saturation.why": [reason for reason in get_args(usl.Reason) if reason],
-    "mark.saturation": saturation.MARKS,
-    "column.saturation": ("highest", "between", "enough", "knee", "power"),
-    "column.law": ("rate", "sigma", "kappa", "peak", "top", "missed"),
     "tail": TAILS,
-    "steady": ("steady", "never-settled", "trend", "too-dependent"),
-    "history.metric": tuple(METRICS),
-    "history.method": ("t-test", "permutation", "windows"),
     "with": ("checkpoints", *HOST, *TARGET),
     "code": (*error_codes.KNOWN, *(f"class-{kind}" for kind in error_codes.CLASSES)),
     "held": VERIFIED,
-    "outcome": ("new_order_rolled_back", "delivery_skipped", "late", "missed"),
-    "type": ("READ-MODIFY-WRITE",),
-    "note": NOTES,
-    "server-note": monitor.NOTES,
-    "http.row": ROWS,
-    "design": DESIGNS,
-    "evidence": EVIDENCE,
-    "method": [code.code for code in COUNTS.values()],
-    "checkpoint": ("timed", "requested"),
-    "kind": flame.KINDS,
-    "column.sampled": (*sampled.HOST, *sampled.JVM),
-    "table.sampled": ("host", "host.note", "jvm", "jvm.note"),
-    "column": ("definite", "indirect", "possible"),
     "hosts.score.memory": [test + size for test in TESTS["memory"] for size in ("", ".size")],
     "hosts.score.disk": [*TESTS["disk"], *(f"{test}.flushed" for test in WRITING)],
     "hosts.score.network": TESTS["network"],
-    "hosts.unit": NAMED,
-    "hosts.part": SECTIONS,
-    "hosts.fact": FACTS,
-    "hosts.facts": ("differ", "alone", "same"),
     "hosts.resource": ("clock", "cores", "memory-speed"),
-    "hosts.standing": STANDINGS,
     "hosts.candidate": ("near", "near.overlap", "near.apart"),
     "hosts.follows": [standing + more for standing in FURTHER for more in ("", ".many")],
-    "stage": get_args(Stage),
-    "why": get_args(Why),
-    "unit": [unit + ending for unit in UNITS for ending in ("", ".many", ".short")],
     "found.search": (
         *("nothing-measured", "never-met", "highest.maximum", "highest.bound"),
         *("maximum", "maximum.within", "maximum.of", "maximum.of.within", "bound.kept-up", "missed.broken"),
@@ -165,9 +97,14 @@ def sources() -> dict[str, str]:
     }
 
 
-def put_together() -> set[str]:
-    """The keys of every family."""
-    return {f"{family}.{member}" for family, members in FAMILIES.items() for member in members}
+@cache
+def put_together() -> frozenset[str]:
+    """Every key that code puts together: those declared as labels anywhere in loadcell."""
+    for module in pkgutil.walk_packages(loadcell.__path__, "loadcell."):
+        if module.name != "loadcell.__main__":
+            lazy.load(importlib.import_module(module.name))
+    families = {f"{family}.{member}" for family, members in FAMILIES.items() for member in members}
+    return labelled() | declared().keys() | families
 
 
 def named() -> set[str]:
@@ -265,7 +202,23 @@ def labels() -> set[str]:
 
 
 def test_no_key_is_unused() -> None:
-    assert labels() - named() - put_together() == set()
+    assert labels() - named() - put_together() - metric_names() == set()
+
+
+def metric_names() -> set[str]:
+    """The keys of metrics that a workload, a tool or a monitor reports under that name."""
+    home = Path(str(files(loadcell)))
+    quoted = {
+        text
+        for path in home.rglob("*.py")
+        if not path.is_relative_to(home / "report")
+        for text in re.findall(r"[\"']([\w.-]+)[\"']", path.read_text(encoding="utf-8"))
+    }
+    return {f"figure.{name}" for name in quoted}
+
+
+def test_notes_of_workloads_are_labels() -> None:
+    assert {f"note.{note}" for note in NOTES} == {key for key in labelled() if key.startswith("note.")}
 
 
 def test_no_key_is_missing() -> None:

@@ -7,7 +7,7 @@ only, because the worker raises them, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Union
 
@@ -88,11 +88,17 @@ _WRITERS = {
 }
 
 _declared: dict[str, MessageCode] = {}
+_labels: list[Labels] = []
 
 
 def declared() -> Mapping[str, MessageCode]:
     """Every message code of the modules imported so far."""
     return _declared
+
+
+def labelled() -> frozenset[str]:
+    """The codes of all labels of the modules imported so far."""
+    return frozenset(labels(name) for labels in _labels for name in labels.names)
 
 
 def unit_of(name: str) -> type[float] | type[int] | None:
@@ -218,6 +224,26 @@ class MessageCode:
 
     def __repr__(self) -> str:
         return f"MessageCode({self.code!r})"
+
+
+class Labels:
+    """Codes of texts that are a prefix and a name, where names are values of the program: states, stages.
+
+    Called with a name they give its code. Names of records may have none; declaring the others registers
+    them.
+    """
+
+    def __init__(self, prefix: str, names: Iterable[str]) -> None:
+        self.names = tuple(names)
+        self._prefix = prefix
+        _labels.append(self)
+
+    def __call__(self, name: str) -> str:
+        """The code of a name's text."""
+        return f"{self._prefix}.{name}"
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
 
 
 class MessageError(Exception):

@@ -25,7 +25,7 @@ from loadcell.report.blocks import (
     Sentences,
     Table,
 )
-from loadcell.report.context import ReportContext
+from loadcell.report.context import STATUS, ReportContext
 from loadcell.report.sections import memory, reproduce, summary
 from loadcell.report.sections.levels import factor_columns
 from loadcell.store.commands import quoted, resume
@@ -105,7 +105,7 @@ def trouble(trial: Trial, context: ReportContext) -> Remark:
     """One trial that does not count: its state, the reason, and what to do."""
     texts = context.texts
     names = [trial.name] if len(context.analysis.trials) > 1 else []
-    subject = texts("mark.colon").join([*names, texts(f"status.{trial.status}")])
+    subject = texts("mark.colon").join([*names, texts(STATUS(trial.status))])
     return Remark("problem", texts.recorded(trial.why), subject, texts.recorded(trial.remedy))
 
 

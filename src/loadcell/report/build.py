@@ -26,6 +26,7 @@ from loadcell.report.sections import (
     summary,
     trouble,
 )
+from loadcell.report.texts import STATE
 
 if TYPE_CHECKING:
     from loadcell.store.read import StoredRun
@@ -79,7 +80,7 @@ def of_context(context: ReportContext) -> Report:
 
 def _badges(context: ReportContext) -> list[tuple[str, Tone]]:
     state = context.stored.state
-    state_text = context.texts.or_none(f"state.{state}") or context.texts("state.unknown")
+    state_text = context.texts.or_none(STATE(state)) or context.texts("state.unknown")
     badges: list[tuple[str, Tone]] = [(state_text, "good" if state == "finished" else "caution")]
     started = context.stored.run.started_utc
     if started:

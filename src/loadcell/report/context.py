@@ -12,9 +12,11 @@ from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import STATUSES
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.model.trial_record import TrialRecord
-from loadcell.report.texts import Texts
+from loadcell.report.texts import UNIT, Texts
 
 if TYPE_CHECKING:
     from loadcell.analysis.redis import RedisServed
@@ -26,6 +28,12 @@ if TYPE_CHECKING:
 #: microseconds: an embedded store answers in 0.000982 ms, also where one operation in a hundred waits 1.3 ms
 #: for a lock.
 MICRO_P50_MS, MICRO_P99_MS = 0.1, 10.0
+
+
+#: Statuses of trials.
+STATUS = Labels("status", STATUSES)
+#: Names of treatments without levels.
+_TREATMENT = Labels("treatment", ("all", "baseline"))
 
 
 def _is_micro(analysis: Analysis) -> bool:
@@ -43,7 +51,7 @@ def _named(analysis: Analysis, texts: Texts) -> Analysis:
     if len(analysis.treatments) != 1 or analysis.treatments[0].levels:
         return analysis
     (only,) = analysis.treatments
-    name = texts.or_none(f"treatment.{only.id}") or only.label
+    name = texts.or_none(_TREATMENT(only.id)) or only.label
     return replace(analysis, treatments=(replace(only, label=name, brief=name),))
 
 
@@ -149,7 +157,7 @@ class ReportContext:
         if middle is None:
             return self.texts("mark.none")
         units = {trial.unit for trial in treatment.trials if trial.counts}
-        unit = self.texts.or_none(f"unit.{units.pop()}.short") if self.mixed and len(units) == 1 else None
+        unit = self.texts.or_none(UNIT(f"{units.pop()}.short")) if self.mixed and len(units) == 1 else None
         return f"{numbers.rate(middle)} {unit}" if unit else numbers.rate(middle)
 
     @cached_property

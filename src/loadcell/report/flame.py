@@ -6,10 +6,11 @@ from typing import Any
 
 from loadcell.analysis.flames import Node, kind, plain
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.report.blocks import Flame
 
 #: Kinds of bars, in the order that the script knows them by; the outermost ones are processes.
-KINDS = ("process", "user", "kernel", "jit", "unresolved")
+KIND = Labels("kind", ("process", "user", "kernel", "jit", "unresolved"))
 
 
 def drawn(flame: Flame) -> JsonObject:
@@ -32,6 +33,6 @@ def drawn(flame: Flame) -> JsonObject:
     return {
         "id": flame.id,
         "names": [name for name, _ in numbers],
-        "kinds": [KINDS.index(kind_of_number) for _, kind_of_number in numbers],
+        "kinds": [KIND.names.index(kind_of_number) for _, kind_of_number in numbers],
         "tree": root,
     }

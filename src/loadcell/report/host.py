@@ -8,8 +8,9 @@ from typing import Any
 
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.hosts.facts import Host, cache_sizes, clock_mhz, memory_mts
+from loadcell.linux.inventory import questions
 from loadcell.model import numbers
-from loadcell.model.message import Message
+from loadcell.model.message import Labels, Message
 from loadcell.report.blocks import Definitions, Report, Section, Sentences
 from loadcell.report.messages import HOST_NOTHING_NOTICED
 from loadcell.report.texts import Texts
@@ -43,6 +44,13 @@ DESCRIBED = {
 }
 
 
+_DESCRIBED = Labels(
+    "host-page", (f"{key}.{word.partition(' ')[0]}" for key, words in DESCRIBED.items() for word in words)
+)
+#: Names of properties; those of other inventories are shown as they are recorded.
+ENVIRONMENT = Labels("env", (*questions(), "unavailable"))
+
+
 @dataclass(frozen=True)
 class Part:
     """A headed part of the page: names and values."""
@@ -69,7 +77,7 @@ def parts(host: Host, texts: Texts) -> list[Part]:
 
 
 def _name(key: str, texts: Texts) -> str:
-    return texts.or_none(f"env.{key}") or key
+    return texts.or_none(ENVIRONMENT(key)) or key
 
 
 def unavailable(host: Host, texts: Texts) -> Iterator[Row]:
@@ -86,7 +94,7 @@ def unavailable(host: Host, texts: Texts) -> Iterator[Row]:
 def in_words(key: str, value: Any, texts: Texts) -> str:
     """A value of the inventory for people: words of the kernel's own are said in theirs."""
     if value in DESCRIBED.get(key, ()):
-        return texts(f"host-page.{key}.{str(value).partition(' ')[0]}")
+        return texts(_DESCRIBED(f"{key}.{str(value).partition(' ')[0]}"))
     return plain(key, value, texts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from loadcell.model.message import Labels
 from loadcell.model.numbers import milliseconds, seconds, size, whole
 from loadcell.report.texts import Texts
 
@@ -22,34 +23,34 @@ _UNITS: tuple[tuple[str, Callable[[float], str]], ...] = (
 )
 #: Names within records of machines that are said in the reader's language; all others stay as they are
 #: recorded.
-FIELDS = (
+FIELD = Labels("field", (
     "addresses", "configured_mts", "count", "cpus", "daemons", "device", "distances", "driver", "free_bytes", "kind", "level",
     "locator", "manufacturer", "max_mhz", "memory_bytes", "mhz", "min_mhz", "model", "mount", "mtu", "node", "offline",
     "offloads", "online", "open_files", "open_files_hard", "options", "part", "queues", "rotational", "scheduler", "size_bytes",
     "source", "speed_mbits", "speed_mts", "state", "synchronised", "threads", "type", "usable_threads", "write_cache",
-)  # fmt: skip
+))  # fmt: skip
 #: What a target says of itself, by its place in the record, that is called in the reader's language; what
 #: else there is stays as it is recorded, as the settings of a server do.
-TARGET_FACTS = (
+TARGET_FACT = Labels("fact", (
     "server", "product", "version", "compatible_with", "version_number", "version_comment", "library", "software", "mode", "role",
     "threads", "host", "url", "peer", "command", "directory", "connect", "tls", "binaries", "run_as", "size_bytes", "files_on_disk",
     "data", "data.path", "data.type", "data.image", "data.image.path", "data.image.type", "data.image.direct",
     "data.memory", "data.image.memory",
     "database", "database.name", "database.encoding", "database.collation", "database.ctype", "database.size_bytes", "database.keys",
     "memory", "persistence",
-)  # fmt: skip
+))  # fmt: skip
 
 
 def fact(path: str, texts: Texts) -> str:
     """Name of a target's fact, with its parent: `data.image.path` is `Data: image: path`."""
     parent, _, part = path.rpartition(".")
-    text = texts(f"fact.{path}") if path in TARGET_FACTS else name(part or path, texts)
+    text = texts(TARGET_FACT(path)) if path in TARGET_FACT else name(part or path, texts)
     return texts("mark.colon").join((fact(parent, texts), text)) if parent else text
 
 
 def name(key: str, texts: Texts) -> str:
     """Name of a part of a record."""
-    return texts(f"field.{key}") if key in FIELDS else key
+    return texts(FIELD(key)) if key in FIELD else key
 
 
 def plain(key: str, value: Any, texts: Texts) -> str:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 from loadcell.model.capability import RESP, STORE, Capability, TargetKind
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message
+from loadcell.model.message import Labels, Message
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Duration, Fraction, Size
 from loadcell.plan.workload import Workload
@@ -33,6 +33,8 @@ from loadcell.workloads.messages import (
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
 
+#: Outcomes that reports explain.
+_OUTCOME = Labels("outcome", ("missed",))
 #: Octets of a checksummed value that are no random ones: its key, its version and the checksum.
 CHECKSUMMED = 16
 #: What Redis takes.

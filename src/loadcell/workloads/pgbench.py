@@ -19,12 +19,15 @@ from pydantic import (
 from loadcell.model.capability import POSTGRES
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import nearest
 from loadcell.plan.units import Duration
 from loadcell.plan.workload import Ask, Condition, Workload
 from loadcell.workloads.messages import PGBENCH_SMALL_SCALE
 
+#: Outcomes that reports explain.
+_OUTCOME = Labels("outcome", ("late",))
 BUILTINS = ("tpcb-like", "simple-update", "select-only")
 
 #: What decides the tables and rows that are loaded.

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from loadcell.model.capability import MYSQL, POSTGRES, TargetKind
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.model.metrics import declare
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.workload import Ask, Condition, Workload
@@ -19,6 +20,19 @@ from loadcell.workloads.sysbench import SqlState, each_once, unknown_protocol
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
 
+#: Outcomes that reports explain.
+_OUTCOME = Labels("outcome", ("new_order_rolled_back", "delivery_skipped"))
+_NOTE = Labels(
+    "note",
+    (
+        "tpcc.unaudited",
+        "tpcc.limited",
+        "tpcc.no-waits",
+        "tpcc.keying",
+        "tpcc.thinking",
+        "tpcc.keying-and-thinking",
+    ),
+)
 #: Terminals of a warehouse: one for each of its districts (TPC-C clause 4.2.2).
 TERMINALS_PER_WAREHOUSE = 10
 #: A transaction with its mean keying and thinking takes a terminal about this long (clause 5.2.5.7,

@@ -18,6 +18,7 @@ from pydantic import (
 
 from loadcell.model.capability import MYSQL, POSTGRES, RESP, STORE, TargetKind
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import nearest
 from loadcell.plan.workload import Workload
@@ -35,6 +36,8 @@ from loadcell.workloads.ycsb_properties import File, Given, Properties
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
 
+#: Operations that reports explain.
+_TYPE = Labels("type", ("READ-MODIFY-WRITE",))
 #: What decides the records that are loaded.
 _OF_THE_DATA = (
     *("recordcount", "insertstart", "insertcount", "fieldcount", "fieldlength", "minfieldlength"),

@@ -10,10 +10,13 @@ from loadcell.ingest.base import Measured, Reading, Unread
 from loadcell.ingest.json_documents import documents
 from loadcell.ingest.messages import OUTPUT_INCOMPLETE
 from loadcell.ingest.reader import PrintedForPeople, Reader, by_text
+from loadcell.model.message import Labels
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
 
+#: Statistics of fsync that reports have names for.
+_SYNC = Labels("figure.sync", ("min_ms", "mean_ms", "stdev_ms", "max_ms"))
 NAME = "fio"
 
 _DIRECTIONS = ("read", "write", "trim")

@@ -254,9 +254,9 @@ def _tips(texts: Texts, figure: Figure, groups: Sequence[str]) -> _Tips:
     head = [alt.Tooltip("treatment:N", title=texts("axis.treatment"))]
     if groups:
         head.append(alt.Tooltip("group:N", title=figure.title))
-    ends = [("median", "value"), ("low", "low"), ("high", "high")]
+    ends = [("axis.median", "value"), ("axis.low", "low"), ("axis.high", "high")]
     return _Tips(
-        [*head, *(alt.Tooltip(f"{field}:Q", title=texts(f"axis.{name}"), format=figure.format) for name, field in ends)],
+        [*head, *(alt.Tooltip(f"{field}:Q", title=texts(name), format=figure.format) for name, field in ends)],
         [*head, alt.Tooltip("repeat:N", title=texts("axis.repeat")), alt.Tooltip("value:Q", title=figure.title, format=figure.format)],
     )  # fmt: skip
 

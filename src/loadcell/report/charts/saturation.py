@@ -14,6 +14,7 @@ from loadcell.analysis.logarithms import speed_of
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.sweep import LOAD
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import compare, style
 from loadcell.report.charts.style import Channels
@@ -24,6 +25,7 @@ from loadcell.report.texts import Texts
 SECTION, PLACE = "saturation", 1
 #: Marks from top to bottom, by the key of their name.
 MARKS = ("peak", "law", "enough", "knee", "power")
+_MARK = Labels("mark.saturation", MARKS)
 #: Height in pixels of a mark's row, with one line and for each further one.
 MARK, MORE = 20, 8
 #: Room for axes' labels, the same in every view so that they stand above one another.
@@ -110,7 +112,7 @@ def _marks(line: Saturation, texts: Texts) -> list[DataRow]:
     ):  # fmt: skip
         if mark is not None:
             ends = line.reach(mark) or (None, None)
-            rows.append(_mark(line, texts(f"mark.saturation.{name}"), line.load(mark), *ends))
+            rows.append(_mark(line, texts(_MARK(name)), line.load(mark), *ends))
     peak = line.law.peak_load
     if peak is not None:
         last = float(line.sweep.loads[-1])
@@ -208,7 +210,7 @@ def _throughput(x_axis: Axis, names: Sequence[str], rows: Sequence[DataRow], tex
 def _order(marks: Sequence[DataRow], texts: Texts) -> list[str]:
     """The names of the marks there are, from top to bottom."""
     there = {row["mark"] for row in marks}
-    return [name for mark in MARKS if (name := texts(f"mark.saturation.{mark}")) in there]
+    return [name for mark in MARKS if (name := texts(_MARK(mark))) in there]
 
 
 def _strip(

@@ -11,10 +11,10 @@ from loadcell.report.charts import style
 from loadcell.report.charts.style import Channels
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
+from loadcell.report.sections.search import STAGE
 
 SECTION, PLACE = "search", 1
 _STEPS = "steps"
-_STAGES = ("bracket", "refine", "confirm", "overload", "after")
 
 
 def draw(context: ReportContext) -> Chart | None:
@@ -24,7 +24,7 @@ def draw(context: ReportContext) -> Chart | None:
     if not rows:
         return None
     geometric = all(search.question.values[0] > 0 for search in searches)
-    stages = [texts(f"stage.{stage}") for stage in _STAGES if any(row["key"] == stage for row in rows)]
+    stages = [texts(STAGE(stage)) for stage in STAGE.names if any(row["key"] == stage for row in rows)]
     x = alt.X("trial:Q", title=texts("axis.trial"), axis=alt.Axis(grid=False, format="d", tickMinStep=1), scale=alt.Scale(padding=14, nice=False, zero=False))  # fmt: skip
     ticks = (
         style.log_ticks([row[name] for row in rows for name in ("low", "high", "level")]) if geometric else ()
@@ -90,7 +90,7 @@ def _row(searched: Searched, step: Step, context: ReportContext) -> DataRow:
         "level": values[step.level],
         "label": step.label,
         "key": step.stage,
-        "stage": context.texts(f"stage.{step.stage}"),
+        "stage": context.texts(STAGE(step.stage)),
         "value": step.value,
         "met": bool(step.met),
         "low": values[step.after.low],

@@ -15,6 +15,7 @@ from loadcell.analysis import series as thinning
 from loadcell.analysis.quantiles import carried_over_time
 from loadcell.analysis.trials import Trial
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.model.panels import Line, Panel, Reduction, all_panels
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Chart, DataRow, TrialSamples
@@ -30,10 +31,11 @@ from loadcell.report.charts.panels import (
 )
 from loadcell.report.charts.short_series import FEWEST_ROWS
 from loadcell.report.charts.style import Channels
-from loadcell.report.context import ReportContext
+from loadcell.report.context import STATUS, ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.store.frames import Column, Frame, Numbers, plain_values, quotient
 
+_CHECKPOINT = Labels("checkpoint", ("timed", "requested"))
 SECTION, PLACE = "series", 1
 #: Points of one source over all trials: what a page of 3 MB has room for.
 POINTS_IN_ALL = 12_000
@@ -83,7 +85,7 @@ def draw(context: ReportContext) -> Chart | None:
             )
             columns_of_trial["t"].append(round(checkpoint.begin_s, 1))
             columns_of_trial["to"].append(None if checkpoint.end_s is None else round(checkpoint.end_s, 1))
-            columns_of_trial["reason"].append(context.texts(f"checkpoint.{checkpoint.reason}"))
+            columns_of_trial["reason"].append(context.texts(_CHECKPOINT(checkpoint.reason)))
     size = thinning.bucket_size(longest, at_most)
     lines = {
         name: sum(len(of["t"]) > 1 for of in columns_of_trial.values())
@@ -320,7 +322,7 @@ def _sensible(trials: list[Trial], context: ReportContext, lines: Mapping[str, i
 
 def _name(trial: Trial, context: ReportContext) -> str:
     name = f"{trial.number}. {context.labels.get(trial.treatment, trial.treatment)}, r{trial.repeat}"
-    return name if trial.status == "ok" else f"{name} ({context.texts(f'status.{trial.status}')})"
+    return name if trial.status == "ok" else f"{name} ({context.texts(STATUS(trial.status))})"
 
 
 def _views(

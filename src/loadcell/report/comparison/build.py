@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from loadcell import __version__
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Row
+from loadcell.analysis.compare.findings import GRAVE
 from loadcell.analysis.finding import Finding
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.model.trial_record import Status
 from loadcell.report.blocks import (
     Block,
@@ -37,6 +39,11 @@ from loadcell.report.publish import ComparisonPages
 from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import Texts
 
+#: Kinds of differences.
+_KIND = Labels("compare.of", GRAVE)
+#: Designs of a comparison, by their pairs and their intervals.
+_PAIRS = Labels("compare.method.pairs", ("paired", "unpaired"))
+_INTERVAL = Labels("compare.method.interval", ("paired", "unpaired"))
 #: More differences, or cross-checks, than this are folded away.
 MOST_OPEN = 15
 #: More rows than this scroll a terminal's sentences away.
@@ -170,7 +177,7 @@ def differences(gathered: Gathered, words: Words) -> Section | None:
     ]
     rows = [
         [
-            Cell(texts(f"compare.of.{difference.kind}")),
+            Cell(texts(_KIND(difference.kind))),
             *([Cell(label)] if several else []),
             Cell(difference.path),
             Cell(texts("compare.not-set") if difference.before is None else str(difference.before)),
@@ -339,8 +346,8 @@ def method(gathered: Gathered, words: Words, command: Sequence[str]) -> Section:
         else texts("compare.method.noise.none")
     )
     entries = [
-        (texts("compare.method.pairs"), texts(f"compare.method.pairs.{way}")),
-        (texts("compare.method.interval"), texts(f"compare.method.interval.{way}")),
+        (texts("compare.method.pairs"), texts(_PAIRS(way))),
+        (texts("compare.method.interval"), texts(_INTERVAL(way))),
         (texts("compare.method.correction"), texts("compare.method.correction.value")),
         (texts("compare.method.least"), numbers.share(comparison.least_effect)),
         (texts("compare.method.noise"), noise),

@@ -16,7 +16,7 @@ from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
 from loadcell.report.charts.style import Channels
 from loadcell.report.comparison.gather import Gathered
-from loadcell.report.comparison.words import Words
+from loadcell.report.comparison.words import VERDICT, Words
 from loadcell.report.palette import SERIES
 
 #: More rows than this are not looked at.
@@ -50,7 +50,7 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
     shown = [row for row in comparison.rows if row in drawable[:MOST_ROWS]]
     names = [words.row(row) for row in shown]
     points = [{**_point(row, words), "row": name} for row, name in zip(shown, names, strict=True)]
-    labels = [texts(f"compare.verdict.{word}") for word in VERDICT_COLOURS]
+    labels = [texts(VERDICT(word)) for word in VERDICT_COLOURS]
     used = [word for word in labels if any(point["verdict"] == word for point in points)]
     colours = alt.Scale(
         domain=used,
@@ -114,8 +114,8 @@ def _point(row: Row, words: Words) -> DataRow:
         "change": (effect.ratio - 1) * 100,
         "low": None if effect.low is None else (effect.low - 1) * 100,
         "high": None if effect.high is None else (effect.high - 1) * 100,
-        "verdict": words.texts(f"compare.verdict.{row.verdict.word}"),
-        "why": words.texts(f"compare.reason.{row.verdict.reason}"),
+        "verdict": words.verdict(row),
+        "why": words.reason(row),
     }
 
 

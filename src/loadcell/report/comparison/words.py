@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Sides
+from loadcell.analysis.compare.verdict import Reason
 from loadcell.model import numbers
-from loadcell.model.message import Message
+from loadcell.model.message import Labels, Message
 from loadcell.report.texts import Texts
 from loadcell.stats.hodges_lehmann import Effect
+
+VERDICT = Labels("compare.verdict", ("faster", "slower", "same", "ambiguous"))
+REASON = Labels("compare.reason", get_args(Reason))
 
 
 class Words:
@@ -58,11 +63,11 @@ class Words:
 
     def verdict(self, row: Row) -> str:
         """`faster`."""
-        return self.texts(f"compare.verdict.{row.verdict.word}")
+        return self.texts(VERDICT(row.verdict.word))
 
     def reason(self, row: Row) -> str:
         """`within the noise`."""
-        return self.texts(f"compare.reason.{row.verdict.reason}")
+        return self.texts(REASON(row.verdict.reason))
 
     def figure(self, row: Row, which: int) -> str:
         """The median of the first side (0) or of the row's own (1)."""

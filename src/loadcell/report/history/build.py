@@ -9,6 +9,7 @@ from loadcell import __version__
 from loadcell.analysis.history import findings
 from loadcell.analysis.history.changes import Change, Event
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -25,13 +26,14 @@ from loadcell.report.blocks import (
     Tone,
 )
 from loadcell.report.history import chart
-from loadcell.report.history.gather import Gathered
+from loadcell.report.history.gather import METRIC, Gathered
 from loadcell.report.messages import OUT_NOT_HTML
 from loadcell.report.render import html
-from loadcell.report.texts import Texts
+from loadcell.report.texts import STATE, Texts
 from loadcell.store.durable import write_text
 from loadcell.store.errors import StoreError, cannot_write
 
+_METHOD = Labels("history.method", ("t-test", "permutation", "windows"))
 BARS = "▁▂▃▄▅▆▇█"
 #: Width of a terminal's curve, and treatments listed there: those that changed come first.
 CURVE, MOST_ROWS = 24, 30
@@ -62,7 +64,7 @@ def build(gathered: Gathered, lang: str) -> Report:
         *(_event(event, gathered, texts, number) for number, event in enumerate(reversed(history.events), 1)),
         _runs(gathered, texts),
     ]
-    metric = texts(f"history.metric.{history.metric.name}")
+    metric = texts(METRIC(history.metric.name))
     badges: list[tuple[str, Tone]] = [
         (texts("history.badge.runs", count=len(runs)), ""),
         (f"{runs[0].started_utc[:10]} – {runs[-1].started_utc[:10]}", ""),
@@ -87,7 +89,7 @@ def brief(gathered: Gathered, lang: str, page: str | None = None) -> Report:
     """
     texts, history = Texts(lang, gathered.unit), gathered.history
     runs = history.runs
-    metric = texts(f"history.metric.{history.metric.name}")
+    metric = texts(METRIC(history.metric.name))
     first, last = runs[0].started_utc[:10], runs[-1].started_utc[:10]
     question = texts("history.head", count=len(runs), metric=metric, first=first, last=last)
     ordered = sorted(history.series, key=lambda series: not history.changes_of(series))
@@ -162,7 +164,7 @@ def _summary(gathered: Gathered, texts: Texts) -> Section:
     ]
     blocks: list[Block] = [Tiles(tiles), Sentences(list(findings.find(history)))]
     blocks += [Remark("caution", line) for line in gathered.left_out]
-    method = texts(f"history.method.{history.options.method}")
+    method = texts(_METHOD(history.options.method))
     note = texts(
         "history.method", method=method, level_share=history.options.level,
         least_share=history.options.least_change,
@@ -240,7 +242,7 @@ def _runs(gathered: Gathered, texts: Texts) -> Section:
     ]
     rows = []
     for index, run in reversed(list(enumerate(history.runs))):
-        state = texts.or_none(f"state.{run.state}") or texts("state.unknown")
+        state = texts.or_none(STATE(run.state)) or texts("state.unknown")
         repeats = sum(run.repeats.values())
         rows.append(
             [

@@ -9,6 +9,7 @@ from loadcell.analysis.history.series import Series
 from loadcell.model.json import JsonObject
 from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
+from loadcell.report.history.gather import METRIC
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
 
@@ -33,7 +34,7 @@ def draw(history: History, texts: Texts) -> Chart | None:
     captions = [texts("history.caption"), texts("history.caption.axis")]
     if len(shown) < len(history.series):
         captions.append(texts("history.caption.some", count=len(shown), of=len(history.series)))
-    metric = texts(f"history.metric.{history.metric.name}")
+    metric = texts(METRIC(history.metric.name))
     return Chart(
         "chart-history",
         texts("history.chart", metric=metric),
@@ -85,7 +86,7 @@ def _rows(series: Series, history: History) -> list[DataRow]:
 
 
 def _spec(history: History, texts: Texts, labels: list[str]) -> JsonObject:
-    metric = texts(f"history.metric.{history.metric.name}")
+    metric = texts(METRIC(history.metric.name))
     unit = texts("unit.per-second") if history.metric.name == "throughput" else texts("history.unit.ms")
     step = max(1, -(-len(history.runs) // (MOST_DATES if len(labels) == 1 else MOST_DATES // 2)))
     dates = [run.started_utc[5:10] for run in history.runs]

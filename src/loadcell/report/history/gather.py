@@ -8,8 +8,8 @@ from pathlib import Path
 
 from loadcell.analysis import unit
 from loadcell.analysis.history.changes import History, Options, history
-from loadcell.analysis.history.series import Metric, Run, run_of
-from loadcell.model.message import Message
+from loadcell.analysis.history.series import METRICS, Metric, Run, run_of
+from loadcell.model.message import Labels, Message
 from loadcell.report.messages import (
     HISTORY_NO_RUNS,
     HISTORY_NO_RUNS_LISTED,
@@ -20,6 +20,8 @@ from loadcell.store.errors import StoreError
 from loadcell.store.find import runs_under
 from loadcell.store.read import read_run
 
+#: Names of metrics.
+METRIC = Labels("history.metric", METRICS)
 #: How many plans a message lists.
 MOST_LISTED = 8
 

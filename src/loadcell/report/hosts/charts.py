@@ -16,6 +16,7 @@ from loadcell.model.json import JsonObject
 from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
 from loadcell.report.comparison.charts import VERDICT_COLOURS, VERDICT_SHAPES
+from loadcell.report.comparison.words import REASON, VERDICT
 from loadcell.report.hosts import words
 from loadcell.report.hosts.compared import Compared
 from loadcell.report.palette import SERIES
@@ -145,14 +146,14 @@ def forest(compared: Compared, texts: Texts) -> Chart:
     points: list[DataRow] = [
         {
             "row": name, "times": row.times.value, "low": row.times.low, "high": row.times.high,
-            "verdict": texts(f"compare.verdict.{row.verdict.word}"), "why": texts(f"compare.reason.{row.verdict.reason}"),
+            "verdict": texts(VERDICT(row.verdict.word)), "why": texts(REASON(row.verdict.reason)),
         }
         for row, name in zip(rows, names, strict=True)
     ]  # fmt: skip
     ran = [workload.hypothesis.workload for workload in compared.workloads]
     works: list[DataRow] = [{"times": workload.times.value, "name": workload.name} for workload in ran]
     used = [word for word in VERDICT_COLOURS if any(row.verdict.word == word for row in rows)]
-    spoken = [texts(f"compare.verdict.{word}") for word in used]
+    spoken = [texts(VERDICT(word)) for word in used]
     ends = [value for point in points for value in (point["times"], point["low"], point["high"]) if value]
     ends += [rule["times"] for rule in works]
     low, high = min(*ends, 0.9), max(*ends, 1.1)

@@ -10,9 +10,10 @@ from loadcell import __version__
 from loadcell.analysis.hosts import findings as saying
 from loadcell.analysis.hosts.compare import Row, Times
 from loadcell.analysis.hosts.facts import Fact
-from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis
+from loadcell.analysis.hosts.hypothesis import STANDINGS, Candidate, Hypothesis
 from loadcell.analysis.hosts.names import candidate_name
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -28,12 +29,15 @@ from loadcell.report.blocks import (
     Tone,
 )
 from loadcell.report.comparison.build import TONES
+from loadcell.report.comparison.words import REASON, VERDICT
 from loadcell.report.hosts import charts, words
 from loadcell.report.hosts.compared import Compared
 from loadcell.report.publish import ComparisonPages
 from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import Texts
 
+_STANDING = Labels("hosts.standing", STANDINGS)
+_FACTS = Labels("hosts.facts", ("differ", "alone", "same"))
 #: More rows than this scroll a terminal's sentences away.
 MOST_FACTS, MOST_ROWS = 14, 24
 _STANDING_TONES: dict[str, Tone] = {"near": "good", "part": "info"}
@@ -152,7 +156,7 @@ def candidates(hypothesis: Hypothesis, texts: Texts, index: int = 1) -> Table:
 def _standing(candidate: Candidate, texts: Texts) -> str:
     if candidate.share is not None:
         return texts("hosts.standing.part", needed_share=candidate.share)
-    return texts(f"hosts.standing.{candidate.standing}")
+    return texts(_STANDING(candidate.standing))
 
 
 def _inventories(compared: Compared, texts: Texts) -> Section:
@@ -170,7 +174,7 @@ def _inventories(compared: Compared, texts: Texts) -> Section:
     for kind, remaining_facts in (("alone", alone), ("same", same)):
         if remaining_facts:
             table = _facts(compared, remaining_facts, kind, texts)
-            blocks.append(Details(texts(f"hosts.facts.{kind}", count=len(remaining_facts)), [table]))
+            blocks.append(Details(texts(_FACTS(kind), count=len(remaining_facts)), [table]))
     return Section("inventory", texts("hosts.section.inventories"), blocks)
 
 
@@ -188,7 +192,7 @@ def _facts(compared: Compared, facts: Sequence[Fact], kind: str, texts: Texts) -
         values = [Cell(value) for value in words.fact_values(fact, texts)]
         ratio = Cell(texts("mark.none") if fact.times is None else words.times(fact.times), sort=fact.times)
         rows.append([Cell(words.fact_name(fact, texts)), *values, *([ratio] if differing else [])])
-    title = "" if brief else texts(f"hosts.facts.{kind}", count=len(facts))
+    title = "" if brief else texts(_FACTS(kind), count=len(facts))
     return Table(f"table-facts-{kind}", title, columns, rows, only=kind != "differ")
 
 
@@ -227,8 +231,8 @@ def ratios(compared: Compared, texts: Texts, most: int | None = None) -> Table:
             Cell(words.times(row.times.value), sort=abs(math.log(row.times.value))),
             Cell(words.ends(row.times, texts)),
             Cell(_repeats(row), sort=row.effect.n),
-            Cell(texts(f"compare.verdict.{row.verdict.word}"), tone=TONES[row.verdict.word]),
-            Cell(texts(f"compare.reason.{row.verdict.reason}")),
+            Cell(texts(VERDICT(row.verdict.word)), tone=TONES[row.verdict.word]),
+            Cell(texts(REASON(row.verdict.reason))),
         ]
         for row in compared.machines.rows[:most]
     ]

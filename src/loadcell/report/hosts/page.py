@@ -16,7 +16,7 @@ from loadcell.analysis.hosts.findings import WIDE
 from loadcell.analysis.hosts.names import score_name
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model import numbers
-from loadcell.model.message import Message
+from loadcell.model.message import Labels, Message
 from loadcell.model.trial_record import Status
 from loadcell.report.blocks import (
     Block,
@@ -48,13 +48,14 @@ from loadcell.report.messages import (
 )
 from loadcell.report.render import html
 from loadcell.report.sections.reproduce import shown
-from loadcell.report.texts import Texts
+from loadcell.report.texts import STATE, Texts
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 from loadcell.store.commands import quoted
 from loadcell.store.durable import write_text
 from loadcell.store.errors import cannot_write
 from loadcell.store.read import StoredRun
 
+_PART = Labels("hosts.part", scoring.SECTIONS)
 #: The page's name, beside the run's own report.
 PAGE = "host.html"
 #: Number of headline values in a row.
@@ -85,7 +86,7 @@ def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
     texts, machine, stored = Texts(lang), source.machine, source.run
     assert stored is not None
     started = str(stored.run.started_utc or "")[:16].replace("T", " ")
-    badges: list[tuple[str, Tone]] = [(texts(f"state.{stored.state}"), "good" if stored.state == "finished" else "caution")]  # fmt: skip
+    badges: list[tuple[str, Tone]] = [(texts(STATE(stored.state)), "good" if stored.state == "finished" else "caution")]  # fmt: skip
     badges += [(f"{started} UTC", "")] if started else []
     return Report(
         language=lang,
@@ -196,7 +197,7 @@ def table(scores: Sequence[Score], texts: Texts) -> Table:
     none = texts("mark.none")
     rows = [
         [
-            Cell(texts(f"hosts.part.{score.section}"), sort=scoring.SECTIONS.index(score.section)),
+            Cell(texts(_PART(score.section)), sort=scoring.SECTIONS.index(score.section)),
             Cell(words.name(score, texts)),
             Cell(words.figure(score.median), sort=score.median),
             Cell(words.unit(score, texts)),

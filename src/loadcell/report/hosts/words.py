@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loadcell.analysis.hosts.compare import Row, Times
-from loadcell.analysis.hosts.facts import Fact
+from loadcell.analysis.hosts.facts import FACTS, Fact
 from loadcell.analysis.hosts.names import row_name, score_name
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.report.host import in_words
 from loadcell.report.texts import Texts
 
@@ -17,7 +18,8 @@ SYMBOLS = {
     "mib_per_s": "MiB/s", "read_mib_per_s": "MiB/s", "write_mib_per_s": "MiB/s", "access_ns": "ns", "sync_ms": "ms",
     "iops": "IOPS", "mbit_per_s": "Mbit/s",
 }  # fmt: skip
-NAMED = ("events_per_s", "transactions_per_s")
+_UNIT = Labels("hosts.unit", ("events_per_s", "transactions_per_s"))
+_FACT = Labels("hosts.fact", FACTS)
 
 
 def name(score: Score, texts: Texts) -> str:
@@ -32,7 +34,7 @@ def row(row_found: Row, texts: Texts) -> str:
 
 def unit(score: Score, texts: Texts) -> str:
     """`MiB/s`."""
-    return SYMBOLS.get(score.figure) or texts(f"hosts.unit.{score.figure}")
+    return SYMBOLS.get(score.figure) or texts(_UNIT(score.figure))
 
 
 def figure(value: float) -> str:
@@ -62,7 +64,7 @@ def ends(span: Times, texts: Texts) -> str:
 
 def fact_name(fact: Fact, texts: Texts) -> str:
     """Name of a fact; a kernel setting by its name."""
-    return texts.or_none(f"hosts.fact.{fact.key}") or fact.key
+    return texts.or_none(_FACT(fact.key)) or fact.key
 
 
 def fact_values(fact: Fact, texts: Texts) -> list[str]:

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.report import bundle, flame, sizing
 from loadcell.report.blocks import Chart, DataRow, Report
 from loadcell.report.charts.percentiles import MOST_SHOWN
@@ -24,6 +25,8 @@ from loadcell.report.spans import Part, pieces
 from loadcell.report.template_cache import compiled
 from loadcell.report.texts import Texts
 
+#: Colour themes that the page offers.
+_THEME = Labels("page.theme", ("auto", "light", "dark"))
 #: Tables with more rows than this can be filtered and scroll on their own.
 LONG_TABLE = 36
 PAGE = "page.html.j2"
@@ -71,7 +74,8 @@ def render(report: Report) -> str:
         scripts={name: Markup(script) for name, script in scripts.items()},  # noqa: S704 - ours, from no input
         policy=_policy(scripts.values()),
         long_table=LONG_TABLE,
-        flame_kinds=flame.KINDS,
+        themes=_THEME.names,
+        flame_kinds=flame.KIND.names,
         most_treatments=MOST_SHOWN,
     )
 

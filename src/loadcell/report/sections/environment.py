@@ -8,10 +8,11 @@ from statistics import median
 from typing import Any
 
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.model.numbers import seconds, size
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Details, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
-from loadcell.report.host import in_words, unavailable
+from loadcell.report.host import ENVIRONMENT, in_words, unavailable
 from loadcell.report.texts import Texts
 from loadcell.report.values import fact, plain
 from loadcell.report.values import name as called
@@ -21,7 +22,7 @@ MOST_OPEN = 12
 #: Maximum number of listed values of one fact; further ones are counted.
 MOST_VALUES = 4
 #: How the data of a trial came to be, as targets call it.
-WAYS = ("loaded", "reused", "restored")
+_WAY = Labels("data-set", ("loaded", "reused", "restored"))
 #: What a host has several of, each with so much to say that it is folded away.
 _MANY = ("caches", "dimms", "numa", "filesystems", "network")
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
@@ -66,7 +67,7 @@ def _host(host: JsonObject, number: int, measured: bool, texts: Texts) -> list[B
     for key, value in host.items():
         if key in ("role", "unavailable_codes") or value in _NOTHING:
             continue
-        name = texts.or_none(f"env.{key}") or key
+        name = texts.or_none(ENVIRONMENT(key)) or key
         if key == "unavailable":
             more += unavailable(host, texts)
         elif isinstance(value, dict) and key != "cpu":
@@ -200,9 +201,7 @@ def _data_set(context: ReportContext) -> list[tuple[str, str]]:
     if sizes:
         entries.append((texts("env.data-set.size_bytes"), _range(sizes, size)))
     data_set = [
-        texts(f"data-set.{how}", count=count)
-        if how in WAYS
-        else texts("data-set.other", how=how, count=count)
+        texts(_WAY(how), count=count) if how in _WAY else texts("data-set.other", how=how, count=count)
         for how, count in ways.items()
     ]
     entries.append((texts("env.data-set.how"), texts("mark.list").join(data_set)))

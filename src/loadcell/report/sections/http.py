@@ -8,12 +8,13 @@ from loadcell.analysis import ab
 from loadcell.analysis.ab import Ab, Times
 from loadcell.analysis.treatments import Treatment
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.context import ReportContext
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 
-ROWS = ("connect", "processing", "waiting", "total")
+_ROW = Labels("http.row", ("connect", "processing", "waiting", "total"))
 #: Maximum number of trials per treatment whose histograms are read: more would cost time and change nothing.
 MOST_READ = 20
 #: Of less than that much time digits say nothing: a clock is read in tens of nanoseconds.
@@ -104,13 +105,13 @@ def _times(measured: list[tuple[Treatment, list[Ab]]], context: ReportContext) -
     rows = []
     for treatment, records in measured:
         middle = ab.middle(records)
-        for row in ROWS:
+        for row in _ROW.names:
             if middle.times[row] == Times():
                 continue  # where nothing succeeded, but answers came
             rows.append(
                 [
                     *_first(treatment, context),
-                    Cell(texts(f"http.row.{row}")),
+                    Cell(texts(_ROW(row))),
                     *_cells(middle.times[row], context),
                 ]
             )

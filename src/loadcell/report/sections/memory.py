@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.model.trial_record import LostMemory, MemoryRecord
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
 
-KINDS = ("definite", "indirect", "possible")
+_KIND = Labels("column", ("definite", "indirect", "possible"))
 
 
 def section(context: ReportContext) -> Section | None:
@@ -35,13 +36,13 @@ def summary(context: ReportContext) -> Table | None:
         return None
     columns = [
         Column(texts("column.trial"), code=True),
-        *(Column(texts(f"column.{kind}"), figure=True) for kind in KINDS),
+        *(Column(texts(_KIND(kind)), figure=True) for kind in _KIND.names),
         Column(texts("column.wrong-accesses"), figure=True),
     ]
     rows = [
         [
             Cell(name),
-            *(_lost(memory.lost[kind], context) for kind in KINDS),
+            *(_lost(memory.lost[kind], context) for kind in _KIND.names),
             Cell(numbers.whole(memory.errors), sort=memory.errors),
         ]
         for name, memory in records
@@ -67,7 +68,7 @@ def losses(trial: str, memory: MemoryRecord, number: int, context: ReportContext
     ]
     rows = [
         [
-            Cell(texts(f"column.{loss.kind}")),
+            Cell(texts(_KIND(loss.kind))),
             Cell(numbers.whole(loss.bytes), sort=loss.bytes),
             Cell(numbers.whole(loss.blocks), sort=loss.blocks),
             Cell(" ← ".join(loss.stack)),

@@ -8,14 +8,17 @@ from collections.abc import Set
 from typing import Any
 
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Section, Table
 from loadcell.report.columns import known
-from loadcell.report.context import ReportContext
-from loadcell.report.sections.summary import loads, phrase_of_count, phrase_of_lengths
+from loadcell.report.context import STATUS, ReportContext
+from loadcell.report.sections.summary import COUNTS, loads, phrase_of_count, phrase_of_lengths
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Designs that are said in the reader's language.
-DESIGNS = ("full", "one-at-a-time", "search")
+_DESIGN = Labels("design", ("full", "one-at-a-time", "search"))
+#: Ends of trials by a number of requests.
+_COUNT = Labels("method", (code.code for code in COUNTS.values()))
 
 
 def section(context: ReportContext) -> Section:
@@ -37,7 +40,7 @@ def _entries(context: ReportContext) -> list[tuple[str, str]]:
         return _of_imported(context)
     entries = [*_what(context)]
     design = run.design or ""
-    entries.append((texts("method.design"), texts(f"design.{design}") if design in DESIGNS else design))
+    entries.append((texts("method.design"), texts(_DESIGN(design)) if design in _DESIGN else design))
     order_key = {"blocks": "method.order.blocks", "as-written": "method.order.as-written"}.get(
         run.order or ""
     )
@@ -75,7 +78,7 @@ def _lengths(context: ReportContext) -> list[tuple[str, str]]:
     elif count is not None and len(warmups) == 1:
         entries.append((texts("method.warmup"), warmups.pop()))
     if count is not None:
-        entries.append((texts("method.duration"), texts(f"method.{count.code}", **count.arguments)))
+        entries.append((texts("method.duration"), texts(_COUNT(count.code), **count.arguments)))
     elif isinstance(duration, int | float):
         entries.append((texts("method.duration"), numbers.seconds(duration)))
     return entries
@@ -243,7 +246,7 @@ def order(context: ReportContext) -> Table:
             Cell(str(trial.number), sort=trial.number),
             Cell(context.labels.get(trial.treatment, trial.treatment)),
             Cell(str(trial.block), sort=trial.block),
-            Cell(texts(f"status.{trial.status}"), tone="" if trial.status == "ok" else "problem"),
+            Cell(texts(STATUS(trial.status)), tone="" if trial.status == "ok" else "problem"),
             _figure(trial.throughput_per_s, numbers.rate, context),
             _figure((trial.response or {}).get("p99_ms"), texts.time, context),
         ]

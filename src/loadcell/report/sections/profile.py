@@ -14,6 +14,7 @@ from loadcell.model.message import Message
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Block, Cell, Column, Flame, Paragraph, Section, Sentences, Table
 from loadcell.report.context import ReportContext
+from loadcell.report.flame import KIND
 from loadcell.report.messages import (
     NO_VALUE,
     PROFILE_COST,
@@ -137,7 +138,7 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
     rows = [
         [
             Cell(function.name),
-            Cell(texts(f"kind.{function.kind}")),
+            Cell(texts(KIND(function.kind))),
             _share(function.own, samples),
             Cell(numbers.share(function.total / samples), sort=function.total),
             Cell(numbers.whole(function.own), sort=function.own),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.trials import lack
+from loadcell.analysis.trials import STATUSES, lack
 from loadcell.analysis.unit import OPERATION
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.report import figures
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.columns import known
@@ -14,6 +15,8 @@ from loadcell.report.context import ReportContext
 from loadcell.report.sections import groups, types
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 
+_COUNT = Labels("count", STATUSES)
+_VERDICT = Labels("verdict", ("met", "missed", "unknown"))
 #: Response times of the result table: the mean only where nothing tells the median.
 _SHOWN = {"mean_ms": "column.mean", "p50_ms": "column.p50", "p95_ms": "column.p95", "p99_ms": "column.p99"}
 #: What one unit of work consists of, where that is no query.
@@ -190,7 +193,7 @@ def _figure(value: float | None, write: numbers.Write, none: str) -> Cell:
 
 def _status(treatment: Treatment, context: ReportContext) -> Cell:
     text = context.texts("mark.list").join(
-        context.texts(f"count.{status}", count=count) for status, count in treatment.statuses.items()
+        context.texts(_COUNT(status), count=count) for status, count in treatment.statuses.items()
     )
     well = treatment.statuses.get("ok", 0)
     return Cell(text, sort=float(well), tone="" if well == len(treatment.trials) else "problem")
@@ -224,7 +227,7 @@ def expectations(context: ReportContext) -> Table | None:
         rows.append(
             [
                 Cell(expression),
-                Cell(texts(f"verdict.{verdict}"), tone=tone),  # type: ignore[arg-type]
+                Cell(texts(_VERDICT(verdict)), tone=tone),  # type: ignore[arg-type]
                 *([Cell(names(where, context) or texts("mark.none"))] if not all_met else []),
             ]
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.context import ReportContext
 
@@ -20,6 +21,9 @@ JVM: Mapping[str, numbers.Write] = {
     "concurrent-gcs": lambda value: numbers.whole(round(value)), "concurrent-gc-ms": numbers.significant,
     "old": numbers.significant, "metaspace": numbers.significant, "heap": numbers.size,
 }  # fmt: skip
+
+_COLUMN = Labels("column.sampled", (*HOST, *JVM))
+_TABLE = Labels("table.sampled", ("host", "host.note", "jvm", "jvm.note"))
 
 
 def section(context: ReportContext) -> Section | None:
@@ -54,7 +58,7 @@ def table(
     shown = [name for name in writes if any(name in figures for figures in values.values())]
     columns = [
         Column(texts("column.trial"), code=True),
-        *(Column(texts(f"column.sampled.{name}"), figure=True) for name in shown),
+        *(Column(texts(_COLUMN(name)), figure=True) for name in shown),
     ]
     rows = [
         [Cell(trial), *(_cell(figures.get(name), writes[name], context) for name in shown)]
@@ -62,10 +66,10 @@ def table(
     ]
     return Table(
         f"table-sampled-{monitor}",
-        texts(f"table.sampled.{monitor}"),
+        texts(_TABLE(monitor)),
         columns,
         rows,
-        texts(f"table.sampled.{monitor}.note"),
+        texts(_TABLE(f"{monitor}.note")),
     )
 
 

@@ -10,9 +10,13 @@ from loadcell.analysis import saturation_findings
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.analysis.usl import Estimate
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Section, Sentences, Table
 from loadcell.report.context import ReportContext
+
+_MARK = Labels("column.saturation", ("highest", "between", "enough", "knee", "power"))
+_LAW = Labels("column.law", ("rate", "sigma", "kappa", "peak", "top", "missed"))
 
 
 def section(context: ReportContext) -> Section | None:
@@ -40,7 +44,7 @@ def marks(lines: list[Saturation], context: ReportContext) -> Table:
     texts = context.texts
     columns = [
         Column(texts("column.held"), keep=True),
-        *(Column(texts(f"column.saturation.{name}"), figure=True) for name in ("highest", "between", "enough", "knee", "power")),
+        *(Column(texts(_MARK(name)), figure=True) for name in _MARK.names),
     ]  # fmt: skip
     rows = []
     for line in lines:
@@ -82,7 +86,7 @@ def law(lines: list[Saturation], context: ReportContext) -> Table:
     texts = context.texts
     columns = [
         Column(texts("column.held"), keep=True),
-        *(Column(texts(f"column.law.{name}"), figure=True) for name in ("rate", "sigma", "kappa", "peak", "top", "missed")),
+        *(Column(texts(_LAW(name)), figure=True) for name in _LAW.names),
     ]  # fmt: skip
     rows = [
         [

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from loadcell.analysis.search import Searched, Step
 from loadcell.model import numbers
-from loadcell.model.trial_record import ExpectationResult
+from loadcell.model.message import Labels
+from loadcell.model.trial_record import ExpectationResult, Stage, Why
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
+
+STAGE = Labels("stage", get_args(Stage))
+_WHY = Labels("why", get_args(Why))
 
 
 def section(context: ReportContext) -> Section | None:
@@ -46,8 +52,8 @@ def table(context: ReportContext) -> Table:
             Cell(str(step.trial.number), sort=step.trial.number),
             *([Cell(searched.among)] if several else []),
             Cell(step.label, sort=searched.question.values[step.level]),
-            Cell(texts(f"stage.{step.stage}")),
-            Cell(texts(f"why.{step.why}")),
+            Cell(texts(STAGE(step.stage))),
+            Cell(texts(_WHY(step.why))),
             Cell(texts("mark.none"))
             if step.value is None
             else Cell(numbers.rate(step.value), sort=step.value),

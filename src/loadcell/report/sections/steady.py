@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from loadcell.analysis.steadiness import Judged
 from loadcell.model import numbers
+from loadcell.model.message import Labels
 from loadcell.report.blocks import Cell, Column, Table
 from loadcell.report.context import ReportContext
+
+_STATE = Labels("steady", ("steady", "never-settled", "trend", "too-dependent"))
 
 
 def table(context: ReportContext) -> Table | None:
@@ -38,7 +41,7 @@ def _row(judged: Judged, context: ReportContext) -> list[Cell]:
     error = within.error_share if within else None
     return [
         Cell(judged.trial.name, sort=judged.trial.number),
-        Cell(texts(f"steady.{steadiness.state}"), tone=tone),  # type: ignore[arg-type]
+        Cell(texts(_STATE(steadiness.state)), tone=tone),  # type: ignore[arg-type]
         Cell(numbers.seconds(left_s) if left_s else none, sort=left_s),
         Cell(none)
         if within is None or error is None

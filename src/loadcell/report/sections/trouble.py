@@ -6,23 +6,28 @@ from collections.abc import Set
 from typing import Any
 
 from loadcell.analysis import validity
+from loadcell.analysis.trials import CHECKS
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
-from loadcell.report.context import ReportContext
+from loadcell.report.context import STATUS, ReportContext
 from loadcell.report.sections.results import names
 from loadcell.report.texts import Texts
 from loadcell.report.values import plain
 
 #: Names of the values that checks were decided on; `loadcell.execution.checks` and its neighbours write them.
-EVIDENCE = (
+EVIDENCE = Labels("evidence", (
     "asked_for", "attempted", "busiest", "client", "client_seconds", "commits", "connections_refused", "cores", "corrupt",
     "covered_s", "difference", "failed", "failed_total", "first", "group", "groups", "in_flight", "intervals", "kind",
     "largest_s", "latencies", "limit", "limit_s", "lines", "looks", "lost", "name", "not_read_back", "of_its_cores", "operation", "overdue_s", "pids",
     "pipeline", "quota_share", "reconnecting_seconds", "response_seconds", "resting_seconds", "rows_changed", "server", "share", "side", "stale",
     "succeeded", "succeeded_total", "swapped_bytes", "taken", "threads", "tolerance", "too_hot_times", "transactions_ended", "unsent",
     "window_s", "wrong",
-)  # fmt: skip
+))  # fmt: skip
+#: Names of checks, and advice on each.
+_NAME = Labels("check-name", (*CHECKS, "other"))
+_ADVICE = Labels("advice", (*CHECKS, "other"))
 #: Endings of names that say a unit.
 _WITH_UNIT = ("_s", "_ms", "_bytes")
 #: Those of them that are fractions; a limit beside one of them is one, too.
@@ -44,7 +49,7 @@ def trials(context: ReportContext) -> Section:
         rows.append(
             [
                 Cell(trial.name, sort=trial.number),
-                Cell(texts(f"status.{trial.status}"), tone="caution" if missing else "problem"),
+                Cell(texts(STATUS(trial.status)), tone="caution" if missing else "problem"),
                 Cell(reason),
                 Cell(advice),
             ]
@@ -72,7 +77,7 @@ def checks(context: ReportContext) -> Section:
             Cell(title(name, context)),
             Cell(names(list(where), context)),
             Cell(evidence(next(iter(where.values())), context)),
-            Cell(texts.or_none(f"advice.{name}") or texts("advice.other")),
+            Cell(texts.or_none(_ADVICE(name)) or texts("advice.other")),
         ]
         for name, where in _noticed(context).items()
     ]
@@ -98,7 +103,7 @@ def checks(context: ReportContext) -> Section:
 
 def title(name: str, context: ReportContext) -> str:
     """Name of a check that noticed something."""
-    return context.texts.or_none(f"check-name.{name}") or context.texts("check-name.other", name=name)
+    return context.texts.or_none(_NAME(name)) or context.texts("check-name.other", name=name)
 
 
 def _noticed(context: ReportContext) -> dict[str, dict[str, JsonObject]]:
@@ -124,7 +129,7 @@ def evidence(detail: JsonObject, context: ReportContext) -> str:
 
 def _called(key: str, texts: Texts) -> str:
     """Name of a check's value; names of processes and conditions stay as they are."""
-    return texts(f"evidence.{key}") if key in EVIDENCE else key
+    return texts(EVIDENCE(key)) if key in EVIDENCE else key
 
 
 def _value(key: str, value: Any, shares: Set[str], texts: Texts) -> str:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pydantic import ConfigDict, Field
 
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.model.metrics import declare
 from loadcell.workloads.probe.section import Section
 
 declare("events_per_s", "rate", "probe cpu: events by sysbench's definition, of all threads together")
+
+
+_NOTE = Labels("note", ("probe.cpu",))
 
 
 class CpuOptions(Section):
@@ -34,4 +38,4 @@ class CpuOptions(Section):
         return self.model_dump()
 
     def notes(self) -> tuple[str, ...]:
-        return ("probe.cpu",)
+        return _NOTE.names

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.model.metrics import declare
 from loadcell.plan.parts import Advice
 from loadcell.plan.units import Fraction, Size
@@ -17,6 +18,7 @@ declare("iops", "rate", "probe disk: blocks read and written, of all clients tog
 declare("read_mib_per_s", "count", "probe disk: MiB read, per second")
 declare("write_mib_per_s", "count", "probe disk: MiB written, per second")
 
+_NOTE = Labels("note", ("probe.disk", "probe.disk.direct", "probe.disk.cached"))
 #: What any device's sector is a multiple of, and what nearly all can do.
 _SECTOR, _PAGE = 512, 4096
 _WRITING = ("write", "readwrite", "randwrite", "randrw")

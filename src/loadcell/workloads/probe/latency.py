@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.model.metrics import declare
 from loadcell.plan.units import Size
 from loadcell.workloads.probe.section import Section
@@ -19,6 +20,9 @@ declare(
     additive=False,
     headline=True,
 )
+
+
+_NOTE = Labels("note", ("probe.latency",))
 
 
 class LatencyOptions(Section):
@@ -35,4 +39,4 @@ class LatencyOptions(Section):
         return {"size": int(self.size)}
 
     def notes(self) -> tuple[str, ...]:
-        return ("probe.latency",)
+        return _NOTE.names

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.model.metrics import declare
 from loadcell.plan.units import Size
 from loadcell.workloads.probe.section import Section
@@ -28,6 +29,7 @@ _TOOLS = {
     "mcblock": "mcblock",
     **dict.fromkeys(("copy", "scale", "add", "triad"), "stream"),
 }
+_NOTE = Labels("note", (f"probe.memory.{tool}" for tool in dict.fromkeys(_TOOLS.values())))
 _OF_SYSBENCH = ("block", "access", "operation", "scope")
 #: what all of them work in
 _WORD = 8

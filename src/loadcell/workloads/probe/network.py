@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 from loadcell.model.metrics import declare
 from loadcell.plan.units import Size
 from loadcell.workloads.probe.section import Section
@@ -14,6 +15,7 @@ from loadcell.workloads.probe.section import Section
 declare("transactions_per_s", "rate", "probe network: requests answered, of all connections together")
 declare("mbit_per_s", "count", "probe network: 10^6 bits that arrived of streams, per second", headline=True)
 
+_NOTE = Labels("note", ("probe.network.rr", "probe.network.crr", "probe.network.stream"))
 _LONGEST = 16 * 2**20
 _Length = Annotated[Size, Field(ge=1, le=_LONGEST)]
 #: Octets that two sockets with the kernel's largest buffers hold between them.

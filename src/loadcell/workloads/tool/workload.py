@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from loadcell.model.capability import DATABASES, Capability, TargetKind
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message
+from loadcell.model.message import Labels, Message
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
 from loadcell.plan.workload import Workload
@@ -32,6 +32,7 @@ from loadcell.workloads.tool_runner.registry import Tool as CheckedTool
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
 
+_NOTE = Labels("note", ("tool.reported",))
 #: The protocols whose endpoints command lines can name.
 _PROTOCOLS = frozenset(Capability(name) for name in OF_PROTOCOL)
 
@@ -76,7 +77,7 @@ class Tool(Workload[ToolOptions]):
         return {"tool": self.options.section()}
 
     def notes(self) -> tuple[str, ...]:
-        return ("tool.reported",)
+        return _NOTE.names
 
     # -- in its plan
     # ------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from loadcell.linux.procfs import process_stat, read_small
+from loadcell.model.message import Labels
 from loadcell.model.tables import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
@@ -42,6 +43,7 @@ NOTES = {
     "statements-not-loaded": "pg_stat_statements is not loaded: name it in the server's shared_preload_libraries",
     "statements-not-installed": "pg_stat_statements is not installed in a database that the monitor may enter: CREATE EXTENSION",
 }
+_LABEL = Labels("server-note", NOTES)
 #: A lost server is called again this often.
 _RETRY_S = 1.0
 
