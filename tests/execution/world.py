@@ -153,8 +153,8 @@ class World:
 
             verified = None if world.conditions is None else "tpcc-consistency"
 
-            def figures(self, operations: Mapping[str, Any], seconds: float) -> dict[str, float]:
-                return {"tpmC": operations["transaction"]["succeeded"] * 60 / seconds}
+            def figures(self, succeeded: Mapping[str, int], seconds: float) -> dict[str, float]:
+                return {"tpmC": succeeded["transaction"] * 60 / seconds}
 
             def notes(self) -> tuple[str, ...]:
                 return ("tpcc.unaudited",)
