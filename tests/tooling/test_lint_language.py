@@ -29,7 +29,7 @@ unknown = owner = foundation = found_files
 
 
 class Keeper:
-    """A class."""
+    """A class, as `part of its own` says."""
 
     def method(self, one, *, remaining):
         """Return the value, held
