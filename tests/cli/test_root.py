@@ -15,7 +15,8 @@ import pytest
 import loadcell
 from lines import CliRunner
 from loadcell.cli import COMMANDS, LazyGroup, main
-from loadcell.plan.problems import PlanError, Problem
+from loadcell.model.message import as_written
+from loadcell.plan.problems import Mark, PlanError, Problem
 
 
 def loadcell_command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -118,7 +119,7 @@ def test_a_fault_without_a_place_to_tell_it(monkeypatch: pytest.MonkeyPatch) -> 
         (SystemExit(None), 0, ""),
         (click.exceptions.Exit(3), 3, ""),
         (
-            PlanError([Problem("p.yaml", 1, 2, "x", "is wrong")]),
+            PlanError([Problem(Mark("p.yaml", 1, 2), "x", as_written("is wrong"))]),
             2,
             "p.yaml:1:2: x: is wrong\nOne mistake; nothing was run.\n",
         ),

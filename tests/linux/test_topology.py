@@ -12,8 +12,9 @@ from linux import trees
 from loadcell.analysis.failure_reasons import remedy, why
 from loadcell.execution.messages import AFFINITY_GONE
 from loadcell.linux.topology import topology
-from loadcell.plan.affinity import Affinity, PlacementError, ranges
+from loadcell.plan.affinity import Affinity, ranges
 from loadcell.plan.affinity_check import of
+from loadcell.plan.problems import SettingError
 from loadcell.plan.topology import Pin, Topology
 from loadcell.report.texts import Texts
 
@@ -27,16 +28,16 @@ def machine(root: Path, count: int, *, allowed: str = "", **layout: int | str) -
 
 
 def refusal(where: Topology, placement: str) -> str:
-    with pytest.raises(PlacementError) as caught:
+    with pytest.raises(SettingError) as caught:
         where.cpus_of(placement)
-    return f"{caught.value.finding}; allowed: {caught.value.allowed}"
+    return f"{caught.value.finding}; allowed: {caught.value.advice}"
 
 
 def in_chinese(where: Topology, placement: str) -> str:
     """What a report says of a trial whose placement could not be had any more."""
-    with pytest.raises(PlacementError) as caught:
+    with pytest.raises(SettingError) as caught:
         where.memory_of(placement) if placement.startswith("memory") else where.cpus_of(placement)
-    gone = AFFINITY_GONE(finding=caught.value.message, allowed=caught.value.there_is)
+    gone = AFFINITY_GONE(**caught.value.message.arguments)
     record = {
         "reason": gone.text,
         "advice": gone.advice,
@@ -94,9 +95,9 @@ def test_1024_processors_of_which_some_are_off_and_some_are_kept_from_us(tmp_pat
     assert refusal(found, "node 8") == "this machine has no node 8; allowed: nodes 0-7"
     assert refusal(found, "node 7") == "node 7 has no CPU that loadcell may run on; allowed: nodes 0-2"
     assert "of which loadcell may run on 256-299" in said(found, target="node 2")
-    with pytest.raises(PlacementError, match="node 3 has no memory that loadcell may use"):
+    with pytest.raises(SettingError, match="node 3 has no memory that loadcell may use"):
         found.memory_of("node 3")
-    with pytest.raises(PlacementError, match="node 1 has no memory that loadcell may use"):
+    with pytest.raises(SettingError, match="node 1 has no memory that loadcell may use"):
         of(Affinity(node="1"), found, in_worker=False)
 
 

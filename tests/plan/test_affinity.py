@@ -51,7 +51,7 @@ def mistake(directory: Path, more: str, plan: str = PLAN) -> str:
     with pytest.raises(PlanError) as caught:
         read(directory, plan + more)
     [problem] = caught.value.problems
-    return f"{problem.line}:{problem.column} {problem.path}: {problem.finding}; {problem.allowed}; {problem.nearest}"
+    return f"{problem.mark.line}:{problem.mark.column} {problem.path}: {problem.finding}; {problem.allowed}; {problem.nearest}"
 
 
 @pytest.mark.parametrize(

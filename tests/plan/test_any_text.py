@@ -126,7 +126,7 @@ def read_or_refuse(text: str, *, sets: tuple[str, ...] = (), only: tuple[str, ..
             assert plan.base.document()
             return
     assert refused.problems
-    assert all(problem.finding and problem.file for problem in refused.problems)
+    assert all(problem.finding and problem.mark.file for problem in refused.problems)
     assert str(refused).encode()
 
 

@@ -94,8 +94,8 @@ def test_a_wrong_set_is_a_mistake_in_the_option(
     assert finding in problem.finding
     assert "hunter2" not in str(problem)
     if "2 names" not in finding:
-        assert problem.file == f"--set {setting.partition('=')[0]}"
-        assert problem.line is None
+        assert problem.mark.file == f"--set {setting.partition('=')[0]}"
+        assert problem.mark.line is None
 
 
 def test_setting_what_a_factor_sets_anyway_is_refused_with_advice(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_wrong_only_is_a_mistake_in_the_option(
     problem = only_mistake(tmp_path, SWEEP, only=(only,))
     assert finding in problem.finding
     assert problem.nearest == nearest
-    assert problem.file == f"--only {only.partition('=')[0]}"
+    assert problem.mark.file == f"--only {only.partition('=')[0]}"
 
 
 def test_only_in_a_one_at_a_time_design_keeps_the_treatments_with_these_levels(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def problem_with(path: Path) -> Problem:
     with pytest.raises(PlanError) as caught:
         load_plan(path, PARTS)
     (problem,) = caught.value.problems
-    assert problem.file == str(path)
+    assert problem.mark.file == str(path)
     assert problem.allowed
     return problem
 
@@ -79,14 +79,14 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(tmp_path: Path) -> None:
 def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
     problem = problem_with(written(tmp_path, b"title: x\nquestion: caf\xe9\n"))
     assert "not UTF-8 text (byte 0xe9" in problem.finding
-    assert (problem.line, problem.column) == (2, 14)
+    assert (problem.mark.line, problem.mark.column) == (2, 14)
     assert "not UTF-8" in problem_with(written(tmp_path, PLAN.encode("utf-16"))).finding
 
 
 def test_a_nul_byte(tmp_path: Path) -> None:
     problem = problem_with(written(tmp_path, b"title: a\n\n  b\0c\n"))
     assert problem.finding == "contains a NUL byte"
-    assert (problem.line, problem.column) == (3, 4)
+    assert (problem.mark.line, problem.mark.column) == (3, 4)
 
 
 def test_a_control_character(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_every_tab_that_indents_is_told(tmp_path: Path) -> None:
     path = written(tmp_path, b"target:\n\tdatabase:\n\t\tserver: local\n")
     with pytest.raises(PlanError) as caught:
         load_plan(path, PARTS)
-    assert [(p.line, p.column, p.finding) for p in caught.value.problems] == [
+    assert [(p.mark.line, p.mark.column, p.finding) for p in caught.value.problems] == [
         (2, 1, "a tab is used to indent"),
         (3, 1, "a tab is used to indent"),
     ]
@@ -111,7 +111,7 @@ def test_tabs_within_quotes_are_let_be_and_elsewhere_told(tmp_path: Path) -> Non
     assert load_plan(written(tmp_path, (PLAN + "title: 'a\tb' # \t\n").encode()), PARTS).title == "a\tb"
     problem = problem_with(written(tmp_path, (PLAN + "title:\ta\n").encode()))
     assert problem.finding == "a tab stands where only spaces may"
-    assert (problem.line, problem.column) == (4, 7)
+    assert (problem.mark.line, problem.mark.column) == (4, 7)
 
 
 def test_a_bomb_of_aliases_does_not_go_off(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_a_bomb_of_aliases_does_not_go_off(tmp_path: Path) -> None:
 def test_endless_nesting(text: str, column: int, tmp_path: Path) -> None:
     problem = problem_with(written(tmp_path, text.encode()))
     assert problem.finding == "is nested more than 40 deep"
-    assert problem.line == 1
-    assert problem.column == column
+    assert problem.mark.line == 1
+    assert problem.mark.column == column
 
 
 def test_numbers_without_end(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def test_a_mistake_is_said_once_and_where_it_is(name: str, tmp_path: Path) -> No
     assert problem.path == path
     assert finding in problem.finding
     assert problem.allowed
-    assert problem.line
+    assert problem.mark.line
 
 
 def test_too_many_groups(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.plan.problems import PlanError, Problem
+from loadcell.model.message import as_written
+from loadcell.plan.problems import Mark, PlanError, Problem
 from plan.fake_parts import PARTS, PLAN, mistakes, read
 
 PLACE = "‹"
@@ -264,9 +265,12 @@ def test_a_mistake_is_found_where_it_is(case: Case, tmp_path: Path) -> None:
     found = mistakes(tmp_path, case.text.replace(PLACE, ""))
     assert len(found) == 1, [str(problem) for problem in found]
     problem = found[0]
-    assert problem.file == str(tmp_path / "plan.yaml")
+    assert problem.mark.file == str(tmp_path / "plan.yaml")
     if PLACE in case.text:
-        assert (problem.line, problem.column) == (before.count("\n") + 1, len(before.rpartition("\n")[2]) + 1)
+        assert (problem.mark.line, problem.mark.column) == (
+            before.count("\n") + 1,
+            len(before.rpartition("\n")[2]) + 1,
+        )
     assert problem.path == case.path
     assert case.finding in problem.finding
     assert case.allowed in (problem.allowed or "")
@@ -291,7 +295,7 @@ monitors: [hots]
 expect: [errors = 0, p99 < 5ms]
 """,
     )
-    assert [(p.line, p.path) for p in found] == [
+    assert [(p.mark.line, p.path) for p in found] == [
         (1, "titel"),
         (2, "target.database.server"),
         (2, "target.database.dns"),
@@ -321,13 +325,12 @@ def test_a_mistake_that_only_a_combination_has_is_found(tmp_path: Path) -> None:
     text = PLAN + "factors:\n  load.duration: [2s, 10s]\n  load.interval: [1s, 5s]\n"
     (problem,) = mistakes(tmp_path, text)
     assert problem.finding == "is 2s, shorter than one interval"
-    assert (problem.line, problem.column) == (5, 19)
+    assert (problem.mark.line, problem.mark.column) == (5, 19)
 
 
 def test_a_message_reads_well() -> None:
-    problem = Problem(
-        "plan.yaml", 3, 7, "load.durations", "there is no such setting", "duration, warmup", "load.duration"
-    )
+    message = as_written("there is no such setting", "duration, warmup")
+    problem = Problem(Mark("plan.yaml", 3, 7), "load.durations", message, "load.duration")
     assert str(problem) == (
         "plan.yaml:3:7: load.durations: there is no such setting\n"
         "    allowed: duration, warmup\n"

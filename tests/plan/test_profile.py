@@ -61,4 +61,4 @@ def test_mistakes_have_a_place_and_a_remedy(
     assert finding in problems[0].finding
     assert problems[0].allowed
     assert nearest is None or nearest in (problems[0].nearest or "")
-    assert problems[0].line == 5
+    assert problems[0].mark.line == 5

@@ -38,7 +38,7 @@ def test_a_secret_written_out_is_a_mistake_that_does_not_repeat_it(text: str, tm
     found = mistakes(tmp_path, text, env={"PART": "x"})
     told = [problem for problem in found if "${env:NAME}" in (problem.allowed or "")]
     assert told
-    assert told[0].line
+    assert told[0].mark.line
     said = "\n".join(str(problem) for problem in found)
     assert SECRET not in said
     assert "12345" not in said

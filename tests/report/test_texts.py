@@ -179,6 +179,22 @@ def test_chinese_is_chinese() -> None:
         "engine.script",
         "engine.script-shell",
         "engine.spec.script",
+        "allowed.names",
+        "plan.found-no-name.advice",
+        "plan.group-unknown-setting.advice",
+        "plan.not-utf8.advice",
+        "plan.placement-impossible",
+        "plan.restated",
+        "plan.single-value.advice",
+        "plan.unknown-key.advice",
+        "plan.unknown-level.advice",
+        "plan.unknown-monitor.advice",
+        "plan.unknown-setting.advice",
+        "plan.unknown-target.advice",
+        "plan.unknown-workload.advice",
+        "plan.yaml-invalid.advice",
+        "plan.yaml-unintelligible.advice",
+        "tool.unknown-placeholder.advice",
     }
     latin = {
         key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])

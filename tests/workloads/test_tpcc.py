@@ -107,7 +107,7 @@ def test_more_terminals_than_ten_a_warehouse_are_a_mistake_of_the_plan(tmp_path:
     with pytest.raises(PlanError) as caught:
         plan(tmp_path, text.replace("20", "21"))
     [problem] = caught.value.problems
-    assert (problem.path, problem.line) == ("load.clients", 3)
+    assert (problem.path, problem.mark.line) == ("load.clients", 3)
     assert "21 clients are as many terminals, and the limit is 20 (warehouses: 2," in problem.finding
     assert "up to 20, or more warehouses" in str(problem.allowed)
 
@@ -117,7 +117,7 @@ def test_also_where_a_factor_makes_them_too_many(tmp_path: Path) -> None:
         plan(tmp_path, "workload: {tpcc: {}}\nfactors: {load.clients: [5, 10, 15]}\n")
     [problem] = caught.value.problems
     assert problem.path == "load.clients"
-    assert problem.line == 3
+    assert problem.mark.line == 3
     assert "the limit is 10 (warehouses: 1, 10 terminals each)" in problem.finding
 
 

@@ -16,7 +16,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import Argument, Message
 from loadcell.model.trial_record import TrialRecord
-from loadcell.plan.units import SECONDS, parse
+from loadcell.plan.units import Duration
 from loadcell.stats import dips as dip_search
 from loadcell.stats.steady_state import FEWEST_VALUES, Steadiness, judge
 from loadcell.store.frames import Frame
@@ -158,7 +158,7 @@ def _steps(record: TrialRecord) -> tuple[int, float] | None:
     """
     duration_s = record.measure.duration_s if record.measure else None
     written = (record.settings.get("load") or {}).get("interval") or 1.0
-    step_s = float(parse(written, SECONDS, "")) if isinstance(written, str) else float(written)
+    step_s = float(Duration.read(written)) if isinstance(written, str) else float(written)
     return None if not duration_s else (round(duration_s / step_s), step_s)
 
 

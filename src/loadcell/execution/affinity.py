@@ -19,10 +19,11 @@ from loadcell.execution.messages import AFFINITY_GONE
 from loadcell.linux.procfs import read_small, tree
 from loadcell.model.trial_record import Check
 from loadcell.plan import affinity_check
-from loadcell.plan.affinity import PlacementError, numbers, ranges
+from loadcell.plan.affinity import numbers, ranges
 from loadcell.plan.affinity_check import Pins
 from loadcell.plan.model import Resolved
 from loadcell.plan.parts import Parts
+from loadcell.plan.problems import SettingError
 from loadcell.plan.topology import Pin
 from loadcell.systems.base import TargetError
 
@@ -70,7 +71,7 @@ class Pinning:
     @property
     def apart(self) -> bool:
         """True if target and client have processors of their own each."""
-        both = [set(numbers(pin.cpus, "")) for pin in (self.pins.target, self.pins.client) if pin.cpus]
+        both = [set(numbers(pin.cpus)) for pin in (self.pins.target, self.pins.client) if pin.cpus]
         return len(both) == 2 and not both[0] & both[1]
 
     def look(self, side: Side, when: str, roots: list[int]) -> None:
@@ -146,8 +147,8 @@ def of(settings: Resolved, parts: Parts, root: Path = Path("/")) -> Pinning:
     in_worker = bool(parts.targets[settings.target_name].in_worker)
     try:
         pins = affinity_check.of(settings.affinity, parts.topology(), in_worker=in_worker)
-    except PlacementError as error:
-        raise TargetError(AFFINITY_GONE(finding=error.message, allowed=error.there_is)) from error
+    except SettingError as error:
+        raise TargetError(AFFINITY_GONE(**error.message.arguments)) from error
     return Pinning(pins, settings.affinity.placements, in_worker, root)
 
 
@@ -156,8 +157,8 @@ def _fits(look: Look, pin: Pin) -> bool:
     server that gives each
     of its workers a processor), as long as none of the processors is left out."""
     if pin.cpus:
-        wanted = set(numbers(pin.cpus, ""))
-        seen = [set(numbers(cpus, "")) for cpus in look.threads]
+        wanted = set(numbers(pin.cpus))
+        seen = [set(numbers(cpus)) for cpus in look.threads]
         if any(not cpus <= wanted for cpus in seen) or set().union(*seen) != wanted:
             return False
     return all(policy == pin.memory for policy in look.memory) if pin.memory else True
@@ -168,7 +169,7 @@ def _allowed(task: Path) -> str:
     for row in read_small(task / "status").splitlines():
         key, _, value = row.partition(":")
         if key == "Cpus_allowed_list":
-            return ranges(numbers(value.strip(), ""))
+            return ranges(numbers(value.strip()))
     return ""
 
 

@@ -135,17 +135,29 @@ class Message:
     @property
     def text(self) -> str:
         """The message in English, for records and logs."""
-        return self.recorded[0] if self.recorded else self._in_english(self.code)
+        if self.recorded:
+            return self.recorded[0]
+        text = catalogue.texts()[self.code]["en"]
+        return catalogue.fill(text, lambda name: _in_english(name, self.arguments[name]))
 
     @property
     def advice(self) -> str:
         """The remedy in English; without one, that of the message it wraps as `why`."""
+        return self.remedy.text if self.remedy else ""
+
+    @property
+    def remedy(self) -> Message | None:
+        """The remedy as a message; without one, what it has as `allowed`, or that of the message it wraps
+        as `why`.
+        """
         if self.recorded:
-            return self.recorded[1]
+            return as_written(self.recorded[1]) if self.recorded[1] else None
         if f"{self.code}.advice" in catalogue.texts():
-            return self._in_english(f"{self.code}.advice")
-        why = self.arguments.get("why")
-        return why.advice if isinstance(why, Message) else ""
+            return Message(f"{self.code}.advice", self.arguments)
+        allowed, why = self.arguments.get("allowed"), self.arguments.get("why")
+        if isinstance(allowed, Message):
+            return allowed
+        return why.remedy if isinstance(why, Message) else None
 
     @property
     def plain_arguments(self) -> dict[str, Any]:
@@ -164,10 +176,6 @@ class Message:
     def rated(self, severity: Severity) -> Message:
         """The same message with another severity."""
         return replace(self, severity=severity)
-
-    def _in_english(self, code: str) -> str:
-        text = catalogue.texts()[code]["en"]
-        return catalogue.fill(text, lambda name: _in_english(name, self.arguments[name]))
 
 
 def as_written(text: str, advice: str = "") -> Message:

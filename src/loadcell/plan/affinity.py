@@ -12,9 +12,18 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from loadcell.model.message import Message, as_written
+from loadcell.model.message import MessageCode
+from loadcell.plan.messages import (
+    ALLOWED_CPUS,
+    ALLOWED_MEMORY,
+    ALLOWED_NODE,
+    FOUND,
+    FOUND_BACKWARDS,
+    FOUND_NO_NUMBERS,
+    FOUND_TOO_LARGE_NUMBER,
+)
 from loadcell.plan.parts import Options
-from loadcell.plan.problems import nearest, shown
+from loadcell.plan.problems import SettingError, nearest, shown
 
 #: levels that are made from the machine's layout
 ONE_NODE, HALF, ALL = "one node", "half the cores", "all"
@@ -23,52 +32,25 @@ INTERLEAVE = "interleave"
 #: CONFIG_NODES_SHIFT)
 _LARGEST = 8191
 
-_CPU_FORMS = f"`cpus 0-31`, `node 0`, `{ONE_NODE}`, `{HALF}` or `{ALL}`"
-_MEMORY_FORMS = f"`node 0` or `{INTERLEAVE}`"
-_NODE_FORMS = "a node's number, `0`, or several, `0-1`"
+
 _NUMBERED = re.compile(r"(cpus?|nodes?)\s+(\S.*)", re.IGNORECASE)
 _LIST = r"\d+(-\d+)?(,\d+(-\d+)?)*"
 
 
-class PlacementError(ValueError):
-    """Not a placement, or none on this machine: what was found, what is allowed, and what was probably meant.
-    What depends on the
-    machine can end a trial that a plan has got through to, so it has a code."""
-
-    def __init__(self, finding: Message | str, *, allowed: Message | str, nearest: str | None = None) -> None:
-        self.message, self.there_is = (
-            as_written(words) if isinstance(words, str) else words for words in (finding, allowed)
-        )
-        super().__init__(self.finding)
-        self.nearest = nearest
-
-    @property
-    def finding(self) -> str:
-        """The finding, in English."""
-        return self.message.text
-
-    @property
-    def allowed(self) -> str:
-        """The remedy, in English."""
-        return self.there_is.text
-
-
-def numbers(text: str, allowed: str) -> tuple[int, ...]:
-    """`0-2,8` -> 0, 1, 2, 8. Raises PlacementError."""
+def numbers(text: str, allowed: MessageCode = ALLOWED_NODE) -> tuple[int, ...]:
+    """`0-2,8` -> 0, 1, 2, 8. Raises SettingError."""
     numbers_set: set[int] = set()
     for part in text.split(","):
         first, dash, last = (word.strip() for word in part.partition("-"))
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise PlacementError(f"found {shown(text)}, which is no list of numbers", allowed=allowed)
+            raise SettingError(FOUND_NO_NUMBERS(value=shown(text), allowed=allowed()))
         low, high = int(first), int(last or first)
         if high < low:
-            raise PlacementError(
-                f"found {shown(text)}, whose range {low}-{high} runs backwards",
-                allowed=allowed,
-                nearest=f"{high}-{low}",
-            )
+            message = FOUND_BACKWARDS(value=shown(text), range=f"{low}-{high}", allowed=allowed())
+            raise SettingError(message, f"{high}-{low}")
         if high > _LARGEST:
-            raise PlacementError(f"found {shown(text)}: no machine has a number {high}", allowed=allowed)
+            message = FOUND_TOO_LARGE_NUMBER(value=shown(text), number=str(high), allowed=allowed())
+            raise SettingError(message)
         numbers_set.update(range(low, high + 1))
     return tuple(sorted(numbers_set))
 
@@ -84,11 +66,11 @@ def ranges(processors: Iterable[int]) -> str:
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
 
 
-def _placement(value: Any, kinds: tuple[str, ...], words: tuple[str, ...], allowed: str) -> str:
+def _placement(value: Any, kinds: tuple[str, ...], words: tuple[str, ...], allowed: MessageCode) -> str:
     """The one way of writing what `value` says: a kind with its numbers, or one of the words."""
     if not isinstance(value, str):
         near = f"{kinds[0]}s {value}" if isinstance(value, int) and not isinstance(value, bool) else None
-        raise PlacementError(f"found {shown(value)}", allowed=allowed, nearest=near)
+        raise SettingError(FOUND(value=shown(value), allowed=allowed()), near)
     text = " ".join(value.split())
     if text.lower() in words:
         return text.lower()
@@ -99,15 +81,15 @@ def _placement(value: Any, kinds: tuple[str, ...], words: tuple[str, ...], allow
         plural = "s" if kind == "cpu" or len(listed_numbers) > 1 else ""
         return f"{kind}{plural} {ranges(listed_numbers)}"
     near = f"{kinds[0]}s {text}" if re.fullmatch(_LIST, text) else nearest(text, words)
-    raise PlacementError(f"found {shown(value)}", allowed=allowed, nearest=near)
+    raise SettingError(FOUND(value=shown(value), allowed=allowed()), near)
 
 
 def _cpus(value: Any) -> str:
-    return _placement(value, ("cpu", "node"), (ONE_NODE, HALF, ALL), _CPU_FORMS)
+    return _placement(value, ("cpu", "node"), (ONE_NODE, HALF, ALL), ALLOWED_CPUS)
 
 
 def _memory(value: Any) -> str:
-    return _placement(value, ("node",), (INTERLEAVE,), _MEMORY_FORMS)
+    return _placement(value, ("node",), (INTERLEAVE,), ALLOWED_MEMORY)
 
 
 def _node(value: Any) -> str:
@@ -115,11 +97,11 @@ def _node(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         value = str(value)
     if not isinstance(value, str):
-        raise PlacementError(f"found {shown(value)}", allowed=_NODE_FORMS)
+        raise SettingError(FOUND(value=shown(value), allowed=ALLOWED_NODE()))
     named = _NUMBERED.fullmatch(" ".join(value.split()))
     if named and named[1].lower().startswith("node"):
-        raise PlacementError(f"found {shown(value)}", allowed=_NODE_FORMS, nearest=f"node: {named[2]}")
-    return ranges(numbers(value, _NODE_FORMS))
+        raise SettingError(FOUND(value=shown(value), allowed=ALLOWED_NODE()), f"node: {named[2]}")
+    return ranges(numbers(value))
 
 
 def _schema(kinds: str, words: tuple[str, ...]) -> WithJsonSchema:

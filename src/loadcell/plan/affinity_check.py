@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.plan.affinity import Affinity, PlacementError
+from loadcell.model.message import Message
+from loadcell.plan.affinity import Affinity
+from loadcell.plan.messages import AFFINITY_NODE_TWICE, AFFINITY_NOT_STARTED, AFFINITY_ONE_PROCESS
 from loadcell.plan.model import Resolved
 from loadcell.plan.nodes import Keys
 from loadcell.plan.parts import Advice, Options, Parts
-from loadcell.plan.problems import Problem
+from loadcell.plan.problems import Problem, SettingError
 from loadcell.plan.topology import ANYWHERE, Pin, Topology
 
 
@@ -25,27 +27,19 @@ def problems(
     section = root.get("affinity")
     there = section if isinstance(section, Keys) else root
 
-    def wrong(key: str, finding: str, allowed: str) -> Problem:
+    def wrong(key: str, message: Message) -> Problem:
         node = there.get(key)
-        return Problem.at(node.mark if node else there.mark, f"affinity.{key}", finding, allowed=allowed)
+        return Problem(node.mark if node else there.mark, f"affinity.{key}", message)
 
     if affinity.node is not None:
         for key in ("target", "memory"):
             if getattr(affinity, key) is not None:
-                yield wrong(
-                    key,
-                    "`node` says already where the target runs and has its memory, and this says it again",
-                    "`node` alone, with `client` if wanted; or `target`, `memory` and `client` without it",
-                )
+                yield wrong(key, AFFINITY_NODE_TWICE())
                 return
     if target is not None and not target_is_started(target, options):
         for key in ("node", "target", "memory"):
             if getattr(affinity, key) is not None:
-                yield wrong(
-                    key,
-                    "loadcell does not start this target, and cannot say where it runs",
-                    "affinity.client; pin the server where it is started (numactl, taskset, systemd's CPUAffinity=)",
-                )
+                yield wrong(key, AFFINITY_NOT_STARTED())
         affinity = Affinity(client=affinity.client)
     if topology is None:
         return
@@ -53,19 +47,17 @@ def problems(
     for key, placement in affinity.placements.items():
         try:
             machine.memory_of(placement) if key == "memory" else machine.cpus_of(placement)
-        except PlacementError as error:
-            there_is = _key(affinity, key)
-            mistaken.setdefault(there_is, wrong(there_is, error.finding, error.allowed))
+        except SettingError as error:
+            written_key = _key(affinity, key)
+            mistaken.setdefault(written_key, wrong(written_key, error.message))
     yield from mistaken.values()
     if not mistaken and getattr(target, "in_worker", False):
         pins = of(affinity, machine, in_worker=False)
         if pins.target.cpus and pins.client.cpus not in ("", pins.target.cpus):
-            yield wrong(
-                "client",
-                f"is CPUs {pins.client.cpus}, and affinity.{_key(affinity, 'target')} is {pins.target.cpus}: this target lives in "
-                "the process that makes the load, which can run in one place only",
-                f"affinity.{_key(affinity, 'target')} alone",
+            message = AFFINITY_ONE_PROCESS(
+                client=pins.client.cpus, key=_key(affinity, "target"), target=pins.target.cpus
             )
+            yield wrong("client", message)
 
 
 def _key(affinity: Affinity, key: str) -> str:
@@ -109,7 +101,7 @@ class Pins:
 
 
 def of(affinity: Affinity, machine: Topology, *, in_worker: bool) -> Pins:
-    """Meaning of placements on this machine. A target in the worker has no process. Raises PlacementError."""
+    """Meaning of placements on this machine. A target in the worker has no process. Raises SettingError."""
 
     there = affinity.placements
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from loadcell.plan.combine import Combination, Combinations
 from loadcell.plan.factors import Factor, Level
+from loadcell.plan.messages import CROSS_WITHOUT_DESIGN, NO_TREATMENT_LEFT, TOO_MANY_TREATMENTS
 from loadcell.plan.model import DesignName, Resolved
 from loadcell.plan.nodes import Keys, Scalar, at
 from loadcell.plan.problems import Mark, Problem
@@ -44,27 +45,14 @@ def arrange(
     if design == "one-at-a-time":
         factors = tuple(_with_baseline(factor, root, base, resolver) for factor in factors)
     elif any(factor.crossed for factor in factors):
-        problems.append(
-            Problem.at(
-                root.place("cross"),
-                "cross",
-                "has no meaning in a full design, where all is crossed",
-                allowed="`design: one-at-a-time` with `cross:`, or the factor under `factors:`",
-            )
-        )
+        problems.append(Problem(root.place("cross"), "cross", CROSS_WITHOUT_DESIGN()))
     if design == "full":
         factors = tuple(replace(factor, levels=chosen.get(factor.key, factor.levels)) for factor in factors)
     every = Combinations(factors, design)
     combinations: Sequence[Combination] = every
     if every.total > MOST_TREATMENTS:
-        problems.append(
-            Problem.at(
-                root.place("factors"),
-                "factors",
-                f"make {every.total:,} treatments",
-                allowed=f"at most {MOST_TREATMENTS:,}; fewer levels, or `design: one-at-a-time`",
-            )
-        )
+        message = TOO_MANY_TREATMENTS(count=every.total, most=MOST_TREATMENTS)
+        problems.append(Problem(root.place("factors"), "factors", message))
         combinations = ()
     elif chosen and design == "one-at-a-time":
         combinations = list(_cached(every, factors, chosen))
@@ -134,9 +122,4 @@ def _cached(
 
 def _nothing_left(factors: Sequence[Factor], chosen: Mapping[str, tuple[Level, ...]]) -> Problem:
     bases = [f"{f.key}={f.levels[f.baseline].label}" for f in factors if f.baseline is not None]
-    return Problem.at(
-        Mark("--only"),
-        ", ".join(chosen),
-        "no treatment has these levels: one factor at a time differs from the plan's own values",
-        allowed=f"the plan's own value of all factors but one ({', '.join(bases)})",
-    )
+    return Problem(Mark("--only"), ", ".join(chosen), NO_TREATMENT_LEFT(values=bases))

@@ -13,10 +13,22 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
+from loadcell.model.message import Message
 from loadcell.model.metrics import Kind, Metric, declared
 from loadcell.model.trial_record import ExpectationResult
 from loadcell.plan import units
-from loadcell.plan.problems import listed, nearest, shown
+from loadcell.plan.messages import (
+    ALLOWED_COUNT,
+    ALLOWED_EXPECTATION,
+    ALLOWED_METRICS_OF_GROUPS,
+    ALLOWED_NAMES,
+    ALLOWED_THRESHOLD,
+    FOUND,
+    FOUND_COMPARISON,
+    FOUND_THRESHOLD,
+    UNKNOWN_METRIC,
+)
+from loadcell.plan.problems import SettingError, nearest, shown
 from loadcell.plan.quantiles import QUANTILES, enough, needed
 
 Outcome = Literal["met", "missed", "unknown"]
@@ -46,24 +58,13 @@ def metric(name: str) -> Metric:
     return replace(of_load, key=name, meaning=f"{group}: {of_load.meaning}")
 
 
-_ALLOWED: Mapping[Kind, str] = {
-    "count": "a bare number, such as 0",
+_ALLOWED: Mapping[Kind, Message] = {
+    "count": ALLOWED_COUNT(),
     "rate": units.Rate.allowed,
     "share": units.Fraction.allowed,
     "time": units.Duration.allowed,
 }
 _EXPRESSION = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(==|!=|<=|>=|=<|=>|<|>|=)\s*(.*?)\s*")
-_FORM = "metric, comparison, value: errors == 0, latency.p99 < 20ms, throughput >= 1000/s"
-
-
-class ExpectationError(ValueError):
-    """Not an expectation: what was found, what is allowed, and what was probably meant."""
-
-    def __init__(self, finding: str, *, allowed: str, nearest: str | None = None) -> None:
-        super().__init__(finding)
-        self.finding = finding
-        self.allowed = allowed
-        self.nearest = nearest
 
 
 @dataclass(frozen=True)
@@ -104,10 +105,10 @@ class Expectation:
     def parse(text: str, groups: Sequence[str] = (), figures: Sequence[str] = ()) -> Expectation:
         """From `metric comparator value`; a plan's client groups have metrics of their own, and so has a
         workload whose
-        `figures` the plan names. Raises ExpectationError."""
+        `figures` the plan names. Raises SettingError."""
         match = _EXPRESSION.fullmatch(text)
         if match is None:
-            raise ExpectationError(f"found {shown(text)}", allowed=_FORM)
+            raise SettingError(FOUND(value=shown(text), allowed=ALLOWED_EXPECTATION()))
         name, comparator, value = match.groups()
         known_metric = (
             Metric(name, "count", "of the workload's own") if name in figures else _metric_named(name, groups)
@@ -115,18 +116,15 @@ class Expectation:
         if known_metric is None:
             metrics = declared()
             every = [*metrics, *figures, *(f"{group}.{key}" for group in groups for key in metrics)]
-            of_groups = f"; of a client group: {listed(f'{group}.throughput' for group in groups)}, ..."
-            raise ExpectationError(
-                f"there is no metric {shown(name)}",
-                allowed=listed([*metrics, *figures]) + (of_groups if groups else ""),
-                nearest=nearest(name, every),
+            allowed = (ALLOWED_METRICS_OF_GROUPS if groups else ALLOWED_NAMES).pick(
+                names=[*metrics, *figures], groups=[f"{group}.throughput" for group in groups]
             )
+            raise SettingError(UNKNOWN_METRIC(name=shown(name), allowed=allowed), nearest(name, every))
         if comparator not in COMPARATORS:
             meant = {"=": "==", "=<": "<=", "=>": ">="}[comparator]
-            raise ExpectationError(
-                f"found the comparison {comparator}",
-                allowed=listed(COMPARATORS),
-                nearest=f"{name} {meant} {value}",
+            allowed = ALLOWED_NAMES(names=list(COMPARATORS))
+            raise SettingError(
+                FOUND_COMPARISON(comparator=comparator, allowed=allowed), f"{name} {meant} {value}"
             )
         threshold = _threshold(known_metric.kind, name, value)
         return Expectation(" ".join(text.split()), name, comparator, threshold)
@@ -166,19 +164,16 @@ def _metric_named(name: str, groups: Sequence[str]) -> Metric | None:
 
 
 def _threshold(kind: Kind, name: str, value: str) -> float:
-    allowed = f"for {name}: {_ALLOWED[kind]}"
-    try:
-        match kind:
-            case "count":
-                parts = units.split(value)
-                if parts is None or parts[1]:
-                    raise ExpectationError(f"found the value {shown(value)}", allowed=allowed)
-                return float(parts[0])
-            case "rate":
-                return float(units.parse(value, units.PER_SECOND, allowed))
-            case "share":
-                return float(units.parse(value, units.PERCENT, allowed))
-            case "time":
-                return float(units.parse(value, units.SECONDS, allowed) * Decimal(1000))
-    except units.UnitError as error:
-        raise ExpectationError(error.finding, allowed=allowed, nearest=error.nearest) from None
+    allowed = ALLOWED_THRESHOLD(metric=name, value=_ALLOWED[kind])
+    match kind:
+        case "count":
+            parts = units.split(value)
+            if parts is None or parts[1]:
+                raise SettingError(FOUND_THRESHOLD(value=shown(value), allowed=allowed))
+            return float(parts[0])
+        case "rate":
+            return float(units.parse(value, units.PER_SECOND, allowed))
+        case "share":
+            return float(units.parse(value, units.PERCENT, allowed))
+        case "time":
+            return float(units.parse(value, units.SECONDS, allowed) * Decimal(1000))

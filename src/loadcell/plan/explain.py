@@ -1,48 +1,81 @@
-"""From pydantic's errors to mistakes with a place in the text, in the words of a plan."""
+"""From pydantic's errors to mistakes with a position in the text, in the words of a plan."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from loadcell.model.message import Message, MessageError, as_written
+from loadcell.plan.messages import (
+    ALLOWED_AT_LEAST,
+    ALLOWED_AT_MOST,
+    ALLOWED_CHOICE,
+    ALLOWED_EITHER,
+    ALLOWED_FINITE_NUMBER,
+    ALLOWED_LESS_THAN,
+    ALLOWED_LIST,
+    ALLOWED_MAPPING,
+    ALLOWED_MAXIMUM_CHARACTERS,
+    ALLOWED_MAXIMUM_ITEMS,
+    ALLOWED_MINIMUM_CHARACTERS,
+    ALLOWED_MINIMUM_ITEMS,
+    ALLOWED_MORE_THAN,
+    ALLOWED_MULTIPLE_OF,
+    ALLOWED_NOTHING,
+    ALLOWED_NUMBER,
+    ALLOWED_PATH,
+    ALLOWED_PATTERN,
+    ALLOWED_TEXT,
+    ALLOWED_TRUE_OR_FALSE,
+    ALLOWED_VALUE,
+    ALLOWED_WHOLE_NUMBER,
+    FOUND,
+    MISSING,
+    RESTATED,
+    SHOWN_SECRET,
+    UNKNOWN_SETTING,
+)
 from loadcell.plan.nodes import Items, Keys, Node, plain
 from loadcell.plan.paths import fields_at
 from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
 from loadcell.plan.secrets import holds_literal, is_secret_key
 from loadcell.plan.units import Duration, Fraction, Rate, Size
 
-#: the finding of every setting that has no default and was not given
-MISSING = "is missing"
-
-_QUOTED = re.compile(r"'([^']*)'")
-
+#: The choices in the context of pydantic's errors: `'a', 'b' or 3`.
+_CHOICE = re.compile(r"'[^']*'|(?<!\S)(?!or\b)[^\s,']+")
+#: What is allowed instead, by the first word of pydantic's type of error, and the last words of such types.
 _WANTED = {
-    "int": "a whole number",
-    "float": "a number",
-    "string": "text",
-    "bool": "true or false",
-    "dict": "a mapping (`key: value`)",
-    "model": "a mapping (`key: value`)",
-    "list": "a list (`[a, b]`)",
-    "tuple": "a list (`[a, b]`)",
-    "set": "a list (`[a, b]`)",
-    "path": "a path",
-    "decimal": "a number",
+    "int": ALLOWED_WHOLE_NUMBER,
+    "float": ALLOWED_NUMBER,
+    "string": ALLOWED_TEXT,
+    "bool": ALLOWED_TRUE_OR_FALSE,
+    "dict": ALLOWED_MAPPING,
+    "mapping": ALLOWED_MAPPING,
+    "model": ALLOWED_MAPPING,
+    "list": ALLOWED_LIST,
+    "tuple": ALLOWED_LIST,
+    "set": ALLOWED_LIST,
+    "path": ALLOWED_PATH,
+    "decimal": ALLOWED_NUMBER,
+    "finite": ALLOWED_FINITE_NUMBER,
 }
+_WANTED_TYPES = ("type", "parsing", "from_float", "attributes_type", "parsing_size", "number", "unicode")
 _BOUNDS = {
-    "greater_than_equal": ("ge", "at least {}"),
-    "greater_than": ("gt", "more than {}"),
-    "less_than_equal": ("le", "at most {}"),
-    "less_than": ("lt", "less than {}"),
-    "string_too_short": ("min_length", "at least {} characters"),
-    "string_too_long": ("max_length", "at most {} characters"),
-    "too_short": ("min_length", "at least {} items"),
-    "too_long": ("max_length", "at most {} items"),
-    "multiple_of": ("multiple_of", "a multiple of {}"),
-    "string_pattern_mismatch": ("pattern", "text that matches {}"),
+    "greater_than_equal": ("ge", ALLOWED_AT_LEAST),
+    "greater_than": ("gt", ALLOWED_MORE_THAN),
+    "less_than_equal": ("le", ALLOWED_AT_MOST),
+    "less_than": ("lt", ALLOWED_LESS_THAN),
+    "string_too_short": ("min_length", ALLOWED_MINIMUM_CHARACTERS),
+    "string_too_long": ("max_length", ALLOWED_MAXIMUM_CHARACTERS),
+    "too_short": ("min_length", ALLOWED_MINIMUM_ITEMS),
+    "too_long": ("max_length", ALLOWED_MAXIMUM_ITEMS),
+    "multiple_of": ("multiple_of", ALLOWED_MULTIPLE_OF),
+    "string_pattern_mismatch": ("pattern", ALLOWED_PATTERN),
 }
 
 
@@ -112,46 +145,32 @@ def _problem(
     value = _shown(path, node)
     if kind == "missing":
         name = str(detail["loc"][-1])
-        return Problem.at(mark, f"{where}.{name}", MISSING, allowed="a value: it has no default")
+        return Problem(mark, f"{where}.{name}", MISSING(allowed=ALLOWED_VALUE()))
     if kind == "extra_forbidden":
         fields = fields_at(model, keys[:-1])
         parent, _, name = where.rpartition(".")
         near = nearest(name, fields)
-        return Problem.at(
-            mark,
-            where,
-            f"there is no setting {shown(name)} in {parent}",
-            allowed=listed(fields, empty="nothing"),
-            nearest=f"{parent}.{near}" if near else None,
-        )
-    if kind in ("literal_error", "enum"):
-        choices = _QUOTED.findall(context.get("expected", ""))
-        text = node.text if hasattr(node, "text") else ""
-        return Problem.at(
-            mark, where, f"found {value}", allowed=context.get("expected"), nearest=nearest(text, choices)
-        )
+        message = UNKNOWN_SETTING(name=shown(name), section=parent, settings=listed(fields, ALLOWED_NOTHING))
+        return Problem(mark, where, message, f"{parent}.{near}" if near else None)
     if kind == "value_error":
         cause = context.get("error")
-        return Problem.at(
-            mark,
-            where,
-            str(getattr(cause, "finding", cause)),
-            allowed=getattr(cause, "allowed", None),
-            nearest=getattr(cause, "nearest", None),
-        )
-    if kind in _BOUNDS:
-        name, text = _BOUNDS[kind]
-        return Problem.at(mark, where, f"found {value}", allowed=text.format(_bound(context.get(name), node)))
-    wanted = _WANTED.get(kind.partition("_")[0])
-    if wanted and kind.partition("_")[2] in (
-        "type",
-        "parsing",
-        "from_float",
-        "attributes_type",
-        "parsing_size",
-    ):
-        return Problem.at(mark, where, f"found {value}", allowed=wanted)
-    return Problem.at(mark, where, f"found {value}", allowed=detail["msg"])
+        message = cause.message if isinstance(cause, MessageError) else as_written(str(cause))
+        return Problem(mark, where, message, getattr(cause, "nearest", None))
+    near = None
+    word, _, type_of_error = kind.partition("_")
+    if kind in ("literal_error", "enum"):
+        choices = _CHOICE.findall(context.get("expected", ""))
+        near = nearest(getattr(node, "text", ""), [choice.strip("'") for choice in choices if "'" in choice])
+        *others, last = choices
+        allowed = ALLOWED_CHOICE(choices=others, last=last) if others else as_written(last)
+    elif kind in _BOUNDS:
+        name, code = _BOUNDS[kind]
+        allowed = code(bound=_bound(context.get(name), node))
+    elif word in _WANTED and type_of_error in _WANTED_TYPES:
+        allowed = _WANTED[word]()
+    else:
+        allowed = as_written(detail["msg"])
+    return Problem(mark, where, FOUND(value=value, allowed=allowed), near)
 
 
 def _bound(bound: Any, node: Node) -> Any:
@@ -164,21 +183,28 @@ def _bound(bound: Any, node: Node) -> Any:
 
 
 def _merged(problems: list[Problem]) -> Problem:
-    """Of a union every member complains: one mistake, allowing what any of them allows; of one that knew what
-    it was given, what
-    it says."""
-    problems = [merged for merged in problems if not merged.finding.startswith("found ")] or problems
+    """One mistake of the complaints of all members of a union, allowing what any of them allows.
+
+    A member that recognised what it was given is the only one that counts.
+    """
+    recognised = [problem for problem in problems if not problem.message.code.startswith(FOUND.code)]
+    problems = recognised or problems
     first = problems[0]
-    allowed = list(dict.fromkeys(problem.allowed for problem in problems if problem.allowed))
+    remedies = list(dict.fromkeys(problem.message.remedy for problem in problems if problem.message.remedy))
     near = next((problem.nearest for problem in problems if problem.nearest), None)
-    return Problem(
-        first.file, first.line, first.column, first.path, first.finding, " or ".join(allowed) or None, near
-    )
+    if len(remedies) < 2:
+        return replace(first, nearest=near)
+    allowed = reduce(lambda first, other: ALLOWED_EITHER(first=first, other=other), remedies)
+    if first.message.code == FOUND.code:
+        message = FOUND(value=first.message.arguments["value"], allowed=allowed)
+    else:
+        message = RESTATED(finding=first.message, allowed=allowed)
+    return replace(first, message=message, nearest=near)
 
 
-def _shown(path: tuple[str, ...], node: Node) -> str:
+def _shown(path: tuple[str, ...], node: Node) -> str | Message:
     """The value found; never one that may be a secret."""
     value = plain(node)
     if any(is_secret_key(key) for key in path) or (isinstance(value, str) and holds_literal(value)):
-        return "a value not shown here"
+        return SHOWN_SECRET()
     return shown(value)

@@ -13,12 +13,29 @@ from typing import Any
 
 from loadcell.model.run_record import FactorRecord, LevelRecord
 from loadcell.plan import ranges
+from loadcell.plan.messages import (
+    ALLOWED_FACTOR_OF_PLAN,
+    ALLOWED_FACTORS,
+    ALLOWED_LEVEL_SETTINGS,
+    ALLOWED_LEVELS,
+    ALLOWED_NAMES,
+    FACTOR_EMPTY,
+    FACTOR_PART,
+    FACTOR_SAME_SETTING,
+    FACTOR_TWICE,
+    FACTOR_WHOLE,
+    FOUND,
+    FOUND_NO_LEVELS,
+    LEVEL_SETS_TWICE,
+    LEVEL_TWICE,
+    UNKNOWN_FACTOR,
+)
 from loadcell.plan.nodes import Items, Keys, Node, Scalar, plain, put
 from loadcell.plan.parts import Parts
-from loadcell.plan.paths import PathError, locate
-from loadcell.plan.problems import Mark, Problem, listed, shown
+from loadcell.plan.paths import locate
+from loadcell.plan.problems import Mark, Problem, SettingError, listed, shown
 
-_FORMS = f"a list of levels, a range ({ranges.FORM}), or named levels (`small: {{path: value}}`)"
+_FORMS = ALLOWED_LEVELS(range=ranges.FORM, named="small: {path: value}")
 
 
 @dataclass(frozen=True)
@@ -95,11 +112,8 @@ def _section(root: Keys, section: str, parts: Parts, problems: list[Problem]) ->
     if node is None or plain(node) is None:
         return
     if not isinstance(node, Keys):
-        problems.append(
-            Problem.at(
-                node.mark, section, f"found {shown(plain(node))}", allowed="a mapping from setting to levels"
-            )
-        )
+        message = FOUND(value=shown(plain(node)), allowed=ALLOWED_FACTORS())
+        problems.append(Problem(node.mark, section, message))
         return
     for key, entry in node.entries.items():
         factor = _factor(key, entry.mark, entry.node, f"{section}.{key}", parts, problems)
@@ -115,19 +129,17 @@ def _factor(
         return Factor(key, levels, mark, named=True) if levels else None
     try:
         keys: tuple[str, ...] | None = locate(key, parts)
-    except PathError as error:
-        problems.append(Problem.at(mark, where, error.finding, allowed=error.allowed, nearest=error.nearest))
+    except SettingError as error:
+        problems.append(error.at(mark, where))
         keys = None
     if isinstance(node, Keys):
         nodes: list[Node] = list(ranges.expand(node, where, problems))
     elif isinstance(node, Items) and node.nodes:
         nodes = list(node.nodes)
     else:
-        value = shown(plain(node))
         near = f"{key}: [{node.text}]" if isinstance(node, Scalar) and node.value is not None else None
-        problems.append(
-            Problem.at(node.mark, where, f"found {value}, no levels", allowed=_FORMS, nearest=near)
-        )
+        message = FOUND_NO_LEVELS(value=shown(plain(node)), allowed=_FORMS)
+        problems.append(Problem(node.mark, where, message, near))
         return None
     if keys is None or not nodes:
         return None
@@ -144,44 +156,27 @@ def of_levels(
 
 def _named_levels(node: Keys, where: str, parts: Parts, problems: list[Problem]) -> Iterator[Level]:
     if not node.entries:
-        problems.append(Problem.at(node.mark, where, "has no levels", allowed=_FORMS))
+        problems.append(Problem(node.mark, where, FACTOR_EMPTY(allowed=_FORMS)))
     for label, entry in node.entries.items():
         here = f"{where}.{label}"
         if not isinstance(entry.node, Keys):
-            problems.append(
-                Problem.at(
-                    entry.node.mark,
-                    here,
-                    f"found {shown(plain(entry.node))}",
-                    allowed="what the level sets (`{dotted.path: value, ...}`)",
-                )
+            message = FOUND(
+                value=shown(plain(entry.node)),
+                allowed=ALLOWED_LEVEL_SETTINGS(example="{dotted.path: value, ...}"),
             )
+            problems.append(Problem(entry.node.mark, here, message))
             continue
         sets: dict[tuple[str, ...], Node] = {}
         for path, setting in entry.node.entries.items():
             try:
                 keys = locate(path, parts)
-            except PathError as error:
-                problems.append(
-                    Problem.at(
-                        setting.mark,
-                        f"{here}.{path}",
-                        error.finding,
-                        allowed=error.allowed,
-                        nearest=error.nearest,
-                    )
-                )
+            except SettingError as error:
+                problems.append(error.at(setting.mark, f"{here}.{path}"))
                 continue
             clash = next((other for other in sets if _overlap(keys, other)), None)
             if clash is not None:
-                problems.append(
-                    Problem.at(
-                        setting.mark,
-                        f"{here}.{path}",
-                        f"sets what {'.'.join(clash)} sets in the same level",
-                        allowed="each setting once in a level",
-                    )
-                )
+                message = LEVEL_SETS_TWICE(path=".".join(clash))
+                problems.append(Problem(setting.mark, f"{here}.{path}", message))
             sets[keys] = setting.node
         yield Level(label, sets, entry.mark)
 
@@ -190,14 +185,7 @@ def _once(levels: tuple[Level, ...], where: str, problems: list[Problem]) -> Ite
     seen: set[str] = set()
     for level in levels:
         if level.label in seen:
-            problems.append(
-                Problem.at(
-                    level.mark,
-                    where,
-                    f"the level {shown(level.label)} is given twice",
-                    allowed="each level once",
-                )
-            )
+            problems.append(Problem(level.mark, where, LEVEL_TWICE(label=shown(level.label))))
             continue
         seen.add(level.label)
         yield level
@@ -222,14 +210,9 @@ def _crossed_by_name(cross: Items, factors: list[Factor], problems: list[Problem
         if value in [factor.key for factor in factors]:
             names.add(value)
         else:
-            problems.append(
-                Problem.at(
-                    item.mark,
-                    "cross",
-                    f"there is no factor {shown(value)}",
-                    allowed=listed((factor.key for factor in factors), empty="a factor of `factors:`"),
-                )
-            )
+            names_of_factors = listed((factor.key for factor in factors), ALLOWED_FACTOR_OF_PLAN)
+            message = UNKNOWN_FACTOR(name=shown(value), allowed=ALLOWED_NAMES(names=names_of_factors))
+            problems.append(Problem(item.mark, "cross", message))
     return [replace(factor, crossed=True) if factor.key in names else factor for factor in factors]
 
 
@@ -246,25 +229,18 @@ def conflicts(factors: Sequence[Factor]) -> Iterator[Problem]:
     for factor in factors:
         first = keys_seen.setdefault(factor.key, factor)
         if first is not factor:
-            finding = f"the factor {shown(factor.key)} is given twice, first in line {first.mark.line}"
-            yield Problem.at(factor.mark, factor.key, finding, allowed="each factor once")
+            message = FACTOR_TWICE(factor=shown(factor.key), line=str(first.mark.line))
+            yield Problem(factor.mark, factor.key, message)
             continue
         for keys in factor.paths:
             for other_keys, other in owners:
                 if other is factor or not _overlap(keys, other_keys):
                     continue
-                if keys == other_keys:
-                    finding = f"sets {'.'.join(keys)}, as the factor {shown(other.key)} does"
-                elif len(keys) > len(other_keys):
-                    finding = f"sets {'.'.join(keys)}, a part of {'.'.join(other_keys)}, which the factor {shown(other.key)} sets"
-                else:
-                    finding = f"sets {'.'.join(keys)}, which {'.'.join(other_keys)} of the factor {shown(other.key)} is part of"
+                code = FACTOR_PART if len(keys) > len(other_keys) else FACTOR_WHOLE
+                code = FACTOR_SAME_SETTING if keys == other_keys else code
+                path, other_path = ".".join(keys), ".".join(other_keys)
+                message = code.pick(path=path, whole=other_path, part=other_path, factor=shown(other.key))
                 mark = next(level.mark for level in factor.levels if keys in level.sets)
                 mark_of_factor = factor.mark if not factor.named else mark
-                yield Problem.at(
-                    mark_of_factor,
-                    f"factors.{factor.key}",
-                    finding,
-                    allowed="each setting varied by one factor",
-                )
+                yield Problem(mark_of_factor, f"factors.{factor.key}", message)
         owners.extend((keys, factor) for keys in factor.paths)

@@ -14,7 +14,33 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loadcell.model import metrics
+from loadcell.model.message import Message
 from loadcell.plan import rate
+from loadcell.plan.messages import (
+    ALLOWED_GROUP,
+    ALLOWED_GROUP_LOAD,
+    ALLOWED_GROUPS,
+    ALLOWED_NUMBER_ABOVE_0,
+    FOUND,
+    FOUND_GROUP_NAME,
+    FOUND_NO_NAME,
+    GROUP_LISTED_TWICE,
+    GROUP_METRIC_NAME,
+    GROUP_NO_SHARE,
+    GROUP_NO_WORKLOAD,
+    GROUP_SHARE_AND_LOAD,
+    GROUP_UNKNOWN_SETTING,
+    GROUP_WINDOW,
+    GROUP_WORKLOADS,
+    GROUPS_BESIDE_WORKLOAD,
+    GROUPS_FEW_CLIENTS,
+    GROUPS_LOAD_UNUSED,
+    GROUPS_MIXED,
+    GROUPS_NONE,
+    GROUPS_OTHER_DATA,
+    GROUPS_TOO_MANY,
+    UNKNOWN_SETTING,
+)
 from loadcell.plan.model import OF_A_GROUP, Group, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Scalar, plain
 from loadcell.plan.parts import Options, Parts
@@ -23,8 +49,11 @@ from loadcell.plan.problems import Mark, PlanError, Problem, in_order, listed, n
 
 #: each has dedicated threads and connections; a report's colours distinguish no more
 MOST_GROUPS = 8
+_FORM = "read-only: {sysbench: {...}, share: 20}"
+_LISTED_FORM = "{name: read-only, sysbench: {...}, share: 20}"
+_LOAD_FORM = "{clients: 8}"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
-_FORM = "groups by name, each with a workload and a share or load: `read-only: {sysbench: {...}, share: 20}`"
+
 _WINDOW = ("warmup", "duration", "interval")
 
 #: Checks one plan for one workload: its settings, or None, and the mistakes in it.
@@ -46,18 +75,12 @@ def by_name(root: Keys, problems: list[Problem]) -> Keys:
     for item in node.nodes:
         named = item.get("name") if isinstance(item, Keys) else None
         if not isinstance(item, Keys) or not isinstance(named, Scalar):
-            finding = f"found {shown(plain(item))}, without a name"
             problems.append(
-                Problem.at(
-                    item.mark, "workloads", finding, allowed="`{name: read-only, sysbench: {...}, share: 20}`"
-                )
+                Problem(item.mark, "workloads", FOUND_NO_NAME(value=shown(plain(item)), example=_LISTED_FORM))
             )
         elif named.text in entries:
-            problems.append(
-                Problem.at(
-                    named.mark, "workloads", f"{shown(named.text)} is listed twice", allowed="each name once"
-                )
-            )
+            message = GROUP_LISTED_TWICE(name=shown(named.text))
+            problems.append(Problem(named.mark, "workloads", message))
         else:
             entries[named.text] = Entry(named.mark, item.without("name"))
     if len(problems) > before:
@@ -98,20 +121,22 @@ class Reader:
             self.problems.extend(_clashes(groups, self.parts, self.root))
         return tuple(groups)
 
-    def _wrong(self, mark: Mark, path: str, finding: str, allowed: str, near: str | None = None) -> None:
-        self.problems.append(Problem.at(mark, path, finding, allowed=allowed, nearest=near))
+    def _wrong(self, mark: Mark, path: str, message: Message, near: str | None = None) -> None:
+        self.problems.append(Problem(mark, path, message, near))
 
     def _written(self) -> Iterator[tuple[str, Entry, str]]:
         """The groups that can be read: name, settings, and the name of the workload."""
         mark, node = self.root.place("workloads"), self.root.get("workloads")
         if self.root.get("workload") is not None:
-            self._wrong(mark, "workloads", "stands beside `workload`", "one of them")
+            self._wrong(mark, "workloads", GROUPS_BESIDE_WORKLOAD())
         if not isinstance(node, Keys) or not node.entries:
-            value = "holds no group" if node is None or not plain(node) else f"found {shown(plain(node))}"
-            self._wrong(mark, "workloads", value, _FORM)
+            code = GROUPS_NONE if node is None or not plain(node) else FOUND
+            message = code.pick(value=shown(node and plain(node)), allowed=ALLOWED_GROUPS(example=_FORM))
+            self._wrong(mark, "workloads", message)
             return
         if len(node.entries) > MOST_GROUPS:
-            self._wrong(mark, "workloads", f"holds {len(node.entries)} groups", f"at most {MOST_GROUPS}")
+            message = GROUPS_TOO_MANY(count=len(node.entries), most=MOST_GROUPS)
+            self._wrong(mark, "workloads", message)
             return
         for name, entry in node.entries.items():
             workload = self._workload(name, entry)
@@ -122,36 +147,29 @@ class Reader:
         """The name of a group's workload; None when the group cannot be read at all."""
         path, settings = f"workloads.{name}", of_group(self.parts)
         if not _NAME.fullmatch(name):
-            self._wrong(
-                entry.mark,
-                path,
-                f"found the name {shown(name)}",
-                "up to 32 letters, digits, - and _, beginning with a letter",
-            )
+            self._wrong(entry.mark, path, FOUND_GROUP_NAME(name=shown(name)))
             return None
         # the name of operations, and those of metrics before any dot
         if name in {"transaction", *(key.partition(".")[0] for key in metrics.declared())}:
-            self._wrong(entry.mark, path, f"{shown(name)} is the name of a figure", "another name")
+            self._wrong(entry.mark, path, GROUP_METRIC_NAME(name=shown(name)))
             return None
         example = next(iter(self.parts.workloads), "name")
-        form = f"one of {listed(self.parts.workloads)}, with its options (`{name}: {{{example}: {{...}}, share: 50}}`)"
+        form = ALLOWED_GROUP(
+            names=listed(self.parts.workloads), example=f"{name}: {{{example}: {{...}}, share: 50}}"
+        )
         if not isinstance(entry.node, Keys):
-            self._wrong(entry.node.mark, path, f"found {shown(plain(entry.node))}", form)
+            self._wrong(entry.node.mark, path, FOUND(value=shown(plain(entry.node)), allowed=form))
             return None
         unknown = [key for key in entry.node.entries if key not in settings]
         for key in unknown:
             near = nearest(key, settings)
-            self._wrong(
-                entry.node.place(key),
-                f"{path}.{key}",
-                f"there is no workload, and no setting of a group, called {shown(key)}",
-                listed(settings),
-                f"{path}.{near}" if near else None,
-            )
+            message = GROUP_UNKNOWN_SETTING(name=shown(key), settings=list(settings))
+            mark = entry.node.place(key)
+            self._wrong(mark, f"{path}.{key}", message, f"{path}.{near}" if near else None)
         named = [key for key in entry.node.entries if key in self.parts.workloads]
         if len(named) != 1 and not unknown:
-            finding = f"names {len(named)} workloads: {listed(named)}" if named else "names no workload"
-            self._wrong(entry.mark, path, finding, form)
+            code = GROUP_WORKLOADS if named else GROUP_NO_WORKLOAD
+            self._wrong(entry.mark, path, code.pick(count=len(named), names=named, allowed=form))
         return named[0] if len(named) == 1 and not unknown else None
 
     def _shares(self, written: Iterable[tuple[str, Entry, str]]) -> list[float | None] | None:
@@ -162,19 +180,16 @@ class Reader:
             assert isinstance(entry.node, Keys)
             path, share, load = f"workloads.{name}", entry.node.get("share"), entry.node.get("load")
             if (share is None) == (load is None):
-                which = "both a share and a load" if share is not None else "neither a share nor a load"
                 self._wrong(
                     entry.mark,
                     path,
-                    f"has {which}",
-                    "`share: 20` (parts of the plan's load), or `load: {clients: 8}`",
+                    (GROUP_NO_SHARE if share is None else GROUP_SHARE_AND_LOAD)(load=f"load: {_LOAD_FORM}"),
                 )
             elif share is not None:
                 value = share.value if isinstance(share, Scalar) else None
                 if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-                    self._wrong(
-                        share.mark, f"{path}.share", f"found {shown(plain(share))}", "a number above 0"
-                    )
+                    message = FOUND(value=shown(plain(share)), allowed=ALLOWED_NUMBER_ABOVE_0())
+                    self._wrong(share.mark, f"{path}.share", message)
                 else:
                     shares.append((name, float(value) if value != int(value) else int(value)))
             else:
@@ -182,24 +197,15 @@ class Reader:
         kinds = {share is None for _, share in shares}
         if len(kinds) == 2:
             shared, loads = (
-                listed(n for n, share in shares if (share is None) is kind) for kind in (False, True)
+                [name for name, share in shares if (share is None) is kind] for kind in (False, True)
             )
-            self._wrong(
-                self.root.place("workloads"),
-                "workloads",
-                f"mixes shares of the plan's load ({shared}) with loads of their own ({loads})",
-                "a share for each group, or a load for each",
-            )
+            mark = self.root.place("workloads")
+            self._wrong(mark, "workloads", GROUPS_MIXED(shared=shared, loads=loads))
         if kinds == {True}:
             section = self.root.get("load")
             for key in OF_A_GROUP:
                 if key in self.load.model_fields_set and isinstance(section, Keys):
-                    self._wrong(
-                        section.place(key),
-                        f"load.{key}",
-                        "is of no effect: each group has its own load",
-                        "in the groups' `load`, or shares instead of these",
-                    )
+                    self._wrong(section.place(key), f"load.{key}", GROUPS_LOAD_UNUSED())
         return [share for _, share in shares] if len(self.problems) == before else None
 
     def _group(
@@ -233,24 +239,17 @@ class Reader:
         node, path = group.get("load"), f"workloads.{name}.load"
         if not isinstance(node, Keys):
             assert node is not None
-            self._wrong(node.mark, path, f"found {shown(plain(node))}", "a mapping (`{clients: 8}`)")
+            message = FOUND(value=shown(plain(node)), allowed=ALLOWED_GROUP_LOAD(example=_LOAD_FORM))
+            self._wrong(node.mark, path, message)
             return None
         wrong = [key for key in node.entries if key not in OF_A_GROUP]
         for key in wrong:
+            if key in _WINDOW:
+                self._wrong(node.place(key), f"{path}.{key}", GROUP_WINDOW(key=key))
+                continue
             near = nearest(key, OF_A_GROUP)
-            finding = (
-                "is the same for all groups, which share one trial"
-                if key in _WINDOW
-                else f"there is no setting {shown(key)} in {path}"
-            )
-            allowed = f"`load.{key}` of the plan" if key in _WINDOW else listed(OF_A_GROUP)
-            self._wrong(
-                node.place(key),
-                f"{path}.{key}",
-                finding,
-                allowed,
-                f"{path}.{near}" if near and key not in _WINDOW else None,
-            )
+            message = UNKNOWN_SETTING(name=shown(key), section=path, settings=OF_A_GROUP)
+            self._wrong(node.place(key), f"{path}.{key}", message, f"{path}.{near}" if near else None)
         return None if wrong else Keys(node.mark, {**self._window(), **node.entries})
 
     def _part(self, shares: list[float | None], index: int) -> Keys | None:
@@ -263,12 +262,8 @@ class Reader:
         clients = self.load.clients
         if clients is not None:
             if clients < len(shares):
-                finding = f"{clients} cannot be shared by {len(shares)} groups"
-                self._once(
-                    Problem.at(
-                        mark, "load.clients", finding, allowed=f"at least {len(shares)}: one for each group"
-                    )
-                )
+                message = GROUPS_FEW_CLIENTS(clients=clients, groups=len(shares))
+                self._once(Problem(mark, "load.clients", message))
                 return None
             count = integer_parts(clients, [share or 0.0 for share in shares])[index]
             entries["clients"] = Entry(mark, Scalar(mark, count, str(count)))
@@ -319,10 +314,11 @@ def _clashes(groups: Sequence[Group], parts: Parts, root: Keys) -> Iterator[Prob
             different = [key for key in section if section[key] != theirs.get(key)]
             if different:
                 key = different[0]
-                yield Problem.at(
-                    node.place(group.name),
-                    group.section,
-                    f"needs other data than {other.section} in tables of the same names "
-                    f"({key} is {section[key]}, and there {theirs.get(key)})",
-                    allowed=f"equal values of {listed(different)}, or one of the two groups in a plan of its own",
+                message = GROUPS_OTHER_DATA(
+                    section=other.section,
+                    key=key,
+                    value=str(section[key]),
+                    other=str(theirs.get(key)),
+                    settings=different,
                 )
+                yield Problem(node.place(group.name), group.section, message)

@@ -8,17 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from loadcell.model.metrics import declared
-from loadcell.plan import explain, groups, secrets
+from loadcell.plan import groups, secrets
 from loadcell.plan.arrange import Arrangement, arrange
-from loadcell.plan.expect import Expectation, ExpectationError
+from loadcell.plan.expect import Expectation
 from loadcell.plan.factors import read_factors
 from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.messages import (
+    ALLOWED_EXPECTATION_TEXT,
+    ALLOWED_EXPECTATIONS,
+    FOUND,
+    PLAN_EMPTY,
+    PLAN_NO_MAPPING,
+    UNKNOWN_KEY,
+)
 from loadcell.plan.model import Head
 from loadcell.plan.nodes import Items, Keys, Scalar, plain
 from loadcell.plan.overrides import apply_sets, chosen_levels
 from loadcell.plan.parts import Parts
 from loadcell.plan.paths import SECTIONS, settings
-from loadcell.plan.problems import Mark, PlanError, Problem, in_order, listed, nearest, shown
+from loadcell.plan.problems import Mark, PlanError, Problem, SettingError, in_order, nearest, shown
 from loadcell.plan.profile import read_profile, strangers
 from loadcell.plan.resolve import Resolver, read_model, with_monitors_by_name
 from loadcell.plan.search import is_search, names, read_search, useless
@@ -125,17 +133,15 @@ def _tree(text: str, path: Path, problems: list[Problem], placed: bool) -> Keys:
     root = compose(text, str(path), problems, placed=placed)
     if isinstance(root, Keys):
         return root
-    finding = "is empty" if root is None else f"holds {shown(plain(root))}, not a plan"
     mark = root.mark if root is not None else Mark(str(path))
-    raise PlanError(
-        [*problems, Problem.at(mark, "", finding, allowed=f"a mapping with the keys {listed(KEYS)}")]
-    )
+    code = PLAN_EMPTY if root is None else PLAN_NO_MAPPING
+    raise PlanError([*problems, Problem(mark, "", code.pick(value=shown(root and plain(root)), keys=KEYS))])
 
 
 def _settled(plan: Arrangement, misread: bool) -> Iterator[Problem]:
     """Mistakes in the settings; settings that an unreadable factor would have given are not missed."""
     for problem in (*plan.problems, *plan.table.check(CHECKED_AT_ONCE)):
-        if not (misread and problem.finding == explain.MISSING):
+        if not (misread and problem.missing):
             yield problem
 
 
@@ -150,8 +156,7 @@ def _unknown_keys(root: Keys, parts: Parts) -> Iterator[Problem]:
         if key not in KEYS:
             deeper = [path for path in everything if path.rpartition(".")[2] == key]
             near = deeper[0] if deeper else nearest(key, KEYS)
-            finding = f"there is no key {shown(key)} in a plan"
-            yield Problem.at(entry.mark, key, finding, allowed=listed(KEYS), nearest=near)
+            yield Problem(entry.mark, key, UNKNOWN_KEY(key=shown(key), keys=KEYS), near)
 
 
 def _head(root: Keys, problems: list[Problem]) -> Head | None:
@@ -177,19 +182,16 @@ def _expectations(root: Keys, problems: list[Problem]) -> Iterator[Expectation]:
     if node is None or plain(node) is None:
         return
     if not isinstance(node, Items):
-        problems.append(
-            Problem.at(node.mark, "expect", f"found {shown(plain(node))}", allowed="a list (`[errors == 0]`)")
-        )
+        message = FOUND(value=shown(plain(node)), allowed=ALLOWED_EXPECTATIONS())
+        problems.append(Problem(node.mark, "expect", message))
         return
     for item in node.nodes:
         try:
             if not isinstance(item, Scalar):
-                raise ExpectationError(f"found {shown(plain(item))}", allowed="text such as errors == 0")
+                raise SettingError(FOUND(value=shown(plain(item)), allowed=ALLOWED_EXPECTATION_TEXT()))
             yield Expectation.parse(item.text, groups.names(root), _figures(root))
-        except ExpectationError as error:
-            problems.append(
-                Problem.at(item.mark, "expect", error.finding, allowed=error.allowed, nearest=error.nearest)
-            )
+        except SettingError as error:
+            problems.append(error.at(item.mark, "expect"))
 
 
 __all__ = ["KEYS", "LoadedPlan", "load_plan", "load_text"]

@@ -14,10 +14,11 @@ from pydantic import BeforeValidator, Field, create_model, model_validator
 from loadcell.plan import rate as rates
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
+from loadcell.plan.messages import ALLOWED_WHOLE_NUMBER_OR_CPUS, FOUND
 from loadcell.plan.parts import Options
-from loadcell.plan.problems import nearest, shown
+from loadcell.plan.problems import SettingError, nearest, shown
 from loadcell.plan.rate import AnyRate
-from loadcell.plan.units import Duration, UnitError
+from loadcell.plan.units import Duration
 
 DesignName = Literal["full", "one-at-a-time"]
 OrderName = Literal["blocks", "as-written"]
@@ -39,9 +40,8 @@ def _counted(value: Any) -> Any:
     with.
     """
     if isinstance(value, str) and value != CPUS:
-        raise UnitError(
-            f"found {shown(value)}", allowed=f"a whole number, or {CPUS}", nearest=nearest(value, [CPUS])
-        )
+        message = FOUND(value=shown(value), allowed=ALLOWED_WHOLE_NUMBER_OR_CPUS())
+        raise SettingError(message, nearest(value, [CPUS]))
     return len(os.sched_getaffinity(0)) if value == CPUS else value
 
 

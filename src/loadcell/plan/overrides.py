@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from loadcell.plan.factors import Factor, Level
+from loadcell.plan.messages import (
+    ALLOWED_ASSIGNMENT,
+    ALLOWED_LEVEL_CHOICE,
+    ALLOWED_NO_FACTORS,
+    ALLOWED_PATH_START_OR,
+    FACTOR_SET_REPLACED,
+    FOUND,
+    UNKNOWN_FACTOR,
+    UNKNOWN_LEVEL,
+)
 from loadcell.plan.model import Head
 from loadcell.plan.nodes import Keys, Node, Scalar, at, put
 from loadcell.plan.parts import Parts
-from loadcell.plan.paths import PathError, locate
-from loadcell.plan.problems import Mark, PlanError, Problem, listed, nearest, shown
+from loadcell.plan.paths import locate
+from loadcell.plan.problems import Mark, PlanError, Problem, SettingError, listed, nearest, shown
 from loadcell.plan.resolve import with_monitors_by_name
 from loadcell.plan.source import compose
 
@@ -29,20 +40,16 @@ def apply_sets(root: Keys, sets: Sequence[str], parts: Parts, problems: list[Pro
         path = path.strip()
         mark = Mark(option)
         if not equals or not path:
-            problems.append(
-                Problem.at(mark, "", f"found {shown(path)}", allowed="path=value, such as load.duration=5s")
-            )
+            problems.append(Problem(mark, "", FOUND(value=shown(path), allowed=ALLOWED_ASSIGNMENT())))
             continue
         try:
             node = _prose(value, mark) if path in _PROSE else compose(value, option, problems, placed=False)
             keys = _keys(path, root, parts)
         except PlanError as error:
-            problems.extend(Problem.at(mark, path, p.finding, allowed=p.allowed) for p in error.problems)
+            problems.extend(Problem(mark, path, problem.message) for problem in error.problems)
             continue
-        except PathError as error:
-            problems.append(
-                Problem.at(mark, path, error.finding, allowed=error.allowed, nearest=error.nearest)
-            )
+        except SettingError as error:
+            problems.append(error.at(mark, path))
             continue
         root = _put(root, keys, node or Scalar(mark, None, ""), parts, problems)
         changed.append((path, keys, mark))
@@ -86,12 +93,14 @@ def _keys(path: str, root: Keys, parts: Parts) -> tuple[str, ...]:
         return (path,)
     try:
         return locate(path, parts)
-    except PathError as error:
-        near = error.nearest
+    except SettingError as error:
+        near, message = error.nearest, error.message
         if not (near and near.endswith("." + path)):
             near = nearest(path, _SECTION) or near
-        allowed = f"{error.allowed}; or {listed(_SECTION)}" if "." not in path else error.allowed
-        raise PathError(error.finding, allowed=allowed, nearest=near) from None
+        if "." not in path:
+            allowed = ALLOWED_PATH_START_OR(allowed=message.arguments["allowed"], sections=_SECTION)
+            message = replace(message, arguments={**message.arguments, "allowed": allowed})
+        raise SettingError(message, near) from None
 
 
 def _useless(root: Keys, path: str, keys: tuple[str, ...], mark: Mark) -> list[Problem]:
@@ -102,14 +111,7 @@ def _useless(root: Keys, path: str, keys: tuple[str, ...], mark: Mark) -> list[P
         return []
     if design is not None and getattr(design, "value", None) == "one-at-a-time":
         return []
-    return [
-        Problem.at(
-            mark,
-            path,
-            "is a factor, whose levels replace this value",
-            allowed=f"--only {path}=level,level to run some levels, or --set 'factors.{path}=[...]' for others",
-        )
-    ]
+    return [Problem(mark, path, FACTOR_SET_REPLACED(path=path))]
 
 
 def chosen_levels(
@@ -129,15 +131,10 @@ def chosen_levels(
         name, equals, labels = text.partition("=")
         mark = Mark(f"--only {name}")
         if not equals or name.strip() not in names:
-            problems.append(
-                Problem.at(
-                    mark,
-                    "",
-                    f"there is no factor {shown(name)}" if equals else f"found {shown(text)}",
-                    allowed=f"factor=level,level with a factor of the plan: {listed(by_key, empty='it has none')}",
-                    nearest=nearest(name.strip(), names),
-                )
-            )
+            allowed = ALLOWED_LEVEL_CHOICE(factors=listed(by_key, ALLOWED_NO_FACTORS))
+            code = UNKNOWN_FACTOR if equals else FOUND
+            message = code.pick(name=shown(name), value=shown(text), allowed=allowed)
+            problems.append(Problem(mark, "", message, nearest(name.strip(), names)))
             continue
         factor = by_key[names[name.strip()]]
         levels = {level.label: level for level in factor.levels}
@@ -148,15 +145,9 @@ def chosen_levels(
             if label in levels:
                 chosen.setdefault(factor.key, []).append(levels[label])
             else:
-                problems.append(
-                    Problem.at(
-                        mark,
-                        factor.key,
-                        f"there is no level {shown(label)}",
-                        allowed=listed([*list(levels)[:40], *(["..."] if len(levels) > 40 else [])]),
-                        nearest=nearest(label, levels),
-                    )
-                )
+                labels_shown = [*list(levels)[:40], *(["..."] if len(levels) > 40 else [])]
+                message = UNKNOWN_LEVEL(label=shown(label), labels=labels_shown)
+                problems.append(Problem(mark, factor.key, message, nearest(label, levels)))
     return {
         key: tuple(level for level in by_key[key].levels if level in levels) for key, levels in chosen.items()
     }

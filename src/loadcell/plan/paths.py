@@ -14,26 +14,34 @@ from pydantic import BaseModel
 from typing_extensions import TypeAliasType
 
 from loadcell.plan.affinity import Affinity
+from loadcell.plan.messages import (
+    ALLOWED_PATH_START,
+    NO_SETTING_OF_TREATMENTS,
+    SINGLE_VALUE,
+    UNKNOWN_MONITOR,
+    UNKNOWN_SETTING,
+    UNKNOWN_TARGET,
+    UNKNOWN_WORKLOAD,
+)
 from loadcell.plan.model import GroupLoad, Limits, Load
 from loadcell.plan.parts import Parts
-from loadcell.plan.problems import listed, nearest, shown
+from loadcell.plan.problems import SettingError, listed, nearest, shown
 
 #: the sections of a plan whose settings a treatment has; all else says how the experiment is done
 SECTIONS = ("target", "workload", "workloads", "load", "affinity", "monitors", "limits")
 
 
-class PathError(ValueError):
-    """There is no such setting: what was found, what is allowed, and what was probably meant."""
-
-    def __init__(self, finding: str, *, allowed: str | None = None, nearest: str | None = None) -> None:
-        super().__init__(finding)
-        self.finding = finding
-        self.allowed = allowed
-        self.nearest = nearest
+#: The message on an unknown name, by the section that holds it.
+UNKNOWN_PART = {
+    "target": UNKNOWN_TARGET,
+    "workload": UNKNOWN_WORKLOAD,
+    "workloads": UNKNOWN_WORKLOAD,
+    "monitors": UNKNOWN_MONITOR,
+}
 
 
 def locate(path: str, parts: Parts) -> tuple[str, ...]:
-    """The keys a dotted path leads along. Raises PathError when no such setting exists.
+    """The keys a dotted path leads along. Raises SettingError when no such setting exists.
 
     The last key may hold dots itself, where a free-form mapping takes names with dots
     (`pg_stat_statements.track`).
@@ -41,10 +49,9 @@ def locate(path: str, parts: Parts) -> tuple[str, ...]:
     section, *rest = path.split(".")
     if section not in SECTIONS:
         likely = f"{section}.{'.'.join(rest)}".rstrip(".")
-        raise PathError(
-            f"there is no setting {shown(path)} that a treatment could have",
-            allowed=f"a path that begins with {listed(SECTIONS)}",
-            nearest=_anywhere(likely, parts),
+        allowed = ALLOWED_PATH_START(sections=SECTIONS)
+        raise SettingError(
+            NO_SETTING_OF_TREATMENTS(path=shown(path), allowed=allowed), _anywhere(likely, parts)
         )
     if section == "workloads":  # whose names are the plan's own
         return _step(of_group(parts), rest[1:], (section, *rest[:1]))
@@ -122,14 +129,12 @@ def _step(tree: Any, segments: list[str], done: tuple[str, ...]) -> tuple[str, .
     if isinstance(tree, Mapping):
         if head in tree:
             return _step(tree[head], tail, (*done, head))
-        kind = so_far.removesuffix("s")
-        raise PathError(
-            f"there is no setting {shown(head)} in {so_far}"
+        message = (
+            UNKNOWN_SETTING(name=shown(head), section=so_far, settings=listed(tree))
             if "." in so_far
-            else f"there is no {kind} {shown(head)}",
-            allowed=listed(tree),
-            nearest=_joined(so_far, nearest(head, tree), tail),
+            else UNKNOWN_PART[so_far](name=shown(head), names=listed(tree))
         )
+        raise SettingError(message, _joined(so_far, nearest(head, tree), tail))
     names: list[str] = []
     for kind in _alternatives(tree):
         if kind is Any:
@@ -144,11 +149,10 @@ def _step(tree: Any, segments: list[str], done: tuple[str, ...]) -> tuple[str, .
                 return _step(value, tail, (*done, head))
             return (*done, ".".join(segments))
     if not names:
-        raise PathError(f"{so_far} is a single value with nothing below it", allowed=so_far, nearest=so_far)
-    raise PathError(
-        f"there is no setting {shown(head)} in {so_far}",
-        allowed=listed(names),
-        nearest=_joined(so_far, nearest(head, names), tail),
+        raise SettingError(SINGLE_VALUE(path=so_far), so_far)
+    raise SettingError(
+        UNKNOWN_SETTING(name=shown(head), section=so_far, settings=names),
+        _joined(so_far, nearest(head, names), tail),
     )
 
 

@@ -4,18 +4,60 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loadcell.model.message import Message, MessageCode, MessageError
+from loadcell.plan.messages import (
+    ALLOWED_NOTHING_INSTALLED,
+    MISSING,
+    PROBLEM_ALLOWED,
+    PROBLEM_COUNT,
+    PROBLEM_HIDDEN,
+    PROBLEM_NEAREST,
+    PROBLEM_ONE,
+    SHOWN_EMPTY_LIST,
+    SHOWN_EMPTY_MAPPING,
+    SHOWN_LIST,
+    SHOWN_MAPPING,
+    SHOWN_NOTHING,
+)
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
 
 #: more than this many mistakes are counted, not listed: nobody reads the 51st before mending the first
 SHOWN_AT_MOST = 50
 _VALUE_SHOWN_AT_MOST = 60
 
+#: Writes a message in the reader's language.
+Writer = Callable[[Message], str]
+
+
+def in_english(message: Message) -> str:
+    """The text of a message as it is recorded."""
+    return message.text
+
+
+class SettingError(MessageError, ValueError):
+    """A value that a setting cannot have: its message is what was found and, as advice, what is allowed.
+
+    `nearest` is the valid value or name that was probably meant.
+    """
+
+    def __init__(self, message: Message, nearest: str | None = None) -> None:
+        super().__init__(message)
+        self.nearest = nearest
+
+    def at(self, mark: Mark, path: str) -> Problem:
+        """The same as a mistake in the plan."""
+        return Problem(mark, path, self.message, self.nearest)
+
 
 @dataclass(frozen=True)
 class Mark:
-    """A place in a plan: file, line and column from 1.
+    """A position in a plan: file, line and column from 1.
 
     Of what came from the command line, only which option it was.
     """
@@ -24,43 +66,63 @@ class Mark:
     line: int | None = None
     column: int | None = None
 
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake: where it is, what was found, what is allowed, and the nearest valid name if there is one.
+    """One mistake: its position, what was found and what is allowed, and the nearest valid name if there is one.
 
-    `path` is the dotted path in the plan ("" when the mistake is not in one setting);
-    `line` and `column` count from 1, None when the mistake has no place in a text.
+    `path` is the dotted path in the plan ("" when the mistake is not in one setting).
     """
 
-    file: str
-    line: int | None
-    column: int | None
+    mark: Mark
     path: str
-    finding: str
-    allowed: str | None = None
+    message: Message
     nearest: str | None = None
 
-    @staticmethod
-    def at(
-        mark: Mark, path: str, finding: str, *, allowed: str | None = None, nearest: str | None = None
-    ) -> Problem:
-        """A mistake at `mark`."""
-        return Problem(mark.file, mark.line, mark.column, path, finding, allowed, nearest)
+    @property
+    def finding(self) -> str:
+        """What was found, in English."""
+        return self.message.text
 
-    def document(self) -> dict[str, Any]:
+    @property
+    def allowed(self) -> str | None:
+        """What is allowed, in English; None where the finding is enough."""
+        return self.message.advice or None
+
+    @property
+    def missing(self) -> bool:
+        """True if a setting that has no default was not given."""
+        return self.message.code == MISSING.code
+
+    def document(self) -> JsonObject:
         """Plain JSON values, for `--json`."""
-        return asdict(self)
+        return {
+            "file": self.mark.file,
+            "line": self.mark.line,
+            "column": self.mark.column,
+            "path": self.path,
+            "finding": self.finding,
+            "allowed": self.allowed,
+            "nearest": self.nearest,
+            "code": self.message.code or None,
+            "args": self.message.plain_arguments,
+        }
+
+    def written(self, write: Writer) -> str:
+        """The mistake in lines for people."""
+        subject = f"{self.path}: " if self.path else ""
+        lines = [f"{self.mark}: {subject}{write(self.message)}"]
+        if self.message.remedy is not None:
+            lines.append(f"    {write(PROBLEM_ALLOWED(allowed=self.message.remedy))}")
+        if self.nearest:
+            lines.append(f"    {write(PROBLEM_NEAREST(nearest=self.nearest))}")
+        return "\n".join(lines)
 
     def __str__(self) -> str:
-        position = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        subject = f"{self.path}: " if self.path else ""
-        lines = [f"{position}: {subject}{self.finding}"]
-        if self.allowed:
-            lines.append(f"    allowed: {self.allowed}")
-        if self.nearest:
-            lines.append(f"    did you mean: {self.nearest}")
-        return "\n".join(lines)
+        return self.written(in_english)
 
 
 class PlanError(Exception):
@@ -70,20 +132,24 @@ class PlanError(Exception):
         self.problems: tuple[Problem, ...] = tuple(dict.fromkeys(problems))
         super().__init__(f"{len(self.problems)} mistakes in the plan")
 
-    def __str__(self) -> str:
-        lines = [str(problem) for problem in self.problems[:SHOWN_AT_MOST]]
+    def written(self, write: Writer) -> str:
+        """The mistakes in lines for people."""
+        lines = [problem.written(write) for problem in self.problems[:SHOWN_AT_MOST]]
         hidden = len(self.problems) - SHOWN_AT_MOST
         if hidden > 0:
-            lines.append(f"... and {hidden:,} more of this kind.")
-        count = "One mistake" if len(self.problems) == 1 else f"{len(self.problems):,} mistakes"
-        lines.append(f"{count}; nothing was run.")
+            lines.append(write(PROBLEM_HIDDEN(count=hidden)))
+        count = len(self.problems)
+        lines.append(write(PROBLEM_ONE() if count == 1 else PROBLEM_COUNT(count=count)))
         return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.written(in_english)
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Once each, by place: the file's own first to last, then those of options."""
+    """Once each, by position: the file's own first to last, then those of options."""
     unique = dict.fromkeys(problems)
-    return sorted(unique, key=lambda p: (p.file.startswith("--"), p.line or 0, p.column or 0))
+    return sorted(unique, key=lambda p: (p.mark.file.startswith("--"), p.mark.line or 0, p.mark.column or 0))
 
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:
@@ -94,20 +160,19 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
     return by_folded[close[0]] if close else None
 
 
-def listed(names: Iterable[str], *, empty: str = "nothing is installed") -> str:
-    """Names as a sentence part: `a, b, c`."""
-    return ", ".join(names) or empty
+def listed(names: Iterable[str], empty: MessageCode = ALLOWED_NOTHING_INSTALLED) -> Sequence[str | Message]:
+    """Names as the argument of a message."""
+    return list(names) or [empty()]
 
 
-def shown(value: Any) -> str:
+def shown(value: Any) -> str | Message:
     """A value as found in a plan, short and on one line."""
     if isinstance(value, dict):
-        kind = "a mapping"
-        return f"{kind} with {listed(list(value)[:4])}" if value else "an empty mapping"
+        return SHOWN_MAPPING(keys=list(value)[:4]) if value else SHOWN_EMPTY_MAPPING()
     if isinstance(value, list):
-        return f"a list of {len(value)}" if value else "an empty list"
+        return SHOWN_LIST(count=len(value)) if value else SHOWN_EMPTY_LIST()
     if value is None:
-        return "nothing"
+        return SHOWN_NOTHING()
     text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

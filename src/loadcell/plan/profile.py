@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from loadcell.plan.messages import ALLOWED_PROFILE, FOUND, UNKNOWN_TREATMENT
 from loadcell.plan.nodes import Keys, Scalar, plain
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import Problem, listed, nearest, shown
 from loadcell.plan.resolve import read_model
 
 KINDS = ("cpu",)
-FORM = "cpu, or cpu with its options (`{cpu: {treatments: best, frequency: 99}}`)"
 
 
 class CpuProfile(Options, use_attribute_docstrings=True):
@@ -44,9 +44,10 @@ def read_profile(root: Keys, problems: list[Problem]) -> CpuProfile | None:
         return read_model(CpuProfile, inner, ("profile", "cpu"), mark, problems)
     names = list(node.entries) if isinstance(node, Keys) else [node.text] if isinstance(node, Scalar) else []
     near = next(filter(None, (nearest(name, KINDS) for name in names)), None)
-    problems.append(
-        Problem.at(node.mark, "profile", f"found {shown(plain(node))}", allowed=FORM, nearest=near)
+    message = FOUND(
+        value=shown(plain(node)), allowed=ALLOWED_PROFILE(example="{cpu: {treatments: best, frequency: 99}}")
     )
+    problems.append(Problem(node.mark, "profile", message, near))
     return None
 
 
@@ -55,12 +56,11 @@ def strangers(profile: CpuProfile | None, root: Keys, names: Sequence[str]) -> l
     if profile is None or isinstance(profile.treatments, str):
         return []
     return [
-        Problem.at(
+        Problem(
             root.place("profile"),
             "profile.cpu.treatments",
-            f"there is no treatment {shown(name)}",
-            allowed=f"best, all, or a list of treatments: {listed(names)}",
-            nearest=nearest(name, names),
+            UNKNOWN_TREATMENT(name=shown(name), names=listed(names)),
+            nearest(name, names),
         )
         for name in profile.treatments
         if name not in names

@@ -8,23 +8,43 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 
+from loadcell.model.message import Message
 from loadcell.plan import units
+from loadcell.plan.messages import (
+    ALLOWED_NUMBER_WITH_UNIT,
+    ALLOWED_RANGE,
+    FOUND,
+    RANGE_MISSING,
+    RANGE_OTHER_UNIT,
+    RANGE_SMALL_STEP,
+    RANGE_SMALL_TIMES,
+    RANGE_STEP_0,
+    RANGE_STEP_DOWN,
+    RANGE_STEP_OR_TIMES,
+    RANGE_STEP_UP,
+    RANGE_TIMES_0,
+    RANGE_TIMES_DOWN,
+    RANGE_TIMES_UNIT,
+    RANGE_TIMES_UP,
+    RANGE_UNKNOWN_KEY,
+)
 from loadcell.plan.nodes import Keys, Node, Scalar, plain
-from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
+from loadcell.plan.problems import Mark, Problem, nearest, shown
 
 KEYS = ("from", "to", "step", "times")
 #: more levels than anyone can run; the guard is against a slip such as `step: 0.001`
 MOST_LEVELS = 100_000
-FORM = "{from: 5, to: 160, step: 5} or {from: 1, to: 64, times: 2}"
+
+FORM = ALLOWED_RANGE(steps="{from: 5, to: 160, step: 5}", factors="{from: 1, to: 64, times: 2}")
 _SIGNIFICANT_DIGITS = 6
 
 
 class RangeError(Exception):
-    """A mistake, on its way out of the reading."""
+    """A mistake in a range."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.finding)
-        self.problem = problem
+    def __init__(self, mark: Mark, path: str, message: Message, nearest: str | None = None) -> None:
+        super().__init__(message)
+        self.problem = Problem(mark, path, message, nearest)
 
 
 def looks_like_range(node: Node) -> bool:
@@ -36,40 +56,27 @@ def expand(node: Keys, path: str, problems: list[Problem]) -> list[Scalar]:
     """The levels of a range, each at the range's place; [] after adding to `problems`."""
     wrong = [key for key in node.entries if key not in KEYS]
     for key in wrong:
-        problems.append(
-            Problem.at(
-                node.place(key),
-                f"{path}.{key}",
-                f"there is no {shown(key)} in a range",
-                allowed=FORM,
-                nearest=nearest(key, KEYS),
-            )
-        )
+        message = RANGE_UNKNOWN_KEY(key=shown(key), allowed=FORM)
+        problems.append(Problem(node.place(key), f"{path}.{key}", message, nearest(key, KEYS)))
     if wrong:
         return []
     try:
         return _expand(node, path)
-    except RangeError as found:
-        problems.append(found.problem)
+    except RangeError as error:
+        problems.append(error.problem)
         return []
 
 
 def _expand(node: Keys, path: str) -> list[Scalar]:
     missing = [key for key in ("from", "to") if node.get(key) is None]
     if missing or ("step" in node.entries) == ("times" in node.entries):
-        finding = f"{listed(missing)} is missing" if missing else "a range has either `step` or `times`"
-        raise RangeError(Problem.at(node.mark, path, finding, allowed=FORM))
+        code = RANGE_MISSING if missing else RANGE_STEP_OR_TIMES
+        raise RangeError(node.mark, path, code.pick(keys=missing, allowed=FORM))
     first, unit = _number(node, "from", path)
     last, last_unit = _number(node, "to", path)
     if unit != last_unit:
-        raise RangeError(
-            Problem.at(
-                node.place("to"),
-                f"{path}.to",
-                f"has another unit than `from` ({shown(last_unit)}, {shown(unit)})",
-                allowed="one unit in a range",
-            )
-        )
+        message = RANGE_OTHER_UNIT(symbol=shown(last_unit), first_symbol=shown(unit))
+        raise RangeError(node.place("to"), f"{path}.to", message)
     if "step" in node.entries:
         numbers = list(_steps(node, path, first, last, unit))
     else:
@@ -92,11 +99,7 @@ def number(node: Node, path: str) -> tuple[Decimal, str]:
         return Decimal(str(value)), ""
     parts = units.split(value) if isinstance(value, str) else None
     if parts is None or not parts[1]:
-        raise RangeError(
-            Problem.at(
-                node.mark, path, f"found {shown(value)}", allowed="a number, or a number with its unit"
-            )
-        )
+        raise RangeError(node.mark, path, FOUND(value=shown(value), allowed=ALLOWED_NUMBER_WITH_UNIT()))
     return parts
 
 
@@ -104,28 +107,15 @@ def _steps(node: Keys, path: str, first: Decimal, last: Decimal, unit: str) -> I
     step, step_unit = _number(node, "step", path)
     mark, where = node.place("step"), f"{path}.step"
     if step_unit != unit:
-        finding = f"has another unit than `from` ({shown(step_unit)}, {shown(unit)})"
-        raise RangeError(Problem.at(mark, where, finding, allowed="one unit in a range"))
+        raise RangeError(mark, where, RANGE_OTHER_UNIT(symbol=shown(step_unit), first_symbol=shown(unit)))
     if step == 0:
-        raise RangeError(Problem.at(mark, where, "a step of 0 gets nowhere", allowed="a step other than 0"))
+        raise RangeError(mark, where, RANGE_STEP_0())
     if (last - first) / step < 0:
-        way = "up" if last > first else "down"
-        raise RangeError(
-            Problem.at(
-                mark,
-                where,
-                f"the range is empty: {first} to {last} goes {way}, a step of {step} does not",
-                allowed=f"a {'positive' if way == 'up' else 'negative'} step",
-                nearest=str(-step) + unit,
-            )
-        )
+        code = RANGE_STEP_DOWN if last > first else RANGE_STEP_UP
+        raise RangeError(mark, where, code(first=first, last=last, step=step), str(-step) + unit)
     count = (last - first) / step + 1
     if count > MOST_LEVELS:
-        raise RangeError(
-            Problem.at(
-                node.mark, path, f"the range has more than {MOST_LEVELS:,} levels", allowed="a larger step"
-            )
-        )
+        raise RangeError(node.mark, path, RANGE_SMALL_STEP(most=MOST_LEVELS))
     return (first + step * index for index in range(int(count)))
 
 
@@ -133,22 +123,12 @@ def _times(node: Keys, path: str, first: Decimal, last: Decimal) -> Iterator[Dec
     times, times_unit = _number(node, "times", path)
     mark, where = node.place("times"), f"{path}.times"
     if times_unit:
-        raise RangeError(
-            Problem.at(mark, where, f"has a unit ({shown(times_unit)})", allowed="a bare number, such as 2")
-        )
+        raise RangeError(mark, where, RANGE_TIMES_UNIT(symbol=shown(times_unit)))
     if first <= 0 or last <= 0:
-        raise RangeError(
-            Problem.at(
-                node.mark,
-                path,
-                f"{first} to {last} cannot be multiplied through",
-                allowed="from and to above 0",
-            )
-        )
+        raise RangeError(node.mark, path, RANGE_TIMES_0(first=first, last=last))
     if times <= 0 or (last != first and ((times > 1) != (last > first) or times == 1)):
-        needed = "above 1" if last >= first else "between 0 and 1"
-        finding = f"the range is empty: {first} times {times} never gets to {last}"
-        raise RangeError(Problem.at(mark, where, finding, allowed=f"a number {needed}"))
+        code = RANGE_TIMES_DOWN if last >= first else RANGE_TIMES_UP
+        raise RangeError(mark, where, code(first=first, last=last, times=times))
     if first == last:
         return iter([first])
     numbers = [first]
@@ -157,14 +137,7 @@ def _times(node: Keys, path: str, first: Decimal, last: Decimal) -> Iterator[Dec
         if (following > last) if last > first else (following < last):
             return (_rounded(number) for number in numbers)
         numbers.append(following)
-    raise RangeError(
-        Problem.at(
-            node.mark,
-            path,
-            f"the range has more than {MOST_LEVELS:,} levels",
-            allowed="`times` farther from 1",
-        )
-    )
+    raise RangeError(node.mark, path, RANGE_SMALL_TIMES(most=MOST_LEVELS))
 
 
 def _rounded(number: Decimal) -> Decimal:

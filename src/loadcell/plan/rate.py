@@ -16,9 +16,15 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from loadcell.plan.messages import RATE_FEW_SAMPLES, RATE_TOO_FEW_CONNECTIONS
+from loadcell.plan.messages import (
+    RATE_FEW_SAMPLES,
+    RATE_FLAT_ZERO,
+    RATE_ONLY_PAUSES,
+    RATE_TOO_FEW_CONNECTIONS,
+)
 from loadcell.plan.parts import Advice, Options
-from loadcell.plan.units import Duration, Rate, UnitError
+from loadcell.plan.problems import SettingError
+from loadcell.plan.units import Duration, Rate
 
 #: what the engine takes; requests closer together are one burst to any machine
 HIGHEST = 10_000_000
@@ -60,7 +66,7 @@ class Steps(Options, use_attribute_docstrings=True):
     @model_validator(mode="after")
     def _some(self) -> Steps:
         if not any(step.rate for step in self.steps):
-            raise UnitError("no step has a rate above 0/s", allowed="at least one step with a rate above 0/s")
+            raise SettingError(RATE_ONLY_PAUSES())
         return self
 
 
@@ -77,7 +83,7 @@ class Ramp(Options, use_attribute_docstrings=True):
     @model_validator(mode="after")
     def _some(self) -> Ramp:
         if not self.from_ and not self.to:
-            raise UnitError("goes from 0/s to 0/s", allowed="one end above 0/s")
+            raise SettingError(RATE_FLAT_ZERO())
         return self
 
 

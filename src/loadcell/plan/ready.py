@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loadcell.plan.problems import PlanError, Problem, listed, nearest
+from loadcell.plan.messages import PLAN_NOT_READY_MADE
+from loadcell.plan.problems import Mark, PlanError, Problem, nearest
 
 #: in an installed package, and in a checkout
 _PLACES = (Path(__file__).parent.parent / "ready_plans", Path(__file__).parents[3] / "plans")
@@ -33,5 +34,4 @@ def find(text: str) -> Path:
         return ready[path.stem]
     if near is None:
         return path
-    allowed = f"a plan file, or one of {listed(ready)}"
-    raise PlanError([Problem(text, None, None, "", "is neither a file nor a ready-made plan", allowed, near)])
+    raise PlanError([Problem(Mark(text), "", PLAN_NOT_READY_MADE(names=list(ready)), near)])

@@ -11,12 +11,37 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from loadcell.model.message import Message
 from loadcell.plan import affinity_check, explain, groups, rate
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
+from loadcell.plan.messages import (
+    ALLOWED_CLIENTS,
+    ALLOWED_CONNECTIONS,
+    ALLOWED_MONITOR,
+    ALLOWED_MONITOR_LIST,
+    ALLOWED_OFFERING_TARGET,
+    ALLOWED_PART,
+    ALLOWED_TARGETS,
+    FOUND,
+    FOUND_NAMES,
+    LISTED_TWICE,
+    LOAD_COUNT_OF_ONE,
+    LOAD_COUNT_WITH_RATE,
+    LOAD_FEW_REQUESTS,
+    LOAD_SHORTER_THAN_INTERVAL,
+    LOAD_SHORTER_THAN_RATE,
+    LOAD_TWO_COUNTS,
+    LOAD_WITHOUT_RATE,
+    MISSING,
+    MONITOR_MISFIT,
+    WORKLOAD_ALONE,
+    WORKLOAD_MISFIT,
+)
 from loadcell.plan.model import BOUNDS, OPEN_LOOP, Group, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
 from loadcell.plan.parts import Misfit, Options, Parts
+from loadcell.plan.paths import UNKNOWN_PART
 from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
 
 M = TypeVar("M", bound=BaseModel)
@@ -67,33 +92,21 @@ def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> 
     mark = root.place("monitors")
     items = node.nodes if isinstance(node, Items) else ()
     if not isinstance(node, Items) and plain(node) is not None:
-        problems.append(
-            Problem.at(
-                node.mark,
-                "monitors",
-                f"found {shown(plain(node))}",
-                allowed="a list of names (`[host, target]`)",
-            )
-        )
+        message = FOUND(value=shown(plain(node)), allowed=ALLOWED_MONITOR_LIST())
+        problems.append(Problem(node.mark, "monitors", message))
     for item in items:
         if isinstance(item, Scalar) and isinstance(item.value, str):
             name, entry = item.value, Entry(item.mark, Keys(item.mark, {}))
         elif isinstance(item, Keys) and len(item.entries) == 1:
             name, entry = next(iter(item.entries.items()))
         else:
-            problems.append(
-                Problem.at(
-                    item.mark,
-                    "monitors",
-                    f"found {shown(plain(item))}",
-                    allowed="a name, or one name with its options (`host: {option: value}`)",
-                )
+            message = FOUND(
+                value=shown(plain(item)), allowed=ALLOWED_MONITOR(example="host: {option: value}")
             )
+            problems.append(Problem(item.mark, "monitors", message))
             continue
         if name in entries:
-            problems.append(
-                Problem.at(item.mark, "monitors", f"{shown(name)} is listed twice", allowed="each once")
-            )
+            problems.append(Problem(item.mark, "monitors", LISTED_TWICE(name=shown(name))))
         entries[name] = entry
     return _with_monitors(root, mark, Keys(node.mark, entries))
 
@@ -127,7 +140,7 @@ class Resolver:
         if load is not None:
             load_problems = _load_problems(root, load)
             if workload is None and self._knows_load(root):  # what it knows cannot be told yet
-                load_problems = [problem for problem in load_problems if problem.finding != explain.MISSING]
+                load_problems = [problem for problem in load_problems if not problem.missing]
             problems.extend(load_problems)
         if target is not None and workload is not None:
             problems.extend(self._fit(root, target[0], workload[0]))
@@ -265,26 +278,18 @@ class Resolver:
         node = root.get(section)
         fitting = fitting or installed
         example = next(iter(fitting), "name")
-        form = f"one of {listed(fitting)}, with its options (`{section}: {{{example}: {{...}}}}`)"
+        form = ALLOWED_PART(names=listed(fitting), example=f"{section}: {{{example}: {{...}}}}")
         if node is None or plain(node) is None:
-            problems.append(Problem.at(mark, section, explain.MISSING, allowed=form))
+            problems.append(Problem(mark, section, MISSING(allowed=form)))
             return None
         if not isinstance(node, Keys) or len(node.entries) != 1:
-            names = (
-                f"{len(node.entries)} names: {listed(node.entries)}"
-                if isinstance(node, Keys)
-                else shown(plain(node))
-            )
+            if isinstance(node, Keys):
+                message = FOUND_NAMES(count=len(node.entries), names=listed(node.entries), allowed=form)
+            else:
+                message = FOUND(value=shown(plain(node)), allowed=form)
             near = nearest(node.text, fitting) if isinstance(node, Scalar) else None
-            problems.append(
-                Problem.at(
-                    node.mark,
-                    section,
-                    f"found {names}",
-                    allowed=form,
-                    nearest=f"{section}: {{{near}: {{}}}}" if near else None,
-                )
-            )
+            near = f"{section}: {{{near}: {{}}}}" if near else None
+            problems.append(Problem(node.mark, section, message, near))
             return None
         name, entry = next(iter(node.entries.items()))
         options = self._options(section, name, entry, installed, problems, fitting)
@@ -299,19 +304,12 @@ class Resolver:
         problems: list[Problem],
         fitting: Mapping[str, type[Any]] | None = None,
     ) -> Options | None:
-        kind = section.removesuffix("s")
         if name not in installed:
             fitting = fitting or installed
             near = nearest(name, fitting)
-            problems.append(
-                Problem.at(
-                    entry.mark,
-                    f"{section}.{name}",
-                    f"there is no {kind} {shown(name)}",
-                    allowed=listed(fitting),
-                    nearest=f"{section}.{near}" if near else None,
-                )
-            )
+            message = UNKNOWN_PART[section](name=shown(name), names=listed(fitting))
+            near = f"{section}.{near}" if near else None
+            problems.append(Problem(entry.mark, f"{section}.{name}", message, near))
             return None
         model: type[Options] = installed[name].Options
         return self._read(model, entry.node, (section, name), entry.mark, problems)
@@ -330,28 +328,26 @@ class Resolver:
         part = self._parts.workloads[workload]
         if self._parts.fits(part, target):
             return []
-        finding = f"the workload {workload} cannot be run on the target {target}"
-        return [
-            Problem.at(root.place("workload"), f"workload.{workload}", finding, allowed=self._allowed(part))
-        ]
+        message = WORKLOAD_MISFIT(workload=workload, target=target, allowed=self._allowed(part))
+        return [Problem(root.place("workload"), f"workload.{workload}", message)]
 
-    def _allowed(self, part: type[Any]) -> str:
+    def _allowed(self, part: type[Any]) -> Message:
         """The targets that a workload or monitor can be used with, else what one would have to offer."""
         targets = self._parts.targets_for(part)
-        needs = sorted(capability.name for capability in part.needs)
-        return f"the target {listed(targets)}" if targets else f"a target that offers {listed(needs)}"
+        if targets:
+            return ALLOWED_TARGETS(targets=targets)
+        return ALLOWED_OFFERING_TARGET(needs=sorted(capability.name for capability in part.needs))
 
     def _watched(self, root: Keys, target: str, monitors: Mapping[str, Options]) -> list[Problem]:
         """Monitors that look into a target of another kind."""
         node = root.get("monitors")
-        names = []
+        problems = []
         for name in monitors:
             part = self._parts.monitors[name]
             if not self._parts.fits(part, target) and isinstance(node, Keys):
-                finding = f"the monitor {name} cannot watch the target {target}"
-                mark = node.entries[name].mark
-                names.append(Problem.at(mark, f"monitors.{name}", finding, allowed=self._allowed(part)))
-        return names
+                message = MONITOR_MISFIT(monitor=name, target=target, allowed=self._allowed(part))
+                problems.append(Problem(node.entries[name].mark, f"monitors.{name}", message))
+        return problems
 
 
 def _misfit(root: Keys, path: str, misfit: Misfit) -> Problem:
@@ -361,7 +357,7 @@ def _misfit(root: Keys, path: str, misfit: Misfit) -> Problem:
     for key in path.split("."):
         if isinstance(node, Keys):
             mark, node = node.place(key), node.get(key)
-    return Problem.at(mark, path, misfit.message.text, allowed=misfit.message.advice)
+    return Problem(mark, path, misfit.message)
 
 
 def _alone(root: Keys, groups: Sequence[Group], parts: Parts) -> Iterator[Problem]:
@@ -370,8 +366,7 @@ def _alone(root: Keys, groups: Sequence[Group], parts: Parts) -> Iterator[Proble
     for group in groups:
         if getattr(parts.workloads[group.workload_name], "made_by", None) is not None:
             mark = section.place(group.name) if isinstance(section, Keys) else root.mark
-            finding = f"the workload {group.workload_name} makes its load by itself"
-            yield Problem.at(mark, f"workloads.{group.name}", finding, allowed="it as the one `workload`")
+            yield Problem(mark, f"workloads.{group.name}", WORKLOAD_ALONE(workload=group.workload_name))
 
 
 def _uncounted(root: Keys, load: Load) -> Iterator[Problem]:
@@ -380,47 +375,35 @@ def _uncounted(root: Keys, load: Load) -> Iterator[Problem]:
     for key in BOUNDS:
         if getattr(load, key) is not None:
             mark = section.place(key) if isinstance(section, Keys) else root.place("load")
-            finding = "counts the requests of one workload, and the plan has `workloads`"
-            yield Problem.at(mark, f"load.{key}", finding, allowed="load.duration, or one `workload`")
+            yield Problem(mark, f"load.{key}", LOAD_COUNT_OF_ONE())
 
 
 def _load_problems(root: Keys, load: Load) -> list[Problem]:
     """Conditions that involve several settings of the load."""
     problems: list[Problem] = []
     if load.clients is None:
-        problems.append(
-            Problem.at(
-                root.place("load"),
-                "load.clients",
-                explain.MISSING,
-                allowed="a whole number, in `load` or as a factor"
-                + ("; of connections that carry the rate" if load.rate is not None else ""),
-            )
-        )
+        allowed = (ALLOWED_CLIENTS if load.rate is None else ALLOWED_CONNECTIONS)()
+        problems.append(Problem(root.place("load"), "load.clients", MISSING(allowed=allowed)))
 
-    def wrong(key: str, finding: str, allowed: str, nearest: str | None = None) -> None:
+    def wrong(key: str, message: Message, nearest: str | None = None) -> None:
         section = root.get("load")
         mark = section.place(key) if isinstance(section, Keys) else root.place("load")
-        problems.append(Problem.at(mark, f"load.{key}", finding, allowed=allowed, nearest=nearest))
+        problems.append(Problem(mark, f"load.{key}", message, nearest))
 
     if load.requests is not None and load.requests_per_client is not None:
-        wrong("requests_per_client", "stands beside load.requests", "one of them")
+        wrong("requests_per_client", LOAD_TWO_COUNTS())
     elif load.requests is not None and load.clients is not None and load.requests < load.clients:
-        message = f"is {load.requests:,}, fewer than the {load.clients:,} clients"
-        wrong("requests", message, "at least one for each client (load.clients)")
+        wrong("requests", LOAD_FEW_REQUESTS(requests=load.requests, clients=load.clients))
     if load.requests_per_client is not None and load.rate is not None:
-        message = "is of no effect beside load.rate: whichever client is free takes the next request"
-        wrong("requests_per_client", message, "load.requests, of all clients")
+        wrong("requests_per_client", LOAD_COUNT_WITH_RATE())
     if load.duration < load.interval:
-        message = f"is {load.duration.text}, shorter than one interval"
-        wrong("duration", message, f"at least {load.interval.text} (load.interval)")
+        message = LOAD_SHORTER_THAN_INTERVAL(duration=load.duration.text, interval=load.interval.text)
+        wrong("duration", message)
     if load.rate is None:
         for key in OPEN_LOOP:
             if key in load.model_fields_set:
-                wrong(
-                    key, "is of no effect without a rate", "only beside load.rate, which makes an open loop"
-                )
+                wrong(key, LOAD_WITHOUT_RATE())
     elif (length := rate.length_s(load.rate)) is not None and length > load.duration:
-        message = f"is {load.duration.text}, shorter than the {length.text} that load.rate takes"
-        wrong("duration", message, f"at least {length.text}", length.text)
+        message = LOAD_SHORTER_THAN_RATE(duration=load.duration.text, length=length.text)
+        wrong("duration", message, length.text)
     return problems

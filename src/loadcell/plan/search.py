@@ -15,17 +15,33 @@ from pydantic import Field
 
 from loadcell.model.run_record import SearchRecord
 from loadcell.plan import ranges
-from loadcell.plan.expect import Expectation, ExpectationError
+from loadcell.plan.expect import Expectation
 from loadcell.plan.factors import Factor, conflicts, of_levels
+from loadcell.plan.messages import (
+    ALLOWED_DESIGN,
+    ALLOWED_NAMES,
+    ALLOWED_STEP_ABOVE_0,
+    ALLOWED_STEP_OR_PERCENTAGE,
+    ALLOWED_STEP_WITH_UNIT_OR_PERCENTAGE,
+    FOUND,
+    MISSING,
+    SEARCH_CHOOSES_LEVELS,
+    SEARCH_FALLING,
+    SEARCH_NO_BOUND,
+    SEARCH_PERCENTAGE_OF_0,
+    SEARCH_TARGET_CPU,
+    SEARCH_TOO_MANY_LEVELS,
+    SEARCH_UNITS,
+)
 from loadcell.plan.nodes import Items, Keys, Node, Scalar, at, plain
 from loadcell.plan.parts import Options, Parts
-from loadcell.plan.paths import PathError, locate
-from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
+from loadcell.plan.paths import locate
+from loadcell.plan.problems import Mark, Problem, SettingError, nearest, shown
 from loadcell.plan.ranges import RangeError
 from loadcell.plan.resolve import read_model
 from loadcell.plan.units import Fraction
 
-FORM = "{search: {factor: load.clients, between: [1, 256], objective: max throughput}}"
+_FORM = "{search: {factor: load.clients, between: [1, 256], objective: max throughput}}"
 #: what can be looked for: figures of which more is better
 MAXIMA = ("throughput", "queries", "tpmC", "tpmTotal")
 #: the factor whose highest level needs no other bound: a target keeps up with a rate, or does not
@@ -113,8 +129,9 @@ def read_search(
     mark = root.place("design")
     design = root.get("design")
     if not isinstance(node, Keys) or (isinstance(design, Keys) and len(design.entries) > 1):
-        message = f"found {shown(plain(design))}" if design is not None else "is missing"
-        problems.append(Problem.at(mark, "design", message, allowed=f"full, one-at-a-time, or {FORM}"))
+        code = MISSING if design is None else FOUND
+        message = code.pick(value=shown(design and plain(design)), allowed=ALLOWED_DESIGN(search=_FORM))
+        problems.append(Problem(mark, "design", message))
         return None
     options = read_model(SearchOptions, node, _WHERE, mark, problems)
     if options is None:
@@ -124,11 +141,8 @@ def read_search(
     aim = _objective(node, options, problems)
     bounds = tuple(_bounds(node, problems))
     if aim is not None and aim[0] == "bound" and options.factor != RATE and not bounds:
-        finding = f"nothing says which {options.factor} is too high"
-        allowed = "`subject to`, such as latency.p99 < 20ms or errors == 0"
-        problems.append(
-            Problem.at(node.place("objective"), "design.search.objective", finding, allowed=allowed)
-        )
+        message = SEARCH_NO_BOUND(factor=options.factor)
+        problems.append(Problem(node.place("objective"), "design.search.objective", message))
     if keys is None or aim is None or len(problems) > before:
         return None
     try:
@@ -155,21 +169,14 @@ def useless(key: str, sets: Sequence[str], only: Sequence[str]) -> Iterator[Prob
     """`--set` and `--only` of the factor that is searched: the search chooses its levels itself."""
     settings = [f"--set {key}" for text in sets if text.partition("=")[0].strip() == key]
     settings += [f"--only {text.partition('=')[0]}" for text in only if names(key, text)]
-    finding = "is what is searched: the search chooses its levels"
-    instead = "--set 'design.search.between=[low, high]' for other levels"
-    return (Problem.at(Mark(option), key, finding, allowed=instead) for option in settings)
+    return (Problem(Mark(option), key, SEARCH_CHOOSES_LEVELS()) for option in settings)
 
 
 def _located(node: Keys, key: str, parts: Parts, problems: list[Problem]) -> tuple[str, ...] | None:
     try:
         return locate(key, parts)
-    except PathError as error:
-        where = node.entries["factor"].node.mark
-        problems.append(
-            Problem.at(
-                where, "design.search.factor", error.finding, allowed=error.allowed, nearest=error.nearest
-            )
-        )
+    except SettingError as error:
+        problems.append(error.at(node.entries["factor"].node.mark, "design.search.factor"))
         return None
 
 
@@ -185,15 +192,10 @@ def _objective(
         return "bound", "throughput"
     allowed_names = (*MAXIMA, options.factor)
     near = nearest(name or word, allowed_names)
-    problems.append(
-        Problem.at(
-            node.place("objective"),
-            "design.search.objective",
-            f"found {shown(options.objective)}",
-            allowed=listed(f"max {goal}" for goal in allowed_names),
-            nearest=f"max {near}" if near else None,
-        )
-    )
+    allowed = ALLOWED_NAMES(names=[f"max {goal}" for goal in allowed_names])
+    message = FOUND(value=shown(options.objective), allowed=allowed)
+    mark = node.place("objective")
+    problems.append(Problem(mark, "design.search.objective", message, f"max {near}" if near else None))
     return None
 
 
@@ -206,16 +208,10 @@ def _bounds(node: Keys, problems: list[Problem]) -> Iterator[Expectation]:
         try:
             bound = Expectation.parse(str(text))
             if bound.metric == "target.cpu":
-                raise ExpectationError(
-                    "the target's CPU is watched from outside, and not always", allowed="any other metric"
-                )
+                raise SettingError(SEARCH_TARGET_CPU())
             yield bound
-        except ExpectationError as error:
-            problems.append(
-                Problem.at(
-                    item.mark, "design.search.subject to", error.finding, allowed=error.allowed, nearest=error.nearest
-                )
-            )  # fmt: skip
+        except SettingError as error:
+            problems.append(error.at(item.mark, "design.search.subject to"))
 
 
 def _numbers(node: Keys, kind: str) -> tuple[list[Decimal], str]:
@@ -225,19 +221,14 @@ def _numbers(node: Keys, kind: str) -> tuple[list[Decimal], str]:
     where = "design.search.between"
     (low, unit), (high, other) = (ranges.number(end, where) for end in ends.nodes)
     if unit != other:
-        finding = f"the ends have different units ({shown(unit)}, {shown(other)})"
-        raise RangeError(Problem.at(ends.mark, where, finding, allowed="one unit for both"))
+        raise RangeError(ends.mark, where, SEARCH_UNITS(symbol=shown(unit), other=shown(other)))
     if low >= high:
-        raise RangeError(
-            Problem.at(ends.mark, where, f"{low} to {high} does not rise", allowed="the lower end first")
-        )
+        raise RangeError(ends.mark, where, SEARCH_FALLING(low=low, high=high))
     integral = all(isinstance(plain(end), int) for end in ends.nodes)
     numbers = list(_laid_out(node, low, high, unit, integral, _STEPS[kind]))
     if len(numbers) > MOST_LEVELS:
-        finding = f"makes more than {MOST_LEVELS:,} levels"
-        raise RangeError(
-            Problem.at(node.place("step"), "design.search.step", finding, allowed="a larger step")
-        )
+        message = SEARCH_TOO_MANY_LEVELS(most=MOST_LEVELS)
+        raise RangeError(node.place("step"), "design.search.step", message)
     return numbers, unit
 
 
@@ -248,10 +239,7 @@ def _laid_out(
     step, by_share = _step(node, unit, share)
     if by_share and low <= 0:
         mark = node.entries["between"].node.mark
-        allowed = "a lower end above 0, or a `step` that is no percentage"
-        raise RangeError(
-            Problem.at(mark, "design.search.between", f"{low} does not grow by a percentage", allowed=allowed)
-        )
+        raise RangeError(mark, "design.search.between", SEARCH_PERCENTAGE_OF_0(low=low))
     number, count = low, 0
     while number < high and count <= MOST_LEVELS:
         yield number
@@ -272,13 +260,9 @@ def _step(node: Keys, unit: str, share: Decimal) -> tuple[Decimal, bool]:
         return share, True
     where = "design.search.step"
     step, width = ranges.number(step_node, where)
-    if width not in (unit, "%"):
-        allowed = f"a number{' with ' + unit if unit else ''}, or a percentage"
-        raise RangeError(
-            Problem.at(step_node.mark, where, f"found {shown(plain(step_node))}", allowed=allowed)
-        )
-    if step <= 0:
-        raise RangeError(
-            Problem.at(step_node.mark, where, f"found {shown(plain(step_node))}", allowed="a step above 0")
-        )
+    if width not in (unit, "%") or step <= 0:
+        code = ALLOWED_STEP_WITH_UNIT_OR_PERCENTAGE if unit else ALLOWED_STEP_OR_PERCENTAGE
+        code = code if width not in (unit, "%") else ALLOWED_STEP_ABOVE_0
+        message = FOUND(value=shown(plain(step_node)), allowed=code.pick(symbol=unit))
+        raise RangeError(step_node.mark, where, message)
     return (step / 100, True) if width == "%" else (step, False)

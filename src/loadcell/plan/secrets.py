@@ -12,11 +12,19 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from loadcell.model.message import MessageError
-from loadcell.plan.messages import SECRET_MISSING
+from loadcell.model.message import MessageError, as_written
+from loadcell.plan.messages import (
+    FOUND,
+    PASSWORD_WRITTEN,
+    SECRET_MISSING,
+    SECRET_WRITTEN,
+    VARIABLE_NOT_SET,
+)
 from loadcell.plan.nodes import Keys, Node, scalars
 from loadcell.plan.problems import Problem, nearest, shown
 
+#: How a plan refers to a secret.
+_FORM = "${env:NAME}"
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
 #: What a workload fills in for itself (`/get?key=${key}`): a name without a colon is no reference to a secret
@@ -30,8 +38,6 @@ _IN_WORDS = re.compile(
     r"(?:^|[\s?&;,'\"])-{0,2}(?:pg|ssl)?(?:password|passwd|pwd)\s*=\s*(?P<secret>'[^']*'|[^\s&;]+)",
     re.IGNORECASE,
 )
-
-REMEDY = "${env:NAME}, with the secret in the environment variable NAME"
 
 
 class MissingSecretError(MessageError, ValueError):
@@ -122,22 +128,18 @@ def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -
         text = scalar.text
         if is_secret_key(keys[-1]):
             if scalar.value is not None and REFERENCE.sub("", text):
-                yield Problem.at(scalar.mark, where, "a secret is written in the plan", allowed=REMEDY)
+                yield Problem(scalar.mark, where, SECRET_WRITTEN(reference=_FORM))
                 continue
         elif holds_literal(text):
-            yield Problem.at(scalar.mark, where, "a password is written in the plan", allowed=REMEDY)
+            yield Problem(scalar.mark, where, PASSWORD_WRITTEN(reference=_FORM))
             continue
         for match in _ANY_REFERENCE.finditer(text):
             reference = REFERENCE.fullmatch(match[0])
             if reference is None and _has_places(keys) and _PLACE.fullmatch(match[0]):
                 continue
             if reference is None:
-                yield Problem.at(scalar.mark, where, f"found {shown(match[0])}", allowed="${env:NAME}")
+                message = FOUND(value=shown(match[0]), allowed=as_written(_FORM))
+                yield Problem(scalar.mark, where, message)
             elif reference[1] not in env:
-                yield Problem.at(
-                    scalar.mark,
-                    where,
-                    f"the environment variable {reference[1]} is not set",
-                    allowed=f"a variable that is set (export {reference[1]}=...)",
-                    nearest=nearest(reference[1], env),
-                )
+                message = VARIABLE_NOT_SET(name=reference[1])
+                yield Problem(scalar.mark, where, message, nearest(reference[1], env))

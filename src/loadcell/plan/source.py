@@ -17,8 +17,30 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from loadcell.model.message import Message
+from loadcell.plan.messages import (
+    PLAN_CONTROL_CHARACTER,
+    PLAN_DIRECTORY,
+    PLAN_NO_FILE,
+    PLAN_NOT_UTF8,
+    PLAN_NUL_BYTE,
+    PLAN_TOO_LARGE,
+    PLAN_UNREADABLE,
+    YAML_ALIAS,
+    YAML_INVALID,
+    YAML_KEY,
+    YAML_REPEATED_KEY,
+    YAML_SECOND_DOCUMENT,
+    YAML_SURROGATE,
+    YAML_TAB,
+    YAML_TAB_INSIDE,
+    YAML_TAG,
+    YAML_TOO_DEEP,
+    YAML_TOO_MANY_VALUES,
+    YAML_UNINTELLIGIBLE,
+)
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Plain, Scalar
-from loadcell.plan.problems import Mark, PlanError, Problem, shown
+from loadcell.plan.problems import Mark, PlanError, Problem, nearest, shown
 
 #: a plan is a page or two of text; what is larger is some other file
 LARGEST_BYTES = 256 * 1024
@@ -35,42 +57,35 @@ _LEADING_TAB = re.compile(r"^[ ]*\t", re.MULTILINE)
 def read_text(path: Path) -> str:
     """The text of a plan file. Raises PlanError when it is missing, unreadable, too large or not text."""
 
-    def refused(finding: str, allowed: str, line: int | None = None, column: int | None = None) -> PlanError:
-        return PlanError([Problem(str(path), line, column, "", finding, allowed)])
+    def refused(message: Message, line: int | None = None, column: int | None = None) -> PlanError:
+        return PlanError([Problem(Mark(str(path), line, column), "", message)])
 
     try:
         kind = path.stat().st_mode
         if stat.S_ISDIR(kind):
-            raise refused("is a directory", "a plan file (YAML)")
+            raise refused(PLAN_DIRECTORY())
         if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
-            raise refused("is not a file", "a plan file (YAML)")
+            raise refused(PLAN_NO_FILE())
         with path.open("rb") as file:
             raw = file.read(LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        similar = _similar_file(path)
-        raise PlanError(
-            [Problem(str(path), None, None, "", f"cannot be read: {reason}", "a plan file (YAML)", similar)]
-        ) from None
+        message = PLAN_UNREADABLE(reason=getattr(error, "strerror", None) or str(error))
+        raise PlanError([Problem(Mark(str(path)), "", message, _similar_file(path))]) from None
     if len(raw) > LARGEST_BYTES:
-        raise refused("is too large for a plan", f"at most {LARGEST_BYTES // 1024} KiB of YAML text")
+        raise refused(PLAN_TOO_LARGE(kibibytes=LARGEST_BYTES // 1024))
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = raw[: error.start]
         line = before.count(b"\n") + 1
         column = len(before) - (before.rfind(b"\n") + 1) + 1
-        raise refused(
-            f"is not UTF-8 text (byte 0x{raw[error.start]:02x} at offset {error.start})",
-            "UTF-8",
-            line,
-            column,
-        ) from None
+        message = PLAN_NOT_UTF8(byte=f"{raw[error.start]:02x}", offset=str(error.start))
+        raise refused(message, line, column) from None
     control = _CONTROL.search(text)
     if control:
         line, column = _place(text, control.start())
-        name = "a NUL byte" if control[0] == "\0" else f"the control character U+{ord(control[0]):04X}"
-        raise refused(f"contains {name}", "YAML text", line, column)
+        code = PLAN_NUL_BYTE if control[0] == "\0" else PLAN_CONTROL_CHARACTER
+        raise refused(code.pick(character=f"U+{ord(control[0]):04X}"), line, column)
     return text
 
 
@@ -85,8 +100,6 @@ def compose(text: str, file: str, problems: list[Problem], *, placed: bool = Tru
 
 
 def _similar_file(path: Path) -> str | None:
-    from loadcell.plan.problems import nearest
-
     try:
         if path.exists():
             return None
@@ -125,27 +138,21 @@ def _syntax(error: Exception, text: str, file: str) -> list[Problem]:
     parser's word.
     """
     tabs = [
-        Problem(
-            file,
-            *_place(text, match.end() - 1),
-            "",
-            "a tab is used to indent",
-            "spaces only (YAML allows no tabs here)",
-        )
+        Problem(Mark(file, *_place(text, match.end() - 1)), "", YAML_TAB())
         for match in _LEADING_TAB.finditer(text)
     ]
     if tabs:
         return tabs
-    line, column, finding = 1, 1, "cannot be understood as YAML"
+    line, column, finding = 1, 1, YAML_UNINTELLIGIBLE()
     if isinstance(error, MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         if mark is not None:
             line, column = mark.line + 1, mark.column + 1
         message = " ".join(part for part in (error.context, error.problem) if part)
         if r"'\t'" in message:
-            return [Problem(file, line, column, "", "a tab stands where only spaces may", "spaces")]
-        finding = f"not YAML: {' '.join(message.split())}"
-    return [Problem(file, line, column, "", finding, "YAML 1.2")]
+            return [Problem(Mark(file, line, column), "", YAML_TAB_INSIDE())]
+        finding = YAML_INVALID(reason=" ".join(message.split()))
+    return [Problem(Mark(file, line, column), "", finding)]
 
 
 class _Composer:
@@ -166,7 +173,7 @@ class _Composer:
             kind = type(event).__name__
             if kind == "DocumentStartEvent":
                 if root is not None:
-                    raise self._stop(self._mark(event), "a second document begins", "one plan in a file")
+                    raise self._stop(self._mark(event), YAML_SECOND_DOCUMENT())
                 root = self._node(next(self.events), 0)
         if isinstance(root, Scalar) and root.value is None:
             return None
@@ -177,30 +184,22 @@ class _Composer:
             return Mark(self.file)
         return Mark(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
 
-    def _stop(self, mark: Mark, finding: str, allowed: str) -> PlanError:
-        return PlanError([*self.problems, Problem.at(mark, "", finding, allowed=allowed)])
+    def _stop(self, mark: Mark, message: Message) -> PlanError:
+        return PlanError([*self.problems, Problem(mark, "", message)])
 
     def _grow(self, mark: Mark, by: int) -> None:
         self.count += by
         if self.count > LARGEST_NODES:
-            raise self._stop(
-                mark,
-                f"holds more than {LARGEST_NODES:,} values once aliases are followed",
-                "a plan of ordinary size",
-            )
+            raise self._stop(mark, YAML_TOO_MANY_VALUES(count=LARGEST_NODES))
 
     def _node(self, event: Any, depth: int) -> Node:
         mark = self._mark(event)
         if depth > DEEPEST:
-            raise self._stop(mark, f"is nested more than {DEEPEST} deep", "a plan of ordinary depth")
+            raise self._stop(mark, YAML_TOO_DEEP(depth=DEEPEST))
         kind = type(event).__name__
         if kind == "AliasEvent":
             if event.anchor not in self.anchors:
-                raise self._stop(
-                    mark,
-                    f"the alias *{event.anchor} names nothing above it",
-                    f"an anchor &{event.anchor} before it",
-                )
+                raise self._stop(mark, YAML_ALIAS(name=event.anchor))
             node, size = self.anchors[event.anchor]
             self._grow(mark, size)
             return node
@@ -227,11 +226,7 @@ class _Composer:
     def _untagged(self, event: Any, mark: Mark) -> None:
         tag = getattr(event, "tag", None)
         if tag not in (None, "!"):
-            self.problems.append(
-                Problem.at(
-                    mark, "", f"the tag {shown(str(tag))} is used", allowed="plain values, without YAML tags"
-                )
-            )
+            self.problems.append(Problem(mark, "", YAML_TAG(tag=shown(str(tag)))))
 
     def _scalar(self, event: Any, mark: Mark) -> Scalar:
         self._untagged(event, mark)
@@ -239,11 +234,7 @@ class _Composer:
         try:
             text.encode()
         except UnicodeEncodeError:
-            self.problems.append(
-                Problem.at(
-                    mark, "", "holds half a surrogate pair", allowed="text that can be written as UTF-8"
-                )
-            )
+            self.problems.append(Problem(mark, "", YAML_SURROGATE()))
             text = text.encode("utf-8", "replace").decode()
         quoted = event.style is not None
         return Scalar(mark, text if quoted else resolve(text), text)
@@ -254,20 +245,12 @@ class _Composer:
         for key in nodes:
             value = next(nodes)
             if not isinstance(key, Scalar):
-                self.problems.append(
-                    Problem.at(key.mark, "", "a key is a list or a mapping", allowed="text as a key")
-                )
+                self.problems.append(Problem(key.mark, "", YAML_KEY()))
                 continue
             if key.text in entries:
                 first = entries[key.text].mark
-                self.problems.append(
-                    Problem.at(
-                        key.mark,
-                        key.text,
-                        f"the key {shown(key.text)} is given twice, first in line {first.line}",
-                        allowed="each key once in a mapping",
-                    )
-                )
+                message = YAML_REPEATED_KEY(key=shown(key.text), line=str(first.line))
+                self.problems.append(Problem(key.mark, key.text, message))
                 continue
             entries[key.text] = Entry(key.mark, value)
         return Keys(mark, entries)

@@ -15,13 +15,14 @@ from loadcell.plan.affinity import (
     INTERLEAVE,
     ONE_NODE,
     Affinity,
-    PlacementError,
     numbers,
     ranges,
 )
 from loadcell.plan.messages import (
     AFFINITY_CPUS,
     AFFINITY_EQUAL_LEVELS,
+    AFFINITY_INTERLEAVED,
+    AFFINITY_MEMORY_AT,
     AFFINITY_MEMORY_OF,
     AFFINITY_MEMORY_ONE_NODE,
     AFFINITY_NO_CPU,
@@ -37,8 +38,10 @@ from loadcell.plan.messages import (
     AFFINITY_RESTRICTED,
     AFFINITY_SHARED_CPUS,
     AFFINITY_SIBLING_THREADS,
+    PLACEMENT_IMPOSSIBLE,
 )
 from loadcell.plan.parts import Advice
+from loadcell.plan.problems import SettingError
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Topology:
     offline: tuple[int, ...] = ()
 
     def cpus_of(self, placement: str) -> tuple[int, ...]:
-        """The processors that a placement means here, in order; never none. Raises PlacementError."""
+        """The processors that a placement means here, in order; never none. Raises SettingError."""
         if placement == ALL:
             return self.usable
         if placement == ONE_NODE:
@@ -67,7 +70,7 @@ class Topology:
             half = cores[: max(1, len(cores) // 2)]
             return tuple(sorted(number for core in half for number in core))
         kind, _, listed = placement.partition(" ")
-        wanted = numbers(listed, "")
+        wanted = numbers(listed)
         return self._nodes(wanted) if kind.startswith("node") else self._cpus(wanted)
 
     def written(self, placement: str) -> str:
@@ -75,16 +78,16 @@ class Topology:
         return ranges(self.cpus_of(placement))
 
     def memory_of(self, placement: str) -> str:
-        """The kernel's name of the policy that a placement of memory means here. Raises PlacementError."""
+        """The kernel's name of the policy that a placement of memory means here. Raises SettingError."""
         if placement == INTERLEAVE:
             return f"interleave:{ranges(self.memory_nodes)}"
-        wanted = numbers(placement.partition(" ")[2], "")
+        wanted = numbers(placement.partition(" ")[2])
         self._existing_nodes(wanted)
         without = [number for number in wanted if number not in self.memory_nodes]
         if without:
-            raise PlacementError(
+            raise _impossible(
                 AFFINITY_NO_MEMORY(node=str(without[0])),
-                allowed=AFFINITY_MEMORY_OF(nodes=_named(self.memory_nodes)),
+                AFFINITY_MEMORY_OF(nodes=_named(self.memory_nodes)),
             )
         return f"bind:{ranges(wanted)}"
 
@@ -92,13 +95,13 @@ class Topology:
         allowed = AFFINITY_CPUS(cpus=ranges(self.usable))
         unknown = tuple(number for number in wanted if number not in (*self.online, *self.offline))
         if unknown:
-            raise PlacementError(AFFINITY_NO_CPU(cpus=ranges(unknown)), allowed=allowed)
+            raise _impossible(AFFINITY_NO_CPU(cpus=ranges(unknown)), allowed)
         off = tuple(number for number in wanted if number in self.offline)
         if off:
-            raise PlacementError(AFFINITY_OFFLINE(cpus=ranges(off)), allowed=allowed)
+            raise _impossible(AFFINITY_OFFLINE(cpus=ranges(off)), allowed)
         offline = tuple(number for number in wanted if number not in self.usable)
         if offline:
-            raise PlacementError(AFFINITY_RESTRICTED(cpus=ranges(offline)), allowed=allowed)
+            raise _impossible(AFFINITY_RESTRICTED(cpus=ranges(offline)), allowed)
         return wanted
 
     def _nodes(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
@@ -106,15 +109,13 @@ class Topology:
         usable = self._usable_nodes()
         nodes = tuple(sorted(number for node in wanted for number in usable.get(node, ())))
         if not nodes:
-            raise PlacementError(
-                AFFINITY_NODES_WITHOUT_CPU(nodes=_named(wanted)), allowed=_named(tuple(usable))
-            )
+            raise _impossible(AFFINITY_NODES_WITHOUT_CPU(nodes=_named(wanted)), _named(tuple(usable)))
         return nodes
 
     def _existing_nodes(self, wanted: tuple[int, ...]) -> None:
         unknown = [number for number in wanted if number not in self.nodes]
         if unknown:
-            raise PlacementError(AFFINITY_NO_NODE(node=str(unknown[0])), allowed=_named(tuple(self.nodes)))
+            raise _impossible(AFFINITY_NO_NODE(node=str(unknown[0])), _named(tuple(self.nodes)))
 
     def _usable_nodes(self) -> dict[int, tuple[int, ...]]:
         """Nodes with processors of ours, each with these."""
@@ -138,9 +139,8 @@ class Topology:
         if affinity.node is not None:
             yield from self._remarks_on("affinity.node", there["memory"])
         if affinity.memory is not None and len(self.memory_nodes) == 1:
-            memory = (
-                "interleaved memory" if affinity.memory == INTERLEAVE else f"memory of `{affinity.memory}`"
-            )
+            interleaved = affinity.memory == INTERLEAVE
+            memory = AFFINITY_INTERLEAVED() if interleaved else AFFINITY_MEMORY_AT(placement=affinity.memory)
             yield Advice("affinity.memory", AFFINITY_MEMORY_ONE_NODE(placement=memory))
         if affinity.client is None or "target" not in there or in_worker:
             return
@@ -161,7 +161,7 @@ class Topology:
         if placement.startswith("node") and len(self.nodes) == 1:
             yield Advice(path, AFFINITY_ONE_NODE(placement=placement, cpus=everything, half=HALF))
         if placement.startswith("node"):
-            wanted = [cpu for node in numbers(placement.partition(" ")[2], "") for cpu in self.nodes[node]]
+            wanted = [cpu for node in numbers(placement.partition(" ")[2]) for cpu in self.nodes[node]]
             cpus = self.cpus_of(placement)
             if len(cpus) < len(wanted):
                 yield Advice(
@@ -170,6 +170,10 @@ class Topology:
                         placement=placement, cpus=ranges(tuple(wanted)), usable=ranges(cpus)
                     ),
                 )
+
+
+def _impossible(finding: Message, allowed: Message) -> SettingError:
+    return SettingError(PLACEMENT_IMPOSSIBLE(finding=finding, allowed=allowed))
 
 
 def _named(numbers: tuple[int, ...]) -> Message:
@@ -194,7 +198,7 @@ class Pin:
     @property
     def size(self) -> int | None:
         """Number of processors; None where that is as it comes."""
-        return len(numbers(self.cpus, "")) if self.cpus else None
+        return len(numbers(self.cpus)) if self.cpus else None
 
 
 #: nothing is said of it

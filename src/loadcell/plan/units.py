@@ -12,7 +12,18 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from loadcell.plan.problems import nearest, shown
+from loadcell.model.message import Message
+from loadcell.plan.messages import (
+    ALLOWED_DURATION,
+    ALLOWED_RATE,
+    ALLOWED_SHARE,
+    ALLOWED_SIZE,
+    FOUND,
+    FOUND_NEGATIVE,
+    FOUND_UNKNOWN_UNIT,
+    FOUND_WITHOUT_UNIT,
+)
+from loadcell.plan.problems import SettingError, nearest, shown
 
 if TYPE_CHECKING:  # who only reads quantities does not wait for it
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -74,16 +85,6 @@ _MEANT = {
 }
 
 
-class UnitError(ValueError):
-    """Not a quantity of the wanted kind: what was found, what is allowed, and what was probably meant."""
-
-    def __init__(self, finding: str, *, allowed: str, nearest: str | None = None) -> None:
-        super().__init__(finding)
-        self.finding = finding
-        self.allowed = allowed
-        self.nearest = nearest
-
-
 def split(text: str) -> tuple[Decimal, str] | None:
     """Number and unit of `text` (`"1.5GB"` -> 1.5, `"GB"`; the unit may be empty), None when it is no
     quantity.
@@ -92,33 +93,25 @@ def split(text: str) -> tuple[Decimal, str] | None:
     return (Decimal(match[1]), match[2]) if match else None
 
 
-def parse(value: Any, units: Mapping[str, Decimal], allowed: str) -> Decimal:
-    """The quantity `value` says, in the unit whose factor is 1. Raises UnitError."""
-    if isinstance(value, bool) or value is None or not isinstance(value, (str, int, float)):
-        raise UnitError(f"found {shown(value)}", allowed=allowed)
-    if not isinstance(value, str):
-        first = "s" if "s" in units else next(iter(units))
-        raise UnitError(
-            f"found {shown(value)}, a number without a unit", allowed=allowed, nearest=f"{value}{first}"
-        )
-    parts = split(value)
+def parse(value: Any, units: Mapping[str, Decimal], allowed: Message) -> Decimal:
+    """The quantity `value` says, in the unit whose factor is 1. Raises SettingError."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise SettingError(FOUND(value=shown(value), allowed=allowed))
+    parts = split(value) if isinstance(value, str) else (Decimal(str(value)), "")
     if parts is None:
-        raise UnitError(f"found {shown(value)}", allowed=allowed)
+        raise SettingError(FOUND(value=shown(value), allowed=allowed))
     number, unit = parts
     if not unit:
         first = "s" if "s" in units else next(iter(units))
-        raise UnitError(
-            f"found {shown(value)}, a number without a unit", allowed=allowed, nearest=f"{number}{first}"
-        )
+        raise SettingError(FOUND_WITHOUT_UNIT(value=shown(value), allowed=allowed), f"{number}{first}")
     if unit not in units:
         meant = _MEANT.get(unit) or nearest(unit, units)
-        raise UnitError(
-            f"found {shown(value)}, whose unit {shown(unit)} is not one of {', '.join(units)}",
-            allowed=allowed,
-            nearest=f"{number}{meant}" if meant in units else None,
+        message = FOUND_UNKNOWN_UNIT(
+            value=shown(value), symbol=shown(unit), symbols=list(units), allowed=allowed
         )
+        raise SettingError(message, f"{number}{meant}" if meant in units else None)
     if number < 0:
-        raise UnitError(f"found {shown(value)}, which is negative", allowed=allowed)
+        raise SettingError(FOUND_NEGATIVE(value=shown(value), allowed=allowed))
     return number * units[unit]
 
 
@@ -137,13 +130,13 @@ class _Quantity:
     """Base of the four kinds: reading, writing and description for pydantic."""
 
     units: ClassVar[Mapping[str, Decimal]]
-    allowed: ClassVar[str]
+    allowed: ClassVar[Message]
     pattern: ClassVar[str]
     example: ClassVar[str]
 
     @classmethod
     def read(cls, value: Any) -> Self:
-        """From text with a unit, or from a quantity of the same kind. Raises UnitError."""
+        """From text with a unit, or from a quantity of the same kind. Raises SettingError."""
         if isinstance(value, cls):
             return value
         amount = parse(value, cls.units, cls.allowed)
@@ -176,7 +169,7 @@ class Duration(_Quantity, float):
     """A length of time: a float of seconds, written `30s`, `5min`, `1h`, `200ms`."""
 
     units = SECONDS
-    allowed = "a duration with its unit, such as 200ms, 30s, 5min or 1h"
+    allowed = ALLOWED_DURATION()
     pattern = r"^\s*\d+(\.\d*)?\s*(ns|us|µs|ms|s|min|h|d)\s*$"
     example = "30s"
 
@@ -194,7 +187,7 @@ class Size(_Quantity, int):
     """An amount of memory or storage: an int of bytes, written `512MB` (10^6) or `4KiB` (2^10)."""
 
     units = BYTES
-    allowed = "a size with its unit, such as 512MB (10^6 bytes), 64MiB (2^20 bytes) or 4KiB"
+    allowed = ALLOWED_SIZE()
     pattern = r"^\s*\d+(\.\d*)?\s*(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)\s*$"
     example = "512MB"
 
@@ -207,7 +200,7 @@ class Rate(_Quantity, float):
     """A frequency: a float per second, written `2000/s`."""
 
     units = PER_SECOND
-    allowed = "a rate with its unit, such as 2000/s or 30/min"
+    allowed = ALLOWED_RATE()
     pattern = r"^\s*\d+(\.\d*)?\s*/(s|min|h)\s*$"
     example = "2000/s"
 
@@ -220,7 +213,7 @@ class Fraction(_Quantity, float):
     """A share: a float where 1 is 100 %, written `5%`."""
 
     units = PERCENT
-    allowed = "a percentage, such as 5% or 0.1%"
+    allowed = ALLOWED_SHARE()
     pattern = r"^\s*\d+(\.\d*)?\s*%\s*$"
     example = "5%"
 

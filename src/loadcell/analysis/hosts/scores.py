@@ -181,11 +181,12 @@ def _integer(value: Any) -> int | None:
 
 def _bytes(value: Any) -> int | None:
     """A size as a plan writes it (`256MiB`)."""
-    from loadcell.plan.units import Size, UnitError
+    from loadcell.plan.problems import SettingError
+    from loadcell.plan.units import Size
 
     try:
         return int(Size.read(value))
-    except UnitError:
+    except SettingError:
         return None
 
 

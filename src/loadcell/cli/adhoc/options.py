@@ -12,7 +12,7 @@ import click
 
 from loadcell.cli.adhoc import complete
 from loadcell.cli.arguments import Seed, WholeNumber, language_option
-from loadcell.plan import units
+from loadcell.plan import problems, units
 
 #: How long is measured where neither a time nor a number of requests is given.
 DURATION = "10s"
@@ -54,8 +54,8 @@ class Quantity(click.ParamType[str]):
         try:
             kind = units.Rate if self.name == "rate" else units.Duration
             return kind.read(str(value)).text
-        except units.UnitError as error:
-            meant = f"; did you mean {error.nearest}?" if error.nearest else f": give {error.allowed}"
+        except problems.SettingError as error:
+            meant = f"; did you mean {error.nearest}?" if error.nearest else f": give {error.advice}"
             self.fail(f"{error.finding}{meant}", param, ctx)
 
 

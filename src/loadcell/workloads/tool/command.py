@@ -9,52 +9,46 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from loadcell.plan.problems import listed, nearest
+from loadcell.plan.problems import SettingError, nearest
+from loadcell.workloads.tool.messages import (
+    TOOL_EMPTY_COMMAND,
+    TOOL_MISSING_FILE,
+    TOOL_MISSING_JOB_FILE,
+    TOOL_MISSING_PROGRAM,
+    TOOL_NOT_EXECUTABLE,
+    TOOL_NOT_SPLIT,
+    TOOL_SECRET_ARGUMENT,
+    TOOL_UNKNOWN_PLACEHOLDER,
+)
 from loadcell.workloads.tool_runner import placeholders, registry
 from loadcell.workloads.tool_runner.registry import PLACES, Tool
 
 
-class CommandError(ValueError):
-    """An invalid command: the finding, the allowed values, and the probable intention."""
-
-    def __init__(self, finding: str, *, allowed: str | None = None, nearest: str | None = None) -> None:
-        super().__init__(finding)
-        self.finding = finding
-        self.allowed = allowed
-        self.nearest = nearest
-
-
 def check_places(texts: Iterable[str]) -> None:
-    """Raises CommandError for a place that nothing is ever put into."""
+    """Raises SettingError for a placeholder that is never replaced."""
     for name in placeholders.named(texts):
         if name not in PLACES:
             near = nearest(name, PLACES)
-            raise CommandError(
-                f"nothing is called ${{{name}}}",
-                allowed=listed(f"${{{placeholder}}}" for placeholder in PLACES),
-                nearest=f"${{{near}}}" if near else None,
+            message = TOOL_UNKNOWN_PLACEHOLDER(
+                name=f"${{{name}}}", names=[f"${{{placeholder}}}" for placeholder in PLACES]
             )
+            raise SettingError(message, f"${{{near}}}" if near else None)
 
 
 def _right(command: Any) -> Any:
     try:
         words = registry.split(command)
     except ValueError as error:
-        raise CommandError(
-            f"it cannot be taken apart: {error}", allowed="a command line as for a shell"
-        ) from None
+        raise SettingError(TOOL_NOT_SPLIT(reason=error)) from None
     if any("${env:" in word for word in words):
-        raise CommandError(
-            "a secret on a command line can be read by every user of the machine",
-            allowed="the tool's environment, `env: {NAME: '${env:NAME}'}`",
-        )
+        raise SettingError(TOOL_SECRET_ARGUMENT(example="env: {NAME: '${env:NAME}'}"))
     check_places(words)
     return command
 
 
 def _not_empty(command: Any) -> Any:
     if not registry.split(command):
-        raise CommandError("the command is empty", allowed="a program and its arguments")
+        raise SettingError(TOOL_EMPTY_COMMAND())
     return command
 
 
@@ -93,7 +87,7 @@ Commands = Annotated[
 def placed(tool: Tool, arguments: list[str], plan: Path) -> list[str]:
     """The arguments with the files among them found from the plan's directory.
 
-    Raises CommandError for one that is not there.
+    Raises SettingError for one that is not there.
     """
     words = list(arguments)
     for index, before, name in registry.files(tool, arguments):
@@ -102,9 +96,8 @@ def placed(tool: Tool, arguments: list[str], plan: Path) -> list[str]:
         file, at, weight = name.partition("@") if tool.name == "pgbench" else (name, "", "")
         path = (plan / Path(file).expanduser()).absolute()
         if not path.is_file():
-            kind = "job file" if tool.name == "fio" else "file"
-            raise CommandError(
-                f"there is no {kind} {path}", allowed="a file that is there, from the plan's directory on"
+            raise SettingError(
+                (TOOL_MISSING_JOB_FILE if tool.name == "fio" else TOOL_MISSING_FILE)(path=path)
             )
         words[index] = f"{before}{path}{at}{weight}"
     return words
@@ -113,16 +106,14 @@ def placed(tool: Tool, arguments: list[str], plan: Path) -> list[str]:
 def program(words: list[str], plan: Path) -> list[str]:
     """A command whose program is named by a path, found from the plan's directory.
 
-    Raises CommandError where it is not there.
+    Raises SettingError where it is not there.
     """
     first = words[0]
     if "/" not in first or "${" in first:
         return words
     path = (plan / Path(first).expanduser()).absolute()
     if not path.is_file():
-        raise CommandError(
-            f"there is no program {path}", allowed="a file that is there, from the plan's directory on"
-        )
+        raise SettingError(TOOL_MISSING_PROGRAM(path=path))
     if not os.access(path, os.X_OK):
-        raise CommandError(f"{path} is no program that may be run", allowed="an executable file (`chmod +x`)")
+        raise SettingError(TOOL_NOT_EXECUTABLE(path=path))
     return [str(path), *words[1:]]

@@ -9,6 +9,8 @@ from pydantic import Field, model_validator
 
 from loadcell.ingest import extract
 from loadcell.plan.parts import Options
+from loadcell.plan.problems import SettingError
+from loadcell.workloads.tool.messages import FIGURE_NO_GROUP, FIGURE_NO_SOURCE, FIGURE_PATTERN
 
 Take = Literal["last", "first", "min", "max", "mean", "median", "sum"]
 
@@ -42,16 +44,14 @@ class Figure(Options):
     def _one_place(self) -> Figure:
         ways = [way for way in (self.pattern, self.json_path, self.csv) if way is not None]
         if len(ways) != 1:
-            raise ValueError("one of `pattern`, `json` and `csv` says where a figure stands")
+            raise SettingError(FIGURE_NO_SOURCE())
         if self.pattern is not None:
             try:
                 groups = re.compile(self.pattern).groups
             except re.error as error:
-                raise ValueError(f"`pattern` is no regular expression: {error}") from None
+                raise SettingError(FIGURE_PATTERN(reason=error)) from None
             if groups == 0:
-                raise ValueError(
-                    r"`pattern` has no group: put the figure in parentheses, such as tps = ([\d.]+)"
-                )
+                raise SettingError(FIGURE_NO_GROUP())
         if self.json_path is not None:
             extract.path_of(self.json_path)
         return self

@@ -22,10 +22,18 @@ from loadcell.ingest import extract as figures
 from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declared
 from loadcell.plan.parts import Options
-from loadcell.plan.problems import listed, nearest
+from loadcell.plan.problems import SettingError, nearest
 from loadcell.workloads.tool import command as commands
-from loadcell.workloads.tool.command import Arguments, Command, CommandError, Commands
+from loadcell.workloads.tool.command import Arguments, Command, Commands
 from loadcell.workloads.tool.figure import Figure
+from loadcell.workloads.tool.messages import (
+    TOOL_FIGURE_NAME,
+    TOOL_NONE,
+    TOOL_PROGRAM_OF_COMMAND,
+    TOOL_READ_AS_OF_TOOL,
+    TOOL_SEVERAL,
+    TOOL_VARIABLE_NAME,
+)
 from loadcell.workloads.tool_runner import registry
 from loadcell.workloads.tool_runner.registry import TOOLS, Setting
 from loadcell.workloads.tool_runner.spec import ToolSpec
@@ -135,9 +143,7 @@ class ToolOptions(Options):
     def _names_are_names(cls, env: dict[str, str]) -> dict[str, str]:
         for name in env:
             if not _VARIABLE.fullmatch(name):
-                raise CommandError(
-                    f"{name!r} is no name of an environment variable", allowed="letters, digits and _"
-                )
+                raise SettingError(TOOL_VARIABLE_NAME(name=repr(name)))
         return env
 
     @field_validator("figures")
@@ -150,11 +156,7 @@ class ToolOptions(Options):
                 meant = {"errors": "failed", "latency": "latency.mean"}.get(name) or nearest(
                     name, figures.PLACED
                 )
-                raise CommandError(
-                    f"no figure can be called {name!r}",
-                    allowed=f"{listed(figures.PLACED)}, or a name of its own",
-                    nearest=meant,
-                )
+                raise SettingError(TOOL_FIGURE_NAME(name=repr(name), names=list(figures.PLACED)), meant)
         return named
 
     @property
@@ -167,15 +169,15 @@ class ToolOptions(Options):
         self._plan = _directory(info)
         named = [name for name in (*TOOLS, COMMAND) if self._of(name) is not None]
         if len(named) != 1:
-            finding = f"names {len(named)} tools: {listed(named)}" if named else "names no tool"
-            raise CommandError(finding, allowed=f"one of {listed((*TOOLS, COMMAND))}")
+            code = TOOL_SEVERAL if named else TOOL_NONE
+            raise SettingError(code.pick(count=len(named), names=named, tools=[*TOOLS, COMMAND]))
         if self.name is None:
             if self.program is not None:
-                raise ValueError("`program` is for the tools that are known: a command names its own")
+                raise SettingError(TOOL_PROGRAM_OF_COMMAND())
             self._given = commands.program(registry.split(self.command or ()), self._plan)
         else:
             if self.read_as is not None:
-                raise ValueError("`read_as` is for a `command`: what a known tool prints is known")
+                raise SettingError(TOOL_READ_AS_OF_TOOL())
             self._given = commands.placed(
                 TOOLS[self.name], registry.split(self._of(self.name) or ()), self._plan
             )
