@@ -9,28 +9,45 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from loadcell.model.json import convert
-from loadcell.model.run_record import RunRecord
-from loadcell.model.trial_record import TrialRecord
+from loadcell.model.latency import Latency
+from loadcell.model.run_record import (
+    Execution,
+    FactorRecord,
+    LevelRecord,
+    PlannedTrial,
+    RunRecord,
+    TreatmentRecord,
+)
+from loadcell.model.trial_record import (
+    Backlog,
+    Check,
+    ClientUsage,
+    Counts,
+    ErrorRecord,
+    ExpectationResult,
+    MonitorRecord,
+    OperationStats,
+    PhaseRecord,
+    Schedule,
+    Status,
+    ThreadUsage,
+    Totals,
+    TrialRecord,
+    Window,
+)
 from loadcell.store import layout
 from loadcell.store.write import RunWriter, TrialWriter
 from loadcell.systems.postgres.monitor import PostgresMonitor
 
-#: Standard normal quantiles of p50, p90, p95, p99, p99.9, p99.99: the tail is log-normal.
-NORMAL = {
-    "p50_ms": 0.0,
-    "p90_ms": 1.2816,
-    "p95_ms": 1.6449,
-    "p99_ms": 2.3263,
-    "p99.9_ms": 3.0902,
-    "p99.99_ms": 3.719,
-}
+#: Standard normal quantiles by percentile: the tail is log-normal.
+NORMAL = {"50": 0.0, "90": 1.2816, "95": 1.6449, "99": 2.3263, "99.9": 3.0902, "99.99": 3.719}
 START = datetime(2026, 3, 9, 8, 0, 0, tzinfo=UTC)
 GIB = 2**30
 
@@ -109,51 +126,39 @@ def write_run(path: Path, shape: Shape | None = None) -> Path:
     writer = RunWriter(path)
     try:
         writer.write_plan(_plan_text(shape))
-        run = _run_document(shape, treatments, trials, shape.started + length * len(trials))
-        writer.write_run(convert(RunRecord, run))
+        writer.write_run(_run_record(shape, treatments, trials, shape.started + length * len(trials)))
         writer.write_environment({**ENVIRONMENT, "hosts": [{**HOST, "kernel": shape.kernel}]})
-        by_id = {treatment["id"]: treatment for treatment in treatments}
+        by_id = {treatment.id: treatment for treatment in treatments}
         for trial in trials:
-            if trial["number"] not in shape.unwritten:
-                begun = shape.started + length * (trial["number"] - 1)
-                _Trial(shape, trial, by_id[trial["treatment"]], begun, chance).write(writer)
+            if trial.number not in shape.unwritten:
+                started = shape.started + length * (trial.number - 1)
+                _Trial(shape, trial, by_id[trial.treatment], started, chance).write(writer)
     finally:
         writer.close()
     return path
 
 
-def _treatments(shape: Shape) -> list[dict[str, Any]]:
+def _treatments(shape: Shape) -> tuple[TreatmentRecord, ...]:
     treatments = []
     for levels in itertools.product(*shape.factors.values()):
         values = dict(zip(shape.factors, levels, strict=True))
         name = ",".join(f"{key.rsplit('.', 1)[-1]}={value}" for key, value in values.items()) or "base"
-        safe = "".join(
-            character if character.isalnum() or character in "=,.-_" else "-" for character in name
-        )
-        treatments.append(
-            {
-                "id": safe,
-                "levels": {key: str(value) for key, value in values.items()},
-                "values": values,
-                "settings": _settings(shape, values),
-            }
-        )
-    return treatments
+        name = re.sub(r"[^\w=,.-]", "-", name)
+        labels = {key: str(value) for key, value in values.items()}
+        treatments.append(TreatmentRecord(name, labels, values, _settings(shape, values)))
+    return tuple(treatments)
 
 
 def _settings(shape: Shape, values: Mapping[str, Any]) -> dict[str, Any]:
-    load = {
-        "threads": "auto",
-        "warmup": f"{shape.warmup_s}s",
-        "duration": f"{shape.seconds}s",
-        "interval": "1s",
-    }
     return {
         "target": {"postgres": {"server": "embedded"}},
         "workload": {"sysbench": {"script": "oltp_read_write", "tables": 12, "table_size": 100000}},
-        "load": {**load, "clients": _clients(values)},
+        "load": {
+            "threads": "auto", "warmup": f"{shape.warmup_s}s", "duration": f"{shape.seconds}s",
+            "interval": "1s", "clients": _clients(values),
+        },
         "limits": {"up": 60.0},
-    }
+    }  # fmt: skip
 
 
 def _clients(values: Mapping[str, Any]) -> int:
@@ -161,46 +166,38 @@ def _clients(values: Mapping[str, Any]) -> int:
     return clients if isinstance(clients, int) else 16
 
 
-def _order(treatments: list[dict[str, Any]], shape: Shape, chance: random.Random) -> list[dict[str, Any]]:
+def _order(
+    treatments: Sequence[TreatmentRecord], shape: Shape, chance: random.Random
+) -> tuple[PlannedTrial, ...]:
     order = []
     for block in range(1, shape.repeats + 1):
-        names = [treatment["id"] for treatment in treatments]
+        names = [treatment.id for treatment in treatments]
         chance.shuffle(names)
         order += [(name, block) for name in names]
     width = len(str(len(order))) if len(order) > 999 else 3
-    return [
-        {
-            "number": n,
-            "name": f"{n:0{width}d}-{name}-r{block}",
-            "treatment": name,
-            "repeat": block,
-            "block": block,
-        }
+    return tuple(
+        PlannedTrial(n, f"{n:0{width}d}-{name}-r{block}", name, repeat=block, block=block)
         for n, (name, block) in enumerate(order, 1)
-    ]
+    )
 
 
-def _run_document(
-    shape: Shape, treatments: list[dict[str, Any]], trials: list[dict[str, Any]], ended: datetime
-) -> dict[str, Any]:
-    over = shape.state == "finished"
-    return {
-        "schema": layout.SCHEMA, "plan_name": "postgres-concurrency", "title": shape.title,
-        "question": shape.question, "seed": shape.seed, "order": "blocks", "design": "full",
-        "repeats": shape.repeats,
-        "factors": [
-            {"key": key, "levels": [{"label": str(level), "value": level} for level in levels]}
+def _run_record(
+    shape: Shape, treatments: tuple[TreatmentRecord, ...], trials: tuple[PlannedTrial, ...], ended: datetime
+) -> RunRecord:
+    started_utc, ended_utc = _utc(shape.started), _utc(ended) if shape.state == "finished" else None
+    return RunRecord(
+        plan_name="postgres-concurrency", title=shape.title, question=shape.question, seed=shape.seed,
+        order="blocks", design="full", repeats=shape.repeats,
+        factors=tuple(
+            FactorRecord(key, tuple(LevelRecord(str(level), level) for level in levels))
             for key, levels in shape.factors.items()
-        ],
-        "treatments": treatments, "trials": trials, "expect": list(shape.expect),
-        "loadcell_version": shape.version, "engine_version": "0.1.0", "python": "3.11.7",
-        "started_utc": _utc(shape.started), "ended_utc": _utc(ended) if over else None, "state": shape.state,
-        "executions": [
-            {"pid": 4242, "started_utc": _utc(shape.started), "ended_utc": _utc(ended) if over else None,
-                "how": "first"}
-        ],
-        "command": ["loadcell", "run", "plans/postgres-concurrency.yaml"],
-    }  # fmt: skip
+        ),
+        treatments=treatments, trials=trials, expect=shape.expect,
+        loadcell_version=shape.version, engine_version="0.1.0", python="3.11.7",
+        started_utc=started_utc, ended_utc=ended_utc, state=shape.state,
+        executions=(Execution(4242, started_utc, ended_utc, how="first"),),
+        command=("loadcell", "run", "plans/postgres-concurrency.yaml"),
+    )  # fmt: skip
 
 
 def _plan_text(shape: Shape) -> str:
@@ -238,45 +235,39 @@ class _Trial:
     def __init__(
         self,
         shape: Shape,
-        trial: Mapping[str, Any],
-        treatment: Mapping[str, Any],
-        begun: datetime,
+        trial: PlannedTrial,
+        treatment: TreatmentRecord,
+        started: datetime,
         chance: random.Random,
     ) -> None:
-        self.shape, self.trial, self.treatment, self.begun, self.chance = (
-            shape,
-            trial,
-            treatment,
-            begun,
-            chance,
-        )
-        self.fate = shape.fates.get(trial["number"])
+        self.shape, self.trial, self.treatment = shape, trial, treatment
+        self.started, self.chance = started, chance
+        self.fate = shape.fates.get(trial.number)
         self.measured = self.fate is None or self.fate.measured
-        self.clients = _clients(treatment["values"])
-        n = self.clients
+        self.clients = n = _clients(treatment.values)
         speed = 180 * n / (1 + 0.02 * (n - 1) + 0.0001 * n * (n - 1)) * self._factor_speed()
-        self.throughput = speed * chance.gauss(1, 0.02) * (1 - 0.01 * trial["block"]) * shape.pace
-        rate = treatment["values"].get("load.rate")
+        self.throughput = speed * chance.gauss(1, 0.02) * (1 - 0.01 * trial.repeat) * shape.pace
+        rate = treatment.values.get("load.rate")
         self.due = float(rate.removesuffix("/s")) if rate else None
         if self.due is not None:
             self.throughput = min(self.due, self.throughput)
         self.mean_ms = n / self.throughput * 1e3
         self.sigma = 0.35 + 0.004 * n**0.8
-        self.mono = int(begun.timestamp() * 1e9) % 10**15
+        self.mono = int(started.timestamp() * 1e9) % 10**15
         self.window = self.mono + (shape.warmup_s + 2) * 10**9
 
     def _factor_speed(self) -> float:
         speed = 1.0
-        for key, level in self.treatment["values"].items():
+        for key, level in self.treatment.values.items():
             if key != "load.clients":
                 levels = list(self.shape.factors[key])
                 speed *= 1 + 0.35 * levels.index(level) / max(1, len(levels) - 1)
         return speed
 
     def write(self, writer: RunWriter) -> None:
-        out = writer.trial(self.trial["name"])
-        document = self._document()
-        out.event({"mono_ns": self.mono, "utc": _utc(self.begun), "event": "phase", "phase": "up"})
+        out = writer.trial(self.trial.name)
+        record = self._record()
+        out.event({"mono_ns": self.mono, "utc": _utc(self.started), "event": "phase", "phase": "up"})
         if self.measured and self.shape.intervals:
             self._intervals(out)
         if self.measured and self.shape.monitors:
@@ -287,25 +278,23 @@ class _Trial:
         for second in range(1, self.shape.seconds):
             if self._checkpoint(second) and second % self.shape.checkpoint_every_s == 0:
                 out.event({**self._at(second), "event": "checkpoint", "reason": "timed"})
-        if self.trial["number"] in self.shape.failed_transactions:
-            out.event(
-                {
-                    "mono_ns": self.window + 11 * 10**9, "utc": _utc(self.begun + timedelta(seconds=18)),
-                    "event": "trouble", "code": "40P01", "message": self.shape.server_message, "client": 3,
-                }
-            )  # fmt: skip
+        if self.trial.number in self.shape.failed_transactions:
+            moment = {"mono_ns": self.window + 11 * 10**9, "utc": self._utc_at(11)}
+            error = {"code": "40P01", "message": self.shape.server_message, "client": 3}
+            out.event({**moment, "event": "trouble", **error})
         out.output("database system is ready to accept connections")
-        out.finish(convert(TrialRecord, document))
+        out.finish(record)
 
-    def _latency(self, count: int, scale: float = 1.0) -> dict[str, float] | None:
+    def _latency(self, count: int, scale: float = 1.0) -> Latency | None:
         if not count:
             return None
         median = self.mean_ms * scale * math.exp(-(self.sigma**2) / 2)
-        quantiles = {key: median * math.exp(z * self.sigma) for key, z in NORMAL.items()}
-        return {
-            "count": count, "mean_ms": self.mean_ms * scale, "stdev_ms": self.mean_ms * scale * self.sigma,
-            "min_ms": median * math.exp(-3 * self.sigma), "max_ms": quantiles["p99.99_ms"] * 1.3, **quantiles,
-        }  # fmt: skip
+        quantiles = {name: median * math.exp(z * self.sigma) for name, z in NORMAL.items()}
+        return Latency(
+            count, self.mean_ms * scale, stdev_ms=self.mean_ms * scale * self.sigma,
+            min_ms=median * math.exp(-3 * self.sigma), max_ms=quantiles["99.99"] * 1.3,
+            percentiles_ms=quantiles,
+        )  # fmt: skip
 
     def _seconds(self) -> range:
         return range(-self.shape.warmup_s, self.shape.seconds)
@@ -314,8 +303,11 @@ class _Trial:
         return {
             "t_s": float(second),
             "mono_ns": self.window + int(second * 1e9),
-            "utc": _utc(self.begun + timedelta(seconds=self.shape.warmup_s + 2 + second)),
+            "utc": self._utc_at(second),
         }
+
+    def _utc_at(self, second: float) -> str:
+        return _utc(self.started + timedelta(seconds=self.shape.warmup_s + 2 + second))
 
     def _intervals(self, out: TrialWriter) -> None:
         rows = []
@@ -324,7 +316,9 @@ class _Trial:
             settled = 1 - 0.5 * math.exp(-(second + self.shape.warmup_s) / 1.5)
             rate = self.throughput * settled * self.chance.gauss(1, 0.03) * self._pace(second)
             hiccup = 3.0 if second == self.shape.seconds // 2 else 1.0
-            figures = self._latency(1, self.chance.gauss(1, 0.05)) or {}
+            latency = self._latency(1, self.chance.gauss(1, 0.05))
+            times = latency.values() if latency else {}
+            timings = ("mean_ms", "p50_ms", "p90_ms", "p95_ms")
             for name, (kind, per_transaction) in operations.items():
                 rows.append(
                     {
@@ -334,12 +328,11 @@ class _Trial:
                         "in_flight": self.clients,
                         "backlog": 3 if self.due is not None and name == "transaction" else None,
                         "throughput_per_s": round(rate * per_transaction, 3),
-                        **{f"response_{key}": round(figures[key], 4) for key in ("mean_ms", "p50_ms",
-                            "p90_ms", "p95_ms")},
-                        "response_p99_ms": round(figures["p99_ms"] * hiccup, 4),
-                        "response_max_ms": round(figures["max_ms"] * hiccup, 4),
-                        "service_p50_ms": round(figures["p50_ms"], 4),
-                        "service_p99_ms": round(figures["p99_ms"], 4),
+                        **{f"response_{key}": round(times[key], 4) for key in timings},
+                        "response_p99_ms": round(times["p99_ms"] * hiccup, 4),
+                        "response_max_ms": round(times["max_ms"] * hiccup, 4),
+                        "service_p50_ms": round(times["p50_ms"], 4),
+                        "service_p99_ms": round(times["p99_ms"], 4),
                     }
                 )  # fmt: skip
         out.intervals(rows)
@@ -411,18 +404,17 @@ class _Trial:
         rows = []
         for second in self._seconds():
             busy, steal = self._busy(second), abs(self.chance.gauss(0, 0.3))
+            writing = 5 if self._checkpoint(second) else 1
             rows.append(
                 {
                     **self._at(second + 0.01), "late_ms": 0.2, "cost_ms": 0.15,
-                    "cpu_user_percent": busy * 0.68,
-                    "cpu_system_percent": busy * 0.3, "cpu_iowait_percent": (100 - busy) * 0.1,
-                    "cpu_steal_percent": steal, "cpu_idle_percent": (100 - busy) * 0.9,
-                    "cpu_busy_percent": busy,
+                    "cpu_user_percent": busy * 0.68, "cpu_system_percent": busy * 0.3,
+                    "cpu_iowait_percent": (100 - busy) * 0.1, "cpu_steal_percent": steal,
+                    "cpu_idle_percent": (100 - busy) * 0.9, "cpu_busy_percent": busy,
                     "cpu_max_core_percent": min(100.0, busy * 1.2), "load1": self.clients / 3,
-                    "memory_available_bytes": 20 * GIB, "disk_read_bytes_per_s": abs(self.chance.gauss(2e5,
-                        1e5)),
-                    "disk_write_bytes_per_s": abs(self.chance.gauss(3e7,
-                        5e6)) * (5 if self._checkpoint(second) else 1),
+                    "memory_available_bytes": 20 * GIB,
+                    "disk_read_bytes_per_s": abs(self.chance.gauss(2e5, 1e5)),
+                    "disk_write_bytes_per_s": abs(self.chance.gauss(3e7, 5e6)) * writing,
                     "net_rx_bytes_per_s": 1e5, "net_tx_bytes_per_s": 1e5,
                 }
             )  # fmt: skip
@@ -447,118 +439,106 @@ class _Trial:
             ]
         out.rows("processes.csv", (*layout.SAMPLE_HEAD, *TARGET_COLUMNS), rows)
 
-    def _document(self) -> dict[str, Any]:
-        number = self.trial["number"]
-        failed = self.shape.failed_transactions.get(number, 0)
-        succeeded = round(self.throughput * self.shape.seconds)
-        name, verdict = self.shape.noticed.get(number, ("steal", "ok"))
-        length = self.shape.warmup_s + self.shape.seconds + 3.0
-        document: dict[str, Any] = {
-            "schema": 1, **self.trial, "levels": self.treatment["levels"], "values": self.treatment["values"],
-            "status": self.fate.status if self.fate else "ok",
-            "reason": self.fate.reason if self.fate else None,
-            "advice": self.fate.advice if self.fate else None,
-            "reason_code": self.fate.code if self.fate else None,
-            "reason_args": dict(self.fate.args) if self.fate else {}, "schedule": None,
-            "started_utc": _utc(self.begun), "ended_utc": _utc(self.begun + timedelta(seconds=length)),
-            "phases": [
-                {"name": phase, "started_mono_ns": self.mono, "started_utc": _utc(self.begun),
-                 "duration_s": took, "status": "ok"}
-                for phase, took in (
-                    ("up", 0.4), ("prepare", 1.2), ("warmup", float(self.shape.warmup_s)),
-                    ("measure", float(self.shape.seconds)), ("collect", 0.1),
-                )
-            ],
-            "settings": self.treatment["settings"], "measure": None, "totals": None, "operations": {},
-            "errors": [], "client": {}, "monitors": {}, "expect": [],
-            "checks": [
-                {"name": "littles-law", "verdict": "ok",
-                    "detail": {"expected": self.clients, "found": self.clients}},
-                {"name": name, "verdict": verdict, "detail": {"steal_percent": 4.2}},
-            ],
-            "target": {
+    def _record(self) -> TrialRecord:
+        shape, fate = self.shape, self.fate
+        name, verdict = shape.noticed.get(self.trial.number, ("steal", "ok"))
+        lengths = {
+            "up": 0.4, "prepare": 1.2, "warmup": float(shape.warmup_s), "measure": float(shape.seconds),
+            "collect": 0.1,
+        }  # fmt: skip
+        record = TrialRecord(
+            self.trial.number, self.trial.name, self.trial.treatment, self.trial.repeat,
+            Status(fate.status) if fate else Status.OK,
+            levels=self.treatment.levels, values=self.treatment.values, block=self.trial.block,
+            reason=fate.reason if fate else None, reason_code=fate.code if fate else None,
+            reason_args=dict(fate.args) if fate else {}, advice=fate.advice if fate else None,
+            started_utc=_utc(self.started), ended_utc=self._utc_at(shape.seconds + 1),
+            phases=tuple(
+                PhaseRecord(phase, self.mono, _utc(self.started), duration_s, "ok")
+                for phase, duration_s in lengths.items()
+            ),
+            settings=self.treatment.settings, client=ClientUsage(),
+            checks=(
+                Check("littles-law", "ok", {"expected": self.clients, "found": self.clients}),
+                Check(name, verdict, {"steal_percent": 4.2}),
+            ),
+            target={
                 "version": "PostgreSQL 16.4", "server": "embedded",
-                "settings": {"shared_buffers": "128MB", "max_connections": "100", "fsync": "on",
-                    **self.shape.settings},
+                "settings": {
+                    "shared_buffers": "128MB", "max_connections": "100", "fsync": "on", **shape.settings,
+                },
                 "data_directory": {"file_system": "ext4"},
             },
-            "data_set": {"fingerprint": "5f1c", "how": "restored", "duration_s": 1.2,
-                "size_bytes": 290_000_000},
-        }  # fmt: skip
-        if self.measured:
-            document |= self._figures(succeeded, failed)
-        return document
+            data_set={
+                "fingerprint": "5f1c", "how": "restored", "duration_s": 1.2, "size_bytes": 290_000_000,
+            },
+        )  # fmt: skip
+        return self._with_results(record) if self.measured else record
 
-    def _figures(self, succeeded: int, failed: int) -> dict[str, Any]:
-        seconds = float(self.shape.seconds)
-        queries = 20 * succeeded
+    def _with_results(self, record: TrialRecord) -> TrialRecord:
+        shape, seconds = self.shape, float(self.shape.seconds)
+        failed = shape.failed_transactions.get(self.trial.number, 0)
+        succeeded = round(self.throughput * seconds)
         response = self._latency(succeeded)
-        return {
-            "measure": {
-                "started_mono_ns": self.window, "duration_s": seconds,
-                "started_utc": _utc(self.begun + timedelta(seconds=self.shape.warmup_s + 2)),
-            },
-            "totals": {
-                "transactions": {
-                    "attempted": succeeded + failed + self.clients, "carried_in": self.clients,
-                    "succeeded": succeeded, "failed": failed, "in_flight": self.clients,
-                    "retried": failed * 2,
+        expectation = "missed" if self.trial.number in shape.missed else "met"
+        return replace(
+            record,
+            measure=Window(seconds, self.window, self._utc_at(0)),
+            totals=Totals(
+                Counts(
+                    attempted=succeeded + failed + self.clients, carried_in=self.clients, succeeded=succeeded,
+                    failed=failed, in_flight=self.clients, retried=failed * 2,
+                ),
+                queries={
+                    "total": 20 * succeeded, "read": succeeded * 14, "write": succeeded * 4,
+                    "other": succeeded * 2,
                 },
-                "queries": {"total": queries, "read": succeeded * 14, "write": succeeded * 4,
-                    "other": succeeded * 2},
-                "throughput_per_s": succeeded / seconds, "queries_per_s": queries / seconds, "errors": failed,
-                "error_rate": failed / (succeeded + failed), "response": response,
-                "service": self._latency(succeeded, 1.0 if self.due is None else 0.4),
-            },
-            "schedule": self._schedule(),
-            "operations": {"point_select": {"kind": "read", "succeeded": succeeded * 10,
-                "response": response}},
-            "errors": [
-                {"code": "40P01", "meaning": "deadlock", "operation": operation, "count": failed,
-                 "message": self.shape.server_message}
+                throughput_per_s=succeeded / seconds, queries_per_s=20 * succeeded / seconds,
+                errors=failed, error_rate=failed / (succeeded + failed), response=response,
+                service=self._latency(succeeded, 1.0 if self.due is None else 0.4),
+            ),
+            schedule=self._schedule(),
+            operations={"point_select": OperationStats("read", succeeded=succeeded * 10, response=response)},
+            errors=tuple(
+                ErrorRecord("40P01", failed, operation, shape.server_message, "deadlock")
                 for operation in ("index_update", "transaction")
-            ] if failed else [],
-            "client": {
-                "threads": [{"cpu_ns": 3 * 10**9, "wall_ns": 30 * 10**9, "busy": 0.1,
-                    "connections": self.clients}],
-                "cpu_s": 3.0, "busy_max": 0.1, "max_rss_bytes": 9_000_000, "connects": self.clients,
-            },
-            "monitors": {
-                "host": {"file": "host.csv", "samples": 35, "cpu_s": 0.01, "late_max_ms": 0.5, "missed": 0},
-                "target": {"file": "processes.csv", "samples": 35, "cpu_s": 0.02, "late_max_ms": 0.5,
-                    "missed": 0},
-                **({
-                    "postgres": {
-                        "file": "postgres.csv", "samples": 35, "cpu_s": 0.02, "late_max_ms": 0.5, "missed": 0,
-                        "tables": {"waits": "postgres-waits.csv", "statements": "postgres-statements.csv"},
-                        "connects": 1, "questions": 35, "server_cpu_s": 0.07,
-                        "notes": [{"note": "others-hidden", "text": "as recorded"},
-                            {"note": "new", "text": "not known yet"}],
-                    },
-                } if self.shape.server else {}),
-            } if self.shape.monitors else {},
-            "expect": [
-                {"expression": text,
-                    "verdict": "missed" if self.trial["number"] in self.shape.missed else "met",
-                 "value": float(failed)}
-                for text in self.shape.expect
-            ],
-        }  # fmt: skip
+                if failed
+            ),
+            client=ClientUsage(
+                (ThreadUsage(busy=0.1, connections=self.clients),),
+                cpu_s=3.0, busy_max=0.1, max_rss_bytes=9_000_000, connects=self.clients,
+            ),
+            monitors=self._monitors() if shape.monitors else {},
+            expect=tuple(ExpectationResult(text, expectation, float(failed)) for text in shape.expect),
+        )  # fmt: skip
 
-    def _schedule(self) -> dict[str, Any] | None:
+    def _monitors(self) -> dict[str, MonitorRecord]:
+        monitors = {
+            "host": MonitorRecord(35, "host.csv", cpu_s=0.01, late_max_ms=0.5, missed=0),
+            "target": MonitorRecord(35, "processes.csv", cpu_s=0.02, late_max_ms=0.5, missed=0),
+        }
+        if self.shape.server:
+            monitors["postgres"] = MonitorRecord(
+                35, "postgres.csv", cpu_s=0.02, late_max_ms=0.5, missed=0,
+                tables={"waits": "postgres-waits.csv", "statements": "postgres-statements.csv"},
+                connects=1, questions=35, server_cpu_s=0.07,
+                notes=(
+                    {"note": "others-hidden", "text": "as recorded"},
+                    {"note": "new", "text": "not known yet"},
+                ),
+            )  # fmt: skip
+        return monitors
+
+    def _schedule(self) -> Schedule | None:
         if self.due is None:
             return None
         offered = round(self.due * self.shape.seconds)
         unsent = offered - round(self.throughput * self.shape.seconds)
-        return {
-            "arrivals": "poisson", "offered": offered, "offered_per_s": self.due,
-            "achieved_per_s": self.throughput,
-            "pacing_error": {"count": offered, "mean_ms": 0.004, "p50_ms": 0.0004, "p99_ms": 0.021,
-                "max_ms": 0.3},
-            "backlog_wait": None, "backlog": {"peak": unsent + 3, "at_end": unsent,
-                "overdue_s": unsent / self.due},
-            "requests_mean": float(self.clients),
-        }  # fmt: skip
+        return Schedule(
+            "poisson", offered, self.due, achieved_per_s=self.throughput,
+            pacing_error=Latency(offered, 0.004, max_ms=0.3, percentiles_ms={"50": 0.0004, "99": 0.021}),
+            backlog=Backlog(unsent + 3, unsent, unsent / self.due), requests_mean=float(self.clients),
+        )  # fmt: skip
 
 
 def rates() -> Shape:
@@ -577,9 +557,9 @@ def rates() -> Shape:
 def trial_levels(shape: Shape) -> dict[int, str]:
     """The number of each trial with its level of the only factor."""
     treatments = _treatments(shape)
-    levels = {treatment["id"]: next(iter(treatment["levels"].values())) for treatment in treatments}
+    levels = {treatment.id: next(iter(treatment.levels.values())) for treatment in treatments}
     return {
-        trial["number"]: levels[trial["treatment"]]
+        trial.number: levels[trial.treatment]
         for trial in _order(treatments, shape, random.Random(shape.seed))
     }
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import documents
+from loadcell.model.latency import Latency
+from loadcell.model.run_record import FactorRecord, LevelRecord, PlannedTrial, RunRecord, TreatmentRecord
+from loadcell.model.trial_record import Counts, OperationStats, Status, Totals, TrialRecord, Window
 from loadcell.store import layout
 from loadcell.store.write import RunWriter
 
@@ -158,73 +161,69 @@ def write_baseline(
     `pace` multiplies the speed of sections (or single levels); `failed` levels have no values.
     """
     chance, faster = random.Random(seed), pace or {}
-    treatments = [_treatment(name, PROBES[name]) for name in only]
-    trials = [
-        {"number": n, "name": f"{n:03d}-{treatment['id']}-r{block}", "treatment": treatment["id"],
-            "repeat": block, "block": block}
-        for n, (block, treatment) in enumerate(((b, t) for b in range(1, repeats + 1) for t in treatments), 1)
-    ]  # fmt: skip
+    treatments = tuple(_treatment(name, PROBES[name]) for name in only)
+    order = [(block, treatment.id) for block in range(1, repeats + 1) for treatment in treatments]
+    trials = tuple(
+        PlannedTrial(n, f"{n:03d}-{treatment}-r{block}", treatment, repeat=block, block=block)
+        for n, (block, treatment) in enumerate(order, 1)
+    )
     writer = RunWriter(path)
     try:
         writer.write_plan("title: Baselines\n")
-        writer.write_run(documents.run(_run(treatments, trials, repeats)))
+        writer.write_run(_run(treatments, trials, repeats))
         writer.write_environment({"schema": layout.SCHEMA, "hosts": [dict(host or HOST)]})
         for trial in trials:
-            level = trial["treatment"].partition("=")[2]
-            section, *_, figures = PROBES[level]
+            level = trial.treatment.partition("=")[2]
+            section, *_, typical = PROBES[level]
             times = faster.get(level, faster.get(section, 1.0))
-            drawn = {
-                name: value * (1 / times if name in ("access_ns", "sync_ms") else times) * chance.gauss(1,
-                    scatter)
-                for name, value in figures.items()
-            }  # fmt: skip
-            out = writer.trial(trial["name"])
-            out.finish(documents.trial(_record(trial, drawn, fails=level in failed)))
+            values = {
+                name: value * (1 / times if name in ("access_ns", "sync_ms") else times)
+                for name, value in typical.items()
+            }
+            drawn = {name: value * chance.gauss(1, scatter) for name, value in values.items()}
+            writer.trial(trial.name).finish(_record(trial, level, drawn, fails=level in failed))
     finally:
         writer.close()
     return path
 
 
-def _treatment(name: str, probe: Probe) -> dict[str, Any]:
+def _treatment(name: str, probe: Probe) -> TreatmentRecord:
     section, options, clients, _ = probe
     sections = dict.fromkeys(("cpu", "memory", "latency", "disk", "network"))
-    return {
-        "id": f"probe={name}",
-        "levels": {"probe": name},
-        "values": {f"workload.probe.{section}": options},
-        "settings": {
-            "target": {"host": {"directory": None, "peer": None}},
-            "workload": {"probe": {**sections, section: options}},
-            "load": {"clients": clients, "warmup": "100ms", "duration": "500ms"},
-        },
+    settings = {
+        "target": {"host": {"directory": None, "peer": None}},
+        "workload": {"probe": {**sections, section: options}},
+        "load": {"clients": clients, "warmup": "100ms", "duration": "500ms"},
     }
+    return TreatmentRecord(f"probe={name}", {"probe": name}, {f"workload.probe.{section}": options}, settings)
 
 
-def _run(treatments: list[dict[str, Any]], trials: list[dict[str, Any]], repeats: int) -> dict[str, Any]:
-    return {
-        "schema": layout.SCHEMA, "plan_name": "host-baseline", "title": "What this machine can do",
-        "question": "",
-        "seed": 1, "order": "blocks", "design": "full", "repeats": repeats,
-        "factors": [{"key": "probe", "levels": [{"label": treatment["levels"]["probe"],
-            "sets": treatment["values"]} for treatment in treatments]}],
-        "treatments": treatments, "trials": trials, "expect": [], "loadcell_version": "0.1.0",
-        "engine_version": "0.1.0",
-        "python": "3.11.7", "started_utc": "2026-03-09T08:00:00.000000Z",
-        "ended_utc": "2026-03-09T08:02:00.000000Z",
-        "state": "finished", "executions": [], "command": ["loadcell", "host", "--baseline"],
-    }  # fmt: skip
+def _run(
+    treatments: tuple[TreatmentRecord, ...], trials: tuple[PlannedTrial, ...], repeats: int
+) -> RunRecord:
+    levels = tuple(LevelRecord(treatment.levels["probe"], sets=treatment.values) for treatment in treatments)
+    return RunRecord(
+        plan_name="host-baseline", title="What this machine can do", question="", seed=1, order="blocks",
+        design="full", repeats=repeats, factors=(FactorRecord("probe", levels),), treatments=treatments,
+        trials=trials, loadcell_version="0.1.0", engine_version="0.1.0", python="3.11.7",
+        started_utc="2026-03-09T08:00:00.000000Z", ended_utc="2026-03-09T08:02:00.000000Z", state="finished",
+        command=("loadcell", "host", "--baseline"),
+    )  # fmt: skip
 
 
-def _record(trial: Mapping[str, Any], figures: Mapping[str, float], *, fails: bool) -> dict[str, Any]:
-    sync = figures.get("sync_ms")
-    metrics = {name: value for name, value in figures.items() if name != "sync_ms"}
-    head = {**trial, "schema": layout.SCHEMA, "levels": {"probe": str(trial["treatment"]).partition("=")[2]}}
+def _record(trial: PlannedTrial, level: str, values: dict[str, float], *, fails: bool) -> TrialRecord:
+    sync_ms = values.pop("sync_ms", None)
+    record = TrialRecord(
+        trial.number, trial.name, trial.treatment, trial.repeat, Status.FAILED if fails else Status.OK,
+        levels={"probe": level}, block=trial.block, reason="no space left" if fails else None,
+    )  # fmt: skip
     if fails:
-        return {**head, "status": "failed", "reason": "no space left", "totals": None, "measure": None}
-    return {
-        **head, "status": "ok", "reason": None, "unit": "operation",
-        "measure": {"started_mono_ns": 1, "started_utc": "2026-03-09T08:00:00.000000Z", "duration_s": 0.5},
-        "totals": {"throughput_per_s": 100.0, "transactions": {"attempted": 50, "succeeded": 50, "failed": 0},
-            "figures": metrics},
-        "operations": {"fdatasync": {"response": {"p50_ms": sync}}} if sync else {},
-    }  # fmt: skip
+        return record
+    sync = OperationStats(response=Latency(percentiles_ms={"50": sync_ms})) if sync_ms else None
+    return replace(
+        record,
+        unit="operation",
+        measure=Window(0.5, started_mono_ns=1, started_utc="2026-03-09T08:00:00.000000Z"),
+        totals=Totals(Counts(attempted=50, succeeded=50), throughput_per_s=100.0, figures=values),
+        operations={"fdatasync": sync} if sync else {},
+    )
