@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from functools import wraps
 from types import SimpleNamespace
@@ -32,7 +33,10 @@ from loadcell.execution import profiling as _profiling
 from loadcell.execution import progress as _progress
 from loadcell.execution import resume as _resume
 from loadcell.execution import trial_metrics as _trial_metrics
+from loadcell.execution.load_order import GroupOrder, LoadOrder
 from loadcell.model.json import convert, document
+from loadcell.model.load_events import read_event
+from loadcell.model.load_result import LoadResult
 from loadcell.model.run_record import (
     Execution,
     FactorRecord,
@@ -85,6 +89,25 @@ def search(values: Mapping[str, Any]) -> SearchRecord:
     """Question of a search."""
     defaults = {"factor": "load.clients", "objective": "max throughput", "metric": "throughput"}
     return convert(SearchRecord, {**defaults, **values})
+
+
+def load_result(values: Mapping[str, Any]) -> LoadResult:
+    """Result of a load; what the document does not name: it completed, in a window that began at 0."""
+    values = {"outcome": "completed", **values}
+    if values.get("window"):
+        values["window"] = {"start_mono_ns": 0, "start_utc_ns": 0, **values["window"]}
+    return convert(LoadResult, values)
+
+
+def load_order(spec: Mapping[str, Any], made_by: str | None = None) -> LoadOrder:
+    """Order of a load with one group from the engine's specification of it."""
+    group = GroupOrder("", spec["workload"], {})
+    return LoadOrder(spec["target"], (group,), spec["load"], spec["seed"], made_by)
+
+
+def load_event(values: Mapping[str, Any]) -> Any:
+    """Event of a load."""
+    return read_event(json.dumps(values))
 
 
 def _record(value: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from loadcell.analysis.distribution_checks import impossible
 from loadcell.analysis.trials import Check, Trial
 from loadcell.analysis.validity import doubts, findings
+from loadcell.model.latency import contradiction
 from loadcell.model.message import Message
 
 #: Response times of Berkeley DB JE behind HTTP, as Apache Bench printed them: operation and threads, then
@@ -36,7 +36,7 @@ def test_a_p90_above_p99_cannot_be() -> None:
             "max_ms": most,
             "mean_ms": mean,
         }
-        if found := impossible(figures):
+        if found := contradiction(figures):
             wrong[name] = found
     assert wrong == {"get 5": {"p90_ms": 32, "p99_ms": 29}}
 
@@ -54,7 +54,7 @@ def test_a_p90_above_p99_cannot_be() -> None:
     ],
 )
 def test_what_can_be_and_what_cannot(figures: dict[str, float | None], found: dict[str, float]) -> None:
-    assert impossible(figures) == found
+    assert contradiction(figures) == found
 
 
 def test_a_record_of_another_tool_is_doubted_by_its_figures_alone() -> None:

@@ -78,7 +78,7 @@ def explained(result: Result, target: dict[str, Any]) -> Result:
     """The result with reason and advice by the catalogue."""
     if result["outcome"] == "completed":
         return {**result, "reason": None, "advice": None}
-    message = load_outcome(result, target["protocol"])
+    message = load_outcome(result["outcome"], result["reason_args"], target["protocol"])
     return {**result, "reason": message.text, "advice": message.advice}
 
 

@@ -74,7 +74,10 @@ def test_a_signal_handler_can_stop_the_load_properly() -> None:
     finally:
         signal.signal(signal.SIGALRM, before)
     assert result["outcome"] == "stopped"
-    assert load_outcome(result, "calls").text == "it was stopped before its time"
+    assert (
+        load_outcome(result["outcome"], result["reason_args"], "calls").text
+        == "it was stopped before its time"
+    )
     assert_counted(result)
     assert 0.1e9 < result["window"]["duration_ns"] < 2e9
     assert result["operations"][0]["succeeded"] > 10

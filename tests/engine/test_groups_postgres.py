@@ -203,6 +203,8 @@ def test_an_overloaded_group_ends_the_load_for_all(postgres_server: PostgresServ
         )
     )
     assert result["outcome"] == "overloaded"
-    assert load_outcome(result, "postgres").text.startswith("client group flood: ")
+    assert load_outcome(result["outcome"], result["reason_args"], "postgres").text.startswith(
+        "client group flood: "
+    )
     assert operation(result, "calm")["succeeded"] > 0
     assert_counted(result)

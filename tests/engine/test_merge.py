@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from documents import load_order
 from loadcell import _engine
-from loadcell.execution.executor import LoadError, WorkerExecutor
+from loadcell.execution.executor import LoadError, LoadHooks, WorkerExecutor
+from loadcell.model.load_events import Connected, Interval, LoadEvent, PhaseBegan, Ready
+from loadcell.model.load_result import LoadResult
 from redis_server import RedisServer
 
 from .loads import MS, SECOND, specification
@@ -23,27 +26,18 @@ COUNTS = ("attempted", "carried_in", "succeeded", "failed", "in_flight", "retrie
 KV = {"keys": 500, "reads": 0.5}
 
 
-def execute(server: RedisServer, start_at: int, **load: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def execute(server: RedisServer, start_at: int, **load: Any) -> tuple[LoadResult, list[LoadEvent]]:
     """Execute an armed load that begins at `start_at`. Return its result and its events."""
     executor = WorkerExecutor()
-    events: list[dict[str, Any]] = []
+    events: list[LoadEvent] = []
     spec = json.loads(specification(server.endpoint(), KV, workload="kv", armed_ns=20 * SECOND, **load))
 
-    def on_event(event: dict[str, Any]) -> None:
+    def on_event(event: LoadEvent) -> None:
         events.append(event)
-        if event["type"] == "ready":
+        if isinstance(event, Ready):
             executor.start_at(start_at)
 
-    result = executor.execute(
-        "run",
-        spec,
-        on_event=on_event,
-        on_output=lambda line: None,
-        on_tick=lambda: None,
-        limit_s=60,
-        stop_asked=lambda: False,
-    )
-    return result, events
+    return executor.run(load_order(spec), LoadHooks(60, on_event=on_event)), events
 
 
 def start_worker(spec: dict[str, Any]) -> subprocess.Popen[bytes]:
@@ -101,12 +95,15 @@ def cells(histogram: HdrHistogram) -> list[tuple[int, int]]:
 def test_an_armed_worker_reports_ready_and_begins_at_the_instant(redis_server: RedisServer) -> None:
     begin = time.monotonic_ns() + 3 * SECOND
     result, events = execute(redis_server, begin, warmup_ns=100 * MS)
-    types = [event["type"] for event in events]
-    assert types[:3] == ["connected", "ready", "phase"]
-    assert events[1]["mono_ns"] < begin
-    assert events[2]["mono_ns"] == begin
-    assert result["window"]["start_mono_ns"] == begin + 100 * MS
-    assert all(event["start_mono_ns"] >= begin for event in events if event["type"] == "interval")
+    connected, ready, phase = events[:3]
+    assert isinstance(connected, Connected)
+    assert isinstance(ready, Ready)
+    assert isinstance(phase, PhaseBegan)
+    assert ready.mono_ns < begin
+    assert phase.mono_ns == begin
+    assert result.window is not None
+    assert result.window.start_mono_ns == begin + 100 * MS
+    assert all(event.start_mono_ns >= begin for event in events if isinstance(event, Interval))
 
 
 def test_an_instant_that_has_passed_is_a_clear_error(redis_server: RedisServer) -> None:

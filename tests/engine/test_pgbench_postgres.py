@@ -297,7 +297,10 @@ def test_a_statement_that_cannot_be_prepared_is_reported_in_the_servers_words(ta
     text = specification(target, script("SELECT nothing FROM nowhere;\n", protocol="prepared"))
     result = json.loads(_engine.run(text, lambda line: None))
     assert result["outcome"] == "connect-failed"
-    assert 'relation "nowhere" does not exist' in load_outcome(result, "postgres").text
+    assert (
+        'relation "nowhere" does not exist'
+        in load_outcome(result["outcome"], result["reason_args"], "postgres").text
+    )
 
 
 def test_mistakes_are_found_without_a_server() -> None:

@@ -159,7 +159,7 @@ def test_clients_that_cannot_begin_end_the_load() -> None:
 
     result = run(client)
     assert (result["outcome"], result["window"]) == ("connect-failed", None)
-    assert "the file is locked" in load_outcome(result, "calls").text
+    assert "the file is locked" in load_outcome(result["outcome"], result["reason_args"], "calls").text
 
 
 def test_a_client_that_is_lost_calls_no_more_and_all_of_them_end_the_load() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.execution.affinity import Pinning
+from loadcell.model.load_events import Pinned
 from loadcell.plan.affinity_check import Pins
 from loadcell.plan.topology import ANYWHERE, Pin
 
@@ -50,7 +51,9 @@ def test_every_thread_of_every_process_of_the_tree_is_asked(processes: Processes
     pinning.look("target", "up", [10])
     assert pinning.looks[0].threads == {"0-3": 3}
     assert verdict(pinning) == "ok"
-    assert pinning.document()["affinity"]["target"] == {
+    document = pinning.document()
+    assert document is not None
+    assert document["target"] == {
         "cpus": "0-3",
         "memory": None,
         "read_back": [{"when": "up", "threads": {"0-3": 3}, "memory": {}}],
@@ -91,9 +94,9 @@ def test_memory_of_another_policy_spoils_the_trial(processes: Processes) -> None
 def test_the_worker_tells_where_it_is_itself(processes: Processes) -> None:
     pinning = placed(processes, client=Pin("2-3", "interleave:0-1"))
     assert verdict(pinning) == "unknown", "nobody has said anything"
-    pinning.told({"type": "pinned", "cpus": "2-3", "memory": "interleave:0-1"})
+    pinning.on_event(Pinned(cpus="2-3", memory="interleave:0-1"))
     assert verdict(pinning) == "ok"
-    pinning.told({"type": "pinned", "cpus": "2", "memory": "interleave:0-1"})
+    pinning.on_event(Pinned(cpus="2", memory="interleave:0-1"))
     assert verdict(pinning) == "broken"
 
 
@@ -107,4 +110,4 @@ def test_a_plan_that_says_nothing_asks_nobody(processes: Processes) -> None:
     processes.add(10, "0")
     pinning = Pinning(root=processes.root)
     pinning.look("target", "up", [10])
-    assert (pinning.looks, pinning.checks(), pinning.document()) == ([], [], {})
+    assert (pinning.looks, pinning.checks(), pinning.document()) == ([], [], None)

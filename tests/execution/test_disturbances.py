@@ -7,21 +7,30 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from documents import load_event, load_result
 from execution.world import World, figures, interval, load, times
 from frame_values import values
 from loadcell.execution import checks, concurrent_runs
 from loadcell.execution.disturbances import DisturbanceWatch
 from loadcell.execution.record import interval_rows
+from loadcell.execution.server_checks import server_counters
+from loadcell.model.trial_record import Lifetime
 
 
 def result(clients: int = 4, seconds: int = 5) -> dict[str, Any]:
     spec = {"load": {"clients": clients, "duration_ns": seconds * 10**9}}
     return load(spec, lambda event: None, lambda all_clients: 100 * all_clients)
+
+
+def littles_law(document: dict[str, Any], clients: int) -> checks.Check:
+    record = load_result(document)
+    return checks.littles_law(record, record.seconds, clients)
 
 
 def verdict(check: checks.Check) -> str:
@@ -41,44 +50,44 @@ def scheduled(*, presence_s: float, late_ns: int = 1_000, at_end: int = 0) -> di
 
 class TestCountingIdentity:
     def test_holds_for_a_whole_record(self) -> None:
-        assert verdict(checks.counting_identity(result())) == "ok"
+        assert verdict(checks.counting_identity(load_result(result()))) == "ok"
 
     @pytest.mark.parametrize("field", ["attempted", "succeeded", "failed", "in_flight"])
     def test_one_transaction_too_many_breaks_it(self, field: str) -> None:
         record = result()
         record["operations"][0][field] += 1
-        assert verdict(checks.counting_identity(record)) == "broken"
+        assert verdict(checks.counting_identity(load_result(record))) == "broken"
 
     def test_a_success_without_a_latency_breaks_it(self) -> None:
         record = result()
         record["operations"][0]["response"]["count"] -= 1
-        assert verdict(checks.counting_identity(record)) == "broken"
+        assert verdict(checks.counting_identity(load_result(record))) == "broken"
 
     def test_says_nothing_where_nothing_was_counted(self) -> None:
-        assert verdict(checks.counting_identity({"operations": []})) == "unknown"
+        assert verdict(checks.counting_identity(load_result({"operations": []}))) == "unknown"
 
 
 class TestValues:
     def test_one_wrong_value_is_one_too_many(self) -> None:
         record = result()
-        assert verdict(checks.values(record)) == "ok"
+        assert verdict(checks.values(load_result(record))) == "ok"
         each = [
             {"code": code, "operation": operation, "count": 3}
             for code in ("stale", "08006")
             for operation in ("transaction", "get")
         ]
-        check = checks.values({**record, "errors": each})
+        check = checks.values(load_result({**record, "errors": each}))
         assert (check.verdict, check.detail) == ("broken", {"lost": 0, "stale": 3, "corrupt": 0})
 
 
 class TestLittlesLaw:
     def test_holds_when_clients_are_always_in_a_transaction(self) -> None:
-        assert verdict(checks.littles_law(result(), 4)) == "ok"
+        assert verdict(littles_law(result(), 4)) == "ok"
 
     def test_is_broken_by_time_that_is_in_no_response(self) -> None:
         record = result()
         record["operations"][0]["response"] = figures(2000, 9_000_000)  # 10% of the clients' time is gone
-        check = checks.littles_law(record, 4)
+        check = littles_law(record, 4)
         assert verdict(check) == "broken"
         assert check.detail["difference"] == pytest.approx(-0.1)
 
@@ -86,23 +95,23 @@ class TestLittlesLaw:
         record = result()
         transaction = record["operations"][0]
         transaction.update(response=figures(1000), succeeded=1000, failed=1000)
-        assert verdict(checks.littles_law(record, 4)) == "broken"
+        assert verdict(littles_law(record, 4)) == "broken"
         transaction["failed_response"] = figures(1000)
-        assert verdict(checks.littles_law(record, 4)) == "ok"
+        assert verdict(littles_law(record, 4)) == "ok"
 
     def test_allows_for_clients_that_were_still_reconnecting(self) -> None:
         record = result()
         record["operations"][0]["response"] = figures(1500)
-        assert verdict(checks.littles_law(record, 4)) == "broken"
+        assert verdict(littles_law(record, 4)) == "broken"
         record["client"]["reconnecting_ns"] = 5 * 10**9
-        assert verdict(checks.littles_law(record, 4)) == "ok"
+        assert verdict(littles_law(record, 4)) == "ok"
 
     def test_counts_the_time_that_clients_rest(self) -> None:
         record = result()
         record["operations"][0]["response"] = figures(500)  # 5 of 20 client-seconds
-        assert verdict(checks.littles_law(record, 4)) == "broken"
+        assert verdict(littles_law(record, 4)) == "broken"
         record["client"]["resting_ns"] = 15 * 10**9
-        check = checks.littles_law(record, 4)
+        check = littles_law(record, 4)
         assert verdict(check) == "ok"
         assert check.detail["resting_seconds"] == 15.0
 
@@ -111,31 +120,31 @@ class TestLittlesLaw:
         record["operations"][0]["response"] = figures(
             8, 1_900_000_000
         )  # 15.2 of 20 client-seconds, 1.9 s each
-        assert verdict(checks.littles_law(record, 4)) == "ok"
+        assert verdict(littles_law(record, 4)) == "ok"
 
     def test_of_an_open_loop_holds_between_counts_and_times_whatever_the_clients(self) -> None:
-        assert verdict(checks.littles_law(scheduled(presence_s=20.0), 1000)) == "ok"
-        assert verdict(checks.littles_law(scheduled(presence_s=22.0), 4)) == "broken"
-        assert verdict(checks.littles_law(scheduled(presence_s=18.0), 4)) == "broken"
-        assert verdict(checks.littles_law(scheduled(presence_s=0.0), 4)) == "unknown"
+        assert verdict(littles_law(scheduled(presence_s=20.0), 1000)) == "ok"
+        assert verdict(littles_law(scheduled(presence_s=22.0), 4)) == "broken"
+        assert verdict(littles_law(scheduled(presence_s=18.0), 4)) == "broken"
+        assert verdict(littles_law(scheduled(presence_s=0.0), 4)) == "unknown"
 
     def test_of_an_open_loop_allows_for_what_waits_at_the_end(self) -> None:
         record = scheduled(presence_s=24.0, at_end=4)
-        assert verdict(checks.littles_law(record, 4)) == "broken"
+        assert verdict(littles_law(record, 4)) == "broken"
         record["client"]["age_at_end_ns"] = 4 * 10**9
-        assert verdict(checks.littles_law(record, 4)) == "ok"
+        assert verdict(littles_law(record, 4)) == "ok"
 
     def test_of_what_is_carried_in_only_the_part_within_the_window_counts(self) -> None:
         record = result()
         record["client"] |= {"age_at_start_ns": 2 * 10**9, "age_at_end_ns": 2 * 10**9}
-        assert verdict(checks.littles_law(record, 4)) == "ok"
+        assert verdict(littles_law(record, 4)) == "ok"
         record["client"]["age_at_end_ns"] = 0
-        assert verdict(checks.littles_law(record, 4)) == "broken"
+        assert verdict(littles_law(record, 4)) == "broken"
 
     def test_says_nothing_where_nothing_ended(self) -> None:
         record = result()
         record["operations"][0].update(response=None)
-        assert verdict(checks.littles_law(record, 4)) == "unknown"
+        assert verdict(littles_law(record, 4)) == "unknown"
 
 
 class TestClientLimit:
@@ -143,28 +152,31 @@ class TestClientLimit:
     def test_a_thread_without_time_to_spare_was_the_limit(self, busy: float, expected: str) -> None:
         record = result()
         record["client"]["threads"].append({**record["client"]["threads"][0], "busy": busy})
-        assert verdict(checks.client_limit(record)) == expected
+        assert verdict(checks.client_limit(load_result(record))) == expected
 
 
 class TestOpenLoop:
     @pytest.mark.parametrize(("late_ns", "expected"), [(500_000, "ok"), (1_500_000, "noticed")])
     def test_a_client_that_is_late_itself_is_noticed(self, late_ns: int, expected: str) -> None:
-        assert verdict(checks.pacing(scheduled(presence_s=20.0, late_ns=late_ns))) == expected
+        assert verdict(checks.pacing(load_result(scheduled(presence_s=20.0, late_ns=late_ns)))) == expected
 
     @pytest.mark.parametrize(("at_end", "expected"), [(0, "ok"), (40, "ok"), (41, "noticed")])
     def test_a_backlog_at_the_end_is_noticed(self, at_end: int, expected: str) -> None:
-        assert verdict(checks.backlog(scheduled(presence_s=20.0, at_end=at_end))) == expected
+        assert verdict(checks.backlog(load_result(scheduled(presence_s=20.0, at_end=at_end)))) == expected
 
     def test_nothing_is_said_where_nothing_was_due_or_answered(self) -> None:
         record = scheduled(presence_s=20.0)
         record["schedule"]["offered"] = 0
         record["operations"][0]["response"] = None
-        assert (verdict(checks.pacing(record)), verdict(checks.backlog(record))) == ("unknown", "unknown")
+        assert (
+            verdict(checks.pacing(load_result(record))),
+            verdict(checks.backlog(load_result(record))),
+        ) == ("unknown", "unknown")
 
     def test_an_interval_has_its_backlog_with_the_transactions_only(self) -> None:
         event = {**interval("measure", 0, times(0), 7, 2), "backlog": 5}
         event["operations"].append({**event["operations"][0], "name": "select", "kind": "read"})
-        assert [row["backlog"] for row in interval_rows(event)] == [5, None]
+        assert [row["backlog"] for row in interval_rows(load_event(event))] == [5, None]
 
 
 class TestServerCounters:
@@ -172,8 +184,8 @@ class TestServerCounters:
 
     def check(self, commits: int, rows: int = 0, *, alone: bool = True, **lifetime: Any) -> str:
         after = {"xact_commit": 100 + commits, "tup_inserted": rows, "tup_updated": 0, "tup_deleted": 0}
-        told = {"transactions": 10_000, "failed": 0, "queries": 0, "rows_changed": 0, **lifetime}
-        return verdict(checks.server_counters(self.BEFORE, after, told, alone=alone))
+        counts = Lifetime(**{"transactions": 10_000, **lifetime})
+        return verdict(server_counters(self.BEFORE, after, counts, alone=alone))
 
     def test_agree(self) -> None:
         assert self.check(10_000) == "ok"
@@ -215,19 +227,20 @@ class TestIntervals:
         covered = checks.Covered()
         for phase in ("warmup", "measure"):
             for index in range(count):
-                for row in interval_rows(interval(phase, index, times(0), 400, 4)):
-                    row["succeeded"] -= lacking if index == 2 else 0
-                    covered.add(row)
+                event = load_event(interval(phase, index, times(0), 400, 4))
+                [transaction] = event.operations
+                lacks = lacking if index == 2 else 0
+                covered.add(event, replace(transaction, succeeded=transaction.succeeded - lacks))
         return covered
 
     def test_cover_the_window_and_add_up(self) -> None:
-        assert verdict(checks.intervals_complete(self.covered(), result())) == "ok"
+        assert verdict(checks.intervals_complete(self.covered(), load_result(result()))) == "ok"
 
     def test_one_that_is_missing(self) -> None:
-        assert verdict(checks.intervals_complete(self.covered(4), result())) == "broken"
+        assert verdict(checks.intervals_complete(self.covered(4), load_result(result()))) == "broken"
 
     def test_one_that_counts_otherwise_than_the_total(self) -> None:
-        assert verdict(checks.intervals_complete(self.covered(lacking=1), result())) == "broken"
+        assert verdict(checks.intervals_complete(self.covered(lacking=1), load_result(result()))) == "broken"
 
 
 class TestTheMachine:

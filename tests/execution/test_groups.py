@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from documents import load_result
 from execution.live import loadcell
-from loadcell.execution import groups
-from loadcell.execution.load import specification_of_groups
+from loadcell.execution import checks
+from loadcell.execution.load_order import group_threads, load_order
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
 from loadcell.workloads.composite import CompositeWorkload
@@ -154,7 +155,7 @@ load: {clients: 8}
 class TestThreads:
     def of(self, text: str, total: int, directory: Path) -> list[int]:
         settings = read(directory, text).base
-        return [groups.threads_of(group, settings, total) for group in settings.groups]
+        return [group_threads(group, settings, total) for group in settings.groups]
 
     def test_are_divided_by_clients_and_nobody_goes_without(self, tmp_path: Path) -> None:
         assert self.of(SHARED, 8, tmp_path) == [6, 2]
@@ -173,7 +174,7 @@ def test_the_engine_is_given_what_is_common_once_and_each_groups_own(tmp_path: P
     (tmp_path / "plan.yaml").write_text(PLAN.format(dsn="postgresql://u@h/d"))
     settings = load_plan(tmp_path / "plan.yaml", installed()).base
     together = CompositeWorkload.of(settings, installed())
-    found = specification_of_groups({"protocol": "postgres"}, together, settings, 2, 5)
+    found = load_order({"protocol": "postgres"}, together, settings, 2, 5).specification()
     assert found["load"] == {
         "warmup_ns": 500_000_000,
         "duration_ns": 2_000_000_000,
@@ -203,19 +204,15 @@ def test_the_worst_group_decides_a_check(tmp_path: Path) -> None:
             "name": "transaction", "attempted": 100, "succeeded": 100, "failed": 0, "in_flight": 0, "carried_in": 0,
             "response": figures(mean_ns),
         }  # fmt: skip
-        return {
-            "name": name,
-            "operations": [transaction],
-            "schedule": None,
-            "client": {"threads": [{"busy": busy}]},
-        }
+        client = {"threads": [{"busy": busy}]}
+        return {"name": name, "operations": [transaction], "schedule": None, "client": client}
 
     result = {
         "window": {"duration_ns": 1_000_000_000},
         "operations": [],
         "groups": [group("many", 60e6, 0.2), group("few", 1e6, 0.95)],
     }
-    found = {check.name: check for check in groups.held(result, read(tmp_path, SHARED).base)}
+    found = {check.name: check for check in checks.of_load(load_result(result), read(tmp_path, SHARED).base)}
     assert found["littles-law"].verdict == "broken"
     assert found["littles-law"].detail["group"] == "few"
     assert found["littles-law"].detail["groups"] == {"many": "ok", "few": "broken"}

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from documents import load_result
 from loadcell.execution import background_cpu, checks
 from loadcell.execution.machine_watch import NAMES, WORKER, Machine, workers
+from loadcell.model.load_result import LoadResult
 
 HZ = os.sysconf("SC_CLK_TCK")
 OWN = 500
@@ -258,8 +260,8 @@ class TestThisMachine:
 
 
 class TestClient:
-    def result(self, *busy: float) -> dict[str, Any]:
-        return {"client": {"threads": [{"busy": share} for share in busy]}}
+    def result(self, *busy: float) -> LoadResult:
+        return load_result({"client": {"threads": [{"busy": share} for share in busy]}})
 
     def test_many_threads_on_few_cores_are_the_limit_together(self) -> None:
         assert checks.client_limit(self.result(0.47, 0.47, 0.47, 0.47), cores=2).verdict == "broken"
@@ -268,9 +270,10 @@ class TestClient:
 
 
 class TestPercentiles:
-    def result(self, **figures: float) -> dict[str, Any]:
+    def result(self, **figures: float) -> LoadResult:
         known = {"count": 9, "min_ns": 1, "p50_ns": 5, "p99_ns": 9, "max_ns": 9, "mean_ns": 5.0}
-        return {"operations": [{"name": "transaction", "response": {**known, **figures}, "service": None}]}
+        transaction = {"name": "transaction", "response": {**known, **figures}, "service": None}
+        return load_result({"operations": [transaction]})
 
     def test_rise(self) -> None:
         assert checks.percentiles(self.result()).verdict == "ok"
@@ -282,4 +285,7 @@ class TestPercentiles:
         assert checks.invalidity([check]) is not None
 
     def test_nothing_is_said_of_nothing(self) -> None:
-        assert checks.percentiles({"operations": [{"name": "x", "response": None}]}).verdict == "unknown"
+        assert (
+            checks.percentiles(load_result({"operations": [{"name": "x", "response": None}]})).verdict
+            == "unknown"
+        )

@@ -15,6 +15,7 @@ import pytest
 from documents import analyse
 from execution.world import PLAN, World
 from loadcell.execution import profiling
+from loadcell.model.trial_record import LostMemory, MemoryRecord
 from loadcell.profilers import perf
 from loadcell.profilers.base import ProfilerError
 from loadcell.report.build import build
@@ -198,8 +199,11 @@ def test_that_perf_is_missing_is_said_before_the_first_trial(
 def test_a_target_that_was_looked_into_counts_in_no_figure_and_is_judged(tmp_path: Path) -> None:
     world = World()
     parts = world.parts()
-    lost = {"definite": {"bytes": 0, "blocks": 0}, "indirect": {"bytes": 0, "blocks": 0}, "possible": {"bytes": 7, "blocks": 1}}  # fmt: skip
-    parts.targets["mock"].examine = lambda self: {"tool": "valgrind", "lost": lost, "errors": 0, "records": [], "record_count": 0}  # type: ignore[attr-defined]  # fmt: skip
+    nothing = LostMemory(0, 0)
+    memory = MemoryRecord(
+        {"definite": nothing, "indirect": nothing, "possible": LostMemory(7, 1)}, record_count=0
+    )
+    parts.targets["mock"].examine = lambda self: memory  # type: ignore[attr-defined]
     world.parts = lambda: parts  # type: ignore[method-assign]
     text = PLAN.replace("[errors == 0]", "[leak.definite == 0, leak.possible == 0]")
     ended = world.run(tmp_path, text)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from loadcell.execution import tool_checks
+from documents import load_result
+from loadcell.execution import checks
 
 
 def held(response: dict[str, Any] | None = None, **tool: Any) -> dict[str, Any]:
     operation = {"name": "transaction", "response": response}
-    result = {"tool": {"name": "x", **tool}, "operations": [operation]}
-    return {one.name: (one.verdict, one.detail) for one in tool_checks.held(result)}
+    result = load_result({"tool": {"name": "x", **tool}, "operations": [operation]})
+    return {check.name: (check.verdict, check.detail) for check in checks.of_tool(result)}
 
 
 def test_lines_that_were_not_understood_are_counted_and_shown() -> None:

@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from documents import read_run
+from documents import load_event, load_result, read_run
+from loadcell.execution.executor import LoadHooks, LoadStoppedError
+from loadcell.execution.load_order import LoadOrder
 from loadcell.execution.progress import Progress
 from loadcell.execution.runner import Ended, Runner
 from loadcell.execution.runner import Options as RunOptions
 from loadcell.model.capability import Capability
+from loadcell.model.load_result import LoadedData, LoadResult
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Options, Parts
@@ -32,6 +35,7 @@ from loadcell.systems.base import (
     TargetError,
     TargetFacts,
 )
+from loadcell.workloads import tpcc  # noqa: F401 - it declares the metrics of the workload here
 
 PLAN = """
 target: {mock: {}}
@@ -208,24 +212,24 @@ class FakeExecutor:
     def kill(self) -> None:
         self.world.log.append("kill")
 
-    def execute(self, mode: str, spec: dict[str, Any], *, on_event: Any, **how: Any) -> dict[str, Any]:
-        from loadcell.execution.executor import LoadStoppedError
+    def prepare(self, order: LoadOrder, hooks: LoadHooks) -> LoadedData:
+        assert order.specification()["workload"] == {"work": {"workers": 3}}
+        self.world.step("fill")
+        hooks.on_event(load_event({"type": "progress", "done_rows": 5, "total_rows": 10}))
+        return LoadedData(0.1, rows=10)
 
+    def run(self, order: LoadOrder, hooks: LoadHooks) -> LoadResult:
+        spec = order.specification()
         clients = spec["load"]["clients"]
-        if mode == "prepare":
-            assert spec["workload"] == {"work": {"workers": 3}}
-            self.world.step("fill")
-            on_event({"type": "progress", "done_rows": 5, "total_rows": 10})
-            return {"rows": 10, "duration_s": 0.1}
-        on_event({"type": "connected", "clients": clients, "took_ns": 1000, **times(0)})
+        hooks.on_event(load_event({"type": "connected", "clients": clients, "took_ns": 1000, **times(0)}))
         self.world.step(f"load {clients}")
-        if how["stop_asked"]():
+        if hooks.stop_asked():
             raise LoadStoppedError
-        result = load(spec, on_event, self.world.per_s)
+        result = load(spec, lambda event: hooks.on_event(load_event(event)), self.world.per_s)
         change = self.world.results.get(f"load {clients}")
         if change is not None:
             change(result)
-        return result
+        return load_result(result)
 
 
 def times(at_ns: int) -> dict[str, int]:
@@ -252,7 +256,7 @@ def load(
     total = each * seconds
     took = figures(total, clients * 10**9 // each)
     return {
-        "outcome": "completed", "reason": None, "advice": None,
+        "outcome": "completed",
         "window": {"start_mono_ns": now["mono_ns"], "start_utc_ns": now["utc_ns"], "duration_ns": seconds * 10**9},
         "operations": [
             {"name": "transaction", "kind": "transaction", "attempted": total + clients, "carried_in": clients,

@@ -111,13 +111,11 @@ def test_the_outcome_of_a_load_is_told_by_its_arguments() -> None:
         "said": "Connection refused",
         "code": "connection",
     }
-    lost = load_outcome({"outcome": "lost", "reason_args": arguments}, "postgres")
+    lost = load_outcome("lost", arguments, "postgres")
     assert lost.text == "no client could connect to db:5432 for 5 s: Connection refused"
     assert lost.advice == "check that the server runs, and its host and port"
     here = {"where": "/data", "here": True, "limit_s": 0, "said": None, "code": "connection", "group": "a"}
-    assert load_outcome({"outcome": "lost", "reason_args": here}, "store").text.startswith(
-        "client group a: nothing more"
-    )
+    assert load_outcome("lost", here, "store").text.startswith("client group a: nothing more")
 
 
 def test_what_to_do_about_a_failure_is_by_what_is_spoken_or_of_this_machine() -> None:

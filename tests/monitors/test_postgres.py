@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from loadcell.model.trial_record import MonitorRecord
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.plan.units import Rate
 from loadcell.systems.postgres import binaries
@@ -50,7 +51,7 @@ class Watch:
     def sample(self) -> None:
         self._keep(self.monitor.sample(1.0))
 
-    def finish(self) -> Row:
+    def finish(self) -> MonitorRecord:
         self._keep(self.monitor.finish(1.0))
         self.monitor.close()
         return self.monitor.account()
@@ -80,7 +81,7 @@ class Watch:
         return found
 
     def notes(self) -> set[str]:
-        return {note["note"] for note in self.monitor.account().get("notes", [])}
+        return {note["note"] for note in self.monitor.account().notes or ()}
 
 
 @pytest.fixture(autouse=True)
@@ -183,9 +184,10 @@ def test_counts_are_what_the_server_did(server: PostgresServer) -> None:
     assert watch.total("deadlocks") == 0
     assert watch.total("wal_bytes") > 40 * 50
     account = watch.finish()
-    assert account["connects"] == 1
-    assert account["questions"] >= 3
-    assert account["server_cpu_s"] >= 0
+    assert account.connects == 1
+    assert account.questions >= 3
+    assert account.server_cpu_s is not None
+    assert account.server_cpu_s >= 0
 
 
 def test_a_lock_wait_is_seen_as_what_it_is(server: PostgresServer) -> None:
@@ -305,7 +307,7 @@ class TestTopStatements:
         assert "CREATE ROLE …" in found
         assert not [text for text in found if "hunter2" in text]
         assert sum(row["share"] for row in found.values()) == pytest.approx(1)
-        assert "notes" not in account
+        assert account.notes is None
 
     def test_only_the_loads_database_and_only_what_happened_meanwhile(self, loaded: PostgresServer) -> None:
         with session(loaded) as connection:
@@ -326,7 +328,7 @@ class TestTopStatements:
 
     def test_none_when_none_are_wanted(self, loaded: PostgresServer) -> None:
         watch = Watch(loaded, options=PostgresMonitorOptions(statements=0))
-        assert "notes" not in watch.finish()
+        assert watch.finish().notes is None
         assert "statements" not in watch.beside
 
     def test_a_server_of_somebody_elses_is_not_changed_for_it(self, loaded: PostgresServer) -> None:
@@ -368,8 +370,8 @@ class TestTrouble:
         mine.sql("INSERT INTO t VALUES (1)", database="load")
         watch.until(lambda: watch.total("tuples_inserted") == 1, "counters from a new base")
         account = watch.finish()
-        assert account["connects"] == 2
-        assert "lost" in {note["note"] for note in account["notes"]}
+        assert account.connects == 2
+        assert "lost" in {note["note"] for note in account.notes or ()}
 
     def test_a_session_that_does_not_answer_is_not_waited_for(self, mine: PostgresServer) -> None:
         watch = Watch(mine)
@@ -392,7 +394,8 @@ class TestTrouble:
         assert monitor.sample(0) == []
         assert monitor.sample(1) == []
         assert monitor.finish(1) == []
-        notes = monitor.account()["notes"]
+        notes = monitor.account().notes
+        assert notes is not None
         assert "not-connected" in {note["note"] for note in notes}
         mine.start()
 
@@ -438,7 +441,7 @@ def test_a_target_of_another_kind_shows_nothing() -> None:
     monitor = PostgresMonitor(PostgresMonitorOptions(), MonitorContext(roots=list))
     assert monitor.sample(0) == []
     assert monitor.finish(1) == []
-    assert monitor.account() == {"connects": 0, "questions": 0}
+    assert monitor.account() == MonitorRecord(connects=0, questions=0)
 
 
 def test_a_counter_that_fell_is_unknown_and_not_negative() -> None:

@@ -61,7 +61,7 @@ def test_what_was_done_is_counted(server: RedisServer, monitor: RedisMonitor, cl
     [row] = monitor.sample(1)
     assert row["hits"] is None, "a counter that fell tells nothing"
     account = monitor.account()
-    assert (account["connects"], "notes" in account) == (1, False)
+    assert (account.connects, account.notes) == (1, None)
 
 
 def test_a_server_that_goes_and_comes_back(server: RedisServer, monitor: RedisMonitor, clock: Clock) -> None:
@@ -78,7 +78,7 @@ def test_a_server_that_goes_and_comes_back(server: RedisServer, monitor: RedisMo
     assert [event["what"] for event in monitor.events()] == ["back"]
     clock.now_s += 1
     assert len(monitor.sample(1)) == 1
-    assert monitor.account()["notes"]
+    assert monitor.account().notes
 
 
 def test_where_nothing_is_shown_nothing_is_seen() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadcell.model.tables import SampleTable
+from loadcell.model.trial_record import MonitorRecord
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.monitors.sampler import Sampler, Schedule
 from loadcell.plan.parts import Options
@@ -90,7 +91,7 @@ def test_every_row_says_when_how_late_and_at_what_price() -> None:
         assert row["utc"].endswith("Z")
         assert row["late_ms"] >= 0
         assert row["cost_ms"] >= 0
-    assert account.document()["file"] == "probe.csv"
+    assert account.record().file == "probe.csv"
 
 
 def test_the_price_is_the_samplers_own_cpu_time_not_its_waiting() -> None:
@@ -119,7 +120,7 @@ def test_a_monitor_that_raises_loses_its_sample_and_is_named() -> None:
     probe = Probe(fail)
     account, rows = run(probe, 0.4)
     assert account.trouble == "OSError: no such thing"
-    assert account.document()["trouble"] == account.trouble
+    assert account.record().trouble == account.trouble
     assert len(rows) >= 1, "and goes on"
     assert probe.closed
 
@@ -142,9 +143,9 @@ class Talker(Probe):
     def events(self) -> list[Row]:
         return [{"event": "said"}]
 
-    def account(self) -> Row:
+    def account(self) -> MonitorRecord:
         assert self.closed, "asked when all is over"
-        return {"spoken": len(self.calls)}
+        return MonitorRecord(questions=len(self.calls))
 
 
 def test_tables_events_and_a_last_look() -> None:
@@ -156,16 +157,16 @@ def test_tables_events_and_a_last_look() -> None:
     )
     sampler.start()
     time.sleep(0.2)
-    account = sampler.stop().document()
+    record = sampler.stop().record()
     assert put["talker"][-1]["elapsed_s"] == -1.0
     assert set(put) == {"talker", "talker.words"}
     assert put["talker.words"][0].keys() >= {"mono_ns", "utc", "word"}
     assert len(told) == len(talker.calls) + 1
     assert told[0]["event"] == "said"
     assert told[0]["mono_ns"] <= told[-1]["mono_ns"]
-    assert account["tables"] == {"words": "probe-words.csv"}, "a table without a row has no file"
-    assert account["text_columns"] == {"probe.csv": [], "probe-words.csv": ["word"]}
-    assert account["spoken"] == len(talker.calls)
+    assert record.tables == {"words": "probe-words.csv"}, "a table without a row has no file"
+    assert record.text_columns == {"probe.csv": (), "probe-words.csv": ("word",)}
+    assert record.questions == len(talker.calls)
 
 
 def test_a_monitor_that_gave_no_row_names_no_file() -> None:
@@ -174,7 +175,7 @@ def test_a_monitor_that_gave_no_row_names_no_file() -> None:
 
     account, rows = run(Probe(fail), 0.1)
     assert rows == []
-    assert "file" not in account.document()
+    assert account.record().file is None
 
 
 def test_what_the_monitors_of_a_host_cost() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.design.estimate import estimate
-from loadcell.execution.load import specification
+from loadcell.execution.load_order import data_order
 from loadcell.plan import rate
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
@@ -49,7 +49,8 @@ def test_the_record_names_counts_only_where_there_are_any() -> None:
 
 
 def test_the_engine_is_told(tmp_path: Path) -> None:
-    told = specification({}, {}, loaded(tmp_path, "{clients: 4, requests: 1000}").base, 2, 1)["load"]
+    settings = loaded(tmp_path, "{clients: 4, requests: 1000}").base
+    told = data_order({}, {}, settings, 2, 1).specification()["load"]
     assert (told["requests"], told["duration_ns"]) == (1000, 3_600_000_000_000)
     assert "requests_per_client" not in told
 

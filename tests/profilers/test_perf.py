@@ -134,7 +134,7 @@ def test_a_process_and_what_it_begins_are_sampled(tmp_path: Path) -> None:
         until(lambda: all(cpu_s(pid) >= used + WORK_S for pid, used in before.items()), "both to work")
         sampler.phase("drain", time.monotonic_ns())
         sampler.end()
-        account = sampler.collect(record, "it", print)
+        profile = sampler.collect(record, "it", print)
         folded = (record.path / "profile.folded").read_text()
     finally:
         sampler.end()
@@ -145,9 +145,9 @@ def test_a_process_and_what_it_begins_are_sampled(tmp_path: Path) -> None:
         busy.communicate()
         record.abandon()
         writer.close()
-    assert account["processes"] == 2
-    assert 0 < account["samples"] <= 2 * 997 * 60
-    assert sum(int(line.rpartition(" ")[2]) for line in folded.splitlines()) == account["samples"]
+    assert profile.processes == 2
+    assert 0 < profile.samples <= 2 * 997 * 60
+    assert sum(int(line.rpartition(" ")[2]) for line in folded.splitlines()) == profile.samples
     assert all(line.startswith("python") for line in folded.splitlines()), folded[:500]
     assert any("Eval" in line for line in folded.splitlines()), folded[:2000]
     assert "<svg" in (record.path / "profile.svg").read_text()

@@ -18,6 +18,8 @@ from documents import read_run
 from fake_runs import Shape, write_run
 from loadcell.execution.record import explained
 from loadcell.model import numbers
+from loadcell.model.json import document
+from loadcell.model.trial_record import ErrorRecord
 from loadcell.report import adhoc_summary
 from loadcell.report.context import ReportContext
 from loadcell.report.render import terminal
@@ -106,7 +108,7 @@ def test_errors_are_counted_by_code_with_what_the_server_said(stored: Stored) ->
     ("lang", "helps"), [("en", "with another prefix"), ("zh", "请让此命令使用带另一前缀")]
 )
 def test_what_helps_stands_below_an_error(stored: Stored, lang: str, helps: str) -> None:
-    found = explained({"code": "WRONGTYPE", "operation": "transaction", "count": 7, "message": "no"}, "resp")
+    found = document(explained(ErrorRecord("WRONGTYPE", 7, message="no"), "resp"))
     assert helps in " ".join(printed(only(stored("two"), errors=[found]), lang).split())
 
 

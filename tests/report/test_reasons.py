@@ -148,21 +148,16 @@ def test_an_end_that_needs_no_figures_is_said_in_the_readers_language_alone() ->
 
 
 def test_what_to_do_where_no_connection_is_to_be_had_is_said_in_the_readers_language() -> None:
-    full = load_outcome(
-        {
-            "outcome": "connect-failed", "reason": "1 of 9 clients could not connect ...", "advice": "raise max_connections ...",
-            "reason_args": {"refused": 1, "clients": 9, "where": "a", "said": "b", "code": "53300", "group": "g"},
-        },
-        "postgres",
-    )  # fmt: skip
+    arguments = {
+        "refused": 1, "clients": 9, "where": "a", "said": "b", "code": "53300", "group": "g", "here": False,
+    }  # fmt: skip
+    full = load_outcome("connect-failed", arguments, "postgres")
     assert said(record(full)) == (
         "客户端组 g：9 个客户端中有 1 个无法连接到 a：“b”",
         "请提高服务器的 max_connections，或减少客户端",
     )
     assert said(record(full), "en")[1] == "raise max_connections on the server, or use fewer clients"
-    unknown = load_outcome(
-        {"outcome": "lost", "reason": "x", "advice": "y", "reason_args": {"code": "odd"}}, "resp"
-    )
+    unknown = Message("lost", {"code": "odd", "finding": "x", "advice": "y"}, recorded=("x", "y"))
     assert said(record(unknown)) == ("目标失联（“x”）", "请确认目标仍在运行且可以连接（“y”）")
 
 

@@ -14,8 +14,11 @@ import duckdb
 import pytest
 from pydantic import ValidationError
 
-from loadcell.execution.executor import LoadError, WorkerExecutor
+from documents import load_order
+from loadcell.execution.executor import LoadError, LoadHooks, WorkerExecutor
+from loadcell.execution.load_order import LoadOrder
 from loadcell.model.json import document
+from loadcell.model.load_result import LoadResult
 from loadcell.plan.topology import Pin
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetContext, TargetError
 from loadcell.systems.duckdb.target import Duckdb, DuckdbOptions
@@ -47,18 +50,17 @@ class Bench:
     def prepare(self, target: Duckdb, **options: Any) -> DataSet:
         workload = self.workload(**options)
 
-        def load(endpoint: Endpoint) -> int:
-            rows: int = self.worker("prepare", endpoint, workload.data(), 1)["rows"]
-            return rows
+        def load(endpoint: Endpoint) -> int | None:
+            order = self.order(endpoint, workload.data(), 1)
+            return WorkerExecutor().prepare(order, LoadHooks(120, on_output=self.log.append)).rows
 
         return target.prepare(DataSpec(workload.data()), load, will_change=workload.changes_data)
 
-    def run(self, target: Duckdb, seed: int = 1, load: Any = None, **options: Any) -> dict[str, Any]:
-        return self.worker("run", target.endpoint(), self.workload(**options).engine(), seed, **(load or {}))
+    def run(self, target: Duckdb, seed: int = 1, load: Any = None, **options: Any) -> LoadResult:
+        order = self.order(target.endpoint(), self.workload(**options).engine(), seed, **(load or {}))
+        return WorkerExecutor().run(order, LoadHooks(120, on_output=self.log.append))
 
-    def worker(
-        self, mode: str, endpoint: Endpoint, workload: dict[str, Any], seed: int, **load: Any
-    ) -> dict[str, Any]:
+    def order(self, endpoint: Endpoint, workload: dict[str, Any], seed: int, **load: Any) -> LoadOrder:
         how = {
             "clients": 1,
             "threads": 1,
@@ -68,22 +70,8 @@ class Bench:
             "interval_ns": 100 * MS,
             "max_retries": 10,
         }
-        return WorkerExecutor().execute(
-            mode,
-            {
-                "version": 1,
-                "seed": seed,
-                "target": endpoint.section(),
-                "workload": workload,
-                "load": {**how, **load},
-                "made_by": Composite.made_by,
-            },
-            on_event=lambda event: None,
-            on_output=self.log.append,
-            on_tick=lambda: None,
-            limit_s=120,
-            stop_asked=lambda: False,
-        )
+        spec = {"seed": seed, "target": endpoint.section(), "workload": workload, "load": {**how, **load}}
+        return load_order(spec, Composite.made_by)
 
 
 @pytest.fixture
@@ -93,9 +81,9 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(work)
 
 
-def succeeded(result: dict[str, Any], name: str) -> int:
-    [found] = [one for one in result["operations"] if one["name"] == name]
-    return int(found["succeeded"])
+def succeeded(result: LoadResult, name: str) -> int:
+    [operation] = [operation for operation in result.operations if operation.name == name]
+    return operation.succeeded
 
 
 def rows(target: Duckdb) -> list[tuple[Any, ...]]:
@@ -113,9 +101,10 @@ def test_data_are_made_used_again_and_put_back(bench: Bench) -> None:
     assert len({row[1] for row in before}) == 100
     assert target.counters() == {"calls_update": 0}
     result = bench.run(target)
-    assert result["errors"] == []
+    assert result.errors == ()
     assert succeeded(result, "transaction") > 0
-    assert target.counters()["calls_update"] == result["lifetime"]["operations"]["update"]
+    assert result.lifetime is not None
+    assert target.counters()["calls_update"] == result.lifetime.operations["update"]
     again = bench.prepare(target)
     assert (again.how, again.method) == ("restored", "copy")
     assert rows(target) == before
@@ -159,7 +148,7 @@ def test_clients_that_update_the_same_rows_try_again(bench: Bench) -> None:
     few = {"rows": 1_000, "distinct": 10, "pages": 1, "page_size": 10, "updates": 50}
     bench.prepare(target, **few)
     result = bench.run(target, load={"clients": 4, "requests": 12, "max_retries": 1_000}, **few)
-    assert result["errors"] == []
+    assert result.errors == ()
     assert target.counters()["calls_update"] == 12 * 50
 
 
@@ -179,7 +168,7 @@ def test_rows_that_are_gone_fail_what_looks_for_them(bench: Bench) -> None:
     bench.prepare(target)
     with duckdb.connect(target.endpoint().database) as connection:
         connection.execute("DELETE FROM readings WHERE name = (SELECT min(name) FROM readings)")
-    codes = {(one["operation"], one["code"]): one["message"] for one in bench.run(target)["errors"]}
+    codes = {(error.operation, error.code): error.message for error in bench.run(target).errors}
     assert codes["select_distinct", "corrupt"] == "SELECT DISTINCT had 99 rows, not 100"
     assert ("transaction", "corrupt") in codes
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from documents import load_result
 from loadcell.execution import checks
 from loadcell.workloads.probe import Probe, ProbeOptions
 
@@ -61,12 +62,11 @@ def test_every_definition_is_said_in_the_report() -> None:
 
 
 def test_what_the_load_noticed_of_the_machine_is_with_the_trial() -> None:
-    assert (
-        checks.remarks({}) == checks.remarks({"remarks": [], "errors": [{"code": "reset", "count": 1}]}) == []
-    )
-    [direct] = checks.remarks({"remarks": {"indirect": {"asked_for": True, "done": False}}})
+    unrelated = load_result({"remarks": {}, "errors": [{"code": "reset", "count": 1}]})
+    assert checks.remarks(load_result({})) == checks.remarks(unrelated) == []
+    [direct] = checks.remarks(load_result({"remarks": {"indirect": {"asked_for": True, "done": False}}}))
     assert (direct.name, direct.verdict) == ("direct-io", "noticed")
-    [ports] = checks.remarks({"errors": [{"code": "ports", "count": 7}]})
+    [ports] = checks.remarks(load_result({"errors": [{"code": "ports", "count": 7}]}))
     assert (ports.name, ports.verdict, ports.detail["connections_refused"]) == ("ports", "noticed", 7)
 
 
@@ -75,7 +75,7 @@ def lacking_ports(waited_s: float, others: int = 0) -> tuple[str, float]:
     threads = [{"connections": 3}, {"connections": 1}]
     errors = [{"code": "ports", "count": 7}, {"code": "reset", "count": others}]
     client = {"threads": threads, "reconnecting_ns": int(waited_s * 1e9)}
-    found = checks.ports({"errors": errors, "client": client, "window": {"duration_ns": 10**9}})
+    found = checks.ports(load_result({"errors": errors, "client": client, "window": {"duration_ns": 10**9}}))
     assert found is not None
     return found.verdict, found.detail["share"]
 

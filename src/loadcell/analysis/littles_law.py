@@ -1,22 +1,13 @@
-"""Little's law checked again for every trial, from its stored totals alone.
-
-In a closed loop each of N clients is always in a transaction, or rests, so `N = X (R + Z)` (Little 1961; the
-interactive response-time law of Denning and Buzen 1978), X counting every transaction that ended. Where
-clients send several at once, that is the least, and so many times it the most. X Z, the time that clients
-rested by their own choice, is what the engine added up. In an open loop N is the time average of the requests
-that were due and not answered, which the engine has counted for itself.
-"""
+"""Little's law checked again for every trial, from its stored totals alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.trials import Trial
+from loadcell.stats.littles_law import judge
 
-#: What clocks and rounding may hide; the edges of the window come on top.
-TOLERANCE = 0.01
 #: Failures' own response times are not in the totals: above this share of them the law cannot be judged.
 MOST_FAILED = 0.005
 
@@ -36,28 +27,37 @@ class Law:
 
 
 def check(trial: Trial) -> Law:
-    """Hold the law against one trial.
+    """Judge one trial by the law.
 
     A transaction is counted with its whole response time where it ends. What those in progress at the
-    window's two ends had taken by then is in the record, and makes up for it. A client that was between two
-    transactions there, for at most as long as the longest took, is in none; nor is who had no connection at
-    the end.
+    window's two ends had taken by then is in the record, and makes up for it.
     """
     if trial.groups:
         return _of_groups([check(group) for group in trial.groups.values()])
     if trial.open_loop is not None:
-        return _open(trial, trial.open_loop)
-    if trial.reported or not trial.clients or not trial.duration_s:
+        expected = trial.open_loop.requests_mean
+    elif trial.reported:
         return Law("unknown")
+    else:
+        expected = None if trial.clients is None else float(trial.clients)
+    if not expected or not trial.duration_s:
+        return Law("unknown", expected=expected if trial.open_loop else None)
     ended = trial.succeeded + trial.failed
-    mean, longest = _times_s(trial)
-    if mean is None or longest is None or not ended or trial.failed > MOST_FAILED * ended:
-        return Law("unknown", expected=float(trial.clients))
-    in_system = (ended * mean + trial.edges_s + trial.resting_s) / trial.duration_s
-    tolerance = TOLERANCE + longest / trial.duration_s
-    low = trial.clients * (1 - tolerance) - trial.reconnecting_s / trial.duration_s
-    holds = low <= in_system <= trial.clients * (1 + tolerance) * trial.pipeline
-    return Law("ok" if holds else "broken", float(trial.clients), in_system, tolerance)
+    mean_ms, max_ms = ((trial.response or {}).get(key) for key in ("mean_ms", "max_ms"))
+    if mean_ms is None or max_ms is None or not ended or trial.failed > MOST_FAILED * ended:
+        return Law("unknown", expected=expected)
+    spent_s, edges = ended * mean_ms / 1e3 + trial.edges_s, max_ms / 1e3 / trial.duration_s
+    if trial.open_loop is not None:
+        law = judge(expected, spent_s / trial.duration_s, edges / expected)
+    else:
+        law = judge(
+            expected,
+            (spent_s + trial.resting_s) / trial.duration_s,
+            edges,
+            pipeline=trial.pipeline,
+            absent=trial.reconnecting_s / trial.duration_s,
+        )
+    return Law("ok" if law.holds else "broken", law.expected, law.measured, law.tolerance)
 
 
 def _of_groups(laws: Sequence[Law]) -> Law:
@@ -74,25 +74,3 @@ def _of_groups(laws: Sequence[Law]) -> Law:
         sum(measured) if len(measured) == len(laws) else None,
         max(tolerance, default=None),
     )
-
-
-def _open(trial: Trial, loop: OpenLoop) -> Law:
-    """As in a closed loop, with what was due and not answered in the place of clients."""
-    ended, expected = trial.succeeded + trial.failed, loop.requests_mean
-    mean, longest = _times_s(trial)
-    if mean is None or longest is None or not trial.duration_s or not expected or not ended:
-        return Law("unknown", expected=expected)
-    if trial.failed > MOST_FAILED * ended:
-        return Law("unknown", expected=expected)
-    in_system = (ended * mean + trial.edges_s) / trial.duration_s
-    tolerance = TOLERANCE + longest / trial.duration_s / expected
-    holds = abs(in_system - expected) <= tolerance * expected
-    return Law("ok" if holds else "broken", expected, in_system, tolerance)
-
-
-def _times_s(trial: Trial) -> tuple[float | None, float | None]:
-    """The mean and the longest response time; None for what the record, another tool's perhaps, does not
-    have.
-    """
-    mean, longest = ((trial.response or {}).get(key) for key in ("mean_ms", "max_ms"))
-    return None if mean is None else mean / 1e3, None if longest is None else longest / 1e3

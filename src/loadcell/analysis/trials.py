@@ -17,6 +17,7 @@ from loadcell.analysis.types import Counted
 from loadcell.model.json import JsonObject
 from loadcell.model.latency import Latency
 from loadcell.model.message import Message
+from loadcell.model.metrics import MetricFacts
 from loadcell.model.run_record import PlannedTrial, RunRecord
 from loadcell.model.trial_record import (
     TRANSACTION,
@@ -25,7 +26,6 @@ from loadcell.model.trial_record import (
     Counts,
     ErrorRecord,
     ExpectationResult,
-    MetricFacts,
     Totals,
     TrialRecord,
 )

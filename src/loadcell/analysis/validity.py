@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.analysis import distribution_checks, littles_law
+from loadcell.analysis import littles_law
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.trials import CHECKS, Trial
+from loadcell.model.latency import contradiction
 from loadcell.model.message import Argument, Message
 
 #: The check that knows which processes had no part in a trial; a sentence names so many of them.
@@ -43,7 +44,7 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
         doubted.setdefault(
             "littles-law", Doubt("littles-law", True, {"expected": law.expected, "found": law.found})
         )
-    wrong = distribution_checks.impossible(trial.response) if trial.response else {}
+    wrong = contradiction(trial.response) if trial.response else {}
     if wrong:
         doubted.setdefault("percentiles", Doubt("percentiles", not trial.reported, wrong))
     return tuple(doubted.values())

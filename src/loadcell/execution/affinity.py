@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from loadcell.execution.machine_watch import workers
 from loadcell.execution.messages import AFFINITY_GONE
 from loadcell.linux.procfs import read_small, tree
+from loadcell.model.json import JsonObject
+from loadcell.model.load_events import LoadEvent, PhaseBegan, Pinned
 from loadcell.model.trial_record import Check
 from loadcell.plan import affinity_check
 from loadcell.plan.affinity import numbers, ranges
@@ -44,7 +46,7 @@ class Look:
     threads: Mapping[str, int]
     memory: Mapping[str, int]
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """Plain JSON."""
         return {"when": self.when, "threads": dict(self.threads), "memory": dict(self.memory)}
 
@@ -91,13 +93,14 @@ class Pinning:
         if threads:
             self.looks.append(Look(side, when, threads, memory))
 
-    def told(self, event: Mapping[str, Any]) -> None:
-        """The worker said where it is, or that a phase has begun."""
-        if event["type"] == "pinned":
-            memory = {event["memory"]: 1} if self.pins.client.memory and event["memory"] else {}
-            self.looks.append(Look("client", "start", {event["cpus"]: 1}, memory))
-        elif event["phase"] in ("measure", "drain"):
-            self.look("client", event["phase"], workers(self.root, self.own))
+    def on_event(self, event: LoadEvent) -> None:
+        """Read back the affinity of the worker when it has been pinned, and when it measures."""
+        match event:
+            case Pinned(cpus=cpus, memory=memory):
+                policies = {memory: 1} if self.pins.client.memory and memory else {}
+                self.looks.append(Look("client", "start", {cpus: 1}, policies))
+            case PhaseBegan(phase=("measure" | "drain") as phase):
+                self.look("client", phase, workers(self.root, self.own))
 
     def checks(self) -> list[Check]:
         """True if all that was read back is as it was to be; nothing where the plan says nothing."""
@@ -114,18 +117,18 @@ class Pinning:
             if self._of(side).given and not any(look.side == side for look in self.looks)
         ]
         verdict = "broken" if wrong else "unknown" if missing else "ok"
-        detail: dict[str, Any] = {"looks": len(self.looks)}
+        detail: JsonObject = {"looks": len(self.looks)}
         if wrong:
             detail["wrong"] = wrong[:3]
         if missing:
             detail["not_read_back"] = missing
         return [Check("affinity", verdict, detail)]
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject | None:
         """For trial.json: what was asked for, what that is here, and what was read back."""
         if not self.asked:
-            return {}
-        document: dict[str, Any] = {"asked": dict(self.asked), "target_in_client": self.in_worker}
+            return None
+        document: JsonObject = {"asked": dict(self.asked), "target_in_client": self.in_worker}
         for side in ("target", "client"):
             pin = self._of(side)
             if pin.given:
@@ -134,7 +137,7 @@ class Pinning:
                     "memory": pin.memory or None,
                     "read_back": [look.document() for look in self.looks if look.side == side],
                 }
-        return {"affinity": document}
+        return document
 
     def _of(self, side: str) -> Pin:
         return self.pins.target if side == "target" else self.pins.client

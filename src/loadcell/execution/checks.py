@@ -1,4 +1,4 @@
-"""Checks of every trial. Pure functions of the record.
+"""Checks of every trial. Pure functions of the load's result and of what was watched beside it.
 
 A verdict is `ok`, `noticed` (something disturbed the trial; its results stand, with the remark beside them),
 `broken` (the measurement cannot be trusted: the trial is `invalid`) or `unknown` (there was nothing to check
@@ -7,10 +7,8 @@ it on).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from loadcell.execution.messages import (
     CHECK_AFFINITY,
@@ -26,9 +24,15 @@ from loadcell.execution.messages import (
     CHECK_TPCC_CONSISTENCY,
     CHECK_VALUES,
 )
+from loadcell.model.json import JsonObject, document
+from loadcell.model.latency import BUCKET, contradiction
+from loadcell.model.load_events import Interval, IntervalOperation
+from loadcell.model.load_result import ClientResult, GroupResult, LoadResult
 from loadcell.model.message import Message
 from loadcell.model.trial_record import TRANSACTION, Check
+from loadcell.plan.model import Group, Resolved
 from loadcell.plan.workload import Condition
+from loadcell.stats.littles_law import judge
 
 #: A client thread busier than this had no time to spare: what was measured is the client (design: the client
 #: was the limit).
@@ -45,97 +49,84 @@ STEAL_LIMIT = 0.05
 PORTS_LIMIT = 0.05
 #: A wall clock that moves by more than this against the monotonic one was set (facts: monitors).
 CLOCK_STEP_LIMIT_S = 0.5
-#: Little's law: what is allowed besides the edges of the window, for clocks and rounding.
-LITTLE_SLACK = 0.01
 #: Intervals and the window are cut by the same clock; they may differ by how late a tick was.
 INTERVAL_SLACK = 0.02
 
 
-def counting_identity(result: Mapping[str, Any]) -> Check:
+def counting_identity(result: LoadResult) -> Check:
     """attempted = succeeded + failed + in flight for every operation, and a latency for each success."""
     wrong = []
-    for operation in result.get("operations", []):
-        balance = operation["succeeded"] + operation["failed"] + operation["in_flight"]
-        counted = (operation.get("response") or {}).get("count", 0)
-        if operation["attempted"] != balance or counted != operation["succeeded"]:
-            wrong.append(
-                {
-                    **{
-                        key: operation[key]
-                        for key in ("name", "attempted", "succeeded", "failed", "in_flight")
-                    },
-                    "latencies": counted,
-                }
-            )
-    if not result.get("operations"):
-        return Check("counting-identity", "unknown", {})
+    for operation in result.operations:
+        balance = operation.succeeded + operation.failed + operation.in_flight
+        latencies = (operation.response.count if operation.response else 0) or 0
+        if operation.attempted != balance or latencies != operation.succeeded:
+            names = ("name", "attempted", "succeeded", "failed", "in_flight")
+            wrong.append({**{name: getattr(operation, name) for name in names}, "latencies": latencies})
+    if not result.operations:
+        return Check("counting-identity", "unknown")
     return Check("counting-identity", "broken" if wrong else "ok", {"wrong": wrong} if wrong else {})
 
 
-def littles_law(result: Mapping[str, Any], clients: int, pipeline: int = 1) -> Check:
-    """The time that clients spend is the sum of all response times, failures included, and of rests (Little
-    1961).
+def littles_law(group: GroupResult, seconds: float, clients: int, pipeline: int = 1) -> Check:
+    """The time that clients spend is the sum of all response times, failures included, and of rests.
 
-    Closed loop: that time is `clients * T`; of clients with up to `pipeline` requests at once (a pipeline,
-    streams) it is between that, as the last answer to a batch is its end, and so many times that. Open loop:
-    it is the integral of how many requests were due and not answered, which the engine takes from its counts,
-    without a look at any response time; rests are in none of them.
+    Closed loop: that time is `clients` times the window's `seconds`. Open loop: it is the integral of how many
+    requests were due and not answered, which the engine takes from its counts, without a look at any response
+    time; rests are in none of them.
 
     The sum is taken over what ended in the window: what was carried in has a part before it, which is taken
-    away, and what was in flight at its end has a part within, which is added. A client that was between two
-    transactions at either end is in none: at most one response a client and 1% is the tolerance. A client
-    without a connection at the window's end is in no response time, so the sum may lack the time spent
-    reconnecting as well.
+    away, and what was in flight at its end has a part within, which is added.
     """
-    transaction = next(
-        (operation for operation in result.get("operations", []) if operation["name"] == TRANSACTION), None
-    )
-    seconds = (result.get("window") or {}).get("duration_ns", 0) / 1e9
+    transaction, client = group.transaction, group.client or ClientResult()
     if transaction is None or seconds <= 0:
-        return Check("littles-law", "unknown", {})
-    spent = longest = 0.0
-    for figures in (transaction.get("response"), transaction.get("failed_response")):
-        if figures and figures.get("count"):
-            spent += figures["count"] * figures["mean_ns"] / 1e9
-            longest = max(longest, figures["max_ns"] / 1e9)
-    if longest == 0:
+        return Check("littles-law", "unknown")
+    distributions = [
+        times for times in (transaction.response, transaction.failed_response) if times and times.count
+    ]
+    longest_s = max((times.max_ns or 0.0 for times in distributions), default=0.0) / 1e9
+    if longest_s == 0:
         return Check("littles-law", "unknown", {"transactions_ended": 0})
-    schedule, client = result.get("schedule"), result.get("client") or {}
-    spent += ((client.get("age_at_end_ns") or 0) - (client.get("age_at_start_ns") or 0)) / 1e9
-    reconnecting, resting = ((client.get(f"{state}_ns") or 0) / 1e9 for state in ("reconnecting", "resting"))
-    if schedule is None:
-        spent += resting
-        available, edges = clients * seconds, clients * longest
+    resting_s, reconnecting_s = client.resting_ns / 1e9, client.reconnecting_ns / 1e9
+    response_s = sum(times.total_ns for times in distributions) / 1e9
+    response_s += (client.age_at_end_ns - client.age_at_start_ns) / 1e9
+    expected: float = clients
+    if group.schedule is None:
+        response_s += resting_s
     else:  # a connection that is made again is in no request
-        available, edges, reconnecting = schedule["presence_ns"] / 1e9, longest, 0.0
-    if available <= 0:
-        return Check("littles-law", "unknown", {})
-    tolerance = LITTLE_SLACK * available + edges
-    low, high = available - tolerance - reconnecting, (available + tolerance) * pipeline
+        reconnecting_s, expected = 0.0, group.schedule.presence_ns / 1e9 / seconds
+    if expected <= 0:
+        return Check("littles-law", "unknown")
+    law = judge(
+        expected,
+        response_s / seconds,
+        longest_s / (seconds if group.schedule is None else seconds * expected),
+        pipeline=pipeline,
+        absent=reconnecting_s / seconds,
+    )
     detail = {
-        "client_seconds": available,
-        "response_seconds": spent,
-        "difference": spent / available - 1,
-        "tolerance": tolerance / available,
-        "reconnecting_seconds": reconnecting,
-        **({"resting_seconds": resting} if resting else {}),
+        "client_seconds": law.expected * seconds,
+        "response_seconds": response_s,
+        "difference": law.measured / law.expected - 1,
+        "tolerance": law.tolerance,
+        "reconnecting_seconds": reconnecting_s,
+        **({"resting_seconds": resting_s} if resting_s else {}),
         **({"pipeline": pipeline} if pipeline > 1 else {}),
     }
-    return Check("littles-law", "ok" if low <= spent <= high else "broken", detail)
+    return Check("littles-law", "ok" if law.holds else "broken", detail)
 
 
-def client_limit(result: Mapping[str, Any], cores: int | None = None) -> Check:
+def client_limit(group: GroupResult, cores: int | None = None) -> Check:
     """No thread of the client was busy for more than 90% of the window, nor were all of them on all of its
     `cores`.
 
     CPU time that went into waiting for the instant at which a request is due is not in `busy`: it ends at
     once when there is work.
     """
-    threads = (result.get("client") or {}).get("threads") or []
+    threads = group.client.threads if group.client else ()
     if not threads:
-        return Check("client-limit", "unknown", {})
-    busiest = max(thread["busy"] for thread in threads)
-    share = sum(thread["busy"] for thread in threads) / min(cores or len(threads), len(threads))
+        return Check("client-limit", "unknown")
+    busiest = max(thread.busy for thread in threads)
+    share = sum(thread.busy for thread in threads) / min(cores or len(threads), len(threads))
     verdict = "broken" if max(busiest, share) > CLIENT_BUSY_LIMIT else "ok"
     detail = {"busiest": busiest, "limit": CLIENT_BUSY_LIMIT, "threads": len(threads)}
     if cores is not None and cores < len(threads):
@@ -143,142 +134,50 @@ def client_limit(result: Mapping[str, Any], cores: int | None = None) -> Check:
     return Check("client-limit", verdict, detail)
 
 
-#: Values of one distribution in ascending order.
-_RISING = ("min_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
+def percentiles(result: LoadResult) -> Check:
+    """Percentiles rise, and a mean lies between the least and the greatest: no distribution has others.
 
-
-def percentiles(result: Mapping[str, Any]) -> Check:
-    """Percentiles rise, and a mean lies between the least and the greatest: no distribution has others."""
-    wrong, known_operations = [], 0
-    for operation in result.get("operations", []):
-        for kind in ("response", "service"):
-            figures = operation.get(kind)
-            if not figures or not figures.get("count"):
+    Some tools estimate each percentile by itself: that is remarked on, and no reason to distrust the rest.
+    """
+    by_tool = result.tool is not None
+    wrong, known = [], False
+    for operation in result.operations:
+        for kind, times in (("response", operation.response), ("service", operation.service)):
+            if times is None or not times.count:
                 continue
-            known_operations += 1
-            rising = [figures[name] for name in _RISING if figures.get(name) is not None]
-            mean = figures.get("mean_ns")
-            falls = any(later < earlier for earlier, later in pairwise(rising))
-            # histograms keep three digits: a mean of values that are all alike may lie beside them by as much
-            outside = (
-                mean is not None and not 0.99 * rising[0] <= mean <= 1.01 * rising[-1] if rising else False
-            )
-            if falls or outside:
-                wrong.append({"operation": operation["name"], "kind": kind, "figures": dict(figures)})
-    verdict = "broken" if wrong else "ok" if known_operations else "unknown"
+            known = True
+            if contradiction(times.milliseconds().values(), bucket=BUCKET if by_tool else 0.0):
+                wrong.append({"operation": operation.name, "kind": kind, "figures": document(times)})
+    verdict = ("noticed" if by_tool else "broken") if wrong else "ok" if known else "unknown"
     return Check("percentiles", verdict, {"wrong": wrong} if wrong else {})
 
 
-def pacing(result: Mapping[str, Any]) -> Check:
+def pacing(group: GroupResult) -> Check:
     """Open loop: the client's own lateness, of requests that found a free connection, is a small part of
     response times.
     """
-    found = next(
-        (operation for operation in result.get("operations", []) if operation["name"] == TRANSACTION), None
-    )
-    transaction: Mapping[str, Any] = found or {}
-    spent, late = (
-        figures["count"] * figures["mean_ns"] if figures and figures.get("count") else 0.0
-        for figures in (transaction.get("response"), (result.get("schedule") or {}).get("pacing_error"))
-    )
-    if not spent:
-        return Check("pacing", "unknown", {})
-    verdict = "noticed" if late / spent > PACING_SHARE else "ok"
-    return Check("pacing", verdict, {"share": late / spent, "limit": PACING_SHARE})
+    response = group.transaction.response if group.transaction else None
+    if response is None or not response.total_ns:
+        return Check("pacing", "unknown")
+    pacing_error = group.schedule.pacing_error if group.schedule else None
+    share = (pacing_error.total_ns if pacing_error else 0.0) / response.total_ns
+    verdict = "noticed" if share > PACING_SHARE else "ok"
+    return Check("pacing", verdict, {"share": share, "limit": PACING_SHARE})
 
 
-def backlog(result: Mapping[str, Any]) -> Check:
+def backlog(group: GroupResult) -> Check:
     """Open loop: at its end (nearly) all was sent that was due."""
-    schedule = result.get("schedule") or {}
-    if not schedule.get("offered"):
-        return Check("backlog", "unknown", {})
-    at_end = schedule["backlog"]["at_end"]
-    share = at_end / schedule["offered"]
+    if group.schedule is None or not group.schedule.offered:
+        return Check("backlog", "unknown")
+    at_end = group.schedule.backlog.at_end
+    share = at_end / group.schedule.offered
     detail = {
         "unsent": at_end,
         "share": share,
         "limit": BACKLOG_SHARE,
-        "overdue_s": schedule["backlog"]["overdue_ns"] / 1e9,
+        "overdue_s": group.schedule.backlog.overdue_ns / 1e9,
     }
     return Check("backlog", "noticed" if share > BACKLOG_SHARE else "ok", detail)
-
-
-def server_counters(
-    before: Mapping[str, int],
-    after: Mapping[str, int],
-    lifetime: Mapping[str, Any] | None,
-    *,
-    alone: bool,
-    groups: Sequence[Mapping[str, Any]] = (),
-) -> Check:
-    """The server counted what the client did, over the whole load, warm-up and drain included.
-
-    Commits are at least the client's transactions, save those that rolled themselves back, and changed rows
-    at least those it was told of. Where loadcell is the server's only user, commits are also not more than
-    its transactions (without BEGIN: its statements, as each commits by itself) with 2% and 200 for the
-    server's background work, connecting, and these very questions. A server whose counters fell was
-    restarted: nothing can be said. `groups` are the lifetimes of client groups, where there are several: each
-    has transactions of its own kind.
-    """
-    if (
-        lifetime is None
-        or "xact_commit" not in before
-        or any(after.get(name, 0) < before[name] for name in before)
-    ):
-        return Check("server-counters", "unknown", {})
-
-    def grown(*names: str) -> int:
-        return sum(after.get(name, 0) - before.get(name, 0) for name in names)
-
-    # Some servers count commits of transactions only: where each statement commits by itself, there they are
-    # statements.
-    alone_commits = "statements" in before and not (lifetime.get("operations") or {}).get("begin")
-    commits = grown("statements" if alone_commits else "xact_commit")
-    changed = grown("tup_inserted", "tup_updated", "tup_deleted")
-    transactions, rows = int(lifetime["transactions"]), int(lifetime.get("rows_changed", 0))
-    committed = transactions - int(lifetime.get("rolled_back", 0))
-    most = sum(map(_most_commits, groups or [lifetime]))
-    detail = {
-        "commits": {"server": commits, "client": committed},
-        "rows_changed": {"server": changed, "client": rows},
-    }
-    wrong = commits < committed or changed < rows or (alone and commits > most * 1.02 + 200)
-    return Check("server-counters", "broken" if wrong else "ok", detail)
-
-
-def server_calls(
-    before: Mapping[str, int],
-    after: Mapping[str, int],
-    calls: Mapping[str, int],
-    failed: int,
-    *,
-    alone: bool,
-) -> Check:
-    """The server counted the same commands as the client, over the whole load, warm-up and drain included.
-
-    `calls` are those that the client knows to have succeeded; of what failed (`failed` operations, of two
-    commands at the most) the server may have carried out any part. Where loadcell is its only user, that is
-    all it did; elsewhere others may have made it do more. The server counts each as `calls_<name>`. One whose
-    counters fell was restarted.
-    """
-    if any(after.get(name, 0) < count for name, count in before.items()):
-        return Check("server-counters", "unknown", {})
-    counted = {name: after.get(f"calls_{name}", 0) - before.get(f"calls_{name}", 0) for name in sorted(calls)}
-    detail = {name: {"server": counted[name], "client": calls[name]} for name in counted}
-    missing = any(counted[name] < calls[name] for name in counted)
-    more = sum(counted.values()) - sum(calls.values())
-    return Check("server-counters", "broken" if missing or (alone and more > 2 * failed) else "ok", detail)
-
-
-def _most_commits(lifetime: Mapping[str, Any]) -> float:
-    """Number of commits the load can have caused: one a transaction, or one a statement where there is no
-    BEGIN.
-    """
-    transactions, failed = int(lifetime["transactions"]), int(lifetime.get("failed", 0))
-    queries = int(lifetime.get("queries", 0))
-    if (lifetime.get("operations") or {}).get("begin") or not transactions:
-        return transactions + failed + queries * (not transactions)
-    return max(1.0, queries / transactions) * (transactions + failed)
 
 
 @dataclass
@@ -290,38 +189,34 @@ class Covered:
     succeeded: int = 0
     failed: int = 0
 
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Take in a row of intervals.csv; only those of all transactions within the measurement count."""
-        if row["phase"] == "measure" and row["operation"] == TRANSACTION:
+    def add(self, interval: Interval, operation: IntervalOperation) -> None:
+        """Take in an interval's counts of all transactions; only those within the measurement count."""
+        if interval.phase == "measure":
             self.intervals += 1
-            self.seconds += row["duration_s"]
-            self.succeeded += row["succeeded"] or 0
-            self.failed += row["failed"] or 0
+            self.seconds += interval.duration_ns / 1e9
+            self.succeeded += operation.succeeded or 0
+            self.failed += operation.failed or 0
 
 
-def intervals_complete(covered: Covered, result: Mapping[str, Any]) -> Check:
+def intervals_complete(covered: Covered, result: LoadResult) -> Check:
     """The intervals cover the window without gap or overlap, and add up to its totals."""
-    transaction = next(
-        (operation for operation in result.get("operations", []) if operation["name"] == TRANSACTION), None
-    )
-    window = result.get("window") or {}
-    if transaction is None or not window.get("duration_ns"):
-        return Check("intervals-complete", "unknown", {})
-    seconds = window["duration_ns"] / 1e9
+    transaction, seconds = result.transaction, result.seconds
+    if transaction is None or not seconds:
+        return Check("intervals-complete", "unknown")
     detail = {
         "intervals": covered.intervals, "covered_s": covered.seconds, "window_s": seconds,
-        "succeeded": covered.succeeded, "succeeded_total": transaction["succeeded"],
-        "failed": covered.failed, "failed_total": transaction["failed"],
+        "succeeded": covered.succeeded, "succeeded_total": transaction.succeeded,
+        "failed": covered.failed, "failed_total": transaction.failed,
     }  # fmt: skip
     complete = abs(covered.seconds - seconds) <= INTERVAL_SLACK * seconds
-    same = covered.succeeded == transaction["succeeded"] and covered.failed == transaction["failed"]
+    same = covered.succeeded == transaction.succeeded and covered.failed == transaction.failed
     return Check("intervals-complete", "ok" if complete and same else "broken", detail)
 
 
 def steal(share: float | None) -> Check:
     """The hypervisor gave this machine's CPU time to others."""
     if share is None:
-        return Check("steal", "unknown", {})
+        return Check("steal", "unknown")
     return Check("steal", "noticed" if share > STEAL_LIMIT else "ok", {"share": share, "limit": STEAL_LIMIT})
 
 
@@ -339,12 +234,12 @@ def neighbour(seen: Sequence[int]) -> Check:
     return Check("neighbour", "noticed" if seen else "ok", {"pids": sorted(set(seen))} if seen else {})
 
 
-def conditions(name: str, conditions_found: Sequence[Condition]) -> Check:
+def conditions(name: str, data_conditions: Sequence[Condition]) -> Check:
     """Conditions of the data after the load; number of violations of each, and the first of them."""
-    if not conditions_found:
-        return Check(name, "unknown", {})
-    detail: dict[str, Any] = {condition.says: condition.wrong for condition in conditions_found}
-    wrong = [condition for condition in conditions_found if condition.wrong]
+    if not data_conditions:
+        return Check(name, "unknown")
+    detail: JsonObject = {condition.says: condition.wrong for condition in data_conditions}
+    wrong = [condition for condition in data_conditions if condition.wrong]
     if wrong:
         detail["first"] = wrong[0].example
     return Check(name, "broken" if wrong else "ok", detail)
@@ -354,12 +249,12 @@ def conditions(name: str, conditions_found: Sequence[Condition]) -> Check:
 WRONG_VALUES = ("lost", "stale", "corrupt")
 
 
-def values(result: Mapping[str, Any]) -> Check:
+def values(result: LoadResult) -> Check:
     """Values read are equal to the values written. For loads that verify the values they read."""
     counts = dict.fromkeys(WRONG_VALUES, 0)
-    for error in result.get("errors", []):
-        if error["code"] in counts and error["operation"] == TRANSACTION:
-            counts[error["code"]] += error["count"]
+    for error in result.errors:
+        if error.code in counts and error.operation == TRANSACTION:
+            counts[error.code] += error.count
     return Check("values", "broken" if any(counts.values()) else "ok", counts)
 
 
@@ -367,17 +262,14 @@ def values(result: Mapping[str, Any]) -> Check:
 _REMARKS = {"indirect": "direct-io", "streams": "streams"}
 
 
-def remarks(result: Mapping[str, Any]) -> list[Check]:
+def remarks(result: LoadResult) -> list[Check]:
     """Remarks of the load on the machine; empty if there are none."""
-    remarks_of_result = result.get("remarks") or {}
-    remark_checks = [
-        Check(_REMARKS[name], "noticed", dict(detail)) for name, detail in remarks_of_result.items()
-    ]
+    remark_checks = [Check(_REMARKS[name], "noticed", detail) for name, detail in result.remarks.items()]
     lack = ports(result)
     return remark_checks if lack is None else [*remark_checks, lack]
 
 
-def in_memory(target: Mapping[str, Any] | None) -> list[Check]:
+def in_memory(target: JsonObject | None) -> list[Check]:
     """Files that were to be on a disk, and were in memory.
 
     For loads that make files of their own; nothing where they were not.
@@ -386,21 +278,20 @@ def in_memory(target: Mapping[str, Any] | None) -> list[Check]:
     return [Check("in-memory", "noticed", {"held_by": data["memory"]})] if data.get("memory") else []
 
 
-def ports(result: Mapping[str, Any]) -> Check | None:
+def ports(result: LoadResult) -> Check | None:
     """Connections could not be begun because this machine had no port left for them; None where that was not
     so.
 
     Where clients waited for one for long, the results show this shortage, and not the target.
     """
     counts = {True: 0, False: 0}
-    for error in result.get("errors", []):
-        counts[error["code"] == "ports"] += error["count"]
+    for error in result.errors:
+        counts[error.code == "ports"] += error.count
     if not counts[True]:
         return None
-    client = result.get("client") or {}
-    connections = sum(thread.get("connections") or 0 for thread in client.get("threads") or ())
-    spent_ns = connections * ((result.get("window") or {}).get("duration_ns") or 0)
-    share = (client.get("reconnecting_ns") or 0) / spent_ns if spent_ns else 0.0
+    client = result.client or ClientResult()
+    spent_s = sum(thread.connections or 0 for thread in client.threads) * result.seconds
+    share = client.reconnecting_ns / 1e9 / spent_s if spent_s else 0.0
     detail = {"connections_refused": counts[True], "share": share, "limit": PORTS_LIMIT}
     limited = share > PORTS_LIMIT and counts[True] > counts[False]
     return Check("ports", "broken" if limited else "noticed", detail)
@@ -431,3 +322,58 @@ def broken(check: Check) -> Message:
 def invalidity(checks: Iterable[Check]) -> Message | None:
     """The reason that the first broken check gives; None when the measurement can be trusted."""
     return next((broken(check) for check in checks if check.verdict == "broken"), None)
+
+
+def of_load(result: LoadResult, settings: Resolved, cores: int | None = None) -> list[Check]:
+    """Checks of every load of the engine. A law about one kind of clients is checked for each group.
+
+    `cores` is how many the client may use, by all of its groups' threads together.
+    """
+    client = client_limit(result, cores)
+    pairs = [(group, result.group(group.name)) for group in settings.each]
+    law = [
+        (group, littles_law(account, result.seconds, group.load.clients or 0, _pipeline(group)))
+        for group, account in pairs
+    ]
+    busy = [(group, client_limit(account)) for group, account in pairs]
+    opened = [
+        [(group, check(account)) for group, account in pairs if account.schedule is not None]
+        for check in (pacing, backlog)
+    ]
+    if settings.groups and _BADNESS[(busiest := _worst(busy)).verdict] >= _BADNESS[client.verdict]:
+        client = busiest
+    return [counting_identity(result), _worst(law), client, *(_worst(checks) for checks in opened if checks)]
+
+
+def of_tool(result: LoadResult) -> list[Check]:
+    """Sanity checks of a tool's own values: they can show that values are impossible, not that they are right."""
+    tool = result.tool
+    assert tool is not None
+    output = Check("tool-output", "ok")
+    if tool.unread:
+        lines = {"lines": tool.unread, "first": next(iter(tool.unread_examples or ()), "")}
+        output = Check("tool-output", "noticed", lines)
+    several = []
+    if (
+        tool.groups is not None
+    ):  # they may have followed each other: the first one's throughput is the trial's
+        several = [Check("tool-groups", "noticed", {"groups": tool.groups, "counted": list(tool.counted)})]
+    return [output, percentiles(result), *several]
+
+
+def _pipeline(group: Group) -> int:
+    """Number of requests a client has under way at the most: in a pipeline, or on streams."""
+    return max(int(getattr(group.workload, name, 1)) for name in ("pipeline", "streams"))
+
+
+#: From good to bad; of all groups' verdicts the worst is the trial's.
+_BADNESS = {"unknown": 0, "ok": 1, "noticed": 2, "broken": 3}
+
+
+def _worst(checks: Sequence[tuple[Group, Check]]) -> Check:
+    """The worst group's verdict with its values, and the verdicts of the others where there are several."""
+    group, worst = max(checks, key=lambda pair: _BADNESS[pair[1].verdict])
+    if not group.name:
+        return worst
+    others = {other.name: check.verdict for other, check in checks}
+    return replace(worst, detail={"group": group.name, **worst.detail, "groups": others})

@@ -13,13 +13,7 @@ from loadcell.execution import concurrent_runs as neighbours
 from loadcell.execution.executor import Executor
 from loadcell.execution.interrupts import Interrupts
 from loadcell.execution.progress import Progress
-from loadcell.plan.model import Load
 from loadcell.plan.parts import Parts
-
-#: With the target on the same machine, the client takes one core in four and leaves the rest to the target.
-LOCAL_SHARE = 4
-#: From a machine of its own it takes half: the kernel's network work needs the other half.
-REMOTE_SHARE = 2
 
 
 @dataclass
@@ -43,15 +37,3 @@ class RunContext:
         while not self.lines.empty():
             lines.append(self.lines.get())
         return lines
-
-
-def threads(load: Load, cores: int, *, local: bool, clients: int | None = None) -> int:
-    """Number of threads the client uses: what the plan says, or a share of the cores; never more than
-    clients.
-
-    `clients` are those of all groups, where the load has groups.
-    """
-    if isinstance(load.threads, int):
-        return load.threads
-    share = max(1, cores // (LOCAL_SHARE if local else REMOTE_SHARE))
-    return min(share, clients or load.clients or 1)

@@ -1,4 +1,4 @@
-"""Has a load made: by a worker process, or in tests by something that only says it did."""
+"""Executes a load in a worker process; tests substitute a fake executor."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
+from loadcell.execution.load_order import LoadOrder
 from loadcell.execution.messages import WORKER_ENDED, WORKER_KILLED, WORKER_KILLED_FOR_GOOD
 from loadcell.linux.process import LineReader
 from loadcell.model.engine_messages import engine_failure
+from loadcell.model.json import JsonObject
+from loadcell.model.load_events import Failed, Finished, LoadEvent, read_event
+from loadcell.model.load_result import LoadedData, LoadResult
 from loadcell.model.message import Message, MessageError
 
 #: How often a waiting executor looks round: at the clock, and whether an end was asked for.
@@ -23,14 +28,11 @@ _STANDARD_ERROR = 2
 #: How long a worker may take to end in order once asked, before it is killed: drain, merge, write.
 STOP_PATIENCE_S = 15.0
 
-#: What a specification says to the worker, and not to whoever makes the load in it.
-OF_THE_WORKER = ("made_by", "pin")
-
-OnEvent = Callable[[dict[str, Any]], None]
+OnEvent = Callable[[LoadEvent], None]
 
 
 class LoadError(MessageError):
-    """The load could not be made, or broke: what was found, what to do about it."""
+    """The load could not be made, or broke."""
 
 
 class LoadTimeoutError(Exception):
@@ -42,33 +44,41 @@ class LoadTimeoutError(Exception):
 
 
 class LoadStoppedError(Exception):
-    """The load was ended early because an end was asked for, and there is nothing to tell of it."""
+    """The load was ended early because an end was asked for, before anything was measured."""
+
+
+def _ignore(_: object) -> None:
+    """Do nothing with an event, a line or a process id."""
+
+
+@dataclass(frozen=True)
+class LoadHooks:
+    """What accompanies a load.
+
+    `on_tick` is called some ten times a second, `on_start` once, with the id of the process that will make the
+    load and has not begun to. `on_output` takes each line of its standard error.
+    """
+
+    limit_s: float
+    on_event: OnEvent = _ignore
+    on_output: Callable[[str], None] = _ignore
+    on_tick: Callable[[], None] = lambda: None
+    on_start: Callable[[int], None] = _ignore
+    stop_asked: Callable[[], bool] = lambda: False
 
 
 class Executor(Protocol):
-    """Executes a load from a specification (contract of the engine, docs/explanation/engine.md)."""
+    """Executes loads (contract of the engine, docs/explanation/engine.md).
 
-    def execute(
-        self,
-        mode: str,
-        spec: dict[str, Any],
-        *,
-        on_event: OnEvent,
-        on_output: Callable[[str], None],
-        on_tick: Callable[[], None],
-        limit_s: float,
-        stop_asked: Callable[[], bool],
-        on_start: Callable[[int], None] | None = None,
-    ) -> dict[str, Any]:
-        """Make the load (`mode` is run or prepare) and give its result.
+    Both methods raise LoadError, LoadTimeoutError, and LoadStoppedError.
+    """
 
-        `made_by` in the specification names the module that makes it; without it, the engine does. `pin` in
-        it says where the process that makes it runs, `[cpus, memory]`.
+    def run(self, order: LoadOrder, hooks: LoadHooks) -> LoadResult:
+        """Make a load."""
+        ...
 
-        `on_tick` is called some ten times a second, `on_start` once, with the process that will make the load
-        and has not begun to. Raises LoadError, LoadTimeoutError, and LoadStoppedError where the end that was
-        asked for came before anything was measured.
-        """
+    def prepare(self, order: LoadOrder, hooks: LoadHooks) -> LoadedData:
+        """Load a data set."""
         ...
 
     def kill(self) -> None:
@@ -107,22 +117,20 @@ class WorkerExecutor:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
 
-    def execute(
-        self,
-        mode: str,
-        spec: dict[str, Any],
-        *,
-        on_event: OnEvent,
-        on_output: Callable[[str], None],
-        on_tick: Callable[[], None],
-        limit_s: float,
-        stop_asked: Callable[[], bool],
-        on_start: Callable[[int], None] | None = None,
-    ) -> dict[str, Any]:
-        deadline = time.monotonic() + limit_s
-        how = {key: spec.get(key) for key in OF_THE_WORKER}
-        spec = {key: value for key, value in spec.items() if key not in OF_THE_WORKER}
-        order = json.dumps({"mode": mode, "parent": os.getpid(), **how, "spec": spec}).encode() + b"\n"
+    def run(self, order: LoadOrder, hooks: LoadHooks) -> LoadResult:
+        result = self._execute("run", order, hooks)
+        assert isinstance(result, LoadResult)
+        return result
+
+    def prepare(self, order: LoadOrder, hooks: LoadHooks) -> LoadedData:
+        result = self._execute("prepare", order, hooks)
+        assert isinstance(result, LoadedData)
+        return result
+
+    def _execute(
+        self, mode: Literal["run", "prepare"], order: LoadOrder, hooks: LoadHooks
+    ) -> LoadResult | LoadedData:
+        deadline = time.monotonic() + hooks.limit_s
         process = self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
@@ -133,34 +141,32 @@ class WorkerExecutor:
         lines: list[tuple[int, str]] = []
         try:
             output = LineReader(process, lambda stream, line: lines.append((stream, line)))
-            if on_start is not None:  # it waits for its order
-                on_start(process.pid)
-            with contextlib.suppress(BrokenPipeError):  # it died at once; what it said on stderr tells why
+            hooks.on_start(process.pid)  # it waits for its order
+            with contextlib.suppress(BrokenPipeError):  # it died at once; its standard error tells why
                 assert process.stdin is not None
-                process.stdin.write(order)
+                process.stdin.write(_order_line(mode, order))
                 process.stdin.flush()
-                if not _is_armed(mode, spec):
+                if mode == "prepare" or order.window.get("armed_ns") is None:
                     process.stdin.close()
-            del order
-            last: dict[str, Any] | None = None
+            last: Finished | Failed | None = None
             asked_at: float | None = None
             while output.open:
                 output.read(TICK_S)
                 for stream, line in lines:
                     if stream == _STANDARD_ERROR:
-                        on_output(line)
+                        hooks.on_output(line)
                         continue
-                    event = json.loads(line)
-                    if event.get("type") in ("result", "error"):
+                    event = read_event(line)
+                    if isinstance(event, Finished | Failed):
                         last = event
                     else:
-                        on_event(event)
+                        hooks.on_event(event)
                 lines.clear()
-                on_tick()
+                hooks.on_tick()
                 now = time.monotonic()
                 if now > deadline:
-                    raise LoadTimeoutError(limit_s)
-                if asked_at is None and stop_asked():
+                    raise LoadTimeoutError(hooks.limit_s)
+                if asked_at is None and hooks.stop_asked():
                     asked_at = now
                     process.terminate()
                 if asked_at is not None and now > asked_at + STOP_PATIENCE_S:
@@ -168,14 +174,14 @@ class WorkerExecutor:
             code = process.wait(timeout=5)
         finally:
             self._end(process)
-        if asked_at is not None and not _measured(mode, last):
+        if asked_at is not None and not _measured(last):
             raise LoadStoppedError
-        if last is None:
-            raise _died(code)
-        if last["type"] == "error":
-            raise LoadError(_failure(last["error"], spec.get("target", {}).get("protocol", "")))
-        result: dict[str, Any] = last["result"]
-        return result
+        match last:
+            case Finished(result=result):
+                return result
+            case Failed(error=error):
+                raise LoadError(_failure(error, order.protocol))
+        raise _died(code)
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         """Leave no worker behind, whatever happened."""
@@ -190,24 +196,28 @@ class WorkerExecutor:
         self._process = None
 
 
-def _failure(error: Mapping[str, Any], protocol: str) -> Message:
-    """The error of a worker: the engine's, or a message of the catalogue from what made the load in its
-    place.
-    """
+def _order_line(mode: str, order: LoadOrder) -> bytes:
+    """The order as the worker reads it (`loadcell.execution.worker`)."""
+    document = {
+        "mode": mode,
+        "parent": os.getpid(),
+        "made_by": order.made_by,
+        "pin": order.pin,
+        "spec": order.specification(),
+    }
+    return json.dumps(document).encode() + b"\n"
+
+
+def _failure(error: JsonObject, protocol: str) -> Message:
+    """The error of a worker: the engine's, or a message of the catalogue from another maker of loads."""
     if "reason" in error:
         return engine_failure(error, protocol)
     return Message(str(error["code"]), error["args"], recorded=(str(error["finding"]), str(error["advice"])))
 
 
-def _is_armed(mode: str, spec: Mapping[str, Any]) -> bool:
-    return mode == "run" and spec.get("load", {}).get("armed_ns") is not None
-
-
-def _measured(mode: str, last: dict[str, Any] | None) -> bool:
-    """True if what a worker said at its end is a load that had been measured for a while."""
-    if mode != "run" or last is None or last["type"] != "result":
-        return False
-    return bool((last["result"].get("window") or {}).get("duration_ns"))
+def _measured(last: Finished | Failed | None) -> bool:
+    """True if the worker's last line is the result of a load that was measured for a while."""
+    return isinstance(last, Finished) and isinstance(last.result, LoadResult) and last.result.seconds > 0
 
 
 def _died(code: int) -> LoadError:

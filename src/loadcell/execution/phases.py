@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from loadcell.execution.executor import LoadStoppedError, LoadTimeoutError
 from loadcell.execution.interrupts import Interrupted, Interrupts, LimitReached
@@ -24,10 +23,10 @@ from loadcell.execution.messages import (
     TIMED_OUT_WITHIN,
 )
 from loadcell.model.instants import utc_text
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageError
+from loadcell.model.trial_record import PhaseRecord, Status
 from loadcell.store.errors import StoreError
-
-NAMES = ("up", "prepare", "warmup", "measure", "collect", "verify", "cleanup")
 
 #: What each is called in a sentence.
 PHASES = {
@@ -46,9 +45,9 @@ LIMIT_KEYS = {"warmup": "load_slack", "measure": "load_slack"}
 
 
 class TrialEndedError(Exception):
-    """The trial ends here, with this status (`failed`, `timed-out`, `aborted`), for this reason."""
+    """The trial ends here, with this status (failed, timed out or aborted), for this reason."""
 
-    def __init__(self, status: str, reason: Message) -> None:
+    def __init__(self, status: Status, reason: Message) -> None:
         super().__init__(reason.text)
         self.status = status
         self.reason = reason
@@ -62,8 +61,8 @@ class Phases:
     monotonic_ns: Callable[[], int]
     tell: Callable[[str], None]
     output: Callable[[str], None]
-    event: Callable[[dict[str, Any]], None]
-    found: list[dict[str, Any]] = field(default_factory=list)
+    event: Callable[[JsonObject], None]
+    records: list[PhaseRecord] = field(default_factory=list)
 
     @contextlib.contextmanager
     def step(self, name: str, limit_s: float | None, *, breakable: bool = True) -> Iterator[None]:
@@ -72,7 +71,7 @@ class Phases:
         """
         self.begin(name)
         if name not in LIMIT_KEYS:  # of the load's own phases the engine tells
-            self.event({"event": "phase", "phase": name, "mono_ns": self.found[-1]["started_mono_ns"]})
+            self.event({"event": "phase", "phase": name, "mono_ns": self.records[-1].started_mono_ns})
         try:
             with self.interrupts.bounded(limit_s, breakable=breakable):
                 yield
@@ -84,9 +83,8 @@ class Phases:
             self.end("failed")
             if ended is None:
                 raise
-            self.found[-1]["status"] = (
-                ended.status
-            )  # a load's last phase had ended before the load was found broken
+            # a load's last phase had ended before the load was found broken
+            self.records[-1] = replace(self.records[-1], status=ended.status.value)
             raise ended from error
         self.end("ok")
 
@@ -95,28 +93,26 @@ class Phases:
         if self.open:
             self.end("ok", started_mono_ns)
         mono_ns = self.monotonic_ns() if started_mono_ns is None else started_mono_ns
-        self.found.append(
-            {"name": name, "started_mono_ns": mono_ns, "started_utc": started_utc or utc_text()}
-        )
+        self.records.append(PhaseRecord(name, mono_ns, started_utc or utc_text()))
         self.tell(name)
 
     def end(self, status: str, ended_mono_ns: int | None = None) -> None:
         """The open phase ends; does nothing when none is open."""
         if self.open:
             now_ns = self.monotonic_ns() if ended_mono_ns is None else ended_mono_ns
-            last = self.found[-1]
-            last["duration_s"] = max(0, now_ns - last["started_mono_ns"]) / 1e9
-            last["status"] = status
+            last = self.records[-1]
+            duration_s = max(0, now_ns - (last.started_mono_ns or 0)) / 1e9
+            self.records[-1] = replace(last, duration_s=duration_s, status=status)
 
     @property
     def open(self) -> bool:
         """True if the last phase has not ended."""
-        return bool(self.found) and "status" not in self.found[-1]
+        return bool(self.records) and self.records[-1].status is None
 
     @property
     def current(self) -> str:
         """The name of the last phase; empty before the first."""
-        return str(self.found[-1]["name"]) if self.found else ""
+        return self.records[-1].name if self.records else ""
 
     def _ending(self, error: BaseException, limit_s: float | None) -> TrialEndedError | None:
         """The end of the trial for an exception; None for one that does not concern the trial."""
@@ -125,19 +121,19 @@ class Phases:
             case TrialEndedError():
                 return error
             case MessageError():
-                return TrialEndedError("failed", error.message)
+                return TrialEndedError(Status.FAILED, error.message)
             case LimitReached() | LoadTimeoutError():
                 key = LIMIT_KEYS.get(name, name)
                 limit_s = error.limit_s if isinstance(error, LoadTimeoutError) else limit_s
                 if not limit_s:
-                    return TrialEndedError("timed-out", TIMED_OUT(phase=PHASES[name], limit=key))
+                    return TrialEndedError(Status.TIMED_OUT, TIMED_OUT(phase=PHASES[name], limit=key))
                 why = TIMED_OUT_WITHIN(phase=PHASES[name], limit=key, limit_s=limit_s)
-                return TrialEndedError("timed-out", why)
+                return TrialEndedError(Status.TIMED_OUT, why)
             case Interrupted() | LoadStoppedError():
-                return TrialEndedError("aborted", self.interrupts.reason)
+                return TrialEndedError(Status.ABORTED, self.interrupts.reason)
             case Exception():
                 for line in traceback.format_exception(error):
                     self.output(line.rstrip("\n"))
                 why = FAULT(error=type(error).__name__, said=error)
-                return TrialEndedError("failed", why)
+                return TrialEndedError(Status.FAILED, why)
         return None

@@ -76,7 +76,7 @@ def profiling(
 ) -> Iterator[None]:
     """Samples the target inside, where there is a sampler; lets go of it in any case. Raises ProfilerError.
 
-    A target in the process that makes the load is not there yet: `inside` samples that.
+    A target in the process that makes the load is not there yet: it is sampled when that starts.
     """
     if sampler is None:
         yield
@@ -90,13 +90,6 @@ def profiling(
         sampler.end()
         for line in sampler.said():
             output(f"perf: {line}")
-
-
-def inside(sampler: CpuSampler | None, target: Target[Any]) -> dict[str, Any]:
-    """Arguments for the executor, so that a target in the worker process is sampled from its start."""
-    if sampler is None or not target.in_worker:
-        return {}
-    return {"on_start": lambda pid: sampler.attach([pid], by_thread=True)}
 
 
 @contextlib.contextmanager

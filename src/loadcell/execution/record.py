@@ -1,203 +1,231 @@
-"""Turns what the engine says (nanoseconds, its own names) into the documents and rows of a run directory."""
+"""Turns the result and the intervals of a load into the record and the rows of a run directory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from loadcell.analysis.error_codes import meaning
 from loadcell.model.engine_messages import error_remedy
 from loadcell.model.instants import utc_text
-from loadcell.model.trial_record import TRANSACTION
+from loadcell.model.load_events import GroupState, Interval
+from loadcell.model.load_result import (
+    ClientResult,
+    GroupResult,
+    LoadResult,
+    OperationResult,
+    ScheduleResult,
+    latency,
+)
+from loadcell.model.metrics import facts
+from loadcell.model.tables import Row
+from loadcell.model.trial_record import (
+    TRANSACTION,
+    Backlog,
+    ClientUsage,
+    Counts,
+    ErrorRecord,
+    GroupRecord,
+    OperationStats,
+    Schedule,
+    ThreadUsage,
+    Totals,
+    TrialRecord,
+    Window,
+)
+from loadcell.workloads.composite import CompositeWorkload
 
-#: Statistics of a distribution: the engine's names and those of the record
-_FIGURES = {
-    "mean_ns": "mean_ms", "stdev_ns": "stdev_ms", "min_ns": "min_ms", "max_ns": "max_ms", "p50_ns": "p50_ms",
-    "p90_ns": "p90_ms", "p95_ns": "p95_ms", "p99_ns": "p99_ms", "p999_ns": "p99.9_ms", "p9999_ns": "p99.99_ms",
-}  # fmt: skip
-_COUNTS = ("attempted", "carried_in", "succeeded", "failed", "in_flight", "retried")
 
-
-def latency(figures: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A distribution in milliseconds; None when nothing was counted.
-
-    A tool that gives one may not say of how many (None).
-    """
-    count = figures.get("count", 0) if figures else 0
-    if not figures or count == 0:
-        return None
-    values: dict[str, Any] = {} if count is None else {"count": count}
-    for theirs, ours in _FIGURES.items():
-        if figures.get(theirs) is not None:
-            values[ours] = figures[theirs] / 1e6
-    return values
-
-
-def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Rows of intervals.csv from one interval event; `t_s` is filled in when the measurement's start is
-    known.
-    """
-    seconds = event["duration_ns"] / 1e9
+def interval_rows(interval: Interval) -> list[Row]:
+    """Rows of intervals.csv from one interval; `t_s` is filled in when the measurement's start is known."""
+    seconds = interval.duration_ns / 1e9
     rows = []
-    state = {TRANSACTION: event, **{group["name"]: group for group in event.get("groups", ())}}
-    for operation in event["operations"]:
-        now = state.get(operation["name"], {})
-        row = {
-            "mono_ns": event["start_mono_ns"],
-            "utc": utc_text(event["start_utc_ns"]),
-            "phase": event["phase"],
-            "operation": operation["name"],
-            "kind": operation["kind"],
+    states: dict[str, Interval | GroupState] = {
+        TRANSACTION: interval,
+        **{group.name: group for group in interval.groups},
+    }
+    for operation in interval.operations:
+        state, rate = states.get(operation.name), operation.throughput_per_s
+        if rate is None and seconds > 0:
+            rate = (operation.succeeded or 0) / seconds
+        row: Row = {
+            "mono_ns": interval.start_mono_ns,
+            "utc": utc_text(interval.start_utc_ns),
+            "phase": interval.phase,
+            "operation": operation.name,
+            "kind": operation.kind,
             "duration_s": seconds,
-            "in_flight": now.get("in_flight"),
-            "backlog": now.get("backlog"),
-            "throughput_per_s": _per_s(operation, seconds),
+            "in_flight": state.in_flight if state else None,
+            "backlog": state.backlog if state else None,
+            "throughput_per_s": rate,
+            "started": operation.started,
+            "succeeded": operation.succeeded,
+            "failed": operation.failed,
+            "retried": operation.retried,
         }
-        for count in ("started", "succeeded", "failed", "retried"):
-            row[count] = operation.get(count)
-        for kind in ("response", "service"):
-            for name, value in (latency(operation.get(kind)) or {}).items():
-                row[f"{kind}_{name}"] = value
+        for kind, times in (("response", operation.response), ("service", operation.service)):
+            if (times_ms := latency(times)) is not None:
+                row |= {f"{kind}_{name}": value for name, value in times_ms.values().items()}
         rows.append(row)
     return rows
 
 
-def measured(result: Mapping[str, Any], protocol: str) -> dict[str, Any]:
-    """The parts of trial.json that come from the engine's result: measure, totals, operations, errors,
-    schedule, lifetime,
-    client; of a tool also what it counts, and which it is. `protocol` is what the engine spoke."""
-    window = result.get("window") or {}
-    seconds = window.get("duration_ns", 0) / 1e9
-    operations = {operation["name"]: operation for operation in result.get("operations", [])}
-    document: dict[str, Any] = {
-        "measure": None,
-        "totals": None,
-        "operations": {
-            name: _operation(operation, seconds)
-            for name, operation in operations.items()
-            if name != TRANSACTION
+def with_result(
+    record: TrialRecord,
+    result: LoadResult,
+    composite: CompositeWorkload,
+    monitored: Mapping[str, float],
+    protocol: str,
+) -> TrialRecord:
+    """The record of a trial with the result of its load, and metrics of workload and monitors in its totals.
+
+    `protocol` is what was spoken with the target.
+    """
+    seconds, window = result.seconds, result.window
+    totals, groups = None, None
+    if result.transaction is not None and seconds > 0:
+        totals = _totals(result.transaction, result, seconds)
+        figures = {**composite.figures(result), **result.figures, **monitored}
+        totals = replace(totals, figures=figures, metrics=facts(figures))
+        if result.groups:
+            by_group = composite.figures_of_groups(result)
+            groups = {
+                group.name: GroupRecord(
+                    workload=group.workload_name,
+                    share=group.share,
+                    clients=group.load.clients,
+                    queries=result.group(group.name).queries,
+                    queries_per_s=_queries_per_s(result.group(group.name), seconds),
+                    figures=by_group[group.name],
+                    schedule=_schedule(result.group(group.name).schedule, seconds),
+                    client=_client(result.group(group.name).client),
+                )
+                for group, _ in composite.members
+            }
+    return replace(
+        record,
+        unit=record.unit if result.unit is None else result.unit,
+        tool=None if result.tool is None else result.tool.record(),
+        measure=Window(seconds, window.start_mono_ns, utc_text(window.start_utc_ns))
+        if window is not None and seconds > 0
+        else None,
+        totals=totals,
+        operations={
+            operation.name: OperationStats(
+                kind=operation.kind,
+                **_counts(operation),
+                throughput_per_s=_per_s(operation, result, seconds),
+                response=latency(operation.response),
+                service=latency(operation.service),
+                failed_response=latency(operation.failed_response),
+            )
+            for operation in result.operations
+            if operation.name != TRANSACTION
         },
-        "errors": [explained(error, protocol) for error in result.get("errors", [])],
-        "schedule": schedule_account(result.get("schedule"), seconds),
-        "lifetime": result.get("lifetime"),
-        "client": client_account(result.get("client")),
-        **{key: result[key] for key in ("unit", "tool") if key in result},
-    }
-    if seconds > 0:
-        document["measure"] = {
-            "started_mono_ns": window["start_mono_ns"],
-            "started_utc": utc_text(window["start_utc_ns"]),
-            "duration_s": seconds,
-        }
-        if TRANSACTION in operations:
-            document["totals"] = _totals(operations[TRANSACTION], result, seconds)
-    return document
+        errors=tuple(explained(error, protocol) for error in result.errors),
+        schedule=_schedule(result.schedule, seconds),
+        groups=groups,
+        lifetime=result.lifetime,
+        client=_client(result.client),
+    )
 
 
-def explained(error: Mapping[str, Any], protocol: str) -> dict[str, Any]:
+def explained(error: ErrorRecord, protocol: str) -> ErrorRecord:
     """An error with what its code means, and what to do about it where that is known: in English, and the
     code of the sentence.
     """
-    code = error["code"]
-    message = error_remedy(protocol, code)
-    remedy = {} if message is None else {"advice": message.text, "advice_code": message.code}
-    return {**error, "meaning": meaning(code), **remedy}
+    remedy = error_remedy(protocol, error.code)
+    if remedy is not None:
+        error = replace(error, advice=remedy.text, advice_code=remedy.code)
+    return replace(error, meaning=meaning(error.code))
 
 
-def schedule_account(schedule: Mapping[str, Any] | None, seconds: float) -> dict[str, Any] | None:
-    """Record of an open loop; `requests_mean` is the mean number of requests due and not answered in the
-    window.
-    """
+def _counts(operation: OperationResult) -> dict[str, int | None]:
+    names = ("attempted", "carried_in", "succeeded", "failed", "in_flight", "retried")
+    return {name: getattr(operation, name) for name in names}
+
+
+def _per_s(operation: OperationResult, result: LoadResult, seconds: float) -> float | None:
+    """Successes per second; a tool reports its rate itself."""
+    if result.tool is not None:
+        return operation.throughput_per_s
+    return operation.succeeded / seconds if seconds > 0 else None
+
+
+def _queries_per_s(group: GroupResult, seconds: float) -> float | None:
+    """Statements per second; a tool may report the rate alone."""
+    queries = group.queries or {}
+    return queries["total"] / seconds if "total" in queries else queries.get("per_s")
+
+
+def _totals(transaction: OperationResult, result: LoadResult, seconds: float) -> Totals:
+    received = result.received
+    ended = transaction.succeeded + transaction.failed
+    return Totals(
+        transactions=Counts(**_counts(transaction)),
+        queries=result.queries or {},
+        throughput_per_s=_per_s(transaction, result, seconds),
+        queries_per_s=_queries_per_s(result, seconds),
+        received_bytes=received.bytes if received else None,
+        body_bytes=received.body_bytes if received else None,
+        statuses=received.statuses if received else None,
+        received_bytes_per_s=received.bytes / seconds if received else None,
+        errors=transaction.failed,
+        error_rate=transaction.failed / ended if ended else None,
+        response=latency(transaction.response),
+        service=latency(transaction.service),
+        failed_response=latency(transaction.failed_response),
+    )
+
+
+def _schedule(schedule: ScheduleResult | None, seconds: float) -> Schedule | None:
     if schedule is None:
         return None
-    backlog = schedule["backlog"]
-    return {
-        "arrivals": schedule["arrivals"],
-        "offered": schedule["offered"],
-        "offered_per_s": schedule["offered_per_s"],
-        "achieved_per_s": schedule["achieved_per_s"],
-        "pacing_error": latency(schedule["pacing_error"]),
-        "backlog_wait": latency(schedule["backlog_wait"]),
-        "backlog": {
-            "peak": backlog["peak"],
-            "at_end": backlog["at_end"],
-            "overdue_s": backlog["overdue_ns"] / 1e9,
-        },
-        "requests_mean": schedule["presence_ns"] / 1e9 / seconds if seconds > 0 else None,
-    }
+    backlog = schedule.backlog
+    return Schedule(
+        arrivals=schedule.arrivals,
+        offered=schedule.offered,
+        offered_per_s=schedule.offered_per_s,
+        achieved_per_s=schedule.achieved_per_s,
+        pacing_error=latency(schedule.pacing_error),
+        backlog_wait=latency(schedule.backlog_wait),
+        backlog=Backlog(backlog.peak, backlog.at_end, backlog.overdue_ns / 1e9),
+        requests_mean=schedule.presence_ns / 1e9 / seconds if seconds > 0 else None,
+    )
 
 
-def _per_s(stats: Mapping[str, Any], seconds: float) -> float | None:
-    """Successes per second; if a tool gave its rate, that rate."""
-    if "throughput_per_s" in stats:
-        return stats["throughput_per_s"]  # type: ignore[no-any-return]
-    return stats["succeeded"] / seconds if seconds > 0 else None
-
-
-def _operation(stats: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    return {
-        "kind": stats["kind"],
-        **{count: stats.get(count) for count in _COUNTS},
-        "throughput_per_s": _per_s(stats, seconds),
-        "response": latency(stats.get("response")),
-        "service": latency(stats.get("service")),
-        "failed_response": latency(stats.get("failed_response")),
-    }
-
-
-def _totals(transaction: Mapping[str, Any], result: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    queries, received = result.get("queries") or {}, result.get("received") or {}
-    ended = transaction["succeeded"] + transaction["failed"]
-    return {
-        "transactions": {count: transaction.get(count) for count in _COUNTS},
-        "queries": dict(queries),
-        "throughput_per_s": _per_s(transaction, seconds),
-        "queries_per_s": queries["total"] / seconds if "total" in queries else queries.get("per_s"),
-        "received_bytes": received.get("bytes"),
-        "body_bytes": received.get("body_bytes"),
-        "statuses": received.get("statuses"),
-        "received_bytes_per_s": received["bytes"] / seconds if "bytes" in received else None,
-        "errors": transaction["failed"],
-        "error_rate": transaction["failed"] / ended if ended else None,
-        "response": latency(transaction.get("response")),
-        "service": latency(transaction.get("service")),
-        "failed_response": latency(transaction.get("failed_response")),
-    }
-
-
-def client_account(client: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _client(client: ClientResult | None) -> ClientUsage | None:
     if client is None:
         return None
-    threads = [
-        {
-            "cpu_s": thread["cpu_ns"] / 1e9,
-            "wall_s": thread["wall_ns"] / 1e9,
-            "spun_s": thread.get("spun_ns", 0) / 1e9,
-            "busy": thread["busy"],
-            "connections": thread.get("connections"),
-            "requests": thread.get("requests"),
-        }
-        for thread in client.get("threads", [])
-    ]
-    return {
-        "threads": threads,
-        "cpu_s": client.get("cpu_ns", 0) / 1e9,
-        "busy_max": max((thread["busy"] for thread in threads), default=None),
-        "max_rss_bytes": client.get("max_rss_bytes"),
-        "lateness": latency(client.get("lateness")),
-        "connects": client.get("connects"),
-        "reconnects": client.get("reconnects"),
-        "reconnecting_s": client.get("reconnecting_ns", 0) / 1e9,
-        "resting_s": client.get("resting_ns", 0) / 1e9,
-        "age_at_start_s": client.get("age_at_start_ns", 0) / 1e9,
-        "age_at_end_s": client.get("age_at_end_ns", 0) / 1e9,
-    }
+    threads = tuple(
+        ThreadUsage(
+            cpu_s=thread.cpu_ns / 1e9,
+            wall_s=thread.wall_ns / 1e9,
+            busy=thread.busy,
+            spun_s=thread.spun_ns / 1e9,
+            connections=thread.connections,
+            requests=thread.requests,
+        )
+        for thread in client.threads
+    )
+    return ClientUsage(
+        threads=threads,
+        cpu_s=client.cpu_ns / 1e9,
+        busy_max=max((thread.busy for thread in threads), default=None),
+        max_rss_bytes=client.max_rss_bytes,
+        lateness=latency(client.lateness),
+        connects=client.connects,
+        reconnects=client.reconnects,
+        reconnecting_s=client.reconnecting_ns / 1e9,
+        resting_s=client.resting_ns / 1e9,
+        age_at_start_s=client.age_at_start_ns / 1e9,
+        age_at_end_s=client.age_at_end_ns / 1e9,
+    )
 
 
 @dataclass
 class Mean:
-    """An arithmetic mean of however many values, none of which is kept; None of nothing."""
+    """An arithmetic mean of any number of values, none of which is stored; None of nothing."""
 
     count: int = 0
     total: float = 0.0

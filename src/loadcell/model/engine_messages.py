@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from loadcell.model import catalogue
+from loadcell.model.json import JsonObject
 from loadcell.model.message import (
     NO_OUTPUT,
     Bytes,
@@ -50,25 +51,23 @@ def engine_failure(document: Mapping[str, Any], protocol: str = "") -> Message:
     return load_failure(code, found if group is None else _of_group(group, found), remedy)
 
 
-def load_outcome(result: Mapping[str, Any], protocol: str) -> Message:
-    """Why a load ended before its time, from a result of the engine or of a tool."""
-    outcome, arguments = str(result["outcome"]), dict(result.get("reason_args") or {})
+def load_outcome(outcome: str, reason: JsonObject | None, protocol: str) -> Message:
+    """Why a load ended before its time, from the code and the arguments of its outcome."""
+    arguments = dict(reason or {})
     remedy = failure_remedy(protocol, arguments.get("code"))
     if outcome not in declared():
         unexplained = UNEXPLAINED(outcome=outcome)
-        text, advice = result.get("reason") or unexplained.text, result.get("advice") or unexplained.advice
-    elif result.get("reason"):
-        text, advice = str(result["reason"]), str(result.get("advice") or "")
+        text, advice = unexplained.text, unexplained.advice
     else:
         if "said" in arguments and arguments["said"] is None:
             arguments["said"] = NO_OUTPUT
-        found = Message(_variant(outcome, arguments), arguments)
+        exact = Message(_variant(outcome, arguments), arguments)
         group = arguments.get("group")
-        text = str(found if group is None else _of_group(group, found))
-        own = f"{outcome}.advice"
+        text = str(exact if group is None else _of_group(group, exact))
+        general = catalogue.texts().get(f"{outcome}.advice")
         advice = remedy.text if remedy is not None else ""
-        if not advice and own in catalogue.texts() and "{" not in catalogue.texts()[own]["en"]:
-            advice = Message(own).text
+        if not advice and general is not None and "{" not in general["en"]:
+            advice = general["en"]
     arguments |= {"finding": text, "advice": advice}
     if remedy is not None:
         arguments["remedy"] = remedy

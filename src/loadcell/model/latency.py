@@ -6,11 +6,19 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import core_schema
 
+#: Values of one distribution in ascending order, by their keys in JSON.
+_RISING = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "p99.99_ms", "max_ms")
+#: Histograms keep three digits; a mean may lie this far beside an extreme that all values share.
+_ROUNDING = 0.01
+#: A tool's percentile is that of a bucket, and fio's are a 64th wide: it may lie so far above the greatest
+#: value, which is exact.
+BUCKET = 0.02
 _MOMENTS = ("mean_ms", "stdev_ms", "min_ms", "max_ms")
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)_ms")
 
@@ -77,3 +85,21 @@ class Latency:
             "properties": {"count": {"type": "integer"}, **dict.fromkeys(_MOMENTS, number)},
             "patternProperties": {f"^{_PERCENTILE.pattern}$": number},
         }
+
+
+def contradiction(values: Mapping[str, float | None], bucket: float = BUCKET) -> dict[str, float]:
+    """The first two values of a distribution that contradict each other, by their keys in JSON; empty if none do.
+
+    Percentiles rise, and a mean lies between the extremes. A percentile may lie above the greatest value by
+    the share `bucket`. Tools that estimate each percentile separately can give contradictory ones.
+    """
+    known = {name: value for name in _RISING if (value := values.get(name)) is not None}
+    for (lower, low), (upper, high) in pairwise(known.items()):
+        if low > high * (1 + bucket if upper == "max_ms" else 1):
+            return {lower: low, upper: high}
+    mean, least, most = (values.get(name) for name in ("mean_ms", "min_ms", "max_ms"))
+    if mean is not None and least is not None and mean < least * (1 - _ROUNDING):
+        return {"mean_ms": mean, "min_ms": least}
+    if mean is not None and most is not None and mean > most * (1 + _ROUNDING):
+        return {"mean_ms": mean, "max_ms": most}
+    return {}

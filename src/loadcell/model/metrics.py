@@ -34,6 +34,15 @@ class Metric:
     headline: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class MetricFacts:
+    """Declaration of a metric, for readers of a record without the part that declared it."""
+
+    kind: Kind
+    better: Direction
+    headline: bool = False
+
+
 _declared: dict[str, Metric] = {}
 
 
@@ -59,13 +68,10 @@ def declared() -> Mapping[str, Metric]:
     return MappingProxyType(_declared)
 
 
-def facts(keys: Iterable[str]) -> dict[str, dict[str, object]]:
+def facts(keys: Iterable[str]) -> dict[str, MetricFacts]:
     """Facts of those of these metrics that are declared, as the record of a trial has them."""
     metrics = (_declared[key] for key in keys if key in _declared)
-    return {
-        metric.key: {"kind": metric.kind, "better": metric.better, "headline": metric.headline}
-        for metric in metrics
-    }
+    return {metric.key: MetricFacts(metric.kind, metric.better, metric.headline) for metric in metrics}
 
 
 #: Statistics of latencies, as keys end in them.

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
+
+#: A value of a CSV file; None is an empty field.
+Cell: TypeAlias = str | float | None
+Row: TypeAlias = dict[str, Cell]
 
 #: Suffix of a column's name -> symbol of its unit; the longest suffix that fits counts.
 UNITS: Final[Mapping[str, str]] = {

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from loadcell.model.json import OMITTED, JsonObject
 from loadcell.model.latency import Latency
-from loadcell.model.metrics import Direction, Kind
+from loadcell.model.metrics import MetricFacts
 
 #: Stage of a search: `bracket` and `refine` find a candidate, `confirm` repeats it beside the adjacent
 #: levels; `overload` is a trial above it, and `after` one at it again directly afterwards.
@@ -89,17 +89,6 @@ class OperationStats:
     response: Latency | None = None
     service: Latency | None = None
     failed_response: Latency | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MetricFacts:
-    """Declaration of a metric (`loadcell.model.metrics.Metric`), for readers without the part that declared
-    it.
-    """
-
-    kind: Kind
-    better: Direction
-    headline: bool = False
 
 
 @dataclass(frozen=True, slots=True)

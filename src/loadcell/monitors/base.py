@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from loadcell.model.capability import Capability
 from loadcell.model.tables import SampleTable
+from loadcell.model.trial_record import MonitorRecord
 from loadcell.plan.parts import Options
 
 Opts = TypeVar("Opts", bound=Options)
@@ -80,9 +81,9 @@ class Monitor(ABC, Generic[Opts]):
         """Values of its declared metrics over the samples, by key; asked for once, after `close`."""
         return {}
 
-    def account(self) -> Row:
-        """Further entries of the trial's record: plain JSON, asked for once, after `close`."""
-        return {}
+    def account(self) -> MonitorRecord:
+        """Its cost to the server and its notes, asked for once, after `close`; the sampler fills in the rest."""
+        return MonitorRecord()
 
     def close(self) -> None:
         """Give back what it holds; for most: nothing."""

@@ -6,11 +6,12 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from loadcell.model.tables import SampleTable
+from loadcell.model.trial_record import MonitorRecord
 from loadcell.monitors.base import INTERVAL_NS, Monitor, Row
 
 #: A monitor that hangs is left behind.
@@ -63,25 +64,23 @@ class Account:
     trouble: str | None = None
     #: further tables that got rows
     tables: dict[str, SampleTable] = field(default_factory=dict)
-    own: Row = field(default_factory=dict)
+    own: MonitorRecord = field(default_factory=MonitorRecord)
     metrics: Mapping[str, float] = field(default_factory=dict)
 
-    def document(self) -> dict[str, Any]:
-        """Plain JSON. A file that got no row is not there, and not named."""
-        document: dict[str, Any] = {"file": self.table.file} if self.samples else {}
-        document |= {
-            "samples": self.samples,
-            "cpu_s": self.cpu_ns / 1e9,
-            "late_max_ms": self.late_max_ns / 1e6,
-            "missed": self.missed,
-        }
-        if self.tables:
-            document["tables"] = {name: table.file for name, table in self.tables.items()}
+    def record(self) -> MonitorRecord:
+        """For the trial's record. A file that got no row is not there, and not named."""
         written = [*([self.table] if self.samples else []), *self.tables.values()]
-        document["text_columns"] = {table.file: sorted(table.text) for table in written}
-        if self.trouble is not None:
-            document["trouble"] = self.trouble
-        return {**document, **self.own}
+        return replace(
+            self.own,
+            samples=self.samples,
+            file=self.table.file if self.samples else None,
+            cpu_s=self.cpu_ns / 1e9,
+            late_max_ms=self.late_max_ns / 1e6,
+            missed=self.missed,
+            tables={name: table.file for name, table in self.tables.items()} or None,
+            text_columns={table.file: tuple(sorted(table.text)) for table in written},
+            trouble=self.trouble,
+        )
 
 
 class Sampler:

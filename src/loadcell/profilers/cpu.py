@@ -9,9 +9,9 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from loadcell.linux.procfs import command_line, tree
+from loadcell.model.trial_record import ProfileRecord
 from loadcell.plan.profile import CpuProfile
 from loadcell.profilers.perf import GoneError, Perf
 from loadcell.store.layout import FLAMES, FOLDED
@@ -70,7 +70,7 @@ class CpuSampler:
         if self._perf is not None:
             self._perf.end()
 
-    def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> dict[str, Any]:
+    def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> ProfileRecord:
         """Fold and draw what was sampled into the trial's directory; returns the account of it.
 
         Raises ProfilerError.
@@ -81,18 +81,23 @@ class CpuSampler:
         script, event = self._perf.script(*self._window)
         folded = "".join(f"{line}\n" for line in named(_engine.fold_stacks(script), self._roles))
         samples = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
-        account = {
-            "kind": "cpu", "tool": self._perf.version(), "event": event, **self.options.document(),
-            "samples": samples, "processes": len(self._roots if self._by_thread else self._roles),
-            **({"in_client": True} if self._by_thread else {}),
-        }  # fmt: skip
+        profile = ProfileRecord(
+            kind="cpu",
+            tool=self._perf.version(),
+            event=event or "",
+            samples=samples,
+            processes=len(self._roots if self._by_thread else self._roles),
+            frequency=self.options.frequency,
+            call_graph=self.options.call_graph,
+            in_client=self._by_thread or None,
+        )
         if samples:
             writer.text(FOLDED, folded)
             how = f"{samples:,} samples of {event}, {self.options.frequency} a second of CPU time"
             writer.text(FLAMES, _engine.flame_graph(folded, title, how))
         else:
             log("profile: no sample was taken: the target used no CPU while the load measured")
-        return account
+        return profile
 
     def said(self) -> list[str]:
         """Output of perf so far."""

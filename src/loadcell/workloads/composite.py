@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.model.json import JsonObject
+from loadcell.model.load_result import LoadResult
 from loadcell.model.metrics import declared
+from loadcell.model.trial_record import Lifetime
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
 from loadcell.plan.workload import Ask, Condition
@@ -44,9 +46,9 @@ class CompositeWorkload:
         """True if any of them holds what it reads against what it wrote."""
         return any(workload.verifies_values for _, workload in self.members)
 
-    def figures(self, result: JsonObject, seconds: float) -> dict[str, float]:
+    def figures(self, result: LoadResult) -> dict[str, float]:
         """Metrics of all groups combined; of several groups only additive ones."""
-        every = self.figures_of_groups(result, seconds)
+        every = self.figures_of_groups(result)
         metrics = declared()
         totals: dict[str, float] = {}
         for of_group in every.values():
@@ -55,13 +57,13 @@ class CompositeWorkload:
                     totals[name] = totals.get(name, 0.0) + value
         return totals
 
-    def figures_of_groups(self, result: JsonObject, seconds: float) -> dict[str, dict[str, float]]:
-        """Metrics by group, from the engine's result: those computed from its counts, and those it contains."""
+    def figures_of_groups(self, result: LoadResult) -> dict[str, dict[str, float]]:
+        """Metrics by group: those computed from the result's counts, and those it contains."""
         by_group = {}
         for group, workload in self.members:
-            account = _account(result, group.name)
-            succeeded = {counts["name"]: counts["succeeded"] for counts in account.get("operations", [])}
-            by_group[group.name] = {**workload.figures(succeeded, seconds), **account.get("figures", {})}
+            account = result.group(group.name)
+            succeeded = {operation.name: operation.succeeded for operation in account.operations}
+            by_group[group.name] = {**workload.figures(succeeded, result.seconds), **account.figures}
         return by_group
 
     @property
@@ -70,10 +72,9 @@ class CompositeWorkload:
         return any(workload.lays_out for _, workload in self.members)
 
     @property
-    def made_by(self) -> dict[str, str]:
-        """Who makes the load, as a specification says it; nothing where the engine does."""
-        names = [workload.made_by for _, workload in self.members if workload.made_by is not None]
-        return {"made_by": names[0]} if names else {}
+    def made_by(self) -> str | None:
+        """The module that makes the load; None: the engine."""
+        return next((workload.made_by for _, workload in self.members if workload.made_by), None)
 
     @property
     def unit(self) -> str:
@@ -81,12 +82,12 @@ class CompositeWorkload:
         units = {str(workload.unit) for _, workload in self.members}
         return units.pop() if len(units) == 1 else "operation"
 
-    def calls(self, result: JsonObject) -> dict[str, int]:
+    def calls(self, result: LoadResult) -> dict[str, int]:
         """Requests of all groups by the target's names, if it counts them."""
         calls: dict[str, int] = {}
         for group, workload in self.members:
-            operations = (_account(result, group.name).get("lifetime") or {}).get("operations") or {}
-            for name, count in workload.calls(operations).items():
+            lifetime = result.group(group.name).lifetime or Lifetime()
+            for name, count in workload.calls(lifetime.operations).items():
                 calls[name] = calls.get(name, 0) + count
         return calls
 
@@ -119,13 +120,6 @@ class CompositeWorkload:
             expressions = {condition.says for condition in by_check.setdefault(name, [])}
             by_check[name] += [condition for condition in conditions if condition.says not in expressions]
         return by_check
-
-
-def _account(result: JsonObject, group: str) -> JsonObject:
-    """The part of the engine's result on one group, or, without a name, on the only one."""
-    if not group:
-        return result
-    return next((account for account in result.get("groups", []) if account["name"] == group), {})
 
 
 def _merged(sections: Iterable[JsonObject | None]) -> JsonObject | None:

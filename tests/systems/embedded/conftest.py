@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
-from loadcell.execution.executor import WorkerExecutor
-from loadcell.execution.load import DATA_SEED
+from documents import load_order
+from loadcell.execution.executor import LoadHooks, WorkerExecutor
+from loadcell.execution.load_order import LoadOrder
+from loadcell.model.load_events import Interval, LoadEvent
+from loadcell.model.load_result import LoadResult
+from loadcell.plan.workload import DATA_SEED
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetContext
 from loadcell.systems.embedded.options import StoreOptions
 from loadcell.systems.embedded.target import Store
@@ -37,33 +41,32 @@ class Bench:
         """The data set of such a load, made by the engine where it has to be."""
         workload = self.workload(writes=writes, **kv)
 
-        def load(endpoint: Endpoint) -> int:
-            rows: int = self.worker("prepare", endpoint, workload.data(), DATA_SEED)["rows"]
-            return rows
+        def load(endpoint: Endpoint) -> int | None:
+            order = self.order(endpoint, workload.data(), DATA_SEED)
+            return WorkerExecutor().prepare(order, LoadHooks(120, on_output=self.log.append)).rows
 
         return store.prepare(DataSpec(workload.data()), load, will_change=workload.changes_data)
 
     def run(
         self, store: Store, *, writes: bool = False, kill: bool = False, seconds: float = 0.2, **kv: Any
-    ) -> dict[str, Any]:
-        """A load that verifies what it reads."""
+    ) -> LoadResult:
+        """A load that verifies what it reads. With `kill` its process is killed as soon as it measures."""
+        executor = WorkerExecutor()
+
+        def on_event(event: LoadEvent) -> None:
+            if kill and isinstance(event, Interval):
+                executor.kill()
+
         section = self.workload(writes=writes, **kv).engine()
-        return self.worker("run", store.endpoint(), section, 1, kill=kill, seconds=seconds)
+        order = self.order(store.endpoint(), section, 1, seconds)
+        return executor.run(order, LoadHooks(120, on_event=on_event, on_output=self.log.append))
 
     def workload(self, *, writes: bool, **kv: Any) -> Kv:
         return Kv(KvOptions(**{"keys": KEYS, "verify": True, "reads": "50%" if writes else "100%", **kv}))
 
-    def worker(
-        self,
-        mode: str,
-        endpoint: Endpoint,
-        workload: dict[str, Any],
-        seed: int,
-        *,
-        kill: bool = False,
-        seconds: float = 0.2,
-    ) -> dict[str, Any]:
-        """What the engine answers. With `kill` its process is killed as soon as it measures."""
+    def order(
+        self, endpoint: Endpoint, workload: dict[str, Any], seed: int, seconds: float = 0.2
+    ) -> LoadOrder:
         load = {
             "clients": 2,
             "warmup_ns": 0,
@@ -71,22 +74,7 @@ class Bench:
             "interval_ns": 50 * MS,
             "lost_ns": 200 * MS,
         }
-        spec = {"version": 1, "seed": seed, "target": endpoint.section(), "workload": workload, "load": load}
-        executor = WorkerExecutor()
-
-        def heard(event: dict[str, Any]) -> None:
-            if kill and event["type"] == "interval":
-                executor.kill()
-
-        return executor.execute(
-            mode,
-            spec,
-            on_event=heard,
-            on_output=self.log.append,
-            on_tick=lambda: None,
-            limit_s=120,
-            stop_asked=lambda: False,
-        )
+        return load_order({"seed": seed, "target": endpoint.section(), "workload": workload, "load": load})
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from loadcell.execution.executor import LoadError
 from loadcell.model.json import document
+from loadcell.model.load_result import LoadResult
 from loadcell.plan.model import Load
 from loadcell.systems.base import DataSpec, Endpoint, TargetError
 from loadcell.systems.embedded.options import Engine, StoreOptions
@@ -23,14 +24,13 @@ from systems.test_image import CANNOT, machine_mounts
 ENGINES = get_args(Engine)
 
 
-def failures(result: dict[str, Any]) -> dict[str, int]:
-    return {error["code"]: error["count"] for error in result["errors"]}
+def failures(result: LoadResult) -> dict[str, int]:
+    return {error.code: error.count for error in result.errors}
 
 
-def succeeded(result: dict[str, Any], operation: str) -> int:
-    [found] = [one for one in result["operations"] if one["name"] == operation]
-    count: int = found["succeeded"]
-    return count
+def succeeded(result: LoadResult, name: str) -> int:
+    [operation] = [operation for operation in result.operations if operation.name == name]
+    return operation.succeeded
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE, QUANTILES, carries
 from loadcell.analysis.trials import Trial
-from loadcell.model.trial_record import MetricFacts
+from loadcell.model.metrics import MetricFacts
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 from loadcell.linux.process import SupervisedProcess
 from loadcell.model.capability import HTTP
 from loadcell.model.message import NO_OUTPUT, Message
+from loadcell.model.trial_record import MemoryRecord
 from loadcell.plan.parts import Misfit, Options
 from loadcell.plan.units import Duration
 from loadcell.profilers import valgrind

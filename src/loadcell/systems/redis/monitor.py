@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from loadcell.model.tables import SampleTable
+from loadcell.model.trial_record import MonitorRecord
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.systems.base import TargetError
@@ -105,10 +106,10 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
         events, self._events = self._events, []
         return events
 
-    def account(self) -> Row:
+    def account(self) -> MonitorRecord:
         """The monitor's cost to the server, and why it saw nothing for a while."""
-        account: Row = {"connects": self._connects, "questions": self._questions}
-        return {**account, **({"notes": [{"note": "lost", "text": self._note}]} if self._note else {})}
+        notes = ({"note": "lost", "text": self._note},) if self._note else None
+        return MonitorRecord(connects=self._connects, questions=self._questions, notes=notes)
 
     def close(self) -> None:
         if self._connection is not None:

@@ -4,6 +4,7 @@ says).
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from pydantic import Field
 from loadcell.linux.procfs import process_stat, read_small
 from loadcell.model.message import Labels
 from loadcell.model.tables import SampleTable
+from loadcell.model.trial_record import MonitorRecord
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Rate
@@ -134,19 +136,19 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             self._link.close()
             self._link = None
 
-    def account(self) -> Row:
+    def account(self) -> MonitorRecord:
         """The monitor's cost to the server, and what it could not read."""
-        import os
-
-        account: Row = {"connects": self._connects, "questions": self._questions}
-        if self._ticks:
-            account["server_cpu_s"] = sum(self._ticks.values()) / os.sysconf("SC_CLK_TCK")
-        if self._notes:
-            account["notes"] = [
-                {"note": note, "text": NOTES[note], **({"detail": detail} if detail else {})}
-                for note, detail in self._notes.items()
-            ]
-        return account
+        notes = tuple(
+            {"note": note, "text": NOTES[note], **({"detail": detail} if detail else {})}
+            for note, detail in self._notes.items()
+        )
+        ticks = sum(self._ticks.values())
+        return MonitorRecord(
+            connects=self._connects,
+            questions=self._questions,
+            server_cpu_s=ticks / os.sysconf("SC_CLK_TCK") if self._ticks else None,
+            notes=notes or None,
+        )
 
     # -- connecting
     # ----------------------------------------------------------------------------------------------

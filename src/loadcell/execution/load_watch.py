@@ -1,14 +1,13 @@
-"""One load of a trial: what the engine is asked for, and what is written while it says how it goes."""
+"""Watches one load of a trial: writes its intervals, events and samples, and notices disturbances."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import queue
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from loadcell.execution import concurrent_runs, groups
+from loadcell.execution import concurrent_runs
 from loadcell.execution.checks import Covered
 from loadcell.execution.context import RunContext
 from loadcell.execution.disturbances import DisturbanceWatch
@@ -16,91 +15,29 @@ from loadcell.execution.machine_watch import Machine, workers
 from loadcell.execution.phases import Phases
 from loadcell.execution.record import Mean, interval_rows
 from loadcell.model.instants import utc_text
-from loadcell.model.trial_record import TRANSACTION
+from loadcell.model.json import JsonObject, document
+from loadcell.model.load_events import (
+    Connected,
+    Interval,
+    IntervalOperation,
+    LoadEvent,
+    PhaseBegan,
+    Trouble,
+)
+from loadcell.model.load_result import latency
+from loadcell.model.trial_record import TRANSACTION, MonitorRecord
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.sampler import Sampler
-from loadcell.plan import rate
-from loadcell.plan.model import BOUNDS, Group, Load, Resolved
+from loadcell.plan.model import Resolved
 from loadcell.plan.quantiles import QUANTILES, enough
-from loadcell.plan.units import Duration
 from loadcell.store.layout import INTERVAL_COLUMNS, INTERVALS, SAMPLE_HEAD
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import Target
-from loadcell.workloads.composite import CompositeWorkload
 
-#: The data are the same in every trial of every run: only the work on them is random.
-DATA_SEED = 1
 #: How often a load looks for other runs; a look costs about a millisecond.
 _NEIGHBOUR_EVERY_NS = 2_000_000_000
 
-Event = Callable[[dict[str, Any]], None]
-
-
-def trial_seed(run_seed: int, repeat: int) -> int:
-    """The same for all treatments of one repeat: what is compared within a block draws the same numbers."""
-    digest = hashlib.sha256(f"loadcell:{run_seed}:{repeat}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
-
-
-def specification(
-    endpoint: dict[str, Any], workload: dict[str, Any], resolved: Resolved, threads: int, seed: int
-) -> dict[str, Any]:
-    """The specification for the engine. Holds secrets: never to be written anywhere."""
-    load = resolved.load
-    return {
-        "version": 1,
-        "seed": seed,
-        "target": endpoint,
-        "workload": workload,
-        "load": {
-            "clients": resolved.clients,
-            "threads": threads,
-            "warmup_ns": load.warmup.ns,
-            "duration_ns": load.duration.ns,
-            **{key: value for key in BOUNDS if (value := getattr(load, key)) is not None},
-            "interval_ns": load.interval.ns,
-            "timeout_ns": None if load.timeout is None else load.timeout.ns,
-            "max_retries": load.max_retries,
-            "schedule": schedule(load),
-        },
-    }
-
-
-def specification_of_groups(
-    endpoint: dict[str, Any], composite: CompositeWorkload, resolved: Resolved, threads: int, seed: int
-) -> dict[str, Any]:
-    """The same of client groups, which `threads` are divided among."""
-    common = specification(endpoint, {}, resolved, threads, seed)
-    window = {key: common["load"][key] for key in ("warmup_ns", "duration_ns", "interval_ns")}
-
-    def load(group: Group, own_threads: int) -> dict[str, Any]:
-        spec = specification(endpoint, {}, resolved.alone(group), own_threads, seed)["load"]
-        return {key: value for key, value in spec.items() if key not in window}
-
-    group_specs = groups.of_specification(composite, resolved, threads, load)
-    return {
-        **{key: common[key] for key in ("version", "seed", "target")},
-        "load": window,
-        "groups": group_specs,
-    }
-
-
-def schedule(load: Load) -> dict[str, Any] | None:
-    """When requests are due, as the engine wants it said; None for a closed loop."""
-    if load.rate is None:
-        return None
-    return {
-        "arrivals": load.arrivals,
-        "rate": [
-            {
-                "from_per_s": stretch.from_per_s,
-                "to_per_s": stretch.to_per_s,
-                "for_ns": Duration(stretch.seconds).ns,
-            }
-            for stretch in rate.stretches(load.rate, load.duration)
-        ],
-        "most_overdue_ns": load.max_backlog.ns,
-    }
+Event = Callable[[JsonObject], None]
 
 
 class LoadWatch:
@@ -133,7 +70,7 @@ class LoadWatch:
         self.metrics: dict[str, float] = {}
         self._sampled: queue.SimpleQueue[tuple[str, list[Row]]] = queue.SimpleQueue()
         self._reported: queue.SimpleQueue[Row] = queue.SimpleQueue()
-        self._waiting: list[tuple[str, tuple[str, ...], list[dict[str, Any]]]] = []
+        self._waiting: list[tuple[str, tuple[str, ...], list[Row]]] = []
         self._looked_ns = 0
         self._errors = 0
 
@@ -166,8 +103,8 @@ class LoadWatch:
         for sampler in self._samplers:
             sampler.start()
 
-    def stop_monitors(self) -> dict[str, Any]:
-        """End sampling, write the waiting rows, and return the account of each monitor."""
+    def stop_monitors(self) -> dict[str, MonitorRecord]:
+        """End sampling, write the waiting rows, and return the record of each monitor."""
         accounts = {sampler.name: sampler.stop() for sampler in self._samplers}
         self.metrics = {key: value for account in accounts.values() for key, value in account.metrics.items()}
         self._samplers.clear()
@@ -175,29 +112,23 @@ class LoadWatch:
         for file, columns, rows in self._waiting:
             self._writer.rows(file, columns, rows)
         self._waiting.clear()
-        return {name: account.document() for name, account in accounts.items()}
+        return {name: account.record() for name, account in accounts.items()}
 
-    def event(self, event: dict[str, Any]) -> None:
-        """Take one event of the engine."""
-        kind = event.get("type")
-        if kind == "interval":
-            self._interval(event)
-        elif kind == "phase":
-            self._phase(event)
-        elif kind == "connected":
-            self._event(
-                {
-                    "event": "connected",
-                    **_times(event),
-                    "clients": event["clients"],
-                    "took_s": event["took_ns"] / 1e9,
-                }
-            )
-        elif kind == "trouble":
-            other_fields = {
-                key: value for key, value in event.items() if key not in ("type", "mono_ns", "utc_ns", "utc")
-            }
-            self._event({"event": "trouble", **_times(event), **other_fields})
+    def event(self, event: LoadEvent) -> None:
+        """Take one event of the load."""
+        match event:
+            case Interval():
+                self._interval(event)
+            case PhaseBegan():
+                self._phase(event)
+            case Connected(clients=clients, took_ns=took_ns):
+                connected = {**_event("connected", event), "clients": clients, "took_s": took_ns / 1e9}
+                self._event(connected)
+            case Trouble():
+                trouble = document(event)
+                for name in ("type", "mono_ns", "utc_ns"):
+                    del trouble[name]
+                self._event({**_event("trouble", event), **trouble})
 
     def tick(self) -> None:
         """Look round: the clock, the monitors, the target's words, the neighbours."""
@@ -232,13 +163,13 @@ class LoadWatch:
                     f"another loadcell is running on this machine ({who}): both measure each other"
                 )
 
-    def _phase(self, event: Mapping[str, Any]) -> None:
-        name, mono_ns = event["phase"], event["mono_ns"]
-        self._event({"event": "phase", **_times(event), "phase": name})
+    def _phase(self, event: PhaseBegan) -> None:
+        name, mono_ns = event.phase, event.mono_ns
+        self._event({**_event("phase", event), "phase": name})
         if name in ("warmup", "measure"):
             if self._phases.current == name:  # begun with connecting, which is no part of it
-                self._phases.found.pop()
-            self._phases.begin(name, mono_ns, utc_text(event["utc_ns"]))
+                self._phases.records.pop()
+            self._phases.begin(name, mono_ns, utc_text(event.utc_ns))
         elif self._phases.open:
             self._phases.end("ok", mono_ns)
         if name == "measure":
@@ -252,26 +183,32 @@ class LoadWatch:
             self.steal_share = self.witness.steal_share()
             self.machine.end()
 
-    def _interval(self, event: Mapping[str, Any]) -> None:
-        rows = interval_rows(event)
-        self._put(INTERVALS, INTERVAL_COLUMNS, rows)
-        if event.get("hlog"):
-            self._writer.latency(event["hlog"])
-        for row in rows:
-            if row["operation"] == TRANSACTION:
-                self.covered.add(row)
-                if row["phase"] == "measure":
-                    self._errors += row["failed"] or 0
-                    if (count := self._resolved.load.count) is not None:
-                        self._context.progress.made(self.covered.succeeded + self.covered.failed, count)
-                self._context.progress.interval(
-                    row["throughput_per_s"] or 0.0,
-                    row.get("response_p99_ms") if enough(row["succeeded"] or 0, QUANTILES["p99"]) else None,
-                    self._errors,
-                    row["backlog"] or 0,
-                )
+    def _interval(self, interval: Interval) -> None:
+        self._put(INTERVALS, INTERVAL_COLUMNS, interval_rows(interval))
+        if interval.hlog:
+            self._writer.latency(interval.hlog)
+        for operation in interval.operations:
+            if operation.name == TRANSACTION:
+                self._transactions(interval, operation)
 
-    def _put(self, file: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
+    def _transactions(self, interval: Interval, transaction: IntervalOperation) -> None:
+        """Count the transactions of an interval, and show them."""
+        self.covered.add(interval, transaction)
+        progress, seconds = self._context.progress, interval.duration_ns / 1e9
+        if interval.phase == "measure":
+            self._errors += transaction.failed or 0
+            if (count := self._resolved.load.count) is not None:
+                progress.made(self.covered.succeeded + self.covered.failed, count)
+        succeeded, rate = transaction.succeeded or 0, transaction.throughput_per_s
+        response = latency(transaction.response) if enough(succeeded, QUANTILES["p99"]) else None
+        progress.interval(
+            succeeded / seconds if rate is None and seconds > 0 else rate or 0.0,
+            response.percentile_ms("99") if response else None,
+            self._errors,
+            interval.backlog or 0,
+        )
+
+    def _put(self, file: str, columns: tuple[str, ...], rows: list[Row]) -> None:
         """Write rows, or keep them until their time in the measurement is known."""
         if self.measuring_since_ns is None:
             self._waiting.append((file, columns, rows))
@@ -281,6 +218,6 @@ class LoadWatch:
         self._writer.rows(file, columns, rows)
 
 
-def _times(event: Mapping[str, Any]) -> dict[str, Any]:
-    utc = event.get("utc") or (utc_text(event["utc_ns"]) if "utc_ns" in event else utc_text())
-    return {"mono_ns": event["mono_ns"], "utc": utc} if "mono_ns" in event else {"utc": utc}
+def _event(name: str, event: Connected | PhaseBegan | Trouble) -> JsonObject:
+    """A line of events.jsonl with its time."""
+    return {"event": name, "mono_ns": event.mono_ns, "utc": utc_text(event.utc_ns)}

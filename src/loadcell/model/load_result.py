@@ -1,0 +1,224 @@
+"""Result of a load as its maker reports it (the engine, another maker of loads or a tool): times in nanoseconds.
+
+A load is a list of client groups. The only group of a load has no name, and its account is the load's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Annotated
+
+from loadcell.model.json import OMITTED, JsonObject
+from loadcell.model.latency import Latency
+from loadcell.model.trial_record import TRANSACTION, ErrorRecord, Lifetime, ToolRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Times of `count` requests; None where a tool does not report a value."""
+
+    count: int | None
+    mean_ns: Annotated[float | None, OMITTED] = None
+    stdev_ns: Annotated[float | None, OMITTED] = None
+    min_ns: Annotated[float | None, OMITTED] = None
+    max_ns: Annotated[float | None, OMITTED] = None
+    p50_ns: Annotated[float | None, OMITTED] = None
+    p90_ns: Annotated[float | None, OMITTED] = None
+    p95_ns: Annotated[float | None, OMITTED] = None
+    p99_ns: Annotated[float | None, OMITTED] = None
+    p999_ns: Annotated[float | None, OMITTED] = None
+    p9999_ns: Annotated[float | None, OMITTED] = None
+
+    @property
+    def total_ns(self) -> float:
+        """Sum of all times, as far as it is known."""
+        return (self.count or 0) * (self.mean_ns or 0.0)
+
+    def milliseconds(self) -> Latency:
+        """The distribution in milliseconds."""
+        percentiles_ns = {
+            "50": self.p50_ns, "90": self.p90_ns, "95": self.p95_ns,
+            "99": self.p99_ns, "99.9": self.p999_ns, "99.99": self.p9999_ns,
+        }  # fmt: skip
+        return Latency(
+            self.count,
+            _ms(self.mean_ns),
+            _ms(self.stdev_ns),
+            _ms(self.min_ns),
+            _ms(self.max_ns),
+            {name: value / 1e6 for name, value in percentiles_ns.items() if value is not None},
+        )
+
+
+def _ms(value_ns: float | None) -> float | None:
+    return None if value_ns is None else value_ns / 1e6
+
+
+def latency(distribution: Distribution | None) -> Latency | None:
+    """A distribution in milliseconds; None when nothing was counted."""
+    return None if distribution is None or distribution.count == 0 else distribution.milliseconds()
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredWindow:
+    """The measured window; `start_utc_ns` since 1970."""
+
+    start_mono_ns: int
+    start_utc_ns: int
+    duration_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class OperationResult:
+    """Counts and times of one operation within the window; attempted == succeeded + failed + in_flight.
+
+    `throughput_per_s` is the rate that a tool reports.
+    """
+
+    name: str
+    kind: str = ""
+    attempted: int = 0
+    carried_in: int | None = None
+    succeeded: int = 0
+    failed: int = 0
+    in_flight: int = 0
+    retried: int | None = None
+    throughput_per_s: float | None = None
+    response: Distribution | None = None
+    service: Distribution | None = None
+    failed_response: Distribution | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """Bytes that arrived, those of bodies of responses, and responses by class of status (`2xx`)."""
+
+    bytes: int
+    body_bytes: int
+    statuses: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogResult:
+    """Requests due and not sent, and for how long the oldest had been due at the end."""
+
+    peak: int = 0
+    at_end: int = 0
+    overdue_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleResult:
+    """Open loop: `presence_ns` is the time that requests were due and not answered, summed over all of them."""
+
+    arrivals: str
+    offered: int
+    offered_per_s: float | None = None
+    achieved_per_s: float | None = None
+    pacing_error: Distribution | None = None
+    backlog_wait: Distribution | None = None
+    backlog: BacklogResult = field(default_factory=BacklogResult)
+    presence_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadResult:
+    """One thread of the load generator; `spun_ns` is time spent in busy waiting."""
+
+    cpu_ns: int = 0
+    wall_ns: int = 0
+    spun_ns: int = 0
+    busy: float = 0.0
+    connections: int | None = None
+    requests: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientResult:
+    """Resources that the load generator used, its lateness, and client time outside of transactions."""
+
+    threads: tuple[ThreadResult, ...] = ()
+    cpu_ns: int = 0
+    max_rss_bytes: int | None = None
+    lateness: Distribution | None = None
+    connects: int | None = None
+    reconnects: int | None = None
+    reconnecting_ns: int = 0
+    resting_ns: int = 0
+    age_at_start_ns: int = 0
+    age_at_end_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupResult:
+    """Account of one client group. What is None, a tool does not report."""
+
+    name: str = ""
+    operations: tuple[OperationResult, ...] = ()
+    queries: Mapping[str, float] | None = None
+    received: Received | None = None
+    lifetime: Lifetime | None = None
+    schedule: ScheduleResult | None = None
+    client: ClientResult | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def transaction(self) -> OperationResult | None:
+        """The operation that stands for whole transactions."""
+        return next((operation for operation in self.operations if operation.name == TRANSACTION), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult(ToolRecord):
+    """The tool that made the load; of parts that ran in several `groups`, the first one's are `counted`."""
+
+    groups: int | None = None
+    counted: tuple[str, ...] = ()
+
+    def record(self) -> ToolRecord:
+        """Those facts that the trial's record has."""
+        return ToolRecord(*(getattr(self, kept.name) for kept in fields(ToolRecord)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadResult(GroupResult):
+    """Result of a load; its account is that of all groups together.
+
+    `outcome` with `reason_args` is a message code. `window` is None if nothing was measured. `unit` and `tool`
+    are of a load that a tool made. `hlog` are lines of the interval log.
+    """
+
+    outcome: str
+    reason_args: JsonObject | None = None
+    window: MeasuredWindow | None = None
+    errors: tuple[ErrorRecord, ...] = ()
+    remarks: Mapping[str, JsonObject] = field(default_factory=dict)
+    groups: tuple[GroupResult, ...] = ()
+    unit: str | None = None
+    tool: ToolResult | None = None
+    hlog: tuple[str, ...] = ()
+    hlog_header: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """Duration of the window."""
+        return 0.0 if self.window is None else self.window.duration_ns / 1e9
+
+    @property
+    def each(self) -> tuple[GroupResult, ...]:
+        """All client groups."""
+        return self.groups or (self,)
+
+    def group(self, name: str) -> GroupResult:
+        """A client group by its name; one that is missing has done nothing."""
+        return next((group for group in self.each if group.name == name), GroupResult(name))
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedData:
+    """Result of loading a data set; None where the loader does not report it."""
+
+    duration_s: float
+    rows: int | None = None
+    size_bytes: int | None = None
