@@ -11,16 +11,17 @@ import pytest
 from analysis.reported import storages, stream
 from analysis.runs import analysis_of
 from loadcell.analysis.analyse import Analysis
-from loadcell.analysis.finding import Finding
-from loadcell.analysis.ranking import _LAST, MOST, ORDER, Concern, place_of, ranked, summary
+from loadcell.analysis.finding import LAST, Concern, Finding, FindingCode
+from loadcell.analysis.ranking import MOST, ranked, summary
 from loadcell.analysis.trials import Trial
-from loadcell.model.catalogue import texts as catalogue
-from loadcell.model.message import Message, Severity
+from loadcell.model.message import Message, Severity, declared
 
-#: Texts of findings that only a section of their own says, and those that stand in other sentences.
-SECTIONS = ("found.profile",)
-PARTS = {"found.search.among"}
-FOUND = {key for key in catalogue() if key.startswith("found.")} - PARTS
+#: The findings of a run; those of machines, comparisons and histories have pages of their own.
+FOUND = {
+    key: code
+    for key, code in declared().items()
+    if isinstance(code, FindingCode) and key.startswith("found.")
+}
 
 
 def finding(key: str, severity: Severity = "info", kind: str = "", evidence: Sequence[str] = ()) -> Finding:
@@ -38,19 +39,11 @@ def said(analysis: Analysis) -> list[str]:
 
 
 def test_every_finding_has_a_place() -> None:
-    placeless = {key for key in FOUND if place_of(key) == _LAST}
-    assert placeless == {key for key in FOUND if key.startswith(SECTIONS)}
-
-
-def test_every_place_is_that_of_a_text() -> None:
-    known = set(catalogue())
-    for names in ORDER.values():
-        for name in names:
-            assert any(key == name or key.startswith(f"{name}.") for key in known), name
+    assert len(FOUND) > 140
+    assert {key for key, code in FOUND.items() if code.rank == LAST} == set()
 
 
 def test_a_text_nobody_knows_comes_last() -> None:
-    assert place_of("nobody.said") == _LAST
     known, strange = finding("found.lowest"), finding("nobody.said", "problem")
     assert [one.finding for one in ranked([strange, known])] == [known, strange]
 
@@ -173,7 +166,7 @@ def test_what_is_true_of_several_lines_is_said_once() -> None:
 
     (both,) = summary([edge("storage = a"), edge("storage = b")])
     assert both.message.arguments["line"] == Message(
-        "saturation.of", {"where": ("storage = a", "storage = b")}
+        "saturation.of-several", {"where": ["storage = a", "storage = b"]}
     )
     assert both.evidence == ("storage = a", "storage = b")
     (crossed,) = summary([edge("x = 1, y = 1"), edge("x = 1, y = 2")])

@@ -71,7 +71,7 @@ def test_each_check_is_said_once_with_what_to_do_and_how_bad_it_is() -> None:
         finding.message.code + "/" + finding.severity: finding for finding in findings([trial(checks=checks)])
     }
     assert len(said) == 3
-    assert "found.check/caution" in said
+    assert "found.check.unknown/caution" in said
     swap, law = list(findings([trial(checks=checks)]))[:2]
     assert (swap.severity, law.severity) == ("caution", "problem")
     assert swap.document()["params"]["advice"] == {"key": "advice.swap", "params": {}}

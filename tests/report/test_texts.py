@@ -20,14 +20,8 @@ import loadcell.analysis
 import loadcell.linux
 import loadcell.report
 from loadcell import lazy
-from loadcell.analysis import error_codes, usl
-from loadcell.analysis.compare.findings import GRAVE
-from loadcell.analysis.failure_reasons import error_meaning
-from loadcell.analysis.findings import VERIFIED
-from loadcell.analysis.hosts.findings import FURTHER
-from loadcell.analysis.hosts.names import TESTS, WRITING
-from loadcell.analysis.recommend import TAILS
-from loadcell.analysis.steadiness import HOST, TARGET
+from loadcell.analysis import error_codes
+from loadcell.analysis.error_codes import error_meaning
 from loadcell.model.catalogue import LANGUAGES, flattened, placeholders
 from loadcell.model.catalogue import texts as catalogue
 from loadcell.model.message import Message, declared, labelled
@@ -61,29 +55,6 @@ NOTES = (
     | {note for section in PROBES for note in section.notes()}
     | {*Tool(ToolOptions(mbw="1")).notes()}
 )
-#: Keys that the analysis puts together, from everything that can be put in.
-FAMILIES = {
-    "compare": ("faster", "slower", "same"),
-    "compare.ambiguous": ("wide", "chance", "small", "noise"),
-    "compare.places": ("faster", "slower", "faster.many", "slower.many"),
-    "compare.differs": (*GRAVE, *(f"{kind}.many" for kind in GRAVE)),
-    "compare.metric": ("throughput", "mean", "percentile"),
-    "found.saturation.why": [reason for reason in get_args(usl.Reason) if reason],
-    "tail": TAILS,
-    "with": ("checkpoints", *HOST, *TARGET),
-    "code": (*error_codes.KNOWN, *(f"class-{kind}" for kind in error_codes.CLASSES)),
-    "held": VERIFIED,
-    "hosts.score.memory": [test + size for test in TESTS["memory"] for size in ("", ".size")],
-    "hosts.score.disk": [*TESTS["disk"], *(f"{test}.flushed" for test in WRITING)],
-    "hosts.score.network": TESTS["network"],
-    "hosts.resource": ("clock", "cores", "memory-speed"),
-    "hosts.candidate": ("near", "near.overlap", "near.apart"),
-    "hosts.follows": [standing + more for standing in FURTHER for more in ("", ".many")],
-    "found.search": (
-        *("nothing-measured", "never-met", "highest.maximum", "highest.bound"),
-        *("maximum", "maximum.within", "maximum.of", "maximum.of.within", "bound.kept-up", "missed.broken"),
-    ),
-}
 
 
 def sources() -> dict[str, str]:
@@ -103,8 +74,7 @@ def put_together() -> frozenset[str]:
     for module in pkgutil.walk_packages(loadcell.__path__, "loadcell."):
         if module.name != "loadcell.__main__":
             lazy.load(importlib.import_module(module.name))
-    families = {f"{family}.{member}" for family, members in FAMILIES.items() for member in members}
-    return labelled() | declared().keys() | families
+    return labelled() | declared().keys()
 
 
 def named() -> set[str]:
@@ -269,8 +239,8 @@ def test_numbers_are_written_by_their_unit_and_plurals_by_their_number() -> None
     assert texts("done.lengths", warmup_s=5.0, duration_s=90.0) == (
         "Each trial ran under load for 5 s to warm up, then 1 min 30 s were measured."
     )
-    assert texts("found.check", check="x", count=1) == "x: noticed in 1 trial."
-    assert texts("found.check", check="x", count=2) == "x: noticed in 2 trials."
+    assert texts("found.check.unknown", check="x", count=1) == "x: noticed in 1 trial."
+    assert texts("found.check.unknown", check="x", count=2) == "x: noticed in 2 trials."
 
 
 def test_phrases_stand_in_phrases_and_lists_are_joined_as_the_language_does() -> None:
@@ -332,9 +302,11 @@ def test_a_missing_parameter_is_a_mistake() -> None:
 
 def test_codes_mean_in_english_what_the_record_says() -> None:
     said = {key: texts["en"] for key, texts in catalogue().items() if key.startswith("code.")}
-    recorded = {f"code.{code}": text for code, text in error_codes.KNOWN.items()}
-    recorded |= {f"code.class-{kind}": text for kind, text in error_codes.CLASSES.items()}
+    recorded = {f"code.{code}": error_codes.meaning(code) for code in error_codes.KNOWN}
+    recorded |= {code.code: code().text for code in error_codes.CLASSES.values()}
     assert said == recorded
+    assert error_codes.meaning("23505") == "a unique key was there already"
+    assert error_codes.meaning("08P01") == "connection exception"
 
 
 def test_a_code_is_said_in_the_readers_language_or_as_recorded() -> None:

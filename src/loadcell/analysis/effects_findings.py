@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 
 from loadcell.analysis.effects import Change, Effects, Interaction, MainEffect, Ratio
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Rank, Statement, Subject
 from loadcell.analysis.layout import is_number
-from loadcell.model.message import Argument, Message
+from loadcell.model.message import Argument, Count, Factor, Severity, Share
 
 #: How many sentences on single factors, and on pairs of them, a summary has room for.
 MOST_FACTORS, MOST_PAIRS, MOST_NAMES = 3, 1, 4
@@ -16,20 +16,52 @@ MOST_FACTORS, MOST_PAIRS, MOST_NAMES = 3, 1, 4
 LEAST_LOSS = 0.005
 
 
+def _code(
+    name: str, severity: Severity = "info", rank: Rank = (Concern.ANSWER, 150), /, **arguments: type
+) -> FindingCode:
+    return FindingCode(f"found.effects.{name}", Subject.EFFECTS, severity, rank, **arguments)
+
+
+_CHANGE: dict[str, type] = {"after": str, "before": str, "factor": str, "ratio_times": Factor}
+_INTERVAL: dict[str, type] = {"high_times": Factor, "low_times": Factor}
+MAIN = _code("main", explained_share=Share, **_CHANGE, **_INTERVAL)
+MAIN_ONCE = _code("main.once", explained_share=Share, **_CHANGE)
+ALONE = _code("alone", **_CHANGE, **_INTERVAL)
+ALONE_ONCE = _code("alone.once", **_CHANGE)
+ALONE_NOISE = _code("alone.noise", **_CHANGE, **_INTERVAL)
+TOGETHER = _code(
+    "together", after=str, at=str, before=str, explained_share=Share,
+    first=str, first_times=Factor, of=str, second=str, second_times=Factor,
+).marked(evidence=Evidence.INTERACTION)  # fmt: skip
+_SILENT: dict[str, type] = {"count": Count, "explained_share": Share, "factors": list, "most_times": Factor}
+NOISE = _code("noise", "info", (Concern.ANSWER, 160), **_SILENT)
+HARDLY = _code("hardly", "info", (Concern.ANSWER, 170), **_SILENT)
+_CHOICE: dict[str, type] = {"buys_times": Factor, "factor": str, "level": str}
+CHOOSE = _code("choose", risks_times=Factor, **_CHOICE).marked(evidence=Evidence.CHOICES)
+CHOOSE_ALWAYS = _code("choose.always", **_CHOICE).marked(evidence=Evidence.CHOICES)
+CHOOSE_NEVER_BEHIND = _code("choose.never-behind", **_CHOICE).marked(evidence=Evidence.CHOICES)
+CHOOSE_UNSURE = _code("choose.unsure", factor=str, level=str, others=list).marked(evidence=Evidence.CHOICES)
+TWO_LEVELS = _code("two-levels", "caution", count=Count, factors=list)
+MISSING = _code("missing", "caution", count=Count, treatments=list)
+GAPS = _code("gaps", "caution")
+ONCE = FindingCode("found.effects.once", Subject.EFFECTS, "caution", (Concern.TRUST, 160)).marked(
+    implied_by=(Statement.NO_REPEATS,), imported=_code("once.imported", "caution", (Concern.TRUST, 160))
+)
+NO_SPREAD = _code("no-spread", "caution", (Concern.TRUST, 170))
+INVISIBLE = _code("invisible", "caution", (Concern.TRUST, 180))
+
+
 def summary(effects: Effects) -> Iterator[Finding]:
     """The terms that explain most, the factors that hardly matter, and how far to trust it."""
     if effects.reason == "missing":
         names = tuple(treatment.label for treatment in effects.missing)
-        params: dict[str, Argument] = {"count": len(names), "treatments": names[:MOST_NAMES]}
-        key = "found.effects.missing" if names else "found.effects.gaps"
         ids = tuple(treatment.id for treatment in effects.missing)
-        yield Finding("effects", Message(key, params if names else {}).rated("caution"), ids)
+        yield (MISSING if names else GAPS).finding(ids, count=len(names), treatments=names[:MOST_NAMES])
     if effects.reason:
         return
     yield from _alone(effects) if effects.design == "one-at-a-time" else _factorial(effects)
     if not effects.repeated:
-        key = "found.effects.no-spread" if effects.alike else "found.effects.once"
-        yield Finding("effects", Message(key).rated("caution"))
+        yield (NO_SPREAD if effects.alike else ONCE).finding()
 
 
 def _factorial(effects: Effects) -> Iterator[Finding]:
@@ -45,31 +77,31 @@ def _factorial(effects: Effects) -> Iterator[Finding]:
     silent = [main for main in effects.mains if main.key not in speaking]
     if silent:
         names = tuple(effects.names[main.key] for main in silent)
-        params: dict[str, Argument] = {
-            "factors": names, "count": len(names), "explained_share": max(main.share for main in silent),
-            "most_times": max((main.change.ratio.value for main in silent), key=lambda ratio: abs(math.log(ratio))),
-        }  # fmt: skip
-        key = "found.effects.noise" if effects.repeated else "found.effects.hardly"
-        yield Finding("effects", Message(key, params).rated("info"))
+        ratios = [main.change.ratio.value for main in silent]
+        yield (NOISE if effects.repeated else HARDLY).finding(
+            factors=names,
+            count=len(names),
+            explained_share=max(main.share for main in silent),
+            most_times=max(ratios, key=lambda ratio: abs(math.log(ratio))),
+        )
 
 
 def _main(main: MainEffect, effects: Effects) -> Finding:
-    return Finding(
-        "effects", Message(*_with_interval("found.effects.main", main.change, effects, {"explained_share": main.share})).rated("info"),
-    )  # fmt: skip
+    arguments = _change_arguments(main.change, effects)
+    code = MAIN if "low_times" in arguments else MAIN_ONCE
+    return code.finding(explained_share=main.share, **arguments)
 
 
-def _with_interval(
-    key: str, change: Change, effects: Effects, more: dict[str, Argument]
-) -> tuple[str, dict[str, Argument]]:
+def _change_arguments(change: Change, effects: Effects) -> dict[str, Argument]:
+    """What a sentence says of a change; the ends of its interval where it has one."""
     ratio = change.ratio
-    params: dict[str, Argument] = {
+    arguments: dict[str, Argument] = {
         "factor": effects.names[change.key], "before": change.before, "after": change.after,
-        "ratio_times": ratio.value, **more,
+        "ratio_times": ratio.value,
     }  # fmt: skip
-    if ratio.low is None or ratio.high is None:
-        return key + ".once", params
-    return key, {**params, "low_times": ratio.low, "high_times": ratio.high}
+    if ratio.low is not None and ratio.high is not None:
+        arguments |= {"low_times": ratio.low, "high_times": ratio.high}
+    return arguments
 
 
 def _pair(pair: Interaction, effects: Effects) -> Finding:
@@ -80,12 +112,11 @@ def _pair(pair: Interaction, effects: Effects) -> Finding:
         (min(levels, key=ratios.__getitem__), max(levels, key=ratios.__getitem__)), key=levels.index
     )
     change = pair.changes[first]
-    params: dict[str, Argument] = {
-        "of": effects.names[pair.of], "at": effects.names[pair.at], "before": change.before, "after": change.after,
-        "first": first, "second": second, "first_times": ratios[first], "second_times": ratios[second],
-        "explained_share": pair.share,
-    }  # fmt: skip
-    return Finding("effects", Message("found.effects.together", params).rated("info"))
+    return TOGETHER.finding(
+        of=effects.names[pair.of], at=effects.names[pair.at], before=change.before, after=change.after,
+        first=first, second=second, first_times=ratios[first], second_times=ratios[second],
+        explained_share=pair.share,
+    )  # fmt: skip
 
 
 def _alone(effects: Effects) -> Iterator[Finding]:
@@ -95,11 +126,12 @@ def _alone(effects: Effects) -> Iterator[Finding]:
         if change.key not in most or _size(change.ratio) > _size(most[change.key].ratio):
             most[change.key] = change
     for change in sorted(most.values(), key=lambda change: -_size(change.ratio))[:MOST_FACTORS]:
-        is_significant = change.ratio.is_significant
-        key = "found.effects.alone.noise" if is_significant is False else "found.effects.alone"
-        ids = (change.base.id,) if change.base is not None else ()
-        yield Finding("effects", Message(*_with_interval(key, change, effects, {})).rated("info"), ids)
-    yield Finding("effects", Message("found.effects.invisible").rated("caution"))
+        arguments = _change_arguments(change, effects)
+        code = ALONE if "low_times" in arguments else ALONE_ONCE
+        if change.ratio.is_significant is False:
+            code = ALONE_NOISE
+        yield code.finding((change.base.id,) if change.base is not None else (), **arguments)
+    yield INVISIBLE.finding()
 
 
 def _size(ratio: Ratio) -> float:
@@ -110,21 +142,16 @@ def choices(effects: Effects) -> Iterator[Finding]:
     """For each factor that matters, the level that is never far behind; and what two levels cannot show."""
     for choice in effects.choices:
         if choice.alike:
-            unsure: dict[str, Argument] = {
-                "factor": effects.names[choice.key], "level": choice.level, "others": choice.alike,
-            }  # fmt: skip
-            yield Finding("effects", Message("found.effects.choose.unsure", unsure).rated("info"))
-            continue
-        params: dict[str, Argument] = {
-            "factor": effects.names[choice.key], "level": choice.level, "buys_times": choice.buys,
-            "risks_times": choice.risks,
-        }  # fmt: skip
-        key = "found.effects.choose"
-        if choice.risks > 1 - LEAST_LOSS:
-            key += ".always" if choice.surely else ".never-behind"
-        yield Finding("effects", Message(key, params).rated("info"))
+            code = CHOOSE_UNSURE
+        elif choice.risks > 1 - LEAST_LOSS:
+            code = CHOOSE_ALWAYS if choice.surely else CHOOSE_NEVER_BEHIND
+        else:
+            code = CHOOSE
+        yield code.finding(
+            factor=effects.names[choice.key], level=choice.level, others=choice.alike,
+            buys_times=choice.buys, risks_times=choice.risks,
+        )  # fmt: skip
     two = [main for main in effects.mains if len(main.levels) == 2 and all(map(is_number, main.levels))]
     if two:
         names = tuple(effects.names[main.key] for main in two)
-        phrase = Message("found.effects.two-levels", {"factors": names, "count": len(names)})
-        yield Finding("effects", phrase.rated("caution"))
+        yield TWO_LEVELS.finding(factors=names, count=len(names))

@@ -4,7 +4,6 @@ language.
 
 from __future__ import annotations
 
-from loadcell.model import catalogue
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 from loadcell.model.trial_record import TrialRecord
@@ -28,14 +27,6 @@ def remedy(record: TrialRecord) -> Message | None:
     code, args = _coded(record)
     advice = record.advice
     return Message(f"{code}.advice", args, recorded=(advice, "")) if advice else None
-
-
-def error_meaning(code: str, recorded: str) -> Message:
-    """The meaning of an error code or of its class; as recorded where the catalogue has neither."""
-    kind = code[:6] if code.startswith("http-") else code[: 2 * (len(code) == 5)]
-    codes = (f"code.{code}", f"code.class-{kind}")
-    name_known = next((name for name in codes if name in catalogue.texts()), "")
-    return Message(name_known, recorded=(recorded, ""))
 
 
 def _coded(record: TrialRecord) -> tuple[str, JsonObject]:

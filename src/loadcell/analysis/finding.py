@@ -1,20 +1,158 @@
-"""Findings: messages of the analysis with the evidence that they rest on."""
+"""Findings: messages of the analysis with the evidence that they rest on.
+
+A finding's code declares its subject, its severity, its rank in a summary and what it implies, so that
+nothing has to tell it from its name.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, IntEnum, auto
 from typing import Any
 
-from loadcell.model.message import Message, Severity
+from loadcell.model.json import JsonObject
+from loadcell.model.message import Message, MessageCode, Severity, declared
+
+
+class Concern(IntEnum):
+    """Effect of a finding on the reader's conclusion, in the order of a summary.
+
+    `STANDS` makes the answer one not to be relied on, or only a part of one: who stops after one sentence
+    must have read it. `ANSWER` is what the plan asked. `WRONG` is what went wrong beside that, `TRUST` how far
+    the answer reaches, `WELL` that all was well, `COST` where time went, and what else there is to know.
+    """
+
+    STANDS = 0
+    ANSWER = 1
+    WRONG = 2
+    TRUST = 3
+    WELL = 4
+    COST = 5
+
+
+#: A finding's concern, and its place among the findings of that concern.
+Rank = tuple[Concern, int]
+#: The rank of findings that declare none.
+LAST: Rank = (Concern.COST, 1000)
+
+
+class Statement(Enum):
+    """What one finding states and another one need not repeat."""
+
+    HIGHEST = auto()
+    TRADE_OFF = auto()
+    NO_CHOICE = auto()
+    NO_REPEATS = auto()
+    SATURATION = auto()
+    DIPS = auto()
+
+
+class Evidence(Enum):
+    """The part of a report that shows what a finding rests on."""
+
+    RESULTS = auto()
+    ERRORS = auto()
+    EXPECTATIONS = auto()
+    GROUPS = auto()
+    SEARCH = auto()
+    SATURATION = auto()
+    EFFECTS = auto()
+    INTERACTION = auto()
+    CHOICES = auto()
+    RECOMMENDATION = auto()
+    MEMORY = auto()
+    OPEN_LOOP = auto()
+    WAITING = auto()
+    TROUBLE = auto()
+    CHECKS = auto()
+    SERIES = auto()
+    METHOD = auto()
+    SOURCES = auto()
+    FINDINGS = auto()
+
+
+class Subject(Enum):
+    """What findings are about: its name, where a report shows it, and how many a summary has room for."""
+
+    THROUGHPUT = "throughput", Evidence.RESULTS, 3
+    GROUPS = "groups", Evidence.GROUPS, 3
+    SEARCH = "search", Evidence.SEARCH, 4
+    OPEN_LOOP = "open-loop", Evidence.OPEN_LOOP, 3
+    SATURATION = "saturation", Evidence.SATURATION, 4
+    EFFECTS = "effects", Evidence.EFFECTS, 4
+    RECOMMENDATION = "recommendation", Evidence.RECOMMENDATION, None
+    MEMORY = "memory", Evidence.MEMORY, None
+    STEADY = "steady", Evidence.SERIES, 3
+    SPREAD = "spread", Evidence.RESULTS, 2
+    TRIALS = "trials", Evidence.TROUBLE, None
+    ERRORS = "errors", Evidence.ERRORS, None
+    EXPECTATIONS = "expectations", Evidence.EXPECTATIONS, None
+    CHECKS = "checks", Evidence.CHECKS, None
+    TRUST = "trust", Evidence.RESULTS, None
+    PLACEMENTS = "placements", Evidence.METHOD, None
+    IMPORTED = "imported", Evidence.SOURCES, None
+    DONE = "done", Evidence.METHOD, 1
+    HOST = "host", Evidence.FINDINGS, None
+    HOSTS = "hosts", Evidence.FINDINGS, None
+    HISTORY = "history", Evidence.FINDINGS, None
+    DIFFERENCES = "differences", Evidence.FINDINGS, None
+    VERDICT = "verdict", Evidence.FINDINGS, None
+    RANKING = "ranking", Evidence.FINDINGS, None
+    FIGURES = "figures", Evidence.FINDINGS, None
+    NOISE = "noise", Evidence.FINDINGS, None
+
+    def __init__(self, label: str, evidence: Evidence, most: int | None) -> None:
+        self.label, self.evidence, self.most = label, evidence, most
+
+
+class FindingCode(MessageCode):
+    """The declared code of a finding.
+
+    `states` is what it tells the reader, `implied_by` the statements that make it needless in a summary.
+    `of_load` marks what makes sense of a load alone; `imported` is the code with advice for imported results.
+    """
+
+    states: Statement | None = None
+    implied_by: tuple[Statement, ...] = ()
+    of_load = False
+    imported: FindingCode | None = None
+
+    def __init__(
+        self, code: str, subject: Subject, severity: Severity, rank: Rank = LAST, /, **arguments: type[Any]
+    ) -> None:
+        super().__init__(code, severity, **arguments)
+        self.subject, self.rank, self.evidence = subject, rank, subject.evidence
+
+    def marked(
+        self,
+        *,
+        evidence: Evidence | None = None,
+        states: Statement | None = None,
+        implied_by: tuple[Statement, ...] = (),
+        of_load: bool = False,
+        imported: FindingCode | None = None,
+    ) -> FindingCode:
+        """The same code with these attributes added."""
+        self.evidence = evidence or self.evidence
+        self.states = states or self.states
+        self.implied_by += implied_by
+        self.of_load = of_load or self.of_load
+        self.imported = imported or self.imported
+        return self
+
+    def finding(
+        self, evidence: tuple[str, ...] = (), severity: Severity | None = None, /, **arguments: object
+    ) -> Finding:
+        """The finding with those of these arguments that its text takes."""
+        message = self.pick(**arguments)
+        return Finding(self.subject.label, message.rated(severity or self.severity), evidence)
 
 
 @dataclass(frozen=True)
 class Finding:
     """Something the analysis noticed.
 
-    `kind` groups findings (`throughput`, `spread`, `errors`, `trials`, `expectations`, `checks`, `trust`
-    ...);
-    `evidence` names the treatments or trials it rests on.
+    `kind` is its subject's name; `evidence` names the treatments or trials it rests on.
     """
 
     kind: str
@@ -26,7 +164,13 @@ class Finding:
         """The severity of the message."""
         return self.message.severity
 
-    def document(self) -> dict[str, Any]:
+    @property
+    def code(self) -> FindingCode | None:
+        """The declaration; None of a message that is not declared as a finding."""
+        code = declared().get(self.message.code)
+        return code if isinstance(code, FindingCode) else None
+
+    def document(self) -> JsonObject:
         """The finding as JSON."""
         return {
             "kind": self.kind,

@@ -23,7 +23,7 @@ from loadcell.analysis import (
 from loadcell.analysis.best import Best
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.figure_names import figure_name
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.recommend import RATE, Recommendation
 from loadcell.analysis.saturation import Saturation
@@ -31,19 +31,176 @@ from loadcell.analysis.search import Searched
 from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import STATUSES, Trial
-from loadcell.model.message import Argument, Message, Severity
+from loadcell.model.message import (
+    Count,
+    Factor,
+    Message,
+    MessageCode,
+    Milliseconds,
+    Number,
+    Rate,
+    Severity,
+    Share,
+)
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import ExpectationResult
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Repeats further apart than this make small differences between treatments meaningless.
 WIDE_SPREAD = 0.10
-#: Checks of the data, worth a word also when they hold.
-VERIFIED = ("tpcc-consistency", "pgbench-balances", "values")
 #: Values from here on are written without a fraction.
 INTEGER_FROM = 100
 #: How many names a sentence lists before it only counts.
 MOST_NAMES = 4
+
+SPREAD_NONE_IMPORTED = FindingCode(
+    "found.spread.none.imported", Subject.SPREAD, "caution", (Concern.TRUST, 120)
+).marked(of_load=True)
+NOTHING_MEASURED = FindingCode(
+    "found.nothing-measured", Subject.THROUGHPUT, "problem", (Concern.STANDS, 10)
+).marked(evidence=Evidence.TROUBLE, of_load=True)
+THROUGHPUT = FindingCode(
+    "found.throughput", Subject.THROUGHPUT, "good", (Concern.ANSWER, 230), p50_ms=Milliseconds,
+    p99_ms=Milliseconds, throughput_per_s=Rate,
+)  # fmt: skip
+THROUGHPUT_NO_LATENCY = FindingCode(
+    "found.throughput.no-latency", Subject.THROUGHPUT, "good", (Concern.ANSWER, 230), throughput_per_s=Rate
+)
+UNLIKE = FindingCode("found.unlike", Subject.THROUGHPUT, "info", (Concern.ANSWER, 200), count=Count)
+ALIKE = FindingCode(
+    "found.alike", Subject.THROUGHPUT, "info", (Concern.ANSWER, 220), count=Count, throughput_per_s=Rate
+)
+FIGURE = FindingCode(
+    "found.figure", Subject.THROUGHPUT, "info", (Concern.ANSWER, 240), figure=Number, name=str, treatment=str
+)
+FIGURE_ALONE = FindingCode(
+    "found.figure.alone", Subject.THROUGHPUT, "info", (Concern.ANSWER, 240), figure=Number, name=str
+)
+HIGHEST = FindingCode(
+    "found.highest",
+    Subject.THROUGHPUT,
+    "good",
+    (Concern.ANSWER, 210),
+    p50_ms=Milliseconds,
+    p99_ms=Milliseconds,
+    throughput_per_s=Rate,
+    treatment=str,
+).marked(states=Statement.HIGHEST, implied_by=(Statement.TRADE_OFF,))
+HIGHEST_NO_LATENCY = FindingCode(
+    "found.highest.no-latency",
+    Subject.THROUGHPUT,
+    "good",
+    (Concern.ANSWER, 210),
+    throughput_per_s=Rate,
+    treatment=str,
+).marked(states=Statement.HIGHEST, implied_by=(Statement.TRADE_OFF,))
+TIED = FindingCode(
+    "found.tied", Subject.THROUGHPUT, "info", (Concern.ANSWER, 280), best=str, treatments=list
+).marked(implied_by=(Statement.SATURATION, Statement.NO_CHOICE))
+TIED_MANY = FindingCode(
+    "found.tied.many",
+    Subject.THROUGHPUT,
+    "info",
+    (Concern.ANSWER, 280),
+    best=str,
+    count=Count,
+    treatments=list,
+).marked(implied_by=(Statement.SATURATION, Statement.NO_CHOICE))
+AT_EDGE = FindingCode("found.at-edge", Subject.THROUGHPUT, "caution", (Concern.ANSWER, 260), treatment=str)
+FALLS = FindingCode(
+    "found.falls", Subject.THROUGHPUT, "info", (Concern.ANSWER, 270), fell_share=Share, treatment=str
+)
+LOWEST = FindingCode(
+    "found.lowest", Subject.THROUGHPUT, "info", (Concern.COST, 30), factor_times=Factor,
+    throughput_per_s=Rate, treatment=str,
+)  # fmt: skip
+SPREAD = FindingCode(
+    "found.spread", Subject.SPREAD, "info", (Concern.TRUST, 210), spread_share=Share, treatment=str,
+    worst_share=Share,
+)  # fmt: skip
+SPREAD_ONE = FindingCode(
+    "found.spread.one", Subject.SPREAD, "info", (Concern.TRUST, 210), treatment=str, worst_share=Share
+).marked(of_load=True)
+SPREAD_NONE = FindingCode("found.spread.none", Subject.SPREAD, "caution", (Concern.TRUST, 120)).marked(
+    implied_by=(Statement.NO_REPEATS,), of_load=True, imported=SPREAD_NONE_IMPORTED
+)
+DRIFT = FindingCode(
+    "found.drift", Subject.SPREAD, "caution", (Concern.TRUST, 100), block=str, range_share=Share
+)
+TRIALS_EMPTY = FindingCode(
+    "found.trials.empty", Subject.TRIALS, "problem", (Concern.STANDS, 30), count=Count
+).marked(evidence=Evidence.RESULTS, of_load=True)
+TRIALS_ALL = FindingCode("found.trials.all", Subject.TRIALS, "good", (Concern.WELL, 20), count=Count).marked(
+    evidence=Evidence.RESULTS, of_load=True
+)
+TRIALS_SOME = FindingCode(
+    "found.trials.some", Subject.TRIALS, "problem", (Concern.WRONG, 10), count=Count, ok_count=Count,
+    others=list,
+)  # fmt: skip
+GIVEN_UP = FindingCode("found.given-up", Subject.TRIALS, "problem", (Concern.STANDS, 0), why=Message)
+UNFINISHED = FindingCode("found.unfinished", Subject.TRIALS, "caution", (Concern.STANDS, 50), count=Count)
+ERRORS_NONE = FindingCode("found.errors.none", Subject.ERRORS, "good", (Concern.WELL, 30), count=Count)
+_ERRORS: dict[str, type] = {"count": Count, "failed_share": Share}
+_CODED: dict[str, type] = {**_ERRORS, "code": str, "code_count": Count}
+
+
+def _errors_code(name: str, /, **arguments: type) -> FindingCode:
+    return FindingCode(f"found.errors.{name}", Subject.ERRORS, "problem", (Concern.WRONG, 20), **arguments)
+
+
+ERRORS_SOME = _errors_code("some", **_ERRORS)
+ERRORS_CODED = _errors_code("coded", **_CODED, meaning=Message)
+ERRORS_CODED_BARE = _errors_code("coded.bare", **_CODED)
+ERRORS_CODED_REMEDIED = _errors_code("coded.remedied", **_CODED, meaning=Message, remedy=Message)
+ERRORS_ALIKE = _errors_code("all-alike", **_ERRORS, code=str, meaning=Message)
+ERRORS_ALIKE_BARE = _errors_code("all-alike.bare", **_ERRORS, code=str)
+ERRORS_ALIKE_REMEDIED = _errors_code(
+    "all-alike.remedied", **_ERRORS, code=str, meaning=Message, remedy=Message
+)
+RETRIED = FindingCode(
+    "found.retried", Subject.ERRORS, "info", (Concern.COST, 10), count=Count, retried_share=Share
+).marked(evidence=Evidence.RESULTS)
+EXPECT_MET = FindingCode(
+    "found.expect.met", Subject.EXPECTATIONS, "good", (Concern.WELL, 40), count=Count, expressions=list
+)
+EXPECT_MISSED = FindingCode(
+    "found.expect.missed", Subject.EXPECTATIONS, "problem", (Concern.WRONG, 0), count=Count, expression=str,
+    of=Count,
+)  # fmt: skip
+EXPECT_FEW = FindingCode(
+    "found.expect.few", Subject.EXPECTATIONS, "caution", (Concern.WRONG, 40), count=Count, expression=str,
+    fewest=Count, needed=Count, of=Count,
+)  # fmt: skip
+EXPECT_UNKNOWN = FindingCode(
+    "found.expect.unknown", Subject.EXPECTATIONS, "caution", (Concern.WRONG, 30), count=Count,
+    expression=str, of=Count,
+)  # fmt: skip
+HELD = FindingCode("found.held", Subject.CHECKS, "good", (Concern.WELL, 10), check=str, count=Count).marked(
+    evidence=Evidence.RESULTS
+)
+DESCRIPTIVE = FindingCode(
+    "found.descriptive", Subject.TRUST, "caution", (Concern.TRUST, 110), count=Count, needed=Count
+).marked(states=Statement.NO_REPEATS, of_load=True)
+DESCRIPTIVE_VARIED = FindingCode(
+    "found.descriptive.varied",
+    Subject.TRUST,
+    "caution",
+    (Concern.TRUST, 110),
+    count=Count,
+    most=Count,
+    needed=Count,
+).marked(states=Statement.NO_REPEATS, of_load=True)
+PARTLY_DESCRIPTIVE = FindingCode(
+    "found.partly-descriptive", Subject.TRUST, "caution", (Concern.TRUST, 130), count=Count, needed=Count,
+    of=Count,
+)  # fmt: skip
+INTERVALS = FindingCode(
+    "found.intervals", Subject.TRUST, "good", (Concern.TRUST, 140), count=Count, coverage_share=Share
+)
+#: Verifications of the data, worth a word also when they hold.
+VERIFIED = {name: MessageCode(f"held.{name}") for name in ("tpcc-consistency", "pgbench-balances", "values")}
+#: How many trials have a status.
+COUNTED = {status: MessageCode(f"count.{status}", count=Count) for status in STATUSES}
 
 
 def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Finding]:
@@ -52,43 +209,38 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     """
     if (unlike := comparability.count(treatments)) > 1:
         evidence = tuple(treatment.id for treatment in treatments if treatment.measured)
-        yield Finding("throughput", Message("found.unlike", {"count": unlike}).rated("info"), evidence)
+        yield UNLIKE.finding(evidence, count=unlike)
         return
     best = best_level.find(treatments, layout)
     if best is None:
         if not any(treatment.statuses.get("ok") for treatment in treatments):  # else `unusable` says it
-            yield Finding("throughput", Message("found.nothing-measured").rated("problem"))
+            yield NOTHING_MEASURED.finding()
         return
     top = best.treatment
-    params: dict[str, Argument] = {"treatment": top.label, "throughput_per_s": top.throughput.median or 0.0}
+    throughput_per_s = top.throughput.median or 0.0
     p50, p99 = top.latency_ms("p50_ms"), top.latency_ms("p99_ms")
-    if p50 is not None and p99 is not None:
-        params |= {"p50_ms": p50, "p99_ms": p99}
     measured = [treatment for treatment in treatments if treatment.measured]
     if best.lowest is top and len(measured) > 1:  # all alike: none is the highest
-        alike: dict[str, Argument] = {"count": len(measured), "throughput_per_s": params["throughput_per_s"]}
-        yield Finding(
-            "throughput", Message("found.alike", alike).rated("info"), tuple(item.id for item in measured)
-        )
+        ids = tuple(item.id for item in measured)
+        yield ALIKE.finding(ids, count=len(measured), throughput_per_s=throughput_per_s)
         return
     only = best.lowest is top
     behind = open_loop_capacity.fell_behind(top)
-    has_tail = "p99_ms" in params and not behind
-    key = ("found.throughput" if only else "found.highest") + ("" if has_tail else ".no-latency")
-    well: Severity = "problem" if not params["throughput_per_s"] else "info" if behind else "good"
-    yield Finding("throughput", Message(key, params).rated(well), (top.id,))
+    if p50 is None or p99 is None or behind:
+        code = THROUGHPUT_NO_LATENCY if only else HIGHEST_NO_LATENCY
+    else:
+        code = THROUGHPUT if only else HIGHEST
+    well: Severity = "problem" if not throughput_per_s else "info" if behind else "good"
+    yield code.finding(
+        (top.id,), well, treatment=top.label, throughput_per_s=throughput_per_s, p50_ms=p50, p99_ms=p99
+    )
     # A metric that is the throughput under another name (IOPS) is reported above.
     for name, value in top.figures.items():
         if value.median is not None and not math.isclose(value.median, top.throughput.median or 0.0):
             counted = abs(value.median) >= INTEGER_FROM or value.median == round(value.median)
             figure = round(value.median) if counted else value.median
-            arguments: dict[str, Argument] = {
-                "name": figure_name(name),
-                "figure": figure,
-                "treatment": top.label,
-            }
-            key = "found.figure" if len(measured) > 1 else "found.figure.alone"
-            yield Finding("throughput", Message(key, arguments).rated("info"), (top.id,))
+            code = FIGURE if len(measured) > 1 else FIGURE_ALONE
+            yield code.finding((top.id,), name=figure_name(name), figure=figure, treatment=top.label)
     yield from groups.findings(top)
     if not only:
         yield from _besides_the_best(best)
@@ -98,25 +250,24 @@ def _besides_the_best(best: Best) -> Iterator[Finding]:
     top, highest = best.treatment, best.treatment.throughput.median or 0.0
     if best.tied:
         names = tuple(treatment.label for treatment in best.tied)
-        params: dict[str, Argument] = {
-            "count": len(names),
-            "best": top.label,
-            "treatments": names[:MOST_NAMES],
-        }
-        key = "found.tied" if len(names) <= MOST_NAMES else "found.tied.many"
-        yield Finding("throughput", Message(key, params).rated("info"), tuple(item.id for item in best.tied))
+        yield (TIED if len(names) <= MOST_NAMES else TIED_MANY).finding(
+            tuple(item.id for item in best.tied),
+            count=len(names),
+            best=top.label,
+            treatments=names[:MOST_NAMES],
+        )
     if best.factor != LOAD:
         yield from _along_the_factor(best)
     lowest = best.lowest.throughput.median
     # else what lies between the two is not known; nor is it a wonder that the fewest were done where the
     # fewest fell due
     if lowest and best.lowest not in best.tied and best.factor != RATE:
-        params = {
-            "treatment": best.lowest.label,
-            "throughput_per_s": lowest,
-            "factor_times": highest / lowest,
-        }
-        yield Finding("throughput", Message("found.lowest", params).rated("info"), (best.lowest.id,))
+        yield LOWEST.finding(
+            (best.lowest.id,),
+            treatment=best.lowest.label,
+            throughput_per_s=lowest,
+            factor_times=highest / lowest,
+        )
 
 
 def _along_the_factor(best: Best) -> Iterator[Finding]:
@@ -125,13 +276,10 @@ def _along_the_factor(best: Best) -> Iterator[Finding]:
     if best.at_edge and open_loop_capacity.fell_behind(top):
         return  # more that falls due would not be answered either
     if best.at_edge:
-        yield Finding(
-            "throughput", Message("found.at-edge", {"treatment": top.label}).rated("caution"), (top.id,)
-        )
+        yield AT_EDGE.finding((top.id,), treatment=top.label)
     elif best.last is not None and best.last is not top and best.last not in best.tied and highest:
         fell = 1 - (best.last.throughput.median or 0.0) / highest
-        phrase = Message("found.falls", {"treatment": best.last.label, "fell_share": fell})
-        yield Finding("throughput", phrase.rated("info"), (best.last.id,))
+        yield FALLS.finding((best.last.id,), treatment=best.last.label, fell_share=fell)
 
 
 def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -139,26 +287,23 @@ def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     states = Counter(trial.status for trial in all_trials)
     total = len(all_trials)
     if states["ok"] == total:
-        yield Finding("trials", Message("found.trials.all", {"count": total}).rated("good"))
+        yield TRIALS_ALL.finding(count=total)
         return
     others = tuple(
-        Message(f"count.{status}", {"count": states[status]})
-        for status in STATUSES
-        if status != "ok" and states[status]
+        COUNTED[status](count=states[status]) for status in STATUSES if status != "ok" and states[status]
     )
     broken = tuple(trial.name for trial in all_trials if trial.status != "ok")
-    params: dict[str, Argument] = {"ok_count": states["ok"], "count": total, "others": others}
-    yield Finding("trials", Message("found.trials.some", params).rated("problem"), broken)
+    yield TRIALS_SOME.finding(broken, ok_count=states["ok"], count=total, others=others)
     remaining = states["not-run"] + states["aborted"]
     if remaining:
-        yield Finding("trials", Message("found.unfinished", {"count": remaining}).rated("caution"))
+        yield UNFINISHED.finding(count=remaining)
 
 
 def given_up(run: RunRecord) -> Iterator[Finding]:
     """Why a run ended before its end, where nobody interrupted it."""
     if run.state == "failed" and run.reason:
         reason = Message(run.reason_code or "", run.reason_args or {}, recorded=(run.reason, ""))
-        yield Finding("trials", Message("found.given-up", {"why": reason}).rated("problem"))
+        yield GIVEN_UP.finding(why=reason)
 
 
 def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -168,7 +313,7 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     if not ended:
         return
     if not failed:
-        yield Finding("errors", Message("found.errors.none", {"count": ended}).rated("good"))
+        yield ERRORS_NONE.finding(count=ended)
     else:
         codes: Counter[str] = Counter()
         meanings: dict[str, Message] = {}
@@ -180,26 +325,23 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
                 if error.transactions:
                     codes[error.code] += error.transactions
                     meanings.setdefault(error.code, error.meaning)
-        params: dict[str, Argument] = {"count": failed, "failed_share": failed / ended}
-        key = "found.errors.some"
+        params: dict[str, object] = {"count": failed, "failed_share": failed / ended}
+        finding_code = ERRORS_SOME
         if codes:
             code, often = codes.most_common(1)[0]
-            params |= {"code": code, "meaning": meanings[code]}
+            params |= {"code": code, "meaning": meanings[code], "code_count": often}
             alike = often == failed
-            key = "found.errors.all-alike" if alike else "found.errors.coded"
-            if not alike:
-                params["code_count"] = often
+            finding_code = ERRORS_ALIKE if alike else ERRORS_CODED
             if code in remedies:
-                key = "found.errors.all-alike.remedied" if alike else "found.errors.coded.remedied"
+                finding_code = ERRORS_ALIKE_REMEDIED if alike else ERRORS_CODED_REMEDIED
                 params["remedy"] = remedies[code]
             elif not meanings[code].text:
-                key = "found.errors.all-alike.bare" if alike else "found.errors.coded.bare"
+                finding_code = ERRORS_ALIKE_BARE if alike else ERRORS_CODED_BARE
         evidence = tuple(trial.name for trial in all_trials if trial.failed)
-        yield Finding("errors", Message(key, params).rated("problem"), evidence)
+        yield finding_code.finding(evidence, **params)
     retried = sum(trial.retried for trial in all_trials)
     if retried:
-        phrase = Message("found.retried", {"count": retried, "retried_share": retried / ended})
-        yield Finding("errors", phrase.rated("info"))
+        yield RETRIED.finding(count=retried, retried_share=retried / ended)
 
 
 def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -218,29 +360,32 @@ def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
                 where.setdefault(judged.expression, []).append(trial.name)
     met = [expression for expression in every if expression not in missed and expression not in unknown]
     for expression, names in missed.items():
-        params: dict[str, Argument] = {"expression": expression, "count": len(names), "of": every[expression]}
-        yield Finding("expectations", Message("found.expect.missed", params).rated("problem"), tuple(names))
+        yield EXPECT_MISSED.finding(
+            tuple(names), expression=expression, count=len(names), of=every[expression]
+        )
     for expression, names in unknown.items():
         if expression not in missed:
-            params = {"expression": expression, "count": len(names), "of": every[expression]}
-            key = "found.expect.unknown"
+            params: dict[str, object] = {
+                "expression": expression,
+                "count": len(names),
+                "of": every[expression],
+            }
+            code = EXPECT_UNKNOWN
             if fewer := few.get(expression):
-                key = "found.expect.few"
-                least = min(fewer, key=lambda one: one.count or 0)
+                code = EXPECT_FEW
+                least = min(fewer, key=lambda result: result.count or 0)
                 params |= {"fewest": least.count or 0, "needed": least.needed or 0}
-            yield Finding("expectations", Message(key, params).rated("caution"), tuple(names))
+            yield code.finding(tuple(names), **params)
     if met:
-        phrase = Message("found.expect.met", {"count": len(met), "expressions": tuple(met)})
-        yield Finding("expectations", phrase.rated("good"))
+        yield EXPECT_MET.finding(count=len(met), expressions=tuple(met))
 
 
 def held(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     """Verifications of the data after the load that succeeded."""
-    for name in VERIFIED:
+    for name, held_name in VERIFIED.items():
         verdicts = [check.verdict for trial in all_trials for check in trial.checks if check.name == name]
         if verdicts and all(verdict == "ok" for verdict in verdicts):
-            params: dict[str, Argument] = {"check": Message(f"held.{name}"), "count": len(verdicts)}
-            yield Finding("checks", Message("found.held", params).rated("good"))
+            yield HELD.finding(check=held_name(), count=len(verdicts))
 
 
 def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
@@ -252,20 +397,20 @@ def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     }
     measured = [treatment for treatment in treatments if treatment.measured]
     if measured and all(len(treatment.throughput.values) < 2 for treatment in measured):
-        yield Finding("spread", Message("found.spread.none").rated("caution"))
+        yield SPREAD_NONE.finding()
     elif spreads:
         worst, most = max(spreads.items(), key=lambda item: item[1])
-        params: dict[str, Argument] = {
-            "spread_share": median(spreads.values()), "worst_share": most, "treatment": worst.label,
-        }  # fmt: skip
-        wide = most > WIDE_SPREAD
-        key = "found.spread" if len(spreads) > 1 else "found.spread.one"
-        yield Finding("spread", Message(key, params).rated("caution" if wide else "info"), (worst.id,))
+        yield (SPREAD if len(spreads) > 1 else SPREAD_ONE).finding(
+            (worst.id,),
+            "caution" if most > WIDE_SPREAD else "info",
+            spread_share=median(spreads.values()),
+            worst_share=most,
+            treatment=worst.label,
+        )
     found_drift = drift.find(treatments)
     if found_drift is not None and found_drift.range_share > drift.NOTABLE:
         slowest = min(found_drift.blocks, key=lambda block: found_drift.blocks[block])
-        params = {"block": str(slowest), "range_share": found_drift.range_share}
-        yield Finding("spread", Message("found.drift", params).rated("caution"))
+        yield DRIFT.finding(block=slowest, range_share=found_drift.range_share)
 
 
 def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
@@ -275,20 +420,19 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
         return
     few = [treatment for treatment in measured if treatment.throughput.descriptive_only]
     repeats = [len(treatment.throughput.values) for treatment in measured]
-    params: dict[str, Argument] = {"count": min(repeats), "needed": FEWEST_FOR_INTERVAL}
     if len(few) == len(measured):
-        key = "found.descriptive" if min(repeats) == max(repeats) else "found.descriptive.varied"
-        params |= {"most": max(repeats)}
-        yield Finding("trust", Message(key, params).rated("caution"))
+        yield (DESCRIPTIVE if min(repeats) == max(repeats) else DESCRIPTIVE_VARIED).finding(
+            count=min(repeats), most=max(repeats), needed=FEWEST_FOR_INTERVAL
+        )
     elif few:
-        params |= {"count": len(few), "of": len(measured)}
         evidence = tuple(treatment.id for treatment in few)
-        yield Finding("trust", Message("found.partly-descriptive", params).rated("caution"), evidence)
+        yield PARTLY_DESCRIPTIVE.finding(
+            evidence, count=len(few), of=len(measured), needed=FEWEST_FOR_INTERVAL
+        )
     else:
         reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
         # `or more`: 6 repeats reach 96.9 %, and 97 % would be too much
-        params |= {"coverage_share": math.floor(reached * 100) / 100}
-        yield Finding("trust", Message("found.intervals", params).rated("good"))
+        yield INTERVALS.finding(count=min(repeats), coverage_share=math.floor(reached * 100) / 100)
 
 
 def unusable(all_trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -296,7 +440,7 @@ def unusable(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     empty = [trial for trial in all_trials if trial.status == "ok" and not trial.throughput_per_s]
     if empty:
         names = tuple(trial.name for trial in empty)
-        yield Finding("trials", Message("found.trials.empty", {"count": len(names)}).rated("problem"), names)
+        yield TRIALS_EMPTY.finding(names, count=len(names))
 
 
 def find(

@@ -8,14 +8,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.types import FIGURES
-from loadcell.model.message import Argument, Message
+from loadcell.model.message import Milliseconds, Rate
 from loadcell.model.trial_record import Counts, GroupRecord, Totals, TrialRecord
 from loadcell.stats.repeats import Repeats, summarise
 
 if TYPE_CHECKING:
     from loadcell.analysis.treatments import Treatment
+
+GROUP = FindingCode(
+    "found.group", Subject.GROUPS, "info", (Concern.ANSWER, 250), group=str, p99_ms=Milliseconds,
+    throughput_per_s=Rate, treatment=str,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -108,8 +113,10 @@ def findings(treatment: Treatment) -> Iterator[Finding]:
         p99 = group.response["p99_ms"].median
         if group.throughput.median is None or p99 is None:
             continue
-        params: dict[str, Argument] = {
-            "group": group.name, "throughput_per_s": group.throughput.median, "p99_ms": p99,
-            "treatment": treatment.label,
-        }  # fmt: skip
-        yield Finding("groups", Message("found.group", params).rated("info"), (treatment.id,))
+        yield GROUP.finding(
+            (treatment.id,),
+            group=group.name,
+            throughput_per_s=group.throughput.median,
+            p99_ms=p99,
+            treatment=treatment.label,
+        )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.linux.system import UNKNOWN
-from loadcell.model.message import Argument, Message, Severity
+from loadcell.model.message import Bytes, Count, Number
 
 Host = Mapping[str, Any]
 
@@ -23,6 +23,27 @@ _STEADY_GOVERNORS = ("performance",)
 #: As many names stand in a sentence.
 _MOST_NAMED = 4
 
+GOVERNOR = FindingCode("host-found.governor", Subject.HOST, "caution", name=str)
+QUOTA = FindingCode("host-found.quota", Subject.HOST, "problem", cpus=Number, threads=Count)
+MEMORY_LIMIT = FindingCode(
+    "host-found.memory-limit", Subject.HOST, "caution", limit_bytes=Bytes, total_bytes=Bytes
+)
+SWAPPED = FindingCode("host-found.swapped", Subject.HOST, "problem", used_bytes=Bytes)
+SWAP = FindingCode("host-found.swap", Subject.HOST, "info", swap_bytes=Bytes)
+THP = FindingCode("host-found.thp", Subject.HOST, "caution")
+CLOCKSOURCE = FindingCode("host-found.clocksource", Subject.HOST, "caution", name=str)
+TWO_CLOCKS = FindingCode("host-found.two-clocks", Subject.HOST, "problem", daemons=list)
+NO_TIME_SYNC = FindingCode("host-found.no-time-sync", Subject.HOST, "info")
+OPEN_FILES = FindingCode("host-found.open-files", Subject.HOST, "caution", count=Count, least=Count)
+SLOW_MEMORY = FindingCode(
+    "host-found.slow-memory", Subject.HOST, "caution", configured=Count, count=Count, names=list, rated=Count
+)
+MITIGATIONS = FindingCode("host-found.mitigations", Subject.HOST, "info", count=Count, names=list)
+DEAD_MOUNT = FindingCode("host-found.dead-mount", Subject.HOST, "problem", mount=str, type=str)
+OFFLINE = FindingCode("host-found.offline", Subject.HOST, "caution", cpus=str)
+VIRTUAL = FindingCode("host-found.virtual", Subject.HOST, "info", name=str)
+VIRTUAL_UNKNOWN = FindingCode("host-found.virtual.unknown", Subject.HOST, "info")
+
 
 def findings(host: Host) -> list[Finding]:
     """Everything worth a word, the gravest first."""
@@ -31,56 +52,52 @@ def findings(host: Host) -> list[Finding]:
     return sorted(remarks, key=lambda finding: order.index(finding.severity))
 
 
-def _remark(severity: Severity, key: str, **params: Argument) -> Finding:
-    return Finding("host", Message(key, params).rated(severity))
-
-
 def _governor(host: Host) -> Iterator[Finding]:
     name = host.get("governor")
     if name and name not in _STEADY_GOVERNORS:
-        yield _remark("caution", "host-found.governor", name=name)
+        yield GOVERNOR.finding(name=name)
 
 
 def _quota(host: Host) -> Iterator[Finding]:
     limits, threads = host.get("container") or {}, (host.get("cpu") or {}).get("threads")
     cpus = limits.get("cpus")
     if cpus and threads and cpus < threads:
-        yield _remark("problem", "host-found.quota", cpus=float(cpus), threads=threads)
+        yield QUOTA.finding(cpus=float(cpus), threads=threads)
     memory, total = limits.get("memory_bytes"), host.get("memory_bytes")
     if memory and total and memory < total:
-        yield _remark("caution", "host-found.memory-limit", limit_bytes=memory, total_bytes=total)
+        yield MEMORY_LIMIT.finding(limit_bytes=memory, total_bytes=total)
 
 
 def _swap(host: Host) -> Iterator[Finding]:
     used = host.get("swap_used_bytes")
     if used:
-        yield _remark("problem", "host-found.swapped", used_bytes=used)
+        yield SWAPPED.finding(used_bytes=used)
     elif host.get("swap_bytes"):
-        yield _remark("info", "host-found.swap", swap_bytes=host["swap_bytes"])
+        yield SWAP.finding(swap_bytes=host["swap_bytes"])
 
 
 def _thp(host: Host) -> Iterator[Finding]:
     if host.get("thp") == "always":
-        yield _remark("caution", "host-found.thp")
+        yield THP.finding()
 
 
 def _clock(host: Host) -> Iterator[Finding]:
     source = host.get("clocksource")
     if source and source not in _QUICK_CLOCKS:
-        yield _remark("caution", "host-found.clocksource", name=source)
+        yield CLOCKSOURCE.finding(name=source)
     sync = host.get("time_sync") or {}
     daemons = sync.get("daemons") or []
     if len(daemons) > 1 and "phc2sys" not in daemons:
-        yield _remark("problem", "host-found.two-clocks", daemons=tuple(daemons))
+        yield TWO_CLOCKS.finding(daemons=tuple(daemons))
     elif not daemons and sync.get("synchronised") is False:
-        yield _remark("info", "host-found.no-time-sync")
+        yield NO_TIME_SYNC.finding()
 
 
 def _files(host: Host) -> Iterator[Finding]:
     limits = host.get("limits") or {}
     soft, hard = limits.get("open_files"), limits.get("open_files_hard")
     if soft is not None and soft < FEWEST_FILES and (hard is None or hard < FEWEST_FILES):
-        yield _remark("caution", "host-found.open-files", count=soft, least=FEWEST_FILES)
+        yield OPEN_FILES.finding(count=soft, least=FEWEST_FILES)
 
 
 def _modules(host: Host) -> Iterator[Finding]:
@@ -91,21 +108,19 @@ def _modules(host: Host) -> Iterator[Finding]:
             slow.setdefault((rated, configured), []).append(module.get("locator") or "?")
     for (rated, configured), names in slow.items():
         named = (*names[:_MOST_NAMED], *(("...",) if len(names) > _MOST_NAMED else ()))
-        yield _remark("caution", "host-found.slow-memory", count=len(names), names=named, rated=rated, configured=configured)  # fmt: skip
+        yield SLOW_MEMORY.finding(count=len(names), names=named, rated=rated, configured=configured)  # fmt: skip
 
 
 def _mitigations(host: Host) -> Iterator[Finding]:
     acting = [name for name, text in (host.get("mitigations") or {}).items() if text.startswith("Mitigation")]
     if acting:
-        yield _remark("info", "host-found.mitigations", count=len(acting), names=tuple(acting[:_MOST_NAMED]))
+        yield MITIGATIONS.finding(count=len(acting), names=tuple(acting[:_MOST_NAMED]))
 
 
 def _mounts(host: Host) -> Iterator[Finding]:
     for filesystem in host.get("filesystems") or ():
         if filesystem.get("answers") is False:
-            yield _remark(
-                "problem",
-                "host-found.dead-mount",
+            yield DEAD_MOUNT.finding(
                 mount=filesystem.get("mount") or filesystem["type"],
                 type=filesystem["type"],
             )
@@ -114,15 +129,15 @@ def _mounts(host: Host) -> Iterator[Finding]:
 def _offline(host: Host) -> Iterator[Finding]:
     offline = (host.get("cpu") or {}).get("offline")
     if offline:
-        yield _remark("caution", "host-found.offline", cpus=offline)
+        yield OFFLINE.finding(cpus=offline)
 
 
 def _virtual(host: Host) -> Iterator[Finding]:
     name = host.get("virtualisation")
     if name == UNKNOWN:
-        yield _remark("info", "host-found.virtual.unknown")
+        yield VIRTUAL_UNKNOWN.finding()
     elif name and name != "none":
-        yield _remark("info", "host-found.virtual", name=name)
+        yield VIRTUAL.finding(name=name)
 
 
 #: One function a subject; the order is that within one severity.

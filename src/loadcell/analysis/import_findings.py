@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from loadcell.analysis.finding import Finding
-from loadcell.model.message import Argument, Message
+from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Subject
+from loadcell.model.message import Count
 from loadcell.model.run_record import ImportedFile, RunRecord
 
 #: Lines that a sentence quotes, and how much of each.
 MOST_QUOTED = 2
 MOST_CHARACTERS = 60
-#: Texts whose advice is for a plan -> the same with what can be done where there is none.
-ADVICE: Mapping[str, str] = {
-    "found.spread.none": "found.spread.none.imported",
-    "found.saturation.why.one-repeat": "found.saturation.why.one-repeat.imported",
-    "found.effects.once": "found.effects.once.imported",
-}
-#: Texts on what a load did.
-_OF_LOADS = (
-    "found.trials.empty",
-    "found.trials.all",
-    "found.nothing-measured",
-    "found.steady.",
-    "found.descriptive",
-    "found.spread.",
+
+UNREAD = FindingCode(
+    "found.unread", Subject.IMPORTED, "caution", (Concern.TRUST, 0), count=Count, examples=list
 )
+DONE = FindingCode("done.imported", Subject.DONE, "info", count=Count, files=Count, tools=list).marked(
+    evidence=Evidence.SOURCES
+)
+DONE_SAMPLES = FindingCode(
+    "done.imported.samples", Subject.DONE, "info", count=Count, files=Count, tools=list
+).marked(evidence=Evidence.SOURCES)
 
 
 def sources(run: RunRecord) -> tuple[ImportedFile, ...]:
@@ -34,15 +29,15 @@ def sources(run: RunRecord) -> tuple[ImportedFile, ...]:
     return run.imported or ()
 
 
-def done(run: RunRecord) -> Message:
+def done(run: RunRecord) -> Finding:
     """Summary of the import: files were read, nothing was run."""
     read = sources(run)
     executions = sum(file.measured for file in read)
     samples = sum(file.samples for file in read)
     files = [file for file in read if file.measured] or read
     tools = tuple(dict.fromkeys(file.tool for file in files))
-    key = "done.imported" if executions else "done.imported.samples"
-    return Message(key, {"count": executions or samples, "tools": tools, "files": len(files)})
+    code = DONE if executions else DONE_SAMPLES
+    return code.finding(count=executions or samples, tools=tools, files=len(files))
 
 
 def findings(run: RunRecord) -> Iterator[Finding]:
@@ -50,12 +45,11 @@ def findings(run: RunRecord) -> Iterator[Finding]:
     damaged = [file for file in sources(run) if file.unread]
     if damaged:
         quoted = [line.strip() for file in damaged for line in file.examples]
-        params: dict[str, Argument] = {
-            "count": sum(file.unread for file in damaged),
-            "examples": tuple(_cut(line) for line in quoted[:MOST_QUOTED]),
-        }
-        files = tuple(file.file for file in damaged)
-        yield Finding("imported", Message("found.unread", params).rated("caution"), files)
+        yield UNREAD.finding(
+            tuple(file.file for file in damaged),
+            count=sum(file.unread for file in damaged),
+            examples=tuple(_cut(line) for line in quoted[:MOST_QUOTED]),
+        )
 
 
 def samples_alone(run: RunRecord) -> bool:
@@ -69,14 +63,15 @@ def advised(findings_list: Iterable[Finding], run: RunRecord) -> tuple[Finding, 
     there was none.
     """
     alone = samples_alone(run)
-    return tuple(
-        replace(
-            finding,
-            message=replace(finding.message, code=ADVICE.get(finding.message.code, finding.message.code)),
-        )
-        for finding in findings_list
-        if not (alone and finding.message.code.startswith(_OF_LOADS))
-    )
+    advised_findings = []
+    for finding in findings_list:
+        code = finding.code
+        if alone and code and code.of_load:
+            continue
+        if code and code.imported:
+            finding = replace(finding, message=replace(finding.message, code=code.imported.code))
+        advised_findings.append(finding)
+    return tuple(advised_findings)
 
 
 def _cut(line: str) -> str:

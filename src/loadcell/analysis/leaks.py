@@ -6,12 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loadcell.analysis.finding import Finding
-from loadcell.model.message import Argument, Message
+from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
+from loadcell.model.message import Bytes, Count
 from loadcell.model.trial_record import TrialRecord
 
 if TYPE_CHECKING:
     from loadcell.analysis.trials import Trial
+
+LOST = FindingCode(
+    "found.lost", Subject.MEMORY, "caution", (Concern.ANSWER, 190), definite_bytes=Bytes,
+    indirect_bytes=Bytes, possible_bytes=Bytes,
+)  # fmt: skip
+LOST_NOTHING = FindingCode("found.lost.nothing", Subject.MEMORY, "good", (Concern.ANSWER, 190), count=Count)
 
 
 @dataclass(frozen=True)
@@ -39,12 +45,12 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
         return
     name, most = max(looked, key=lambda pair: (pair[1].definite, pair[1].indirect, pair[1].possible))
     if not (most.definite or most.indirect or most.possible):
-        yield Finding("memory", Message("found.lost.nothing", {"count": len(looked)}).rated("good"))
+        yield LOST_NOTHING.finding(count=len(looked))
         return
-    params: dict[str, Argument] = {
-        "definite_bytes": most.definite,
-        "indirect_bytes": most.indirect,
-        "possible_bytes": most.possible,
-    }
     # The limit is the plan's: `expect` has its verdict.
-    yield Finding("memory", Message("found.lost", params).rated("caution"), (name,))
+    yield LOST.finding(
+        (name,),
+        definite_bytes=most.definite,
+        indirect_bytes=most.indirect,
+        possible_bytes=most.possible,
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Subject
 from loadcell.analysis.treatments import Treatment
-from loadcell.model.message import Argument, Message
+from loadcell.model.message import Count, Microseconds, Milliseconds, Rate
 from loadcell.stats.repeats import Repeats, summarise
 
 #: The share of the offered load that must have been completed for the target to have kept up: what is under
@@ -15,6 +15,35 @@ from loadcell.stats.repeats import Repeats, summarise
 SUSTAINED_SHARE = 0.98
 #: Response time above service time by less than this factor is not worth a sentence.
 NOTABLE_WAIT = 1.2
+
+KEPT_UP = FindingCode("found.kept-up", Subject.OPEN_LOOP, "good", (Concern.ANSWER, 90), offered_per_s=Rate)
+KEPT_UP_HIGHEST = FindingCode(
+    "found.kept-up.highest", Subject.OPEN_LOOP, "good", (Concern.ANSWER, 90), offered_per_s=Rate,
+    treatment=str,
+)  # fmt: skip
+OVERLOADED = FindingCode(
+    "found.overloaded", Subject.OPEN_LOOP, "problem", (Concern.ANSWER, 100), achieved_per_s=Rate,
+    count=Count, of=Count, offered_per_s=Rate, treatment=str,
+)  # fmt: skip
+BEHIND = FindingCode(
+    "found.behind", Subject.OPEN_LOOP, "caution", (Concern.ANSWER, 110), achieved_per_s=Rate,
+    offered_per_s=Rate, treatment=str,
+)  # fmt: skip
+BEHIND_OTHERS = FindingCode(
+    "found.behind.others", Subject.OPEN_LOOP, "problem", (Concern.ANSWER, 120), count=Count
+)
+WAITING = FindingCode(
+    "found.waiting",
+    Subject.OPEN_LOOP,
+    "info",
+    (Concern.COST, 0),
+    p99_ms=Milliseconds,
+    service_p99_ms=Milliseconds,
+    treatment=str,
+).marked(evidence=Evidence.WAITING)
+PACING = FindingCode(
+    "found.pacing", Subject.OPEN_LOOP, "info", (Concern.COST, 20), p50_us=Microseconds, p99_us=Microseconds
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,22 +119,19 @@ def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     behind = [loop for loop in loops if not loop.kept_up and loop.share is not None]
     if good:
         top = max(good, key=lambda loop: loop.offered.median or 0.0)
-        params: dict[str, Argument] = {
-            "treatment": top.treatment.label,
-            "offered_per_s": top.offered.median or 0.0,
-        }
-        key = "found.kept-up" if len(loops) == 1 else "found.kept-up.highest"
-        yield Finding("open-loop", Message(key, params).rated("good"), (top.treatment.id,))
+        yield (KEPT_UP if len(loops) == 1 else KEPT_UP_HIGHEST).finding(
+            (top.treatment.id,), treatment=top.treatment.label, offered_per_s=top.offered.median or 0.0
+        )
     yield from _behind(behind)
     yield from _waiting(loops)
     late = [loop for loop in loops if loop.pacing["p50_ms"].median is not None]
     if late:
         worst = max(late, key=lambda loop: loop.pacing["p50_ms"].median or 0.0)
-        params = {
-            "p50_us": (worst.pacing["p50_ms"].median or 0.0) * 1e3,
-            "p99_us": (worst.pacing["p99_ms"].median or 0.0) * 1e3,
-        }
-        yield Finding("open-loop", Message("found.pacing", params).rated("info"), (worst.treatment.id,))
+        yield PACING.finding(
+            (worst.treatment.id,),
+            p50_us=(worst.pacing["p50_ms"].median or 0.0) * 1e3,
+            p99_us=(worst.pacing["p99_ms"].median or 0.0) * 1e3,
+        )
 
 
 def _behind(behind: Sequence[OpenLoopResult]) -> Iterator[Finding]:
@@ -113,23 +139,16 @@ def _behind(behind: Sequence[OpenLoopResult]) -> Iterator[Finding]:
     if not behind:
         return
     first = min(behind, key=lambda item: item.offered.median or 0.0)
-    params: dict[str, Argument] = {
-        "treatment": first.treatment.label,
-        "offered_per_s": first.offered.median or 0.0,
-        "achieved_per_s": first.achieved.median or 0.0,
-    }
-    if first.overloaded:
-        params |= {"count": first.overloaded, "of": len(first.treatment.trials)}
-        yield Finding(
-            "open-loop", Message("found.overloaded", params).rated("problem"), (first.treatment.id,)
-        )
-    else:
-        yield Finding("open-loop", Message("found.behind", params).rated("caution"), (first.treatment.id,))
-    others = tuple(item.treatment.id for item in behind if item is not first)
-    if others:
-        yield Finding(
-            "open-loop", Message("found.behind.others", {"count": len(others)}).rated("problem"), others
-        )
+    yield (OVERLOADED if first.overloaded else BEHIND).finding(
+        (first.treatment.id,),
+        treatment=first.treatment.label,
+        offered_per_s=first.offered.median or 0.0,
+        achieved_per_s=first.achieved.median or 0.0,
+        count=first.overloaded,
+        of=len(first.treatment.trials),
+    )
+    if others := tuple(item.treatment.id for item in behind if item is not first):
+        yield BEHIND_OTHERS.finding(others, count=len(others))
 
 
 def _waiting(loops: Sequence[OpenLoopResult]) -> Iterator[Finding]:
@@ -143,7 +162,6 @@ def _waiting(loops: Sequence[OpenLoopResult]) -> Iterator[Finding]:
         return
     factor, most, response, service = max(both, key=lambda item: item[0])
     if factor >= NOTABLE_WAIT:
-        params: dict[str, Argument] = {
-            "treatment": most.treatment.label, "p99_ms": response, "service_p99_ms": service,
-        }  # fmt: skip
-        yield Finding("open-loop", Message("found.waiting", params).rated("info"), (most.treatment.id,))
+        yield WAITING.finding(
+            (most.treatment.id,), treatment=most.treatment.label, p99_ms=response, service_p99_ms=service
+        )

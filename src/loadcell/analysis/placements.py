@@ -8,15 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from loadcell.analysis import grouping
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.treatments import PLACING
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Argument, Message
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
 
 #: Where everything of a trial was: processors of the target and of the client, and whose memory each had.
 Place = tuple[Any, ...]
+
+SAME_PLACE = FindingCode(
+    "found.same-place", Subject.PLACEMENTS, "caution", (Concern.TRUST, 10), cpus=str, factor=str, levels=list
+)
+SAME_PLACE_MEMORY = FindingCode(
+    "found.same-place.memory", Subject.PLACEMENTS, "caution", (Concern.TRUST, 10), factor=str, levels=list
+)
 
 
 def findings(run: RunRecord, records: Sequence[TrialRecord]) -> Iterator[Finding]:
@@ -32,13 +38,8 @@ def findings(run: RunRecord, records: Sequence[TrialRecord]) -> Iterator[Finding
         labels = [level.label for level in factor.levels]
         places = {label: _places(treatments, placed, key, label) for label in labels}
         for group in _alike(labels, places):
-            params: dict[str, Argument] = {
-                "factor": key,
-                "levels": tuple(group),
-                "cpus": _cpus(places[group[0]]),
-            }
-            named = "found.same-place" if params["cpus"] else "found.same-place.memory"
-            yield Finding("placements", Message(named, params).rated("caution"))
+            cpus = _cpus(places[group[0]])
+            yield (SAME_PLACE if cpus else SAME_PLACE_MEMORY).finding(factor=key, levels=group, cpus=cpus)
 
 
 def _place(affinity: JsonObject) -> Place:

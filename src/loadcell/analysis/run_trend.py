@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.treatments import Treatment
-from loadcell.model.message import Message
+from loadcell.model.message import Share
 from loadcell.stats import trend
 from loadcell.stats.energy import Array
 
@@ -22,6 +22,9 @@ from loadcell.stats.energy import Array
 LEVEL, NOTABLE = 0.01, 0.03
 #: Repeats that a treatment's median needs to be worth comparing a trial with.
 FEWEST_REPEATS = 3
+
+RUN_FELL = FindingCode("found.run-fell", Subject.SPREAD, "caution", (Concern.TRUST, 80), change_share=Share)
+RUN_ROSE = FindingCode("found.run-rose", Subject.SPREAD, "caution", (Concern.TRUST, 90), change_share=Share)
 
 
 def relative(treatments: Sequence[Treatment]) -> Array:
@@ -52,6 +55,5 @@ def findings(treatments: Sequence[Treatment]) -> tuple[Finding, ...]:
     trend_found = trend.find(series)
     if trend_found is None or trend_found.p >= LEVEL or abs(trend_found.change) < NOTABLE:
         return ()
-    key = "found.run-rose" if trend_found.change > 0 else "found.run-fell"
     changed = abs(of_the_first(trend_found.change, float(series.min() / series.mean())))
-    return (Finding("spread", Message(key, {"change_share": changed}).rated("caution")),)
+    return ((RUN_ROSE if trend_found.change > 0 else RUN_FELL).finding(change_share=changed),)

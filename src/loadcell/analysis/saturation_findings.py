@@ -6,14 +6,94 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from loadcell.analysis.finding import Finding
+from loadcell.analysis import usl
+from loadcell.analysis.finding import Concern, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.saturation import Mark, Saturation, rebound
 from loadcell.analysis.sweep import Sweep
 from loadcell.analysis.usl import FEWEST_LOADS
-from loadcell.model.message import Argument, Message
+from loadcell.model.message import (
+    Argument,
+    Count,
+    Factor,
+    Message,
+    MessageCode,
+    Milliseconds,
+    Rate,
+    Severity,
+    Share,
+)
 
 #: Lines that a summary speaks of one by one; of more, only the one with the highest throughput.
 MOST_LINES = 4
+
+LINE_OF = MessageCode("saturation.of", where=str)
+LINE_ALONE = MessageCode("saturation.alone")
+
+_WHAT: dict[str, dict[str, type]] = {
+    "identified": {"high": str, "low": str, "peak": str, "throughput_per_s": Rate},
+    "measured": {"best": str, "high": str, "low": str},
+    "once": {"best": str, "high": str, "low": str},
+    "below": {"best": str, "high": str},
+    "level": {"last": str, "low": str},
+    "untold": {"last": str, "low": str},
+    "edge": {"last": str},
+    "edge.alike": {"last": str, "low": str},
+    "falls": {"high": str, "low": str},
+    "falls.once": {"high": str, "low": str},
+    "flat": {"high": str, "low": str},
+}
+#: Statements that may add from which load on clients only wait.
+_WITH_WAITING = ("identified", "measured", "once", "below", "level")
+
+
+def _statement(name: str, arguments: dict[str, type], severity: Severity = "info") -> FindingCode:
+    """The code of a statement on a line; it says where the best level is and what is tied with it."""
+    rank = (Concern.ANSWER, 130)
+    code = FindingCode(
+        f"found.saturation.{name}", Subject.SATURATION, severity, rank, line=Message, **arguments
+    )
+    return code.marked(states=Statement.SATURATION)
+
+
+#: What can be said of a line of rising load.
+STATEMENTS = {name: _statement(name, arguments) for name, arguments in _WHAT.items()} | {
+    f"{name}.waiting": _statement(f"{name}.waiting", {**_WHAT[name], "enough": str}) for name in _WITH_WAITING
+}
+UNUSABLE = _statement("unusable", {"count": Count, "treatments": list}, "caution")
+COST = _statement("cost", {
+    "changed_times": Factor, "enough": str, "from_ms": Milliseconds, "grew_times": Factor, "last": str,
+    "to_ms": Milliseconds,
+})  # fmt: skip
+FEW = FindingCode(
+    "found.saturation.few", Subject.SATURATION, "caution", (Concern.TRUST, 40),
+    count=Count, line=Message, planned=Count,
+)  # fmt: skip
+MORE = FindingCode("found.saturation.more", Subject.SATURATION, "info", (Concern.ANSWER, 140), count=Count)
+REBOUND = FindingCode(
+    "found.saturation.rebound", Subject.SATURATION, "caution", (Concern.TRUST, 220),
+    line=Message, rose_share=Share,
+)  # fmt: skip
+
+
+def _why(reason: str, /, **arguments: type) -> FindingCode:
+    rank = (Concern.TRUST, 150)
+    return FindingCode(f"found.saturation.why.{reason}", Subject.SATURATION, "caution", rank, **arguments)
+
+
+#: Why the law supports no peak.
+WHY: dict[usl.Reason, FindingCode] = {
+    "few-loads": _why("few-loads", loads=Count, needed=Count),
+    "one-repeat": _why("one-repeat").marked(
+        implied_by=(Statement.NO_REPEATS,), imported=_why("one-repeat.imported")
+    ),
+    "no-spread": _why("no-spread"),
+    "misfit": _why("misfit", missed_share=Share),
+    "straight": _why("straight"),
+    "no-peak": _why("no-peak"),
+    "beyond": _why("beyond"),
+    "falling": _why("falling"),
+}
+NO_PEAK_BELOW_CEILING = _why("no-peak.ceiling", ceiling_per_s=Rate)
 
 
 def summary(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
@@ -27,10 +107,7 @@ def summary(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
     for line in lines_left:
         yield statement(line)
     if len(lines) > len(lines_left):
-        yield Finding(
-            "saturation",
-            Message("found.saturation.more", {"count": len(lines) - len(lines_left)}).rated("info"),
-        )
+        yield MORE.finding(count=len(lines) - len(lines_left))
     yield from reasons(lines_left)
 
 
@@ -40,7 +117,7 @@ def _sweep(line: Saturation | Sweep) -> Sweep:
 
 def _name(line: Saturation | Sweep) -> Message:
     where = _sweep(line).where
-    return Message("saturation.of", {"where": where}) if where else Message("saturation.alone")
+    return LINE_OF(where=where) if where else LINE_ALONE()
 
 
 def _number(load: float) -> str:
@@ -65,23 +142,13 @@ def _evidence(line: Saturation | Sweep) -> tuple[str, ...]:
 def statement(line: Saturation | Sweep) -> Finding:
     """The one sentence on where this line saturates."""
     if isinstance(line, Sweep):
-        params: dict[str, Argument] = {"line": _name(line), "count": len(line.loads), "planned": line.planned}
-        return Finding(
-            "saturation", Message("found.saturation.few", params).rated("caution"), _evidence(line)
-        )
-    key, more = _what(line)
-    params = {"line": _name(line), **more}
+        return FEW.finding(_evidence(line), line=_name(line), count=len(line.loads), planned=line.planned)
+    key, arguments = _what(line)
     if key in _WITH_WAITING and _only_wait(line):
         key += ".waiting"
-        params["enough"] = _with_reach(line, line.enough)
-    severity = "good" if line.law.identified else "info"
-    return Finding("saturation", Message(key, params).rated(severity), _evidence(line))  # type: ignore[arg-type]
-
-
-_WITH_WAITING = {
-    "found.saturation.identified", "found.saturation.measured", "found.saturation.below", "found.saturation.once",
-    "found.saturation.level",
-}  # fmt: skip
+        arguments["enough"] = _with_reach(line, line.enough)
+    severity: Severity = "good" if line.law.identified else "info"
+    return STATEMENTS[key].finding(_evidence(line), severity, line=_name(line), **arguments)
 
 
 def _only_wait(line: Saturation) -> bool:
@@ -97,33 +164,33 @@ def _what(line: Saturation) -> tuple[str, dict[str, Argument]]:
         low, high = law.peak_load.low, law.peak_load.high
         assert low is not None
         assert high is not None
-        return "found.saturation.identified", {
+        return "identified", {
             "peak": _round(law.peak_load.value), "low": _round(low), "high": _round(high),
             "throughput_per_s": law.peak_throughput.value,
         }  # fmt: skip
     if line.flat:
-        return "found.saturation.flat", {"low": first, "high": last}
+        return "flat", {"low": first, "high": last}
     best = _number(line.load(line.peak))
     low_end, high_end = line.between
     if low_end is None and high_end is None:  # any load might be the highest
         if _only_wait(line):
-            return "found.saturation.level", {"low": first, "last": last}
-        return "found.saturation.untold", {"low": first, "last": last}
+            return "level", {"low": first, "last": last}
+        return "untold", {"low": first, "last": last}
     if line.peak.at == len(loads) - 1:
         reached = line.reach(line.peak)
         if reached is not None and reached[0] < loads[-1]:
-            return "found.saturation.edge.alike", {"last": last, "low": _number(reached[0])}
-        return "found.saturation.edge", {"last": last}
+            return "edge.alike", {"last": last, "low": _number(reached[0])}
+        return "edge", {"last": last}
     if line.peak.at == 0 and not line.peak.last:
-        key = "found.saturation.falls" if line.peak.last is not None else "found.saturation.falls.once"
+        key = "falls" if line.peak.last is not None else "falls.once"
         return key, {"low": first, "high": _number(loads[1])}
     if high_end is None:
         start = line.reach(line.peak)
-        return "found.saturation.level", {"low": _number(start[0]) if start else best, "last": last}
+        return "level", {"low": _number(start[0]) if start else best, "last": last}
     highest: dict[str, Argument] = {"best": _with_reach(line, line.peak), "high": _number(high_end)}
     if low_end is None:
-        return "found.saturation.below", highest
-    key = "found.saturation.measured" if line.peak.first is not None else "found.saturation.once"
+        return "below", highest
+    key = "measured" if line.peak.first is not None else "once"
     return key, {**highest, "low": _number(low_end)}
 
 
@@ -132,26 +199,22 @@ def reasons(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
     judged = [line for line in lines if isinstance(line, Saturation) and not line.law.identified]
     for reason in dict.fromkeys(line.law.reason for line in judged):
         affected = [line for line in judged if line.law.reason == reason]
-        params: dict[str, Argument] = {
-            "loads": max(line.law.loads for line in affected), "needed": FEWEST_LOADS,
-            "missed_share": max(line.law.missed or 0.0 for line in affected),
-        }  # fmt: skip
-        key = f"found.saturation.why.{reason}"
+        code, ceiling = WHY[reason], 0.0
         if reason == "no-peak":
             ceilings = [line.law.ceiling.value for line in affected if line.law.ceiling is not None]
             highest = max(float(line.sweep.throughput.max()) for line in affected)
             if len(ceilings) == 1 and ceilings[0] >= highest:  # else what was measured is above it already
-                key = "found.saturation.why.no-peak.ceiling"
-                params["ceiling_per_s"] = ceilings[0]
-        evidence = tuple(name for line in affected for name in _evidence(line))
-        yield Finding("saturation", Message(key, params).rated("caution"), evidence)
+                code, ceiling = NO_PEAK_BELOW_CEILING, ceilings[0]
+        yield code.finding(
+            tuple(name for line in affected for name in _evidence(line)),
+            loads=max(line.law.loads for line in affected),
+            needed=FEWEST_LOADS,
+            missed_share=max(line.law.missed or 0.0 for line in affected),
+            ceiling_per_s=ceiling,
+        )
     for line in judged:
-        share = rebound(line)
-        if share:
-            arguments: dict[str, Argument] = {"line": _name(line), "rose_share": share}
-            yield Finding(
-                "saturation", Message("found.saturation.rebound", arguments).rated("caution"), _evidence(line)
-            )
+        if share := rebound(line):
+            yield REBOUND.finding(_evidence(line), line=_name(line), rose_share=share)
 
 
 def details(line: Saturation | Sweep) -> Iterator[Finding]:
@@ -159,19 +222,17 @@ def details(line: Saturation | Sweep) -> Iterator[Finding]:
     sweep = _sweep(line)
     if sweep.unusable:
         names = tuple(treatment.label for treatment in sweep.unusable)
-        params: dict[str, Argument] = {"line": _name(line), "treatments": names, "count": len(names)}
         ids = tuple(treatment.id for treatment in sweep.unusable)
-        yield Finding("saturation", Message("found.saturation.unusable", params).rated("caution"), ids)
+        yield UNUSABLE.finding(ids, line=_name(line), treatments=names, count=len(names))
     if not isinstance(line, Saturation) or sweep.response is None or sweep.speed is None:
         return
     here, last = line.enough.at, len(sweep.loads) - 1
     if here == last:
         return
     waits, done = np.exp(sweep.response.rows), np.exp(sweep.speed.rows)
-    params = {
-        "line": _name(line), "enough": _number(sweep.loads[here]), "last": _number(sweep.loads[last]),
-        "changed_times": float(done[last] / done[here]), "grew_times": float(waits[last] / waits[here]),
-        "from_ms": float(waits[here]), "to_ms": float(waits[last]),
-    }  # fmt: skip
-    ids = (sweep.treatments[here].id, sweep.treatments[last].id)
-    yield Finding("saturation", Message("found.saturation.cost", params).rated("info"), ids)
+    yield COST.finding(
+        (sweep.treatments[here].id, sweep.treatments[last].id),
+        line=_name(line), enough=_number(sweep.loads[here]), last=_number(sweep.loads[last]),
+        changed_times=float(done[last] / done[here]), grew_times=float(waits[last] / waits[here]),
+        from_ms=float(waits[here]), to_ms=float(waits[last]),
+    )  # fmt: skip

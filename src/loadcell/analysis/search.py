@@ -6,16 +6,65 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Concern, Finding, FindingCode, Rank, Subject
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.trials import Trial
 from loadcell.design.search import Answer, Question, Seen, Standing, answer, decide, standing
 from loadcell.design.search.decide import question
 from loadcell.design.search.model import document
-from loadcell.model.message import Argument, Message
+from loadcell.model.message import Count, MessageCode, Rate, Severity, Share
 from loadcell.model.run_record import RunRecord, SearchRecord
 from loadcell.model.trial_record import ExpectationResult, TrialRecord
 from loadcell.stats.repeats import Repeats, summarise
+
+AMONG = MessageCode("found.search.among", levels=str)
+
+
+def _code(name: str, severity: Severity, rank: Rank, /, **arguments: type) -> FindingCode:
+    return FindingCode(f"found.search.{name}", Subject.SEARCH, severity, rank, where=str, **arguments)
+
+
+def _answer_code(name: str, place: int, /, **arguments: type) -> FindingCode:
+    return _code(
+        name, "good", (Concern.ANSWER, place),
+        factor=str, level=str, levels=Count, searched=Count, value_per_s=Rate, **arguments,
+    )  # fmt: skip
+
+
+UNFINISHED = _code("unfinished", "caution", (Concern.STANDS, 40), count=Count)
+#: Where no level is the answer, by `Answer.nothing`.
+NOTHING = {
+    "nothing-measured": _code("nothing-measured", "problem", (Concern.STANDS, 20), factor=str, lowest=str),
+    "never-met": _code("never-met", "problem", (Concern.ANSWER, 20), factor=str, lowest=str),
+}
+_RANGE: dict[str, type] = {"count": Count, "high_per_s": Rate, "low_per_s": Rate}
+MAXIMUM = _answer_code("maximum", 0, **_RANGE)
+MAXIMUM_WITHIN = _answer_code("maximum.within", 0, bounds=list, **_RANGE)
+MAXIMUM_OF = _answer_code("maximum.of", 0, metric=str, **_RANGE)
+MAXIMUM_OF_WITHIN = _answer_code("maximum.of.within", 0, bounds=list, metric=str, **_RANGE)
+BOUND = _answer_code("bound", 10, bounds=list, met=Count, tried=Count)
+BOUND_KEPT_UP = _answer_code("bound.kept-up", 10, met=Count, tried=Count)
+METASTABLE = _code(
+    "metastable", "problem", (Concern.ANSWER, 30),
+    after_per_s=Rate, before_per_s=Rate, factor=str, level=str, overload=str,
+)  # fmt: skip
+METASTABLE_NOTHING = _code(
+    "metastable.nothing", "problem", (Concern.ANSWER, 30), factor=str, level=str, overload=str
+)
+#: The answer is the highest level, by `Answer.kind`.
+HIGHEST = {
+    "maximum": _code("highest.maximum", "caution", (Concern.ANSWER, 40), level=str),
+    "bound": _code("highest.bound", "caution", (Concern.ANSWER, 40), level=str),
+}
+LOWEST = _code("lowest", "caution", (Concern.ANSWER, 50), level=str)
+PLATEAU = _code("plateau", "info", (Concern.ANSWER, 60), factor=str, high=str, low=str, within_share=Share)
+LEVELLED = _code("level", "info", (Concern.ANSWER, 70), factor=str, high=str, low=str, within_share=Share)
+MISSED = _code("missed", "info", (Concern.ANSWER, 80), factor=str, level=str, missed=str)
+MISSED_BROKEN = _code("missed.broken", "info", (Concern.ANSWER, 80), factor=str, level=str, missed=str)
+LOST = _code("lost", "caution", (Concern.WRONG, 50), count=Count, factor=str, lost=list)
+UNSETTLED = _code("unsettled", "caution", (Concern.TRUST, 200), factor=str, level=str)
+RECOVERED = _code("recovered", "good", (Concern.WELL, 50), factor=str, level=str, overload=str)
+NOT_OVERLOADED = _code("not-overloaded", "info", (Concern.COST, 40), level=str)
 
 
 @dataclass(frozen=True)
@@ -150,92 +199,79 @@ def findings(searches: Sequence[Searched]) -> Iterator[Finding]:
 def _findings(search: Searched) -> Iterator[Finding]:
     search_answer = search.answer
     steps = tuple(step.trial.name for step in search.steps)
-    where: Message | str = Message("found.search.among", {"levels": search.among}) if search.among else ""
-    params: dict[str, Argument] = {"where": where, "factor": search.factor}
+    where = AMONG(levels=search.among) if search.among else ""
     if not search.ended:
-        yield Finding(
-            "search", Message("found.search.unfinished", {**params, "count": len(steps)}).rated("caution")
-        )
+        yield UNFINISHED.finding(where=where, count=len(steps))
     if search_answer.level is None or search.level is None or search.values.median is None:
-        lowest = search.labels[0]
-        yield Finding(
-            "search",
-            Message(f"found.search.{search_answer.nothing}", {**params, "lowest": lowest}).rated("problem"),
-            steps,
-        )
+        code = NOTHING[search_answer.nothing]
+        yield code.finding(steps, where=where, factor=search.factor, lowest=search.labels[0])
         return
     evidence = tuple(step.trial.name for step in search.steps if step.level == search_answer.level)
-    params |= {"level": search.level}
-    yield Finding("search", _answer(search, params).rated("good"), evidence)
+    params: dict[str, object] = {"where": where, "factor": search.factor, "level": search.level}
+    yield _answer(search).finding(
+        evidence,
+        **params,
+        value_per_s=search.values.median,
+        low_per_s=search.values.low or 0.0,
+        high_per_s=search.values.high or 0.0,
+        count=len(search.values.values),
+        searched=search_answer.searched,
+        levels=len(search.labels),
+        met=search_answer.met,
+        tried=search_answer.tried,
+        bounds=search.bounds,
+        metric=search.objective.removeprefix("max "),
+    )
     yield from _remarks(search, params)
     if not search_answer.settled:
-        yield Finding("search", Message("found.search.unsettled", params).rated("caution"), steps)
+        yield UNSETTLED.finding(steps, **params)
     if search_answer.lost:
         names = tuple(search.labels[level] for level in search_answer.lost)
-        yield Finding(
-            "search",
-            Message("found.search.lost", {**params, "count": len(names), "lost": names}).rated("caution"),
-        )
+        yield LOST.finding(**params, count=len(names), lost=names)
     yield from _descent(search, params)
 
 
-def _answer(search: Searched, params: Mapping[str, Argument]) -> Message:
-    search_answer, values = search.answer, search.values
-    full: dict[str, Argument] = {
-        **params,
-        "value_per_s": values.median or 0.0,
-        "low_per_s": values.low or 0.0,
-        "high_per_s": values.high or 0.0,
-        "count": len(values.values),
-        "searched": search_answer.searched,
-        "levels": len(search.labels),
-        "met": search_answer.met,
-        "tried": search_answer.tried,
-        "bounds": search.bounds,
-    }
-    if search_answer.kind == "maximum":
-        name = "" if search.objective == "max throughput" else ".of"
-        key = f"found.search.maximum{name}" + (".within" if search.bounds else "")
-        return Message(key, {**full, "metric": search.objective.removeprefix("max ")})
-    return Message("found.search.bound" + ("" if search.bounds else ".kept-up"), full)
+def _answer(search: Searched) -> FindingCode:
+    if search.answer.kind != "maximum":
+        return BOUND if search.bounds else BOUND_KEPT_UP
+    if search.objective == "max throughput":
+        return MAXIMUM_WITHIN if search.bounds else MAXIMUM
+    return MAXIMUM_OF_WITHIN if search.bounds else MAXIMUM_OF
 
 
-def _remarks(search: Searched, params: Mapping[str, Argument]) -> Iterator[Finding]:
+def _remarks(search: Searched, params: Mapping[str, object]) -> Iterator[Finding]:
     """Possible distance of the answer from the true one."""
     search_answer, labels = search.answer, search.labels
     if search_answer.plateau is not None and search_answer.plateau[0] != search_answer.plateau[1]:
         low, high = (labels[level] for level in search_answer.plateau)
-        levelled = search_answer.plateau[1] == len(labels) - 1
-        key = "found.search.level" if levelled else "found.search.plateau"
-        full = {**params, "low": low, "high": high, "within_share": search.question.tolerance}
-        yield Finding("search", Message(key, full).rated("info"))
+        code = LEVELLED if search_answer.plateau[1] == len(labels) - 1 else PLATEAU
+        yield code.finding(**params, low=low, high=high, within_share=search.question.tolerance)
     if search_answer.missed is not None:
-        full = {**params, "missed": labels[search_answer.missed]}
         broken = all(step.value is None for step in search.steps if step.level == search_answer.missed)
-        yield Finding(
-            "search", Message("found.search.missed" + (".broken" if broken else ""), full).rated("info")
-        )
+        code = MISSED_BROKEN if broken else MISSED
+        yield code.finding(**params, missed=labels[search_answer.missed])
     if search_answer.edge == "highest":
-        yield Finding(
-            "search", Message(f"found.search.highest.{search_answer.kind}", params).rated("caution")
-        )
+        yield HIGHEST[search_answer.kind].finding(**params)
     elif search_answer.edge == "lowest":
-        yield Finding("search", Message("found.search.lowest", params).rated("caution"))
+        yield LOWEST.finding(**params)
 
 
-def _descent(search: Searched, params: Mapping[str, Argument]) -> Iterator[Finding]:
+def _descent(search: Searched, params: Mapping[str, object]) -> Iterator[Finding]:
     search_answer = search.answer
     if search_answer.overload is None or search_answer.recovered is None:
         if search.ended:
-            yield Finding("search", Message("found.search.not-overloaded", params).rated("info"))
+            yield NOT_OVERLOADED.finding(**params)
         return
-    full: dict[str, Argument] = {**params, "overload": search.labels[search_answer.overload]}
+    overload = search.labels[search_answer.overload]
     evidence = tuple(step.trial.name for step in search.steps if step.stage in ("overload", "after"))
     if search_answer.recovered:
-        yield Finding("search", Message("found.search.recovered", full).rated("good"), evidence)
+        yield RECOVERED.finding(evidence, **params, overload=overload)
         return
-    gave = [value for value in search_answer.after if value is not None]
-    if gave and search.values.median:
-        full |= {"after_per_s": max(gave), "before_per_s": search.values.median}
-    key = "found.search.metastable" + ("" if gave else ".nothing")
-    yield Finding("search", Message(key, full).rated("problem"), evidence)
+    values = [value for value in search_answer.after if value is not None]
+    yield (METASTABLE if values else METASTABLE_NOTHING).finding(
+        evidence,
+        **params,
+        overload=overload,
+        after_per_s=max(values, default=0.0),
+        before_per_s=search.values.median,
+    )

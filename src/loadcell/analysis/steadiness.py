@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Protocol
@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from loadcell.analysis import timelines
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Rank, Statement, Subject
 from loadcell.analysis.timelines import Timeline
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
-from loadcell.model.message import Argument, Message
+from loadcell.model.message import Count, Factor, Message, MessageCode, Seconds, Severity, Share
 from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.units import Duration
 from loadcell.stats import dips as dip_search
@@ -41,6 +41,53 @@ MOST_AT_EVENT = 0.7
 ROUGH = 0.05
 #: How many things a sentence names that come with dips.
 MOST_NAMED = 2
+
+
+def _code(name: str, severity: Severity, rank: Rank, /, **arguments: type) -> FindingCode:
+    return FindingCode(f"found.steady.{name}", Subject.STEADY, severity, rank, **arguments).marked(
+        of_load=True
+    )
+
+
+ALL = _code("all", "good", (Concern.WELL, 60), count=Count, error_share=Share)
+ALL_BARE = _code("all.bare", "good", (Concern.WELL, 60), count=Count)
+ALL_ROUGH = _code("all.rough", "caution", (Concern.TRUST, 240), count=Count, error_share=Share)
+NEVER = _code("never", "caution", (Concern.TRUST, 50), count=Count, of=Count)
+_TREND: dict[str, type] = {
+    "change_share": Share, "count": Count, "of": Count, "treatment": str, "trial": str,
+}  # fmt: skip
+FELL = _code("fell", "caution", (Concern.TRUST, 60), **_TREND)
+ROSE = _code("rose", "caution", (Concern.TRUST, 70), **_TREND)
+_LATE: dict[str, type] = {"count": Count, "difference_share": Share, "longest_s": Seconds, "of": Count}
+WARMUP = _code("warmup", "caution", (Concern.TRUST, 230), **_LATE)
+WARMUP_HIGH = _code("warmup.high", "caution", (Concern.TRUST, 230), **_LATE)
+UNCLEAR = _code("unclear", "info", (Concern.TRUST, 250), count=Count)
+TOO_SHORT = _code("too-short", "info", (Concern.TRUST, 260), count=Count).marked(evidence=Evidence.METHOD)
+TOO_SHORT_SOME = _code(
+    "too-short.some", "info", (Concern.TRUST, 260), count=Count, others=Count, short=Count
+).marked(evidence=Evidence.METHOD)
+DIPS = FindingCode(
+    "found.dips",
+    Subject.STEADY,
+    "caution",
+    (Concern.TRUST, 190),
+    count=Count,
+    depth_share=Share,
+    dips=Count,
+    length_s=Seconds,
+    lost_share=Share,
+    of=Count,
+    period_s=Seconds,
+    trial=str,
+).marked(states=Statement.DIPS)
+DIPS_WITH = FindingCode("found.dips.with", Subject.STEADY, "info", (Concern.TRUST, 270), causes=list)
+DIPS_ALONE = FindingCode("found.dips.alone", Subject.STEADY, "info", (Concern.TRUST, 280)).marked(
+    implied_by=(Statement.DIPS,)
+)
+WITH_CHECKPOINTS = MessageCode("with.checkpoints", count=Count, of=Count)
+WITH_TIMES = MessageCode("with.times", factor_times=Factor, what=Message)
+WITH_ONLY = MessageCode("with.only", what=Message)
+CAUSES = {name: MessageCode(f"with.{name}") for name in (*HOST, *TARGET)}
 
 
 @dataclass(frozen=True)
@@ -214,31 +261,22 @@ def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Itera
     ]
     if counted and not able:
         short = sum(judgement.steadiness.state == "too-short" for judgement in counted)
-        key, arguments = "found.steady.unclear", {"count": len(counted)}
-        if short == len(counted):
-            key = "found.steady.too-short"
-        elif short:
-            key, arguments = (
-                "found.steady.too-short.some",
-                {**arguments, "short": short, "others": len(counted) - short},
-            )
-        yield Finding("steady", Message(key, arguments).rated("info"))
+        code = TOO_SHORT if short == len(counted) else TOO_SHORT_SOME if short else UNCLEAR
+        yield code.finding(count=len(counted), short=short, others=len(counted) - short)
     unsettled = [judgement for judgement in able if judgement.steadiness.state == "never-settled"]
     trending = [judgement for judgement in able if judgement.steadiness.state == "trend"]
     if able and not unsettled and not trending:
         yield _all_steady(able)
     if unsettled:
-        params: dict[str, Argument] = {"count": len(unsettled), "of": len(able)}
-        yield _finding("found.steady.never", params, unsettled)
+        yield NEVER.finding(_names(unsettled), count=len(unsettled), of=len(able))
     yield from _trends(trending, len(able), labels)
     yield from _warmups([judgement for judgement in able if judgement not in unsettled], len(able))
-    yield from _dips(judged, labels)
+    yield from _dips(judged)
 
 
-def _finding(key: str, params: Mapping[str, Argument], ones: Sequence[Judged]) -> Finding:
-    return Finding(
-        "steady", Message(key, params).rated("caution"), tuple(judged.trial.name for judged in ones)
-    )
+def _names(judged: Iterable[Judged], first: Judged | None = None) -> tuple[str, ...]:
+    """Names of the trials, `first` before the others."""
+    return tuple(dict.fromkeys(item.trial.name for item in (*([first] if first else []), *judged)))
 
 
 def _all_steady(able: Sequence[Judged]) -> Finding:
@@ -248,23 +286,22 @@ def _all_steady(able: Sequence[Judged]) -> Finding:
         if (w := judgement.steadiness.within) and (share := w.error_share) is not None
     ]
     error = median(errors) if errors else 0.0
-    params: dict[str, Argument] = {"count": len(able), "error_share": error}
-    rough = error > ROUGH
-    key = "found.steady.all.rough" if rough else "found.steady.all" if errors else "found.steady.all.bare"
-    evidence = tuple(judgement.trial.name for judgement in able)
-    return Finding("steady", Message(key, params).rated("caution" if rough else "good"), evidence)
+    code = ALL_ROUGH if error > ROUGH else ALL if errors else ALL_BARE
+    return code.finding(_names(able), count=len(able), error_share=error)
 
 
 def _trends(trending: Sequence[Judged], of: int, labels: Mapping[str, str]) -> Iterator[Finding]:
     if not trending:
         return
     worst = max(trending, key=lambda judgement: abs(_change(judgement)))
-    key = "found.steady.rose" if _change(worst) > 0 else "found.steady.fell"
-    params: dict[str, Argument] = {
-        "count": len(trending), "of": of, "trial": worst.trial.name, "change_share": abs(_change(worst)),
-        "treatment": labels.get(worst.trial.treatment, worst.trial.treatment),
-    }  # fmt: skip
-    yield _finding(key, params, [worst, *(judgement for judgement in trending if judgement is not worst)])
+    yield (ROSE if _change(worst) > 0 else FELL).finding(
+        _names(trending, worst),
+        count=len(trending),
+        of=of,
+        trial=worst.trial.name,
+        change_share=abs(_change(worst)),
+        treatment=labels.get(worst.trial.treatment, worst.trial.treatment),
+    )
 
 
 def _change(judged: Judged) -> float:
@@ -277,15 +314,16 @@ def _warmups(settled: Sequence[Judged], of: int) -> Iterator[Finding]:
     if not late:
         return
     longest = max(late, key=lambda judgement: judgement.seconds(judgement.steadiness.settled_after))
-    params: dict[str, Argument] = {
-        "count": len(late), "of": of, "longest_s": longest.seconds(longest.steadiness.settled_after),
-        "difference_share": abs(longest.steadiness.first),
-    }  # fmt: skip
-    below = longest.steadiness.first < 0
-    yield _finding("found.steady.warmup" if below else "found.steady.warmup.high", params, late)
+    yield (WARMUP if longest.steadiness.first < 0 else WARMUP_HIGH).finding(
+        _names(late),
+        count=len(late),
+        of=of,
+        longest_s=longest.seconds(longest.steadiness.settled_after),
+        difference_share=abs(longest.steadiness.first),
+    )
 
 
-def _dips(judged: Sequence[Judged], labels: Mapping[str, str]) -> Iterator[Finding]:
+def _dips(judged: Sequence[Judged]) -> Iterator[Finding]:
     """Periodic dips: of the trial they cost most, and in how many trials they are."""
     periodic = [
         (judgement, dips)
@@ -295,34 +333,23 @@ def _dips(judged: Sequence[Judged], labels: Mapping[str, str]) -> Iterator[Findi
     if not periodic:
         return
     worst, dips = max(periodic, key=lambda item: item[1].lost)
-    params: dict[str, Argument] = {
-        "count": len(periodic), "of": len(judged), "trial": worst.trial.name, "dips": len(dips.dips),
-        "treatment": labels.get(worst.trial.treatment, worst.trial.treatment),
-        "period_s": _about(worst.seconds(dips.period or 0.0)), "length_s": worst.seconds(dips.length),
-        "depth_share": dips.depth, "lost_share": dips.lost,
-    }  # fmt: skip
-    ones = [judgement for judgement, _ in periodic]
-    yield _finding(
-        "found.dips", params, [worst, *(judgement for judgement in ones if judgement is not worst)]
-    )
-    causes = worst.causes[:MOST_NAMED]
-    if causes:
-        cause_messages = tuple(_cause_message(cause, len(dips.dips)) for cause in causes)
-        yield Finding(
-            "steady",
-            Message("found.dips.with", {"causes": cause_messages}).rated("info"),
-            (worst.trial.name,),
-        )
-    else:
-        yield Finding("steady", Message("found.dips.alone").rated("info"), (worst.trial.name,))
+    yield DIPS.finding(
+        _names((judgement for judgement, _ in periodic), worst),
+        count=len(periodic), of=len(judged), trial=worst.trial.name, dips=len(dips.dips),
+        period_s=_about(worst.seconds(dips.period or 0.0)), length_s=worst.seconds(dips.length),
+        depth_share=dips.depth, lost_share=dips.lost,
+    )  # fmt: skip
+    causes = tuple(_cause_message(cause, len(dips.dips)) for cause in worst.causes[:MOST_NAMED])
+    yield (DIPS_WITH if causes else DIPS_ALONE).finding((worst.trial.name,), causes=causes)
 
 
 def _cause_message(cause: Cause, of: int) -> Message:
     if cause.dips is not None:
-        return Message(f"with.{cause.name}", {"count": cause.dips, "of": of})
+        return WITH_CHECKPOINTS(count=cause.dips, of=of)
+    what = CAUSES[cause.name]()
     if cause.times is None or not np.isfinite(cause.times):
-        return Message("with.only", {"what": Message(f"with.{cause.name}")})
-    return Message("with.times", {"what": Message(f"with.{cause.name}"), "factor_times": cause.times})
+        return WITH_ONLY(what=what)
+    return WITH_TIMES(what=what, factor_times=cause.times)
 
 
 def _about(seconds: float) -> float:

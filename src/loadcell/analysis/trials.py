@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loadcell.analysis import failure_reasons, groups, leaks, open_loop, quantiles, types
-from loadcell.analysis.failure_reasons import error_meaning
+from loadcell.analysis.error_codes import error_meaning
 from loadcell.analysis.leaks import Lost
 from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.types import Counted
@@ -32,15 +32,6 @@ from loadcell.model.trial_record import (
 
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
-
-#: The checks of every trial; others are shown by their code.
-CHECKS = (
-    "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
-    "clock-step", "neighbour", "pacing", "backlog", "tpcc-consistency", "pgbench-balances",
-    "values",
-    "percentiles", "swap", "throttled", "other-processes", "client-waiting", "affinity", "direct-io",
-    "ports", "tool-output", "tool-groups", "streams", "in-memory",
-)  # fmt: skip
 
 #: The `reason_code` of a trial in which ever more was due than the target took.
 OVERLOADED = "overloaded"

@@ -8,15 +8,35 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.analysis import littles_law
-from loadcell.analysis.finding import Finding
-from loadcell.analysis.trials import CHECKS, Trial
+from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
+from loadcell.analysis.trials import Trial
 from loadcell.model.latency import contradiction
-from loadcell.model.message import Argument, Message
+from loadcell.model.message import Count, Message, MessageCode, Severity
 
 #: The check that knows which processes had no part in a trial; a sentence names so many of them.
 OTHERS, MOST_NAMED = "other-processes", 3
 #: Its detail names a process with its number behind it, which is another one in each trial.
 _NUMBER = re.compile(r" \(\d+\)$")
+
+#: The checks of every trial, with their names and what to do; others are shown by their code.
+CHECKS = {
+    name: (MessageCode(f"check-name.{name}"), MessageCode(f"advice.{name}"))
+    for name in (
+        "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
+        "clock-step", "neighbour", "pacing", "backlog", "tpcc-consistency", "pgbench-balances", "values",
+        "percentiles", "swap", "throttled", "other-processes", "client-waiting", "affinity", "direct-io",
+        "ports", "tool-output", "tool-groups", "streams", "in-memory",
+    )
+}  # fmt: skip
+OTHER_CHECK, OTHER_ADVICE = MessageCode("check-name.other", name=str), MessageCode("advice.other")
+OTHER_PROCESSES_NAMED = MessageCode("check-name.other-processes.named", names=list)
+CHECK_UNKNOWN = FindingCode(
+    "found.check.unknown", Subject.CHECKS, "caution", (Concern.TRUST, 20), check=str, count=Count
+)
+CHECK = FindingCode(
+    "found.check.advice", Subject.CHECKS, "caution", (Concern.TRUST, 20), advice=Message, check=str,
+    count=Count,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,6 +70,16 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
     return tuple(doubted.values())
 
 
+def check_name(name: str) -> Message:
+    """What a check is called; an unknown one by its code."""
+    return CHECKS[name][0]() if name in CHECKS else OTHER_CHECK(name=name)
+
+
+def check_advice(name: str) -> Message:
+    """What to do where a check noticed something."""
+    return CHECKS[name][1]() if name in CHECKS else OTHER_ADVICE()
+
+
 def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
     """A sentence a check, with where it was noticed and what to do."""
     noticed: dict[str, list[str]] = {}
@@ -63,18 +93,14 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
             if doubt.name == OTHERS:
                 _gather(doubt.detail, used)
     for name, where in noticed.items():
-        params: dict[str, Argument] = {"count": len(where)}
-        if name in CHECKS:
-            check = Message(f"check-name.{name}")
-            if name == OTHERS and used:
-                busiest = sorted(used, key=lambda process: -used[process])[:MOST_NAMED]
-                check = Message("check-name.other-processes.named", {"names": tuple(busiest)})
-            params |= {"check": check, "advice": Message(f"advice.{name}")}
-            phrase = Message("found.check.advice", params)
-        else:
-            params |= {"check": Message("check-name.other", {"name": name})}
-            phrase = Message("found.check", params)
-        yield Finding("checks", phrase.rated("problem" if name in broken else "caution"), tuple(where))
+        severity: Severity = "problem" if name in broken else "caution"
+        message = check_name(name)
+        if name == OTHERS and used:
+            busiest = sorted(used, key=lambda process: -used[process])[:MOST_NAMED]
+            message = OTHER_PROCESSES_NAMED(names=tuple(busiest))
+        yield (CHECK if name in CHECKS else CHECK_UNKNOWN).finding(
+            tuple(where), severity, count=len(where), check=message, advice=check_advice(name)
+        )
 
 
 def _gather(detail: Mapping[str, Any], used: dict[str, float]) -> None:

@@ -218,8 +218,7 @@ class MessageCode:
         if kind is list:
             if not isinstance(value, list | tuple):
                 raise TypeError(f"{self.code}: argument {name!r} is no list")
-            items: list[Any] = [item if isinstance(item, Message) else str(item) for item in value]
-            return items
+            return type(value)(item if isinstance(item, Message) else str(item) for item in value)
         if isinstance(value, Message):
             return value
         if issubclass(kind, int | float):

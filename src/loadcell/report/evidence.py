@@ -4,41 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Evidence, Finding
 from loadcell.report.blocks import Chart, Link, Section, Sentences, Table
 
-#: A finding's text, or the longest beginning of it that stands here -> its section, and what to look at in
-#: there.
-PLACES: Mapping[str, tuple[str, ...]] = {
-    "found": ("results", "table-results"),
-    "found.search": ("search", "chart-search"),
-    "found.saturation": ("saturation", "chart-saturation"),
-    "found.effects": ("effects", "chart-effects"),
-    "found.effects.together": ("effects", "chart-interaction", "chart-effects"),
-    "found.effects.choose": ("effects",),
-    "found.recommend": ("recommendation",),
-    "found.group": ("results", "table-groups"),
-    "found.lost": ("memory", "table-memory"),
-    "found.kept-up": ("open-loop", "table-open-loop"),
-    "found.overloaded": ("open-loop", "table-open-loop"),
-    "found.behind": ("open-loop", "table-open-loop"),
-    "found.waiting": ("open-loop", "chart-waiting", "table-open-loop"),
-    "found.pacing": ("open-loop", "table-open-loop"),
-    "found.nothing-measured": ("trouble",),
-    "found.trials.some": ("trouble",),
-    "found.given-up": ("trouble",),
-    "found.unfinished": ("trouble",),
-    "found.errors": ("results", "table-errors", "table-results"),
-    "found.expect": ("results", "table-expectations", "table-results"),
-    "found.check": ("checks",),
-    "found.checks": ("checks",),
-    "found.steady": ("series", "chart-series"),
-    "found.steady.too-short": ("method",),
-    "found.dips": ("series", "chart-series"),
-    "found.same-place": ("method",),
-    "found.unread": ("sources", "table-sources"),
-    "done": ("method",),
-    "done.imported": ("sources", "table-sources"),
+#: The section that shows each kind of evidence, and what to look at in there, the best first.
+PLACES: Mapping[Evidence, tuple[str, ...]] = {
+    Evidence.RESULTS: ("results", "table-results"),
+    Evidence.ERRORS: ("results", "table-errors", "table-results"),
+    Evidence.EXPECTATIONS: ("results", "table-expectations", "table-results"),
+    Evidence.GROUPS: ("results", "table-groups"),
+    Evidence.SEARCH: ("search", "chart-search"),
+    Evidence.SATURATION: ("saturation", "chart-saturation"),
+    Evidence.EFFECTS: ("effects", "chart-effects"),
+    Evidence.INTERACTION: ("effects", "chart-interaction", "chart-effects"),
+    Evidence.CHOICES: ("effects",),
+    Evidence.RECOMMENDATION: ("recommendation",),
+    Evidence.MEMORY: ("memory", "table-memory"),
+    Evidence.OPEN_LOOP: ("open-loop", "table-open-loop"),
+    Evidence.WAITING: ("open-loop", "chart-waiting", "table-open-loop"),
+    Evidence.TROUBLE: ("trouble",),
+    Evidence.CHECKS: ("checks",),
+    Evidence.SERIES: ("series", "chart-series"),
+    Evidence.METHOD: ("method",),
+    Evidence.SOURCES: ("sources", "table-sources"),
 }
 #: Where every finding stands at least.
 ALL = "findings"
@@ -46,10 +34,7 @@ ALL = "findings"
 
 def places(finding: Finding) -> tuple[str, ...]:
     """The section that a finding rests on, and anchors in it, the best first."""
-    name = finding.message.code
-    while name and name not in PLACES:
-        name = name.rpartition(".")[0]
-    return PLACES.get(name, (ALL,))
+    return PLACES.get(finding.code.evidence, (ALL,)) if finding.code else (ALL,)
 
 
 def section(finding: Finding) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadcell.analysis.finding import FindingCode, Subject
 from loadcell.model.message import Change, Count, ForeignText, MessageCode, Rate, Seconds, Share
 
 OUT_NOT_HTML = MessageCode("out.not-html", path=str)
@@ -21,19 +22,29 @@ HOSTS_BAD_SCORES = MessageCode("hosts.bad-scores", path=str, said=ForeignText)
 #: In place of a value that is not there.
 NO_VALUE = MessageCode("mark.none", "info")()
 
-DONE_FACTORS = MessageCode("done.factors", "info", count=Count, factors=list, repeats=Count, trials=Count)
-DONE_FACTORS_ONCE = MessageCode("done.factors.once", "info", count=Count, factors=list)
-DONE_ONE = MessageCode("done.one", "info", repeats=Count)
-DONE_ONE_ONCE = MessageCode("done.one.once", "info")()
-DONE_SEARCH = MessageCode(
-    "done.search", "info", factor=str, low=str, high=str, levels=Count, objective=str, trials=Count
+DONE_FACTORS = FindingCode(
+    "done.factors", Subject.DONE, "info", count=Count, factors=list, repeats=Count, trials=Count
 )
-DONE_COUNT = MessageCode("done.count", "info", count=Count)
-DONE_COUNT_PER_CLIENT = MessageCode("done.count.per-client", "info", count=Count)
-DONE_LENGTHS = MessageCode("done.lengths", "info", duration_s=Seconds, warmup_s=Seconds)
-DONE_LENGTH = MessageCode("done.length", "info", duration_s=Seconds)
-DONE_TOOK = MessageCode("done.took", "info", elapsed_s=Seconds)
-DONE_IMPORTED_LASTED = MessageCode("done.imported.lasted", "info", duration_s=Seconds)
+DONE_FACTORS_ONCE = FindingCode("done.factors.once", Subject.DONE, "info", count=Count, factors=list)
+DONE_ONE = FindingCode("done.one", Subject.DONE, "info", repeats=Count)
+DONE_ONE_ONCE = FindingCode("done.one.once", Subject.DONE, "info")()
+DONE_SEARCH = FindingCode(
+    "done.search",
+    Subject.DONE,
+    "info",
+    factor=str,
+    low=str,
+    high=str,
+    levels=Count,
+    objective=str,
+    trials=Count,
+)
+DONE_COUNT = FindingCode("done.count", Subject.DONE, "info", count=Count)
+DONE_COUNT_PER_CLIENT = FindingCode("done.count.per-client", Subject.DONE, "info", count=Count)
+DONE_LENGTHS = FindingCode("done.lengths", Subject.DONE, "info", duration_s=Seconds, warmup_s=Seconds)
+DONE_LENGTH = FindingCode("done.length", Subject.DONE, "info", duration_s=Seconds)
+DONE_TOOK = FindingCode("done.took", Subject.DONE, "info", elapsed_s=Seconds)
+DONE_IMPORTED_LASTED = FindingCode("done.imported.lasted", Subject.DONE, "info", duration_s=Seconds)
 
 PROFILE_FAILED = MessageCode("found.profile.failed", "caution", treatment=str, reason=str, advice=str)
 PROFILE_NOTHING = MessageCode("found.profile.nothing", "caution", treatment=str)

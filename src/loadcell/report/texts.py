@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from loadcell.analysis.failure_reasons import error_meaning
+from loadcell.analysis.error_codes import error_meaning
 from loadcell.analysis.unit import UNITS
 from loadcell.model import catalogue, numbers
 from loadcell.model.catalogue import LANGUAGES, PLACEHOLDER, UNIT_WORDS, placeholders

@@ -9,35 +9,109 @@ from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Side, Sides
+from loadcell.analysis.compare.verdict import Reason, Word
 from loadcell.analysis.figure_names import figure_name
-from loadcell.analysis.finding import Finding
-from loadcell.model.message import Argument, Message, Severity
+from loadcell.analysis.finding import Finding, FindingCode, Subject
+from loadcell.model.message import Change, Count, Message, MessageCode, Severity, Share
 from loadcell.stats.hodges_lehmann import Effect
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: How many things a sentence names before it only counts.
 MOST_NAMED = 4
-#: How each kind of difference between runs is to be taken.
-GRAVE: dict[str, Severity] = {
-    "plan": "problem",
-    "host": "problem",
-    "target": "caution",
-    "tools": "caution",
-    "design": "info",
+
+
+def _differs(kind: str, severity: Severity) -> tuple[FindingCode, FindingCode]:
+    return (
+        FindingCode(f"compare.differs.{kind}", Subject.DIFFERENCES, severity, count=Count, paths=list),
+        FindingCode(f"compare.differs.{kind}.many", Subject.DIFFERENCES, severity, count=Count, paths=list),
+    )
+
+
+#: Differences between runs by kind: few (all are named) and many.
+DIFFERS = {
+    "plan": _differs("plan", "problem"),
+    "host": _differs("host", "problem"),
+    "target": _differs("target", "caution"),
+    "tools": _differs("tools", "caution"),
+    "design": _differs("design", "info"),
 }
+APART = FindingCode("compare.apart", Subject.DIFFERENCES, "caution")
+METRIC_THROUGHPUT = MessageCode("compare.metric.throughput")
+METRIC_MEAN = MessageCode("compare.metric.mean")
+METRIC_PERCENTILE = MessageCode("compare.metric.percentile", percentile=str)
+OVERALL_NAME = MessageCode("compare.overall")
+PLACE = MessageCode("compare.place", change=Change, context=str, metric=Message)
+PLACE_BARE = MessageCode("compare.place.bare", change=Change, metric=Message)
+VALUES_PAIRED = MessageCode("compare.values.paired", n=Count)
+VALUES_UNPAIRED = MessageCode("compare.values.unpaired", n=Count)
+_VERDICT: dict[str, type] = {"first": str, "metric": Message, "other": str}
+_EFFECT: dict[str, type] = {**_VERDICT, "change": Change, "high_change": Change, "low_change": Change}
+
+
+def _verdict(name: str, severity: Severity, /, **arguments: type) -> FindingCode:
+    return FindingCode(f"compare.{name}", Subject.VERDICT, severity, **arguments)
+
+
+VERDICTS: dict[Word, FindingCode] = {
+    "faster": _verdict("faster", "good", values=Message, **_EFFECT),
+    "slower": _verdict("slower", "problem", values=Message, **_EFFECT),
+    "same": _verdict("same", "good", values=Message, least_share=Share, **_EFFECT),
+}
+AMBIGUOUS: dict[Reason, FindingCode] = {
+    "wide": _verdict("ambiguous.wide", "caution", least_share=Share, **_EFFECT),
+    "chance": _verdict("ambiguous.chance", "caution", count=Count, **_EFFECT),
+    "small": _verdict("ambiguous.small", "caution", least_share=Share, **_EFFECT),
+    "noise": _verdict("ambiguous.noise", "caution", noise_share=Share, **_EFFECT),
+}
+FEW = _verdict("few", "caution", change=Change, values=Message, **_VERDICT)
+NONE = _verdict("none", "problem", **_VERDICT)
+RANKED_ALONE = FindingCode("compare.ranked.alone", Subject.RANKING, "info", best=str, metric=Message)
+RANKED_TIED = FindingCode(
+    "compare.ranked.tied", Subject.RANKING, "info", best=str, count=Count, metric=Message, names=list
+)
+_EXCEPTION: dict[str, type] = {"count": Count, "of": Count, "other": str, "places": list}
+
+
+def _exceptions(word: Word, severity: Severity) -> tuple[FindingCode, FindingCode]:
+    return (
+        FindingCode(f"compare.places.{word}", Subject.FIGURES, severity, **_EXCEPTION),
+        FindingCode(f"compare.places.{word}.many", Subject.FIGURES, severity, **_EXCEPTION),
+    )
+
+
+#: Exceptions to the headline: by verdict, few (all are named) and many.
+EXCEPTIONS: dict[Word, tuple[FindingCode, FindingCode]] = {
+    "slower": _exceptions("slower", "problem"),
+    "faster": _exceptions("faster", "good"),
+}
+TRIALS = FindingCode("compare.trials", Subject.TRIALS, "problem", count=Count, of=Count, side=str)
+ERRORS = FindingCode("compare.errors", Subject.ERRORS, "problem", count=Count, failed_share=Share, side=str)
+UNUSABLE = FindingCode("compare.unusable", Subject.FIGURES, "problem", count=Count, side=str)
+LOST_PAIRS = FindingCode("compare.lost-pairs", Subject.TRIALS, "caution", count=Count)
+ARMS = FindingCode("compare.arms", Subject.NOISE, "info", metric=Message, noise_share=Share)
+ARMS_DIFFER = FindingCode("compare.arms-differ", Subject.NOISE, "problem", count=Count)
+NOISE = FindingCode("compare.noise", Subject.NOISE, "info", metric=Message, noise_share=Share, run=str)
+NOISE_UNKNOWN = FindingCode("compare.noise.unknown", Subject.NOISE, "info")
+UNSURE = FindingCode("compare.unsure", Subject.TRUST, "caution", count=Count, places=list)
+CONSTANT = FindingCode("compare.constant", Subject.TRUST, "caution", count=Count)
+DESCRIPTIVE = FindingCode("compare.descriptive", Subject.TRUST, "caution", count=Count, needed=Count)
+PARTLY_DESCRIPTIVE = FindingCode(
+    "compare.partly-descriptive", Subject.TRUST, "caution", count=Count, needed=Count, of=Count
+)
+TRUST_PAIRED = FindingCode("compare.trust.paired", Subject.TRUST, "good", blocks=Count, count=Count)
+TRUST_UNPAIRED = FindingCode("compare.trust.unpaired", Subject.TRUST, "good", blocks=Count, count=Count)
 
 
 def differing(sides: Sides, differences: Sequence[Difference]) -> Iterator[Finding]:
     """Differences besides the compared one: they precede everything else."""
     if sides.what != "runs":
         return
-    for kind, severity in GRAVE.items():
+    for kind, (few, many) in DIFFERS.items():
         paths = list(dict.fromkeys(difference.path for difference in differences if difference.kind == kind))
         if paths:
-            params: dict[str, Argument] = {"count": len(paths), "paths": tuple(paths[:MOST_NAMED])}
-            key = f"compare.differs.{kind}" + (".many" if len(paths) > MOST_NAMED else "")
-            yield Finding("differences", Message(key, params).rated(severity), tuple(paths))
-    yield Finding("differences", Message("compare.apart").rated("caution"))
+            code = many if len(paths) > MOST_NAMED else few
+            yield code.finding(tuple(paths), count=len(paths), paths=paths[:MOST_NAMED])
+    yield APART.finding()
 
 
 def find(comparison: Comparison, noise_from: str | None) -> tuple[Finding, ...]:
@@ -56,9 +130,9 @@ def metric_name(metric: Metric) -> Message:
     """A metric as it is called in a sentence."""
     if metric.figure is not None:
         return figure_name(metric.figure)
-    if metric.name in {"throughput", "mean"}:
-        return Message(f"compare.metric.{metric.name}")
-    return Message("compare.metric.percentile", {"percentile": metric.name})
+    if metric.name == "throughput":
+        return METRIC_THROUGHPUT()
+    return METRIC_MEAN() if metric.name == "mean" else METRIC_PERCENTILE(percentile=metric.name)
 
 
 def headlines(comparison: Comparison) -> Iterator[Finding]:
@@ -66,40 +140,36 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
     first = comparison.sides.sides[0]
     for row in comparison.headline:
         side = comparison.sides.sides[row.side]
-        params: dict[str, Argument] = {
-            "other": name(comparison.sides, side),
-            "first": name(comparison.sides, first),
-            "metric": metric_name(row.metric),
-            "least_share": comparison.least_effect,
-        }
         if row.effect is None:
-            yield Finding("verdict", Message("compare.none", params).rated("problem"), (row.context,))
-            continue
-        params |= _effect(row.effect)
-        if row.effect.low is None:
-            yield Finding("verdict", Message("compare.few", params).rated("caution"), (row.context,))
-            continue
-        if row.noise is not None:
-            params["noise_share"] = row.noise
-        count = sum(
-            1 for ranked in comparison.rows if ranked.effect is not None and ranked.effect.p is not None
-        )
-        key = f"compare.{row.verdict.word}"
-        if row.verdict.word == "ambiguous":
-            key = f"compare.ambiguous.{row.verdict.reason}"
-            params["count"] = count
-        tone: dict[str, Severity] = {"faster": "good", "slower": "problem", "same": "good"}
-        yield Finding(
-            "verdict", Message(key, params).rated(tone.get(row.verdict.word, "caution")), (row.context,)
+            code = NONE
+        elif row.effect.low is None:
+            code = FEW
+        elif row.verdict.word == "ambiguous":
+            code = AMBIGUOUS[row.verdict.reason]
+        else:
+            code = VERDICTS[row.verdict.word]
+        yield code.finding(
+            (row.context,),
+            other=name(comparison.sides, side),
+            first=name(comparison.sides, first),
+            metric=metric_name(row.metric),
+            least_share=comparison.least_effect,
+            noise_share=row.noise,
+            count=sum(
+                ranked.effect is not None and ranked.effect.p is not None for ranked in comparison.rows
+            ),
+            **(_effect(row.effect) if row.effect is not None else {}),
         )
     if comparison.ranking:
         top = comparison.ranking[0]
         share = [ranked for ranked in comparison.ranking if set(ranked.groups) & set(top.groups)]
         names = tuple(name(comparison.sides, comparison.sides.sides[ranked.index]) for ranked in share)
-        params = {"best": names[0], "count": len(names), "names": names[1 : MOST_NAMED + 1]}
-        params["metric"] = metric_name(comparison.metrics[0])
-        key = "compare.ranked.alone" if len(names) == 1 else "compare.ranked.tied"
-        yield Finding("ranking", Message(key, params).rated("info"))
+        yield (RANKED_ALONE if len(names) == 1 else RANKED_TIED).finding(
+            best=names[0],
+            count=len(names),
+            names=names[1 : MOST_NAMED + 1],
+            metric=metric_name(comparison.metrics[0]),
+        )
 
 
 def others(comparison: Comparison) -> Iterator[Finding]:
@@ -107,22 +177,20 @@ def others(comparison: Comparison) -> Iterator[Finding]:
     headline = comparison.headline
     for side in range(1, len(comparison.sides.sides)):
         rows = [row for row in comparison.rows if row.side == side and row not in headline]
-        for word, severity in (("slower", "problem"), ("faster", "good")):
+        for word, (few, many) in EXCEPTIONS.items():
             rows_of_word = [row for row in rows if row.verdict.word == word and row.context != OVERALL] or [
                 row for row in rows if row.verdict.word == word
             ]
             if not rows_of_word:
                 continue
             rows_of_word.sort(key=lambda row: -_size(row))
-            params: dict[str, Argument] = {
-                "other": name(comparison.sides, comparison.sides.sides[side]),
-                "count": len(rows_of_word),
-                "of": len(rows),
-                "places": tuple(_place(comparison.sides, row) for row in rows_of_word[:MOST_NAMED]),
-            }
-            key = f"compare.places.{word}" + (".many" if len(rows_of_word) > MOST_NAMED else "")
-            evidence = tuple(row.context for row in rows_of_word)
-            yield Finding("figures", Message(key, params).rated(severity), evidence)  # type: ignore[arg-type]
+            yield (many if len(rows_of_word) > MOST_NAMED else few).finding(
+                tuple(row.context for row in rows_of_word),
+                other=name(comparison.sides, comparison.sides.sides[side]),
+                count=len(rows_of_word),
+                of=len(rows),
+                places=tuple(_place(comparison.sides, row) for row in rows_of_word[:MOST_NAMED]),
+            )
 
 
 def losses(comparison: Comparison) -> Iterator[Finding]:
@@ -132,22 +200,19 @@ def losses(comparison: Comparison) -> Iterator[Finding]:
         label = name(comparison.sides, side)
         bad = [trial for trial in trials if trial.status != "ok"]
         if bad:
-            params: dict[str, Argument] = {"side": label, "count": len(bad), "of": len(trials)}
             names = tuple(trial.name for trial in bad)
-            yield Finding("trials", Message("compare.trials", params).rated("problem"), names)
+            yield TRIALS.finding(names, side=label, count=len(bad), of=len(trials))
         failed = sum(trial.failed for trial in trials)
         ended = failed + sum(trial.succeeded for trial in trials)
         if failed and ended:
-            params = {"side": label, "count": failed, "failed_share": failed / ended}
-            yield Finding("errors", Message("compare.errors", params).rated("problem"))
+            yield ERRORS.finding(side=label, count=failed, failed_share=failed / ended)
     for position, side in enumerate(comparison.sides.sides):
         unusable = max(
             (row.unusable[1 if position else 0] for row in comparison.rows if position in {0, row.side}),
             default=0,
         )
         if unusable:
-            params = {"side": name(comparison.sides, side), "count": unusable}
-            yield Finding("figures", Message("compare.unusable", params).rated("problem"))
+            yield UNUSABLE.finding(side=name(comparison.sides, side), count=unusable)
     if comparison.sides.paired:
         yield from _lost_pairs(comparison)
 
@@ -166,7 +231,7 @@ def _lost_pairs(comparison: Comparison) -> Iterator[Finding]:
     total = sum(lost.values())
     if total:
         where = tuple(context for context, count in lost.items() if count)
-        yield Finding("trials", Message("compare.lost-pairs", {"count": total}).rated("caution"), where)
+        yield LOST_PAIRS.finding(where, count=total)
 
 
 def noise(comparison: Comparison, noise_from: str | None) -> Iterator[Finding]:
@@ -174,27 +239,20 @@ def noise(comparison: Comparison, noise_from: str | None) -> Iterator[Finding]:
     if comparison.sides.what == "arms":
         different = [row for row in comparison.rows if row.verdict.word in {"faster", "slower"}]
         if different:
-            yield Finding("noise", Message("compare.arms-differ", {"count": len(different)}).rated("problem"))
+            yield ARMS_DIFFER.finding(count=len(different))
         floors = [_reach(row) for row in comparison.headline]
         measured_floors = [floor for floor in floors if floor is not None]
         if measured_floors:
-            params: dict[str, Argument] = {
-                "noise_share": max(measured_floors),
-                "metric": metric_name(comparison.metrics[0]),
-            }
-            yield Finding("noise", Message("compare.arms", params).rated("info"))
+            metric = metric_name(comparison.metrics[0])
+            yield ARMS.finding(noise_share=max(measured_floors), metric=metric)
         return
     floors = [row.noise for row in comparison.headline]
     measured_floors = [floor for floor in floors if floor is not None]
     if measured_floors and noise_from:
-        params = {
-            "noise_share": max(measured_floors),
-            "run": noise_from,
-            "metric": metric_name(comparison.metrics[0]),
-        }
-        yield Finding("noise", Message("compare.noise", params).rated("info"))
+        metric = metric_name(comparison.metrics[0])
+        yield NOISE.finding(noise_share=max(measured_floors), run=noise_from, metric=metric)
     else:
-        yield Finding("noise", Message("compare.noise.unknown").rated("info"))
+        yield NOISE_UNKNOWN.finding()
 
 
 def doubts(comparison: Comparison) -> Iterator[Finding]:
@@ -211,16 +269,14 @@ def doubts(comparison: Comparison) -> Iterator[Finding]:
     ]
     if unsure:
         places = tuple(_place(comparison.sides, row) for row in unsure[:MOST_NAMED])
-        params: dict[str, Argument] = {"count": len(unsure), "places": places}
-        evidence = tuple(row.context for row in unsure)
-        yield Finding("trust", Message("compare.unsure", params).rated("caution"), evidence)
+        yield UNSURE.finding(tuple(row.context for row in unsure), count=len(unsure), places=places)
     constant = [
         row
         for row in comparison.rows
         if row.effect is not None and row.effect.low == row.effect.high is not None
     ]
     if constant:
-        yield Finding("trust", Message("compare.constant", {"count": len(constant)}).rated("caution"))
+        yield CONSTANT.finding(count=len(constant))
 
 
 def trust(comparison: Comparison) -> Iterator[Finding]:
@@ -230,19 +286,13 @@ def trust(comparison: Comparison) -> Iterator[Finding]:
         return
     few = [effect for effect in effects if effect.descriptive_only]
     blocks = int(median(effect.n for effect in effects))
-    params: dict[str, Argument] = {
-        "count": min(effect.n for effect in effects),
-        "needed": FEWEST_FOR_INTERVAL,
-    }
     if len(few) == len(effects):
-        yield Finding("trust", Message("compare.descriptive", params).rated("caution"))
+        yield DESCRIPTIVE.finding(count=min(effect.n for effect in effects), needed=FEWEST_FOR_INTERVAL)
         return
     if few:
-        params |= {"count": len(few), "of": len(effects)}
-        yield Finding("trust", Message("compare.partly-descriptive", params).rated("caution"))
-    tests = len(effects) - len(few)
-    key = "compare.trust.paired" if comparison.sides.paired else "compare.trust.unpaired"
-    yield Finding("trust", Message(key, {"blocks": blocks, "count": tests}).rated("good"))
+        yield PARTLY_DESCRIPTIVE.finding(count=len(few), of=len(effects), needed=FEWEST_FOR_INTERVAL)
+    code = TRUST_PAIRED if comparison.sides.paired else TRUST_UNPAIRED
+    yield code.finding(blocks=blocks, count=len(effects) - len(few))
 
 
 def name(sides: Sides, side: Side) -> str:
@@ -254,23 +304,23 @@ def name(sides: Sides, side: Side) -> str:
 
 def context_name(sides: Sides, context: str) -> Message | str:
     """A context as it is called; empty where there is only one."""
-    return Message("compare.overall") if context == OVERALL else sides.contexts.get(context, context)
+    return OVERALL_NAME() if context == OVERALL else sides.contexts.get(context, context)
 
 
 def _place(sides: Sides, row: Row) -> Message:
-    change = {"change": row.effect.ratio - 1} if row.effect is not None else {}
-    params: dict[str, Argument] = {"metric": metric_name(row.metric), **change}
+    assert row.effect is not None  # a row with a verdict has one
+    metric, change = metric_name(row.metric), row.effect.ratio - 1
     context = context_name(sides, row.context)
     return (
-        Message("compare.place.bare", params)
-        if not context
-        else Message("compare.place", {**params, "context": context})
+        PLACE(metric=metric, change=change, context=context)
+        if context
+        else PLACE_BARE(metric=metric, change=change)
     )
 
 
-def _effect(effect: Effect) -> dict[str, Argument]:
-    values = Message("compare.values.paired" if effect.paired else "compare.values.unpaired", {"n": effect.n})
-    arguments: dict[str, Argument] = {"change": effect.ratio - 1, "values": values}
+def _effect(effect: Effect) -> dict[str, object]:
+    values = (VALUES_PAIRED if effect.paired else VALUES_UNPAIRED)(n=effect.n)
+    arguments: dict[str, object] = {"change": effect.ratio - 1, "values": values}
     if effect.low is not None and effect.high is not None:
         arguments |= {"low_change": effect.low - 1, "high_change": effect.high - 1}
     return arguments

@@ -2,56 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.analysis.hosts.compare import Machine, Machines, Row, Times
-from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing, Workload
-from loadcell.analysis.hosts.names import candidate_name, listed, row_name, score_name
-from loadcell.model.message import Argument, Message, Severity
+from loadcell.analysis.hosts.facts import FACTS
+from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing
+from loadcell.analysis.hosts.names import candidate_name, row_name, score_name
+from loadcell.model.message import Count, Factor, Message, MessageCode, Share
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Repeats that lie further apart than this are worth a word: the machine was not at rest, or is shared.
 WIDE = 0.1
 #: As many of a kind are named in a sentence; the table has all.
 MOST_NAMED = 4
-#: What the sentences on candidates that did not make it are about, in their order.
-FURTHER: tuple[Standing, ...] = ("part", "less", "alike", "against")
+
+FACT_NAMES = {name: MessageCode(f"hosts.fact.{name}") for name in FACTS}
+ALIKE = FindingCode("hosts.found.alike", Subject.HOSTS, "info")
+DIFFER = FindingCode("hosts.found.differ", Subject.HOSTS, "info", count=Count, names=list)
+DIFFER_MANY = FindingCode("hosts.found.differ.many", Subject.HOSTS, "info", count=Count, names=list)
+NO_SCORES = FindingCode("hosts.found.no-scores", Subject.HOSTS, "info")
+ONE = FindingCode(
+    "hosts.found.one", Subject.HOSTS, "info", best=str, best_times=Factor, first=str, second=str
+)
+RANGE = FindingCode(
+    "hosts.found.range", Subject.HOSTS, "info", best=str, best_times=Factor, first=str, second=str,
+    worst=Message, worst_times=Factor,
+)  # fmt: skip
+NONE_APART = FindingCode("hosts.found.none-apart", Subject.HOSTS, "info", first=str, second=str)
+RESTLESS = FindingCode(
+    "hosts.found.restless", Subject.HOSTS, "caution", count=Count, label=str, of=Count, wide_share=Share
+)
+FEW = FindingCode("hosts.found.few", Subject.HOSTS, "caution", count=Count, least=Count)
+ALONE = FindingCode("hosts.found.alone", Subject.HOSTS, "caution", count=Count, label=str, names=list)
+FOLLOWS_WORKLOAD = FindingCode(
+    "hosts.follows.workload", Subject.HOSTS, "info", count=Count, first=str, second=str, value_times=Factor,
+    workload=str,
+)  # fmt: skip
+FOLLOWS_WORKLOAD_SURE = FindingCode(
+    "hosts.follows.workload.sure", Subject.HOSTS, "info", first=str, high_times=Factor, low_times=Factor,
+    second=str, value_times=Factor, workload=str,
+)  # fmt: skip
+FOLLOWS_SAME = FindingCode("hosts.follows.same", Subject.HOSTS, "info", workload=str)
+FOLLOWS_NOTHING_KNOWN = FindingCode("hosts.follows.nothing-known", Subject.HOSTS, "caution")
+FOLLOWS_ONE = FindingCode("hosts.follows.one", Subject.HOSTS, "good", candidate=Message, workload=str)
+FOLLOWS_SEVERAL = FindingCode(
+    "hosts.follows.several", Subject.HOSTS, "good", candidates=list, count=Count, workload=str
+)
+FOLLOWS_SEVERAL_MANY = FindingCode(
+    "hosts.follows.several.many", Subject.HOSTS, "good", candidates=list, count=Count, workload=str
+)
+FOLLOWS_NONE = FindingCode(
+    "hosts.follows.none", Subject.HOSTS, "caution", apart_share=Share, nearest=Message, workload=str
+)
+FOLLOWS_CAVEAT = FindingCode("hosts.follows.caveat", Subject.HOSTS, "caution")
+
+
+def _further(standing: Standing) -> tuple[FindingCode, FindingCode]:
+    code = f"hosts.follows.{standing}"
+    return (
+        FindingCode(code, Subject.HOSTS, "info", candidates=list),
+        FindingCode(f"{code}.many", Subject.HOSTS, "info", candidates=list, count=Count),
+    )
+
+
+#: The sentences on candidates that did not make it, in their order: few (all are named) and many.
+FURTHER: dict[Standing, tuple[FindingCode, FindingCode]] = {
+    "part": _further("part"),
+    "less": _further("less"),
+    "alike": _further("alike"),
+    "against": _further("against"),
+}
+CANDIDATE = MessageCode("hosts.candidate", name=Message, value_times=Factor)
+CANDIDATE_PART = MessageCode("hosts.candidate.part", name=Message, needed_share=Share, value_times=Factor)
+#: A candidate near the workload's ratio, by whether the intervals overlap.
+NEAR = {
+    overlap: MessageCode(f"hosts.candidate.near{ending}", apart_share=Share, name=Message, value_times=Factor)
+    for overlap, ending in ((None, ""), (True, ".overlap"), (False, ".apart"))
+}
 
 
 def of_machines(machines: Machines) -> Iterator[Finding]:
     """Differences of the two machines, and how far the values carry."""
     first, second = machines.machines
     differing = machines.differing
-    names = tuple(Message(f"hosts.fact.{fact.key}") for fact in differing if "." not in fact.key)
-    if not names:
-        yield _finding("info", "hosts.found.alike")
-    elif len(names) <= MOST_NAMED:
-        yield _finding("info", "hosts.found.differ", count=len(names), names=names)
-    else:
-        yield _finding("info", "hosts.found.differ.many", count=len(names), names=names[:MOST_NAMED])
+    names = tuple(FACT_NAMES[fact.key]() for fact in differing if "." not in fact.key)
+    code = DIFFER_MANY if len(names) > MOST_NAMED else DIFFER if names else ALIKE
+    yield code.finding(count=len(names), names=names[:MOST_NAMED])
     if not machines.rows:
-        yield _finding("info", "hosts.found.no-scores")
+        yield NO_SCORES.finding()
         return
     clear = [row for row in machines.rows if not _may_be_alike(row.times)]
     ranked = sorted(clear, key=lambda row: row.times.value)
-    labels: dict[str, Argument] = {"first": first.label, "second": second.label}
+    labels = {"first": first.label, "second": second.label}
     if not ranked:
-        yield _finding("info", "hosts.found.none-apart", labels)
-    elif len(ranked) == 1:
-        yield _finding("info", "hosts.found.one", {**labels, **_of(ranked[0], "best")})
+        yield NONE_APART.finding(**labels)
     else:
-        yield _finding("info", "hosts.found.range", {**labels, **_of(ranked[-1], "best"), **_of(ranked[0], "worst")})  # fmt: skip
+        yield (ONE if len(ranked) == 1 else RANGE).finding(
+            **labels, **_of(ranked[-1], "best"), **_of(ranked[0], "worst")
+        )
     few = [row for row in machines.rows if not row.times.sure]
     if few:
         least = min(row.effect.n for row in few)
-        yield _finding("caution", "hosts.found.few", count=least, least=FEWEST_FOR_INTERVAL)
+        yield FEW.finding(count=least, least=FEWEST_FOR_INTERVAL)
     for machine in machines.machines:
         yield from _restless(machine)
     for index, machine in enumerate(machines.machines):
         alone = [score_name(score) for at, score in machines.alone if at == index]
         if alone:
-            yield _finding("caution", "hosts.found.alone", label=machine.label, count=len(alone), names=listed(alone[:MOST_NAMED]))  # fmt: skip
+            yield ALONE.finding(label=machine.label, count=len(alone), names=alone[:MOST_NAMED])
 
 
 def _may_be_alike(times: Times) -> bool:
@@ -63,100 +122,66 @@ def _restless(machine: Machine) -> Iterator[Finding]:
     """Number of scores whose values scatter so much that their ratios are unreliable."""
     wide = [score for score in machine.distinct if (score.repeats.spread or 0) > WIDE]
     if wide:
-        params: dict[str, Argument] = {
-            "label": machine.label,
-            "count": len(wide),
-            "of": len(machine.distinct),
-        }
-        yield _finding("caution", "hosts.found.restless", {**params, "wide_share": WIDE})
+        yield RESTLESS.finding(
+            label=machine.label, count=len(wide), of=len(machine.distinct), wide_share=WIDE
+        )
 
 
 def of_hypothesis(hypothesis: Hypothesis, first: str, second: str) -> Iterator[Finding]:
     """The hypothesis on what the workload's ratio follows; `first` and `second` are the machines' names."""
-    yield _finding("info", *_workload(hypothesis.workload, first, second))
+    work = hypothesis.workload
+    yield (FOLLOWS_WORKLOAD_SURE if work.times.sure else FOLLOWS_WORKLOAD).finding(
+        workload=work.name, first=first, second=second, value_times=work.times.value,
+        low_times=work.times.low, high_times=work.times.high, count=work.repeats,
+    )  # fmt: skip
     if not hypothesis.differs:
-        yield _finding("info", "hosts.follows.same", workload=hypothesis.workload.name)
+        yield FOLLOWS_SAME.finding(workload=work.name)
         return
     near = hypothesis.of("near")
     if not hypothesis.candidates:
-        yield _finding("caution", "hosts.follows.nothing-known")
+        yield FOLLOWS_NOTHING_KNOWN.finding()
         return
     if len(near) == 1:
-        yield _finding(
-            "good", "hosts.follows.one", workload=hypothesis.workload.name, candidate=_near(near[0])
-        )
+        yield FOLLOWS_ONE.finding(workload=work.name, candidate=_near(near[0]))
     elif near:
-        listed = tuple(_near(candidate) for candidate in near[:MOST_NAMED])
-        key = "hosts.follows.several" if len(near) <= MOST_NAMED else "hosts.follows.several.many"
-        yield _finding("good", key, workload=hypothesis.workload.name, count=len(near), candidates=listed)
+        yield (FOLLOWS_SEVERAL if len(near) <= MOST_NAMED else FOLLOWS_SEVERAL_MANY).finding(
+            workload=work.name,
+            count=len(near),
+            candidates=tuple(_near(candidate) for candidate in near[:MOST_NAMED]),
+        )
     else:
         nearest = hypothesis.nearest
         assert nearest is not None  # there are candidates
-        yield _finding(
-            "caution", "hosts.follows.none", workload=hypothesis.workload.name, nearest=_short(nearest),
-            apart_share=nearest.apart,
-        )  # fmt: skip
-    for standing in FURTHER:
+        yield FOLLOWS_NONE.finding(workload=work.name, nearest=_short(nearest), apart_share=nearest.apart)
+    for standing, (few, many) in FURTHER.items():
         others = hypothesis.of(standing)
         if others:
-            listed = tuple(
+            candidates = tuple(
                 _part(candidate) if standing == "part" else _short(candidate)
                 for candidate in others[:MOST_NAMED]
             )
             more = len(others) - MOST_NAMED
-            key = f"hosts.follows.{standing}"
-            if more > 0:
-                yield _finding("info", f"{key}.many", candidates=listed, count=more)
-            else:
-                yield _finding("info", key, candidates=listed)
-    yield _finding("caution", "hosts.follows.caveat")
-
-
-def _workload(work: Workload, first: str, second: str) -> tuple[str, dict[str, Argument]]:
-    params: dict[str, Argument] = {
-        "workload": work.name, "first": first, "second": second, "value_times": work.times.value,
-    }  # fmt: skip
-    if work.times.sure:
-        return "hosts.follows.workload.sure", {**params, **_ends(work.times)}
-    return "hosts.follows.workload", {**params, "count": work.repeats}
-
-
-def _ends(times: Times) -> dict[str, Argument]:
-    assert times.low is not None
-    assert times.high is not None
-    return {"low_times": times.low, "high_times": times.high}
+            yield (many if more > 0 else few).finding(candidates=candidates, count=more)
+    yield FOLLOWS_CAVEAT.finding()
 
 
 def _near(candidate: Candidate) -> Message:
-    ending = {None: "", True: ".overlap", False: ".apart"}[candidate.overlap]
-    params = {
-        "name": candidate_name(candidate),
-        "value_times": candidate.times.value,
-        "apart_share": candidate.apart,
-    }
-    return Message(f"hosts.candidate.near{ending}", params)
-
-
-def _part(candidate: Candidate) -> Message:
-    params = {
-        "name": candidate_name(candidate),
-        "value_times": candidate.times.value,
-        "needed_share": candidate.share or 0.0,
-    }
-    return Message("hosts.candidate.part", params)
-
-
-def _short(candidate: Candidate) -> Message:
-    return Message(
-        "hosts.candidate", {"name": candidate_name(candidate), "value_times": candidate.times.value}
+    return NEAR[candidate.overlap](
+        name=candidate_name(candidate), value_times=candidate.times.value, apart_share=candidate.apart
     )
 
 
-def _of(row: Row, which: str) -> dict[str, Argument]:
+def _part(candidate: Candidate) -> Message:
+    return CANDIDATE_PART(
+        name=candidate_name(candidate),
+        value_times=candidate.times.value,
+        needed_share=candidate.share or 0.0,
+    )
+
+
+def _short(candidate: Candidate) -> Message:
+    return CANDIDATE(name=candidate_name(candidate), value_times=candidate.times.value)
+
+
+def _of(row: Row, which: str) -> dict[str, object]:
     return {which: row_name(row), f"{which}_times": row.times.value}
-
-
-def _finding(
-    severity: Severity, key: str, arguments: Mapping[str, Argument] | None = None, **params: Argument
-) -> Finding:
-    return Finding("hosts", Message(key, {**(arguments or {}), **params}).rated(severity))

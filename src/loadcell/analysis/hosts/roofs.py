@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from loadcell.analysis.hosts.facts import cache_sizes
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message
+from loadcell.model.message import Count, Message, MessageCode
 
 _MIB = 2**20
 #: What is in a cache must leave room for what else is: no more than this share of it counts as in it.
@@ -23,6 +23,12 @@ _FITS = 0.75
 #: mbw and STREAM have several arrays of their size: what they use of them at once.
 _ARRAYS = {"memcpy": 2, "dumb": 2, "mcblock": 2, "copy": 2, "scale": 2, "add": 3, "triad": 3}
 _BITS = 8
+
+LAYER_CACHE = MessageCode("hosts.layer.cache", level=Count)
+LAYER_MEMORY = MessageCode("hosts.layer.memory")
+LAYER_DISK_READ = MessageCode("hosts.layer.disk-read")
+LAYER_DISK_SYNC = MessageCode("hosts.layer.disk-sync")
+LAYER_NETWORK = MessageCode("hosts.layer.network")
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,9 @@ def roofs(host: JsonObject, scores: Sequence[Score]) -> list[Roof]:
 def _of_memory(host: JsonObject, scores: Sequence[Score]) -> Iterator[Roof]:
     below = 0
     for level, size in cache_sizes(host).items():
-        yield from _layer(Message("hosts.layer.cache", {"level": level}), scores, below, size * _FITS)
+        yield from _layer(LAYER_CACHE(level=level), scores, below, size * _FITS)
         below = size
-    yield from _layer(Message("hosts.layer.memory"), scores, below, math.inf)
+    yield from _layer(LAYER_MEMORY(), scores, below, math.inf)
 
 
 def _layer(name: Message, scores: Sequence[Score], above: float, most: float) -> Iterator[Roof]:
@@ -91,11 +97,11 @@ def _of_disk(scores: Sequence[Score]) -> Iterator[Roof]:
     }
     small, large = by_disk.get(("randread", "iops")), by_disk.get(("read", "read_mib_per_s"))
     if small and large:
-        yield Roof(Message("hosts.layer.disk-read"), small.median, large.median * _MIB)
+        yield Roof(LAYER_DISK_READ(), small.median, large.median * _MIB)
     synced = next((score for score in scores if score.figure == "sync_ms"), None)
     large = by_disk.get(("write", "write_mib_per_s"))
     if synced and large:
-        yield Roof(Message("hosts.layer.disk-sync"), 1e3 / synced.median, large.median * _MIB)
+        yield Roof(LAYER_DISK_SYNC(), 1e3 / synced.median, large.median * _MIB)
 
 
 def _of_network(scores: Sequence[Score]) -> Iterator[Roof]:
@@ -106,4 +112,4 @@ def _of_network(scores: Sequence[Score]) -> Iterator[Roof]:
     }
     small, large = by_network.get(("rr", "transactions_per_s")), by_network.get(("stream", "mbit_per_s"))
     if small and large:
-        yield Roof(Message("hosts.layer.network"), small.median, large.median * 1e6 / _BITS)
+        yield Roof(LAYER_NETWORK(), small.median, large.median * 1e6 / _BITS)

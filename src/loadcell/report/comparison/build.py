@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from loadcell import __version__
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Row
-from loadcell.analysis.compare.findings import GRAVE
+from loadcell.analysis.compare.findings import DIFFERS
 from loadcell.analysis.finding import Finding
 from loadcell.model import numbers
 from loadcell.model.message import Labels
@@ -40,7 +40,7 @@ from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import Texts
 
 #: Kinds of differences.
-_KIND = Labels("compare.of", GRAVE)
+_KIND = Labels("compare.of", DIFFERS)
 #: Designs of a comparison, by their pairs and their intervals.
 _PAIRS = Labels("compare.method.pairs", ("paired", "unpaired"))
 _INTERVAL = Labels("compare.method.interval", ("paired", "unpaired"))

@@ -108,7 +108,7 @@ def _searched(search: SearchRecord, context: ReportContext) -> Message:
 
 def _what_was_read(context: ReportContext) -> list[Finding]:
     """The method of an imported run: nothing of it was planned."""
-    findings = [Finding("done", import_findings.done(context.stored.run).rated("info"))]
+    findings = [import_findings.done(context.stored.run)]
     lengths = phrase_of_lengths(context)
     if lengths is not None:
         lasted = DONE_IMPORTED_LASTED(duration_s=lengths.arguments["duration_s"])

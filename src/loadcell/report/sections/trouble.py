@@ -6,7 +6,6 @@ from collections.abc import Set
 from typing import Any
 
 from loadcell.analysis import validity
-from loadcell.analysis.trials import CHECKS
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
@@ -26,8 +25,6 @@ EVIDENCE = Labels("evidence", (
     "window_s", "wrong",
 ))  # fmt: skip
 #: Names of checks, and advice on each.
-_NAME = Labels("check-name", (*CHECKS, "other"))
-_ADVICE = Labels("advice", (*CHECKS, "other"))
 #: Endings of names that say a unit.
 _WITH_UNIT = ("_s", "_ms", "_bytes")
 #: Those of them that are fractions; a limit beside one of them is one, too.
@@ -77,7 +74,7 @@ def checks(context: ReportContext) -> Section:
             Cell(title(name, context)),
             Cell(names(list(where), context)),
             Cell(evidence(next(iter(where.values())), context)),
-            Cell(texts.or_none(_ADVICE(name)) or texts("advice.other")),
+            Cell(texts.message(validity.check_advice(name))),
         ]
         for name, where in _noticed(context).items()
     ]
@@ -103,7 +100,7 @@ def checks(context: ReportContext) -> Section:
 
 def title(name: str, context: ReportContext) -> str:
     """Name of a check that noticed something."""
-    return context.texts.or_none(_NAME(name)) or context.texts("check-name.other", name=name)
+    return context.texts.message(validity.check_name(name))
 
 
 def _noticed(context: ReportContext) -> dict[str, dict[str, JsonObject]]:
