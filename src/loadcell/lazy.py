@@ -99,6 +99,8 @@ LAZY = frozenset(
         "loadcell.store.query",
         "loadcell.store.read",
         "loadcell.systems.host.probe_server",
+        "loadcell.systems.postgres.databases",
+        "loadcell.systems.postgres.schema",
         "loadcell.workloads.kv",
         "loadcell.workloads.pgbench",
         "loadcell.workloads.sysbench",

@@ -15,10 +15,9 @@ from loadcell.model.engine_messages import (
 )
 from loadcell.model.message import ForeignText, MessageCode, MessageError, Seconds, as_written
 from loadcell.systems.base import TargetError
-from loadcell.systems.messages import TARGET_NOT_UP
+from loadcell.systems.messages import DOING_DROP_DATA_SETS, TARGET_NOT_UP
 from loadcell.systems.mysql.messages import MYSQL_MISSING
 from loadcell.systems.redis.messages import (
-    DOING_REMOVE_THE_KEYS,
     REDIS_MAXMEMORY,
     SERVER_CANNOT,
     WHERE_SERVER,
@@ -52,8 +51,8 @@ def test_numbers_are_written_with_their_unit_and_lists_are_joined() -> None:
 
 def test_a_reason_stands_in_a_reason_and_lends_it_its_advice() -> None:
     why = REDIS_MAXMEMORY(where=WHERE_SERVER(), said="OOM")
-    reason = SERVER_CANNOT(doing=DOING_REMOVE_THE_KEYS(), why=why)
-    assert reason.text == "cannot remove the keys: the server has used up its maxmemory: OOM"
+    reason = SERVER_CANNOT(doing=DOING_DROP_DATA_SETS(), why=why)
+    assert reason.text == "cannot drop data sets: the server has used up its maxmemory: OOM"
     assert reason.advice == "raise it, or load fewer keys"
     assert reason.plain_arguments["why"]["code"] == "redis.maxmemory"
     assert reason.plain_arguments["why"]["args"]["where"]["finding"] == "the server"

@@ -21,9 +21,8 @@ from loadcell.report import write
 from loadcell.report.texts import Texts
 from loadcell.store.messages import DAMAGED_CUT_OFF, LEFT_LINES
 from loadcell.store.read import Damage
-from loadcell.systems.messages import CONNECTION_REFUSED
+from loadcell.systems.messages import CONNECTION_REFUSED, DOING_DROP_DATA_SETS
 from loadcell.systems.redis.messages import (
-    DOING_REMOVE_THE_KEYS,
     REDIS_MAXMEMORY,
     SERVER_CANNOT,
     WHERE_SERVER,
@@ -63,8 +62,8 @@ def test_numbers_are_written_as_the_report_writes_them() -> None:
 
 def test_a_reason_within_a_reason_is_said_in_the_same_language_and_lends_its_advice() -> None:
     full = REDIS_MAXMEMORY(where=WHERE_SERVER(), said="OOM")
-    assert said(record(SERVER_CANNOT(doing=DOING_REMOVE_THE_KEYS(), why=full))) == (
-        "无法删除键：服务器已用尽其 maxmemory：“OOM”",
+    assert said(record(SERVER_CANNOT(doing=DOING_DROP_DATA_SETS(), why=full))) == (
+        "无法删除数据集：服务器已用尽其 maxmemory：“OOM”",
         "请提高它，或减少加载的键",
     )
 

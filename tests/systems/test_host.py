@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from loadcell.plan.model import Load
 from loadcell.systems.base import TargetContext, TargetError
 from loadcell.systems.host.target import Host, HostOptions
-from loadcell.systems.shared.ownership import Owner
+from loadcell.systems.shared.data_sets import Owner
 
 Make = Callable[..., Host]
 

@@ -12,7 +12,8 @@ from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Advice, Options
 from loadcell.systems.base import DataSet, DataSpec, Loader, Role, Target, TargetContext, TargetError
 from loadcell.systems.messages import TARGET_NOT_UP
-from loadcell.systems.shared.data_files import DataFiles
+from loadcell.systems.shared.data_files import DataFiles, FileDataSets
+from loadcell.systems.shared.data_sets import Owner
 from loadcell.systems.shared.disk_image import DataLocation, Image
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ class InProcessTarget(Target[OptionsT], Generic[OptionsT]):
             self._location.remove()
 
     def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
-        return self.files.prepare(spec.fingerprint, lambda: load(self.endpoint()), will_change=will_change)
+        owner, keep = Owner.of(self.context.work), self.options.keep_data
+        data_sets = FileDataSets(True, owner, keep, self.context.log, self.files, self.endpoint)
+        return data_sets.prepare(spec, load, will_change=will_change).data_set
 
     def roles(self) -> tuple[Role, ...]:
         return ()

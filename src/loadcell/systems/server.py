@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from loadcell.linux import file_system
 from loadcell.linux.process import StopStep, SupervisedProcess
@@ -29,6 +29,7 @@ from loadcell.systems.base import (
 from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.server_options import ManagedOrExternalOptions
 from loadcell.systems.shared.account import environment
+from loadcell.systems.shared.data_sets import DataSets, Prepared
 from loadcell.systems.shared.disk_image import DataLocation
 from loadcell.systems.shared.messages import PROCESS_NO_ANSWER, PROCESS_NOT_STARTED
 from loadcell.systems.shared.owned_directory import OwnedDirectory
@@ -101,25 +102,6 @@ class ServerFacts(TargetFacts):
     run_as: Annotated[str | None, OMITTED] = None
     database: Annotated[DatabaseFacts | None, OMITTED] = None
     data: JsonObject | None = None
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A data set, the database that holds it, and the options that sessions of the load begin with."""
-
-    data_set: DataSet
-    database: str | None = None
-    options: str | None = None
-
-
-class DataSets(Protocol):
-    """The data sets of loadcell on one server."""
-
-    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> Prepared:
-        """Provide the data set, untouched. Raises TargetError."""
-
-    def sweep(self) -> None:
-        """Remove what this run and dead runs made, except what is to be kept. Raises TargetError."""
 
 
 def start_process(process: SupervisedProcess, command: list[str]) -> None:
@@ -277,7 +259,7 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         """The address of the load's user on a managed server."""
 
     @abstractmethod
-    def _data_sets(self) -> DataSets:
+    def _data_sets(self) -> DataSets[Any]:
         """Loadcell's data sets on the server."""
 
     @abstractmethod

@@ -11,7 +11,7 @@ import pytest
 
 from loadcell.systems.base import DataSpec, ServerEndpoint, TargetError
 from loadcell.systems.postgres.target import Postgres
-from loadcell.systems.shared.ownership import Mark, parse
+from loadcell.systems.shared.data_sets import Mark, parse
 from servers import PostgresServer
 
 from .conftest import DATA, OTHER, ROWS, Bench, load, query, session

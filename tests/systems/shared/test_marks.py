@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from loadcell.systems.base import DataSpec
-from loadcell.systems.shared.ownership import Mark, Owner, parse
+from loadcell.systems.shared.data_sets import Mark, Owner, parse
 
 
 def fingerprint(sections: dict[str, Any]) -> str:

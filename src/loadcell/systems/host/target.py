@@ -39,7 +39,7 @@ from loadcell.systems.host.messages import (
 )
 from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared import path_checks
-from loadcell.systems.shared.ownership import Owner
+from loadcell.systems.shared.data_sets import Owner
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load

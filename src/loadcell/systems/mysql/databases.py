@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from loadcell.systems.base import DataSet, DataSpec, Loader, TargetError
-from loadcell.systems.messages import (
-    DOING_DROP_DATA_SETS,
-    DOING_LOOK_FOR_THE_DATA_SET,
-    DOING_MARK_THE_DATA_SET,
-)
+from loadcell.model.message import Message
+from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetError
+from loadcell.systems.messages import DOING_MARK_THE_DATA_SET
 from loadcell.systems.mysql.connection import Address, rows
-from loadcell.systems.mysql.messages import (
-    DOING_MAKE_ROOM_FOR_A_COPY,
-    DOING_MAKE_THE_DATABASE,
-    DOING_MARK_THE_DATABASE,
-    MYSQL_FOREIGN_TABLES,
-)
-from loadcell.systems.server import Prepared
-from loadcell.systems.shared.ownership import Mark, Owner, parse
+from loadcell.systems.mysql.messages import DOING_MAKE_ROOM_FOR_A_COPY, MYSQL_FOREIGN_TABLES
+from loadcell.systems.shared.data_sets import DataSets, Mark, Prepared, parse
+from loadcell.systems.shared.owned_directory import OwnedDirectory
 
 if TYPE_CHECKING:
     from loadcell.systems.mysql.connection import Connection
@@ -39,7 +32,7 @@ _FEW_PAGES = 100
 
 
 @dataclass(frozen=True)
-class Databases:
+class Databases(DataSets["Connection"]):
     """Data sets on one server: each in a separate database, or, with `named`, one at a time in that one.
 
     On a server that loadcell started (`server`) a data set that a workload changes is restored by copying the
@@ -50,68 +43,45 @@ class Databases:
     load: Callable[[], Address]
     named: str | None
     server: Server | None
-    owner: Owner
-    keep: bool
-    version: str
-    log: Callable[[str], None] = field(repr=False)
 
-    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> Prepared:
-        """The data set, untouched: as it lies there, put back, or loaded (again)."""
-        began = time.monotonic()
-        digest = spec.fingerprint
-        name = self.named or PREFIX + digest
-        detail: dict[str, Any] = {"kind": "database", "database": name}
-        mark = self._look(name)
-        same = mark is not None and mark.fingerprint == digest
-        if same and mark is not None and mark.state == "ready":
-            how = "reused"
-        elif self._copied(digest):
-            self._restore(digest, detail)
-            how = "restored"
-        else:
-            how = "restored" if same and mark is not None and mark.state == "changed" else "loaded"
-            self._load(name, mark, digest, load, detail)
-        if will_change and self.server is not None and not self._copied(digest):
-            self._save_copy(digest, detail)
-        with self.admin().session(DOING_MARK_THE_DATA_SET(), during="prepare", database=name) as connection:
-            mark = self._mark(connection, name) or Mark("ready", digest, self.owner)
-            now = mark.now("changed" if will_change else "ready", owner=self.owner, keep=self.keep)
-            self._set_mark(connection, now)
-            if self.server is not None:
-                detail["flush_s"] = flush(connection)
-            size = _size(connection, name)
-        return Prepared(DataSet(digest, how, time.monotonic() - began, size, **detail), name)
+    kind = "database"
+    copy_method = "data directory copy"
 
-    # -- what is there
-    # ----------------------------------------------------------------------------------------------
+    def _session(self, doing: Message, during: str = "prepare") -> AbstractContextManager[Connection]:
+        return self.admin().session(doing, during=during)
 
-    def _look(self, name: str) -> Mark | None:
-        """The mark of a database, if what is in it is what the mark says; None where there is nothing.
+    def _name(self, spec: DataSpec) -> str:
+        return self.named or PREFIX + spec.fingerprint
 
-        Refuses a database
-        that is not loadcell's."""
-        with self.admin().session(DOING_LOOK_FOR_THE_DATA_SET(), during="prepare") as connection:
-            mark = self._mark(connection, name)
-            if mark is None or mark.state == "loading":
-                return mark
-            tables = _tables(connection, name)
-            if tables == set(mark.tables):
-                return mark
-            foreign = sorted(tables - set(mark.tables))
-            if foreign:
-                raise self._foreign(name, foreign)
-            return mark.now("loading")  # some are gone
+    def _endpoint(self, name: str) -> Endpoint:
+        return self.load().endpoint(name)
 
-    def _mark(self, connection: Connection, name: str) -> Mark | None:
+    def _contents(self, session: Connection, name: str, spec: DataSpec) -> tuple[str, ...]:  # noqa: ARG002
+        return tuple(sorted(_tables(session, name)))
+
+    def _is_intact(self, session: Connection, name: str, mark: Mark) -> bool:
+        tables = _tables(session, name)
+        if foreign := sorted(tables - set(mark.tables)):
+            raise self._foreign(name, foreign)
+        return tables == set(mark.tables)
+
+    def _finish(self, name: str, spec: DataSpec, data_set: DataSet, *, will_change: bool) -> Prepared:
+        with self._session(DOING_MARK_THE_DATA_SET()) as session:
+            self._mark_use(session, name, spec, will_change=will_change)
+            flush_s = flush(session) if self.server is not None else None
+            size = _size(session, name)
+        return Prepared(replace(data_set, size_bytes=size, database=name, flush_s=flush_s), name)
+
+    def _mark(self, session: Connection, name: str) -> Mark | None:
         result = rows(
-            connection, "SELECT schema_name FROM information_schema.schemata WHERE schema_name = %s", [name]
+            session, "SELECT schema_name FROM information_schema.schemata WHERE schema_name = %s", [name]
         )
         if not result:
             return None
-        tables = _tables(connection, name, with_mark=True)
+        tables = _tables(session, name, with_mark=True)
         mark = None
         if MARK in tables:
-            result = rows(connection, f"SELECT mark FROM `{name}`.{MARK}")  # noqa: S608
+            result = rows(session, f"SELECT mark FROM `{name}`.{MARK}")  # noqa: S608
             mark = parse(result[0][0]) if result else None
         if mark is not None:
             return mark
@@ -127,108 +97,74 @@ class Databases:
             during="prepare",
         )
 
-    def _set_mark(self, connection: Connection, mark: Mark) -> None:
-        rows(connection, f"CREATE TABLE IF NOT EXISTS {MARK} (mark TEXT NOT NULL) ENGINE = InnoDB")
-        rows(connection, "START TRANSACTION")
-        rows(connection, f"DELETE FROM {MARK}")  # noqa: S608
-        rows(connection, f"INSERT INTO {MARK} VALUES (%s)", [mark.text()])  # noqa: S608
-        rows(connection, "COMMIT")
+    def _set_mark(self, session: Connection, name: str, mark: Mark) -> None:
+        table = f"`{name}`.{MARK}"
+        rows(session, f"CREATE TABLE IF NOT EXISTS {table} (mark TEXT NOT NULL) ENGINE = InnoDB")
+        rows(session, "START TRANSACTION")
+        rows(session, f"DELETE FROM {table}")  # noqa: S608
+        rows(session, f"INSERT INTO {table} VALUES (%s)", [mark.text()])  # noqa: S608
+        rows(session, "COMMIT")
 
-    # -- making it
-    # --------------------------------------------------------------------------------------------------
+    def _make_room(self, session: Connection, name: str, mark: Mark | None, spec: DataSpec) -> None:  # noqa: ARG002
+        if mark is not None:
+            self._drop(session, name, mark)
+        if not (self.named and rows(session, "SHOW DATABASES LIKE %s", [_like(name)])):
+            rows(
+                session,
+                f"CREATE DATABASE IF NOT EXISTS `{name}` CHARACTER SET latin1 COLLATE latin1_swedish_ci",
+            )
 
-    def _load(self, name: str, mark: Mark | None, digest: str, load: Loader, detail: dict[str, Any]) -> None:
-        began = time.monotonic()
-        with self.admin().session(DOING_MAKE_THE_DATABASE(), during="prepare") as connection:
-            if mark is not None:
-                self._empty(connection, name, mark)
-            if not (self.named and rows(connection, "SHOW DATABASES LIKE %s", [_like(name)])):
-                rows(
-                    connection,
-                    f"CREATE DATABASE IF NOT EXISTS `{name}` CHARACTER SET latin1 COLLATE latin1_swedish_ci",
-                )
-        now = Mark("loading", digest, self.owner, keep=self.keep, loadcell=self.version)
-        with self.admin().session(DOING_MARK_THE_DATABASE(), during="prepare", database=name) as connection:
-            self._set_mark(connection, now)
-        rows_loaded = load(self.load().endpoint(name))
-        with self.admin().session(DOING_MARK_THE_DATABASE(), during="prepare", database=name) as connection:
-            self._set_mark(connection, now.now("ready", tables=tuple(sorted(_tables(connection, name)))))
-        detail.update(method="load", load_s=time.monotonic() - began)
-        detail["rows"] = rows_loaded
-
-    def _empty(self, connection: Connection, name: str, mark: Mark) -> None:
-        """Drop what an earlier load made: the database, or, where it was there before, the tables in it."""
+    def _drop(self, session: Connection, name: str, mark: Mark) -> None:
+        """Drop the database, or, where it was there before, the tables in it."""
         if not self.named:
-            rows(connection, f"DROP DATABASE IF EXISTS `{name}`")
+            rows(session, f"DROP DATABASE IF EXISTS `{name}`")
             return
-        tables = _tables(connection, name)
+        tables = _tables(session, name)
         if mark.state != "loading" and (foreign := sorted(tables - set(mark.tables))):
             raise self._foreign(name, foreign)
-        rows(connection, "SET SESSION foreign_key_checks = 0")
+        rows(session, "SET SESSION foreign_key_checks = 0")
         for table in [*sorted(tables), MARK]:
-            rows(connection, f"DROP TABLE IF EXISTS `{name}`.`{table}`")
+            rows(session, f"DROP TABLE IF EXISTS `{name}`.`{table}`")
 
     # -- copies of the data directory
     # -------------------------------------------------------------------------------
 
-    def _copied(self, digest: str) -> bool:
-        return self.server is not None and digest in self.server.directory.copies()
+    @property
+    def _copies(self) -> OwnedDirectory | None:
+        return self.server.directory if self.server is not None else None
 
-    def _save_copy(self, digest: str, detail: dict[str, Any]) -> None:
+    def _save_copy(self, digest: str) -> None:
         """Stop the server, copy its data directory, and start it again: all later trials begin as this one
         does.
         """
         assert self.server is not None
-        began = time.monotonic()
-        with self.admin().session(DOING_MAKE_ROOM_FOR_A_COPY(), during="prepare") as connection:
+        with self._session(DOING_MAKE_ROOM_FOR_A_COPY()) as session:
             for other in self.server.directory.copies():
-                rows(connection, f"DROP DATABASE IF EXISTS `{PREFIX}{other}`")  # it has a copy of its own
+                rows(session, f"DROP DATABASE IF EXISTS `{PREFIX}{other}`")  # its copy holds it
             # All pages that are in memory now are to be there again after each restore.
-            rows(connection, "SET GLOBAL innodb_buffer_pool_dump_pct = 100")
-            flush(connection)
+            rows(session, "SET GLOBAL innodb_buffer_pool_dump_pct = 100")
+            flush(session)
         self.server.stop()
         self.server.directory.save_copy(digest)
         self.server.start()
-        detail.update(kept_copy_s=time.monotonic() - began)
 
-    def _restore(self, digest: str, detail: dict[str, Any]) -> None:
+    def _restore_copy(self, digest: str) -> None:
         assert self.server is not None
-        began = time.monotonic()
         self.server.stop(quickly=True)  # whatever it holds is thrown away
         self.server.directory.restore_copy(digest)
         self.server.start()
-        detail.update(method="data directory copy", copy_s=time.monotonic() - began)
 
     # -- the end
     # ----------------------------------------------------------------------------------------------------
 
-    def sweep(self) -> None:
-        """Drop what this run made and what dead runs left behind, save what is to be kept.
+    def _names(self, session: Connection) -> list[str]:
+        if self.named:
+            return [self.named]
+        return [row[0] for row in rows(session, "SHOW DATABASES LIKE %s", [_like(PREFIX) + "%"])]
 
-        Logs what it cannot drop.
-        """
-        with self.admin().session(DOING_DROP_DATA_SETS(), during="cleanup") as connection:
-            names = (
-                [self.named]
-                if self.named
-                else [row[0] for row in rows(connection, "SHOW DATABASES LIKE %s", [_like(PREFIX) + "%"])]
-            )
-            for name in names:
-                try:
-                    mark = self._mark(connection, name)
-                    if mark is None or not mark.fingerprint or not self._to_go(mark):
-                        continue
-                    self._empty(connection, name, mark)
-                except TargetError as error:
-                    self.log(f"left the database {name} behind: {error.finding}")
-
-    def _to_go(self, mark: Mark) -> bool:
-        done = mark.state == "ready"
-        if self._copied(mark.fingerprint):
-            return False  # what was changed is put back when it is needed
-        if mark.owner.same_run(self.owner):
-            return not (self.keep and done)
-        return not (mark.keep and done) and (self.server is not None or mark.owner.surely_dead())
+    def _is_disposable(self, mark: Mark) -> bool:
+        # What has a copy is put back when it is needed.
+        return not self._has_copy(mark.fingerprint) and super()._is_disposable(mark)
 
 
 def _tables(connection: Connection, name: str, *, with_mark: bool = False) -> set[str]:

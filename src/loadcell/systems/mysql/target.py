@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loadcell import __version__
 from loadcell.linux import procfs
 from loadcell.model.capability import DATABASES, MYSQL
 from loadcell.plan.parts import Advice
@@ -28,7 +27,7 @@ from loadcell.systems.mysql.options import MysqlOptions
 from loadcell.systems.mysql.server import USER, DataDirectory, Server
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.shared import account
-from loadcell.systems.shared.ownership import Owner
+from loadcell.systems.shared.data_sets import Owner
 from loadcell.systems.shared.settings import Setting, read_back
 
 if TYPE_CHECKING:
@@ -116,9 +115,9 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
             load=self._load_address,
             named=self._named_database,
             server=self._server,
+            managed=self._server is not None,
             owner=Owner.of(self.context.work),
             keep=self.options.keep_data,
-            version=__version__,
             log=self.context.log,
         )
 

@@ -47,8 +47,6 @@ POSTGRES_NO_USER = MessageCode("postgres.no-user", said=ForeignText, user=str, w
 POSTGRES_NOBODY_THERE = MessageCode("postgres.nobody-there", said=ForeignText, where=str)
 POSTGRES_HOST = MessageCode("postgres.host", said=ForeignText, where=str)
 POSTGRES_NOT_READY = MessageCode("postgres.not-ready", said=ForeignText, where=str)
-DOING_DROP_THE_DATA_SET = MessageCode("doing.drop-the-data-set")
-DOING_PREPARE_THE_DATA_SET = MessageCode("doing.prepare-the-data-set")
 DOING_ASK_FOR_PERMISSIONS = MessageCode("doing.ask-for-permissions")
 DOING_MAKE_THE_ROLE = MessageCode("doing.make-the-role")
 DOING_CREATE_DATABASE = MessageCode("doing.create-database", name=str)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from loadcell.systems.base import DataSet, DataSpec, Loader, TargetError
+import psycopg
+from psycopg import sql
+
+from loadcell.model.message import Message
+from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetError
+from loadcell.systems.messages import DOING_DROP_DATA_SETS, DOING_PREPARE_THE_DATA_SET
 from loadcell.systems.postgres.connection import Address, not_done
 from loadcell.systems.postgres.databases import checkpoint
 from loadcell.systems.postgres.messages import (
     DOING_CREATE_SCHEMA,
     DOING_DROP_TABLES,
-    DOING_DROP_THE_DATA_SET,
-    DOING_PREPARE_THE_DATA_SET,
     POSTGRES_FOREIGN_SCHEMA,
     POSTGRES_FOREIGN_TABLES,
 )
-from loadcell.systems.server import Prepared
-from loadcell.systems.shared.ownership import Mark, Owner, parse
+from loadcell.systems.shared.data_sets import DataSets, Mark, Prepared, parse
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -38,66 +39,47 @@ _RELATIONS = """
 
 
 @dataclass(frozen=True)
-class Schema:
+class Schema(DataSets["Connection[Any]"]):
     """One data set at a time, in the schema `loadcell` of the DSN's database."""
 
     address: Address
-    owner: Owner
-    keep: bool
-    version: str
-    log: Callable[[str], None] = field(repr=False)
 
-    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> Prepared:
-        """The data set, untouched: as it lies there, or loaded again when it is another or was changed."""
-        began = time.monotonic()
-        digest = spec.fingerprint
-        detail: dict[str, Any] = {"kind": "schema", "schema": SCHEMA, "database": self.address.database}
-        with self.address.session(DOING_PREPARE_THE_DATA_SET(), during="prepare") as connection:
-            mark = self._mark(connection)
-            how = "loaded"
-            if mark is not None:
-                same = mark.fingerprint == digest
-                if same and mark.state == "ready" and self._relations(connection) == set(mark.tables):
-                    how = "reused"
-                elif same and mark.state == "changed":
-                    how = "restored"
-            if how != "reused":
-                mark = self._load(connection, mark, digest, load, detail)
-            assert mark is not None
-            now = mark.now("changed" if will_change else "ready", owner=self.owner, keep=self.keep)
-            self._set_mark(connection, now)
-            detail["checkpoint_s"] = checkpoint(connection)
-            size = self._size(connection)
-        return Prepared(
-            DataSet(digest, how, time.monotonic() - began, size, **detail), self.address.database, SEARCH_PATH
+    kind = "schema"
+
+    def _session(self, doing: Message, during: str = "prepare") -> AbstractContextManager[Connection[Any]]:
+        return self.address.session(doing, during=during)
+
+    def _name(self, spec: DataSpec) -> str:  # noqa: ARG002
+        return SCHEMA
+
+    def _endpoint(self, name: str) -> Endpoint:  # noqa: ARG002
+        return self.address.endpoint(options=SEARCH_PATH)
+
+    def _contents(self, session: Connection[Any], name: str, spec: DataSpec) -> tuple[str, ...]:  # noqa: ARG002
+        return tuple(sorted(self._relations(session)))
+
+    def _is_intact(self, session: Connection[Any], name: str, mark: Mark) -> bool:  # noqa: ARG002
+        return self._relations(session) == set(mark.tables)
+
+    def _finish(self, name: str, spec: DataSpec, data_set: DataSet, *, will_change: bool) -> Prepared:
+        with self._session(DOING_PREPARE_THE_DATA_SET()) as session:
+            self._mark_use(session, name, spec, will_change=will_change)
+            checkpoint_s = checkpoint(session)
+            size = self._size(session)
+        database = self.address.database
+        data_set = replace(
+            data_set, size_bytes=size, schema=SCHEMA, database=database, checkpoint_s=checkpoint_s
         )
+        return Prepared(data_set, database, SEARCH_PATH)
 
-    def _load(
-        self,
-        connection: Connection[Any],
-        mark: Mark | None,
-        digest: str,
-        load: Loader,
-        detail: dict[str, Any],
-    ) -> Mark:
-        began = time.monotonic()
-        if mark is not None:
-            self._empty(connection, mark)
-        mark = Mark("loading", digest, self.owner, keep=self.keep, loadcell=self.version)
-        self._create(connection, mark, there=self._exists(connection))
-        rows_loaded = load(self.address.endpoint(options=SEARCH_PATH))
-        detail.update(method="load", load_s=time.monotonic() - began)
-        detail["rows"] = rows_loaded
-        return mark.now("ready", tables=tuple(sorted(self._relations(connection))))
-
-    def _exists(self, connection: Connection[Any]) -> bool:
-        return bool(connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [SCHEMA]).fetchone())
-
-    def _mark(self, connection: Connection[Any]) -> Mark | None:
-        """The schema's mark; None when there is no such schema. Refuses one without a mark."""
-        row = connection.execute(
+    def _comment(self, session: Connection[Any]) -> tuple[str | None] | None:
+        """The schema's comment; None when there is no such schema."""
+        return session.execute(
             "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s", [SCHEMA]
         ).fetchone()
+
+    def _mark(self, session: Connection[Any], name: str) -> Mark | None:  # noqa: ARG002
+        row = self._comment(session)
         if row is None:
             return None
         mark = parse(row[0])
@@ -105,31 +87,26 @@ class Schema:
             raise TargetError(POSTGRES_FOREIGN_SCHEMA(database=self.address.database), during="prepare")
         return mark
 
-    def _create(self, connection: Connection[Any], mark: Mark, *, there: bool) -> None:
-        import psycopg
-        from psycopg.sql import SQL, Identifier
-
+    def _make_room(self, session: Connection[Any], name: str, mark: Mark | None, spec: DataSpec) -> None:
+        if mark is not None:
+            self._empty(session, mark)
+            return
         try:
-            with connection.transaction():
-                if not there:
-                    connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(SCHEMA)))
-                self._set_mark(connection, mark)
+            with session.transaction():
+                session.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(SCHEMA)))
+                self._set_mark(session, name, self._new_mark(session, name, spec))
         except psycopg.Error as error:
             raise not_done(error, DOING_CREATE_SCHEMA(database=self.address.database)) from error
 
-    def _set_mark(self, connection: Connection[Any], mark: Mark) -> None:
-        from psycopg.sql import SQL, Identifier, Literal
-
-        connection.execute(SQL("COMMENT ON SCHEMA {} IS {}").format(Identifier(SCHEMA), Literal(mark.text())))
+    def _set_mark(self, session: Connection[Any], name: str, mark: Mark) -> None:
+        statement = sql.SQL("COMMENT ON SCHEMA {} IS {}")
+        session.execute(statement.format(sql.Identifier(name), sql.Literal(mark.text())))
 
     def _relations(self, connection: Connection[Any]) -> set[str]:
         return {row[0] for row in connection.execute(_RELATIONS, [SCHEMA])}
 
     def _empty(self, connection: Connection[Any], mark: Mark) -> None:
         """Drop our tables, each by its name. Refuses when anything else lies in the schema."""
-        import psycopg
-        from psycopg.sql import SQL, Identifier
-
         rows = connection.execute(_RELATIONS, [SCHEMA]).fetchall()
         if mark.state == "loading":  # objects of an aborted load are on no list, but belong to this role
             foreign = [name for name, kind, owner in rows if not owner or kind not in "rS"]
@@ -144,12 +121,12 @@ class Schema:
                 ),
                 during="prepare",
             )
-        tables = [Identifier(SCHEMA, name) for name, kind, _ in rows if kind == "r"]
+        tables = [sql.Identifier(SCHEMA, name) for name, kind, _ in rows if kind == "r"]
         try:
             if tables:
-                connection.execute(SQL("DROP TABLE {}").format(SQL(", ").join(tables)))
+                connection.execute(sql.SQL("DROP TABLE {}").format(sql.SQL(", ").join(tables)))
             for name in self._relations(connection):
-                connection.execute(SQL("DROP SEQUENCE {}").format(Identifier(SCHEMA, name)))
+                connection.execute(sql.SQL("DROP SEQUENCE {}").format(sql.Identifier(SCHEMA, name)))
         except psycopg.Error as error:
             raise not_done(error, DOING_DROP_TABLES()) from error
 
@@ -161,22 +138,13 @@ class Schema:
         ).fetchone()
         return int(row[0]) if row else 0
 
-    def sweep(self) -> None:
-        """Drop the schema if this run, or one that is dead, used it last, and it is not to be kept."""
-        import psycopg
-        from psycopg.sql import SQL, Identifier
+    def _names(self, session: Connection[Any]) -> list[str]:
+        row = self._comment(session)
+        return [SCHEMA] if row is not None and parse(row[0]) is not None else []
 
-        with self.address.session(DOING_DROP_THE_DATA_SET(), during="cleanup") as connection:
-            row = connection.execute(
-                "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s", [SCHEMA]
-            ).fetchone()
-            mark = parse(row[0]) if row else None
-            if mark is None or (mark.keep and mark.state == "ready"):
-                return
-            if not (mark.owner.same_run(self.owner) or mark.owner.surely_dead()):
-                return
-            try:
-                self._empty(connection, mark)
-                connection.execute(SQL("DROP SCHEMA {}").format(Identifier(SCHEMA)))
-            except (TargetError, psycopg.Error) as error:
-                self.log(f"left the schema {SCHEMA} behind: {error}")
+    def _drop(self, session: Connection[Any], name: str, mark: Mark) -> None:
+        self._empty(session, mark)
+        try:
+            session.execute(sql.SQL("DROP SCHEMA {}").format(sql.Identifier(name)))
+        except psycopg.Error as error:
+            raise not_done(error, DOING_DROP_DATA_SETS(), "cleanup") from error

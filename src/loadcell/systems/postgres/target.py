@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loadcell import __version__
 from loadcell.linux import procfs
 from loadcell.model.capability import DATABASES, POSTGRES
 from loadcell.model.message import Message
@@ -29,16 +28,14 @@ from loadcell.systems.messages import (
     DOING_READ_SETTINGS,
     SERVER_PRODUCT_TOO_OLD,
 )
-from loadcell.systems.postgres import advice, binaries, counters, settings
+from loadcell.systems.postgres import advice, binaries, counters, databases, schema, settings
 from loadcell.systems.postgres.connection import ANSWERED, POSTGRES_STATISTICS, Address, Observed, external
-from loadcell.systems.postgres.databases import Databases
 from loadcell.systems.postgres.messages import DOING_ASK_FOR_PERMISSIONS, DOING_MAKE_THE_ROLE
 from loadcell.systems.postgres.options import OLDEST, PostgresOptions
-from loadcell.systems.postgres.schema import Schema
 from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.shared import account
-from loadcell.systems.shared.ownership import Owner
+from loadcell.systems.shared.data_sets import DataSets, Owner
 from loadcell.systems.shared.settings import Setting
 
 if TYPE_CHECKING:
@@ -155,19 +152,19 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
         self._used = True
         return data_set
 
-    def _data_sets(self) -> Databases | Schema:
+    def _data_sets(self) -> DataSets[Connection[Any]]:
         owner = Owner.of(self.context.work)
         keep, log = self.options.keep_data, self.context.log
         if self._server is not None:
-            return Databases(self._admin(), self._load_address(), True, owner, keep, __version__, log)
+            return databases.Databases(True, owner, keep, log, self._admin(), self._load_address())
         address = self._load_address()
         with address.session(DOING_ASK_FOR_PERMISSIONS(), during="prepare") as connection:
             permitted = connection.execute(
                 "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
             ).fetchone()
         if permitted and permitted[0]:
-            return Databases(address, address, False, owner, keep, __version__, log)
-        return Schema(address, owner, keep, __version__, log)
+            return databases.Databases(False, owner, keep, log, address, address)
+        return schema.Schema(False, owner, keep, log, address)
 
     # -- facts
     # --------------------------------------------------------------------------------------------------

@@ -6,17 +6,17 @@ ever removed.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from loadcell.systems.base import DataSet, DataSpec, Loader, TargetError
-from loadcell.systems.messages import DOING_LOOK_FOR_THE_DATA_SET, DOING_MARK_THE_DATA_SET
+from loadcell.model.message import Message
+from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetError
+from loadcell.systems.messages import DOING_MARK_THE_DATA_SET
 from loadcell.systems.redis.connection import Address
-from loadcell.systems.redis.messages import DOING_REMOVE_THE_KEYS, REDIS_FOREIGN_KEYS, REDIS_FOREIGN_MARK
-from loadcell.systems.server import Prepared
-from loadcell.systems.shared.ownership import Mark, Owner, parse
+from loadcell.systems.redis.messages import REDIS_FOREIGN_KEYS, REDIS_FOREIGN_MARK
+from loadcell.systems.shared.data_sets import DataSets, Mark, Prepared, parse
 
 if TYPE_CHECKING:
     from loadcell.systems.redis.client import Client
@@ -29,98 +29,82 @@ _BATCH = 1000
 
 
 @dataclass(frozen=True)
-class Keys:
+class Keys(DataSets["Client"]):
     """The data set on one server. On a `managed` server all keys are loadcell's."""
 
     address: Address
-    managed: bool
-    owner: Owner
-    keep: bool
-    version: str
-    log: Callable[[str], None] = field(repr=False)
 
-    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> Prepared:
-        """Provide the data set, untouched: reused, or loaded (again)."""
-        began = time.monotonic()
-        digest, prefixes = spec.fingerprint, _prefixes(spec)
-        detail: dict[str, Any] = {"kind": "keys", "prefixes": prefixes}
-        with self.address.session(DOING_LOOK_FOR_THE_DATA_SET(), during="prepare") as client:
-            mark, size = self._mark(client)
-            same = mark is not None and mark.fingerprint == digest
-            reusable = same and mark is not None and mark.state == "ready" and self._complete(client, size)
-            changed = same and mark is not None and mark.state == "changed"
-            if not reusable:
-                self._empty(client, mark, prefixes)
-                mark = Mark(
-                    "loading", digest, self.owner, keep=self.keep, tables=prefixes, loadcell=self.version
-                )
-                self._set_mark(client, mark)
-        if reusable:
-            how = "reused"
-        else:
-            how = "restored" if changed else "loaded"
-            rows = load(self.address.endpoint())
-            detail.update(method="load", load_s=time.monotonic() - began, rows=rows)
-        with self.address.session(DOING_MARK_THE_DATA_SET(), during="prepare") as client:
-            state = "changed" if will_change else "ready"
-            mark = Mark(state, digest, self.owner, keep=self.keep, tables=prefixes, loadcell=self.version)  # type: ignore[arg-type]
-            self._set_mark(client, mark, size=key_count(client))
-            used = client.info("memory").get("used_memory")
-        return Prepared(DataSet(digest, how, time.monotonic() - began, int(used) if used else None, **detail))
+    kind = "keys"
 
-    def sweep(self) -> None:
-        """Remove what this run and dead runs made, except what is to be kept."""
-        with self.address.session(DOING_REMOVE_THE_KEYS(), during="cleanup") as client:
-            mark, _ = self._mark(client)
-            if mark is None:
-                return
-            done = mark.state == "ready"
-            mine = mark.owner.same_run(self.owner)
-            if mine and self.keep and done:
-                return
-            if not mine and ((mark.keep and done) or not mark.owner.surely_dead()):
-                return
-            for prefix in mark.tables:
-                _remove(client, prefix)
-            client.ask("DEL", MARK)
-            remaining = key_count(client)
-            if remaining:
-                self.log(
-                    f"{remaining} keys are left in database {self.address.database}: not of the prefixes loaded"
-                )
+    def _session(self, doing: Message, during: str = "prepare") -> AbstractContextManager[Client]:
+        return self.address.session(doing, during=during)
 
-    def _mark(self, client: Client) -> tuple[Mark | None, int]:
-        """The mark, and the number of keys when it was set."""
-        kind = client.ask("TYPE", MARK)
+    def _name(self, spec: DataSpec) -> str:  # noqa: ARG002
+        return f"of database {self.address.database}"
+
+    def _endpoint(self, name: str) -> Endpoint:  # noqa: ARG002
+        return self.address.endpoint()
+
+    def _contents(self, session: Client, name: str, spec: DataSpec) -> tuple[str, ...]:  # noqa: ARG002
+        """Prefixes of the keys of the data set."""
+        prefixes = (
+            _YCSB_PREFIXES if kind == "ycsb" else (section.get("key_prefix", ""),)
+            for kind, section in spec.sections.items()
+        )
+        return tuple(dict.fromkeys(prefix for group in prefixes for prefix in group))
+
+    def _is_intact(self, session: Client, name: str, mark: Mark) -> bool:  # noqa: ARG002
+        """True unless keys of a managed server expired, were evicted or removed since the mark was set."""
+        if not self.managed:
+            return True
+        size = str(session.ask("HGET", MARK, "keys"))
+        return key_count(session) == (int(size) if size.isdigit() else 0)
+
+    def _finish(self, name: str, spec: DataSpec, data_set: DataSet, *, will_change: bool) -> Prepared:
+        with self._session(DOING_MARK_THE_DATA_SET()) as session:
+            self._mark_use(session, name, spec, will_change=will_change)
+            prefixes = self._contents(session, name, spec)
+            used = session.info("memory").get("used_memory")
+        return Prepared(replace(data_set, size_bytes=int(used) if used else None, prefixes=prefixes))
+
+    def _names(self, session: Client) -> list[str]:  # noqa: ARG002
+        return [f"of database {self.address.database}"]
+
+    def _drop(self, session: Client, name: str, mark: Mark) -> None:  # noqa: ARG002
+        for prefix in mark.tables:
+            _remove(session, prefix)
+        session.ask("DEL", MARK)
+        if remaining := key_count(session):
+            self.log(
+                f"{remaining} keys are left in database {self.address.database}: not of the prefixes loaded"
+            )
+
+    def _mark(self, session: Client, name: str) -> Mark | None:  # noqa: ARG002
+        kind = session.ask("TYPE", MARK)
         if kind == "none":
-            return None, 0
-        words = client.ask("HGETALL", MARK) if kind == "hash" else []
-        fields = dict(zip(words[::2], words[1::2], strict=False))
-        mark = parse(fields.get("mark"))
+            return None
+        mark = parse(session.ask("HGET", MARK, "mark")) if kind == "hash" else None
         if mark is None and not self.managed:
             raise TargetError(REDIS_FOREIGN_MARK(where=self.address.where), during="prepare")
-        size = fields.get("keys", "")
-        return mark, int(size) if size.isdigit() else 0
+        return mark
 
-    def _set_mark(self, client: Client, mark: Mark, size: int = 0) -> None:
-        client.ask("HSET", MARK, "mark", mark.text(), "keys", size)
+    def _set_mark(self, session: Client, name: str, mark: Mark) -> None:  # noqa: ARG002
+        """Write the mark, and the number of keys."""
+        session.ask("HSET", MARK, "mark", mark.text(), "keys", key_count(session))
 
-    def _complete(self, client: Client, size: int) -> bool:
-        """True unless keys expired, were evicted or removed since the mark was set."""
-        return not self.managed or key_count(client) == size
-
-    def _empty(self, client: Client, mark: Mark | None, prefixes: tuple[str, ...]) -> None:
+    def _make_room(self, session: Client, name: str, mark: Mark | None, spec: DataSpec) -> None:
         """Remove all keys of a managed server, else those of an earlier load.
 
-        Raises TargetError for keys that loadcell did not make."""
+        Raises TargetError for keys that loadcell did not make.
+        """
         if self.managed:
-            client.ask("FLUSHALL")
+            session.ask("FLUSHALL")
             return
         ours = mark.tables if mark is not None else ()
-        for prefix in prefixes:
+        for prefix in self._contents(session, name, spec):
             if prefix in ours:
                 continue
-            foreign = next((key for key in _scan(client, prefix) if key != MARK), None)
+            foreign = next((key for key in _scan(session, prefix) if key != MARK), None)
             if foreign is not None:
                 raise TargetError(
                     REDIS_FOREIGN_KEYS(
@@ -132,16 +116,7 @@ class Keys:
                     during="prepare",
                 )
         for prefix in ours:
-            _remove(client, prefix)
-
-
-def _prefixes(spec: DataSpec) -> tuple[str, ...]:
-    """Prefixes of the keys of a data set."""
-    prefixes_of_size = (
-        _YCSB_PREFIXES if name == "ycsb" else (section.get("key_prefix", ""),)
-        for name, section in spec.sections.items()
-    )
-    return tuple(dict.fromkeys(prefix for prefixes in prefixes_of_size for prefix in prefixes))
+            _remove(session, prefix)
 
 
 def key_count(client: Client) -> int:

@@ -32,7 +32,6 @@ REDIS_CLUSTER_NODE = MessageCode("redis.cluster-node", said=ForeignText, where=s
 SERVER_REFUSED = MessageCode("server.refused", doing=Message, said=ForeignText)
 SERVER_CANNOT = MessageCode("server.cannot", doing=Message, why=Message)
 DOING_ASK_WHAT_IT_IS = MessageCode("doing.ask-what-it-is")
-DOING_REMOVE_THE_KEYS = MessageCode("doing.remove-the-keys")
 WHERE_SERVER = MessageCode("where.server")
 USER_DEFAULT = MessageCode("user.default")
 REDIS_TOO_FEW_CONNECTIONS = MessageCode(

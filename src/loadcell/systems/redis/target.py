@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadcell import __version__
 from loadcell.linux import procfs
 from loadcell.model.capability import RESP
 from loadcell.model.json import JsonObject
@@ -24,7 +23,7 @@ from loadcell.systems.redis.options import RedisOptions
 from loadcell.systems.redis.server import DataDirectory, Server
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.shared import account
-from loadcell.systems.shared.ownership import Owner
+from loadcell.systems.shared.data_sets import Owner
 from loadcell.systems.shared.settings import Setting, read_back
 
 if TYPE_CHECKING:
@@ -110,7 +109,6 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
             managed=self._server is not None,
             owner=Owner.of(self.context.work),
             keep=bool(self.options.keep_data),
-            version=__version__,
             log=self.context.log,
         )
 

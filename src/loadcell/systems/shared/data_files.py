@@ -11,19 +11,18 @@ import json
 import os
 import pwd
 import shutil
-import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
 
 from loadcell.linux import file_system
-from loadcell.systems.base import DataSet, TargetError
+from loadcell.model.message import Message
+from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetError
 from loadcell.systems.messages import HOME_LOST_CONTENTS
 from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.data_sets import DataSets, Mark, Prepared, State
 from loadcell.systems.shared.owned_directory import OwnedDirectory
-
-#: `loading`: being filled, or interrupted while it was; `ready`: as loaded; `changed`: a load has run on it.
-State = Literal["loading", "ready", "changed"]
 
 
 def _current_account() -> Account:
@@ -65,37 +64,6 @@ class DataFiles(OwnedDirectory):
 
     # -- data
     # ------------------------------------------------------------------------------------------------------
-
-    def prepare(self, wanted: str, load: Callable[[], int | None], *, will_change: bool) -> DataSet:
-        """Provide the data set with the fingerprint `wanted`, untouched: reused, restored from a copy, or
-        loaded.
-
-        `will_change`: the coming trial changes it, so a copy is made for those after it.
-        """
-        began = time.monotonic()
-        fingerprint, state = self.contents()
-        detail: dict[str, Any] = {"kind": "directory", "directory": str(self.data)}
-        if fingerprint == wanted and state == "ready":
-            how = "reused"
-        elif wanted in self.copies():
-            self.restore_copy(wanted)
-            detail.update(method="copy", copy_s=time.monotonic() - began)
-            how = "restored"
-        else:
-            how = "restored" if fingerprint == wanted and state == "changed" else "loaded"
-            self.empty(wanted)
-            rows = load()
-            self.note(wanted, "ready")
-            detail.update(method="load", load_s=time.monotonic() - began, rows=rows)
-        if will_change and wanted not in self.copies():
-            copying = time.monotonic()
-            self.save_copy(wanted)
-            detail.update(kept_copy_s=time.monotonic() - copying)
-        if how != "reused":
-            self.flush()
-        size = file_system.used_bytes(self.data)
-        self.note(wanted, "changed" if will_change else "ready")
-        return DataSet(wanted, how, time.monotonic() - began, size, **detail)
 
     def contents(self) -> tuple[str | None, State]:
         """Fingerprint and state of the data set; None and `loading` if there is none."""
@@ -145,3 +113,49 @@ class DataFiles(OwnedDirectory):
                     os.fsync(handle)
                 finally:
                     os.close(handle)
+
+
+@dataclass(frozen=True)
+class FileDataSets(DataSets[None]):
+    """The data set in the files of a system that runs in the load's process."""
+
+    files: DataFiles
+    endpoint: Callable[[], Endpoint]
+
+    kind = "directory"
+
+    def _session(self, doing: Message, during: str = "prepare") -> AbstractContextManager[None]:  # noqa: ARG002
+        return nullcontext()
+
+    def _name(self, spec: DataSpec) -> str:  # noqa: ARG002
+        return str(self.files.data)
+
+    def _endpoint(self, name: str) -> Endpoint:  # noqa: ARG002
+        return self.endpoint()
+
+    def _mark(self, session: None, name: str) -> Mark | None:  # noqa: ARG002
+        fingerprint, state = self.files.contents()
+        return None if fingerprint is None else Mark(state, fingerprint, self.owner)
+
+    def _set_mark(self, session: None, name: str, mark: Mark) -> None:  # noqa: ARG002
+        self.files.note(mark.fingerprint, mark.state)
+
+    def _make_room(self, session: None, name: str, mark: Mark | None, spec: DataSpec) -> None:  # noqa: ARG002
+        self.files.empty(spec.fingerprint)
+
+    def _finish(self, name: str, spec: DataSpec, data_set: DataSet, *, will_change: bool) -> Prepared:
+        if data_set.how != "reused":
+            self.files.flush()
+        size = file_system.used_bytes(self.files.data)
+        self._mark_use(None, name, spec, will_change=will_change)
+        return Prepared(replace(data_set, size_bytes=size, directory=name))
+
+    @property
+    def _copies(self) -> OwnedDirectory:
+        return self.files
+
+    def _save_copy(self, digest: str) -> None:
+        self.files.save_copy(digest)
+
+    def _restore_copy(self, digest: str) -> None:
+        self.files.restore_copy(digest)
