@@ -25,7 +25,7 @@ import duckdb
 
 from bench.import_speed import MAKERS, MIB, Cost, read_apart, write_text
 from bench.paired import keep, note, ratios, spread
-from loadcell.ingest.formats import read_file
+from loadcell.ingest.read import read_file
 
 TOOLS = ("pgbench-log", "benchmarksql")
 READER = "engine's reader"

@@ -156,7 +156,7 @@ def read_apart(tool: str, path: Path) -> Cost:
 def _read(tool: str, path: str) -> Cost:
     import numpy  # noqa: F401 - what is loaded once is no part of reading
 
-    from loadcell.ingest.formats import read_file
+    from loadcell.ingest.read import read_file
 
     begun, used_s = time.perf_counter(), time.process_time()
     source = read_file(Path(path), tool)

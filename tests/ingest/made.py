@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loadcell.ingest import arrange, attach, read, write_run
+from loadcell.ingest import arrange, read, write_run
 from loadcell.store.read import StoredRun, read_run
 
 
@@ -13,7 +13,7 @@ def made(
 ) -> StoredRun:
     """The run; raises what `loadcell import` would tell."""
     sources = read.read(files, tool, interval_s=interval_s)
-    arranged = attach.attached(arrange.arrange(sources, by_file=by_file), sources)
+    arranged = arrange.attached(arrange.arrange(sources, by_file=by_file), sources)
     path = write_run.write(
         arranged, sources, results=home, name=tool, title=tool, command=["loadcell", "import", tool]
     )

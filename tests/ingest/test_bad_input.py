@@ -63,7 +63,7 @@ def test_bytes_without_a_meaning_are_refused_by_every_reader(tmp_path: Path, too
 @pytest.mark.parametrize("tool", READ)
 def test_a_directory_is_no_output(tmp_path: Path, tool: str) -> None:
     said = refused(tmp_path, tool, tmp_path)
-    assert "is a directory" in said or "is no result folder of BenchmarkSQL" in said
+    assert "is a directory" in said or "is no result folder of benchmarksql" in said
 
 
 def test_a_file_that_one_may_not_read_is_named(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_two_gigabytes_of_nothing_are_refused_at_once(tmp_path: Path) -> None:
 PEAK = """
 import resource, sys
 from pathlib import Path
-from loadcell.ingest.formats import read_file
+from loadcell.ingest.read import read_file
 source = read_file(Path(sys.argv[2]), sys.argv[1])
 print(source.reading.measured[0].succeeded, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """

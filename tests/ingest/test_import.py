@@ -15,7 +15,7 @@ from documents import read_run
 from ingest.made import made
 from lines import CliRunner
 from loadcell.cli.import_ import TOOLS, import_
-from loadcell.ingest.reader import all_readers, names
+from loadcell.ingest.readers import all_readers, names
 from loadcell.store.read import StoredRun
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from loadcell.ingest.progress import Bar
+from loadcell.ingest.inputs import Bar
 
 GB = 10**9
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadcell.ingest.benchmarksql_properties import REQUIRED, Connection, PropertiesError, parse, understand
+from loadcell.ingest.benchmarksql_properties import REQUIRED, Connection, PropertiesError, understand
+from loadcell.ingest.text import java_properties
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
@@ -234,7 +235,7 @@ def test_the_format_is_javas() -> None:
         "a=1\n  b : 2\nc 3\n# no=1\n! no=2\n//no=3\nlong=one,\\\n     two\nempty=\nbare\n"
         "key\\ with\\:signs=x\\u0041\\tb\nback=c:\\\\d\r\nlast=\\\n"
     )
-    assert parse(text) == {
+    assert java_properties(text) == {
         "a": "1",
         "b": "2",
         "c": "3",
@@ -259,7 +260,9 @@ def test_the_format_is_javas() -> None:
     ],
 )
 def test_where_a_jdbc_url_leads(url: str, expected: Connection | None) -> None:
-    properties: dict[str, Any] = parse(PROPS.replace("jdbc:postgresql://localhost:5432/postgres", url))
+    properties: dict[str, Any] = java_properties(
+        PROPS.replace("jdbc:postgresql://localhost:5432/postgres", url)
+    )
     read = understand(properties, "props.pg")
     assert read.connection == expected
     assert "secret" not in repr(read)
@@ -294,7 +297,7 @@ _TEXTS = st.one_of(
 def test_any_text_is_properties_or_a_mistake_that_can_be_shown(text: str) -> None:
     said: object
     try:
-        found = understand(parse(text), "props.pg")
+        found = understand(java_properties(text), "props.pg")
         said = [found.options, found.unknown, found.user]
     except PropertiesError as error:
         said = str(error)
@@ -302,4 +305,4 @@ def test_any_text_is_properties_or_a_mistake_that_can_be_shown(text: str) -> Non
 
 
 def test_escapes_of_two_halves_are_one_character() -> None:
-    assert parse("user=\\ud83d\\ude00\nx=\\ud83d") == {"user": "\U0001f600", "x": "\ufffd"}
+    assert java_properties("user=\\ud83d\\ude00\nx=\\ud83d") == {"user": "\U0001f600", "x": "\ufffd"}

@@ -12,12 +12,13 @@ import pytest
 
 from lines import CliRunner
 from loadcell.cli import main
+from loadcell.ingest.readers import names
 from loadcell.model.metrics import declared
 from loadcell.parts import installed
 from loadcell.plan.model import Load
 from loadcell.workloads.tool import Tool, ToolOptions
 from loadcell.workloads.tool.options import ReadAs
-from loadcell.workloads.tool_runner.registry import OUTPUTS, TOOLS
+from loadcell.workloads.tool_runner.registry import TOOLS
 
 PLAN = """\
 target: {{{target}: {{{options}}}}}
@@ -56,7 +57,8 @@ def problem(directory: Path, tool: str, *more: str, **how: Any) -> dict[str, Any
 def test_every_tool_has_its_key_and_every_reader_its_name() -> None:
     properties = ToolOptions.model_json_schema(by_alias=True)["properties"]
     assert set(TOOLS) <= set(properties)
-    assert set(get_args(ReadAs)) == set(OUTPUTS)
+    assert get_args(ReadAs) == names()
+    assert set(TOOLS) < set(names())
 
 
 def test_what_is_not_given_is_not_in_the_record() -> None:

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.cli.arguments import language_option
-from loadcell.ingest import arrange, attach, base, csv_table, messages, read, write_run
+from loadcell.ingest import arrange, base, csv_table, messages, read, write_run
 from loadcell.ingest import inputs as input_files
-from loadcell.ingest import progress as reading_progress
-from loadcell.ingest.reader import names as reader_names
+from loadcell.ingest.readers import names as reader_names
 from loadcell.report import brief, prewarm
 from loadcell.report.render import json, terminal
 from loadcell.store import errors as store_errors
 
 if TYPE_CHECKING:
-    from loadcell.ingest.formats import Source
+    from loadcell.ingest.base import Source
     from loadcell.report.context import ReportContext
 
 TOOLS = ("auto", *reader_names(), "csv")
@@ -96,10 +95,10 @@ def import_(
                     sources = [csv_table.read_csv(file, mapping, unit) for file in plain]
                     settings = (*settings, *(column for column, role in mapping.items() if role == "factor"))
                 else:
-                    with reading_progress.Bar(sys.stderr, soon.begin) as on_progress:
+                    with input_files.Bar(sys.stderr, soon.begin) as on_progress:
                         sources = read.read(plain, tool, interval_s=interval, on_progress=on_progress)
                 sources = inputs.as_named(sources)
-                arranged = attach.attached(
+                arranged = arrange.attached(
                     arrange.arrange(sources, by_file=by_file, settings=settings), sources
                 )
                 filed = name or (

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from loadcell.model.message import Message, MessageError
@@ -97,6 +98,27 @@ class Reader(Protocol):
 
         Raises NotItsOutputError when there is nothing in it that this tool prints.
         """
+
+
+@dataclass(frozen=True)
+class Source:
+    """One output: the tool, and its reading.
+
+    `also` are files that continue `path`, and `stored` those that a run keeps where `path` is a folder. `shown` is the name
+    that users gave where it is no file's (`-`).
+    """
+
+    path: Path
+    tool: str
+    reading: Reading
+    also: tuple[Path, ...] = ()
+    shown: str = ""
+    stored: tuple[Path, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+        return self.shown or str(self.path)
 
 
 class ImportProblemError(MessageError):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
+from loadcell.ingest.text import java_properties
 from loadcell.plan.problems import nearest
 
 #: Property -> option of workload `tpcc`.
@@ -120,52 +121,7 @@ def _read(path: Path, _changed_ns: int, size: int) -> Properties:
         raise PropertiesError(f"cannot read {path}: {error.strerror}") from None
     if "\0" in text:
         raise PropertiesError(f"{path} holds bytes that are no text: that is no property file")
-    return understand(parse(text), path.name)
-
-
-def parse(text: str) -> dict[str, str]:
-    """Java's property format: `key=value`, `key: value`, `#` and `!` comments, lines that go on after a
-    backslash.
-
-    `//` at the start of a line, which Java reads as a key, is what BenchmarkSQL's own files use for comments.
-    """
-    properties: dict[str, str] = {}
-    for line in _lines(text):
-        match = re.match(r"((?:\\.|[^\\=:\s])+)[ \t\f]*[=:]?[ \t\f]*(.*)", line, re.DOTALL)
-        if match:
-            properties[_unescaped(match[1])] = _unescaped(match[2])
-    return properties
-
-
-def _lines(text: str) -> Iterator[str]:
-    """Logical lines: comments left out, continued lines joined."""
-    joined: str | None = None
-    for raw in text.splitlines():
-        line = raw.lstrip(" \t\f")
-        if joined is None and (not line or line.startswith(("#", "!", "//"))):
-            continue
-        line = (joined or "") + line
-        backslashes = len(line) - len(line.rstrip("\\"))
-        if backslashes % 2:
-            joined = line[:-1]
-        else:
-            joined = None
-            yield line
-    if joined:
-        yield joined
-
-
-_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-
-
-def _unescaped(text: str) -> str:
-    def one(match: re.Match[str]) -> str:
-        code = match[1]
-        return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPES.get(code, code)
-
-    text = re.sub(r"\\(u[0-9a-fA-F]{4}|.)", one, text, flags=re.DOTALL)
-    # Java's characters are of 16 bits: two escapes may be the halves of one; a half alone is no character.
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return understand(java_properties(text), path.name)
 
 
 def understand(properties: Mapping[str, str], name: str) -> Properties:

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Mapping
 from itertools import dropwhile, islice
 from pathlib import Path
 
-from loadcell.ingest.base import ImportProblemError, Measured, Unread, number
-from loadcell.ingest.formats import Source, is_directory, must_be_text
+from loadcell.ingest.base import ImportProblemError, Measured, Source, Unread, number
 from loadcell.ingest.messages import (
     IMPORT_COLUMN_ROLE,
-    IMPORT_CSV_FOLDER,
     IMPORT_CSV_UNREADABLE,
+    IMPORT_FOLDER,
     IMPORT_NO_COLUMN,
     IMPORT_NO_HEAD,
     IMPORT_NO_THROUGHPUT_COLUMN,
     IMPORT_SEVERAL_COLUMNS,
 )
-from loadcell.ingest.text_blocks import BLOCK_BYTES, Output
+from loadcell.ingest.read import is_directory, must_be_text
+from loadcell.ingest.text import BLOCK_BYTES, Output
 
 #: Roles of a column, besides a factor of its name: throughput, counts, time, and latencies by `latency.p99`
 #: ...
@@ -81,7 +81,7 @@ def _table(path: Path, mapping: Mapping[str, str]) -> tuple[list[str], list[list
     asked for.
     """
     if is_directory(path):
-        raise ImportProblemError(IMPORT_CSV_FOLDER(path=path))
+        raise ImportProblemError(IMPORT_FOLDER(path=path))
     with path.open("rb") as file:
         must_be_text(path, file.read(BLOCK_BYTES))
     text = list(dropwhile(lambda line: not line.strip(), Output([path]).lines()))

@@ -1,4 +1,4 @@
-"""Inputs of an import as plain files: compressed files are unpacked, and a pipe is read once and kept."""
+"""Inputs of an import as plain files: compressed files are unpacked, a pipe is read once, progress is shown."""
 
 from __future__ import annotations
 
@@ -15,11 +15,18 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from loadcell.ingest.base import ImportProblemError
-from loadcell.ingest.formats import Source
-from loadcell.ingest.messages import IMPORT_DAMAGED, IMPORT_INPUT_UNREADABLE, IMPORT_NOT_UNPACKED
+from loadcell.ingest.base import ImportProblemError, Source
+from loadcell.ingest.messages import (
+    IMPORT_DAMAGED,
+    IMPORT_INPUT_UNREADABLE,
+    IMPORT_NOT_UNPACKED,
+    IMPORT_READING,
+)
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 #: Stands for standard input.
 STDIN = Path("-")
@@ -150,3 +157,49 @@ def _unpacker(path: Path) -> Callable[[Path], Any] | None:
     except OSError:
         return None  # its reader says why
     return next((unpack for sign, unpack in _UNPACK.items() if head.startswith(sign)), None)
+
+
+#: What is shorter is read before anyone looks.
+_LEAST_BYTES = 64 * 2**20
+
+
+class Bar:
+    """Progress of reading, in bytes of a total; shows a bar for long inputs, and removes it at the end.
+
+    `long` is called while what is long is read.
+    """
+
+    def __init__(self, stream: TextIO, long: Callable[[], None] = lambda: None) -> None:
+        self._stream = stream
+        self._long = long
+        self._progress: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __call__(self, read_bytes: int, total_bytes: int) -> None:
+        if total_bytes < _LEAST_BYTES:
+            return
+        self._long()
+        if not self._stream.isatty():
+            return
+        if self._progress is None:
+            self._progress = self._started()
+        (task,) = self._progress.task_ids
+        self._progress.update(task, completed=read_bytes, total=total_bytes)
+
+    def _started(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
+
+        columns = (str(IMPORT_READING()), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        progress = Progress(*columns, console=Console(file=self._stream), transient=True)
+        progress.add_task("")
+        progress.start()
+        return progress
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()

@@ -7,14 +7,11 @@ from __future__ import annotations
 import csv
 import math
 import tempfile
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, TypeVar
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from typing import Literal, TypeVar
 
 #: More instants than this (two days of seconds) are not taken from one file.
 MOST = 200_000
@@ -56,7 +53,7 @@ class Samples:
     ) -> None:
         self.monitor, self.file, self.table, self.columns = monitor, file, table, tuple(columns)
         self.absolute = absolute
-        self._rows: dict[float, npt.NDArray[np.float64]] = {}
+        self._rows: dict[float, array[float]] = {}
         self._places = {column: index for index, column in enumerate(columns)}
         self._instant: Callable[[float], float | None] = lambda at_s: at_s
         #: How far apart instants were taken to be, where the monitor printed no times.
@@ -93,14 +90,12 @@ class Samples:
         self._instant = instant
         self._rows = {at_s: row for at_s, row in self._rows.items() if instant(at_s) is not None}
 
-    def _row(self, at_s: float) -> npt.NDArray[np.float64]:
-        import numpy as np
-
+    def _row(self, at_s: float) -> array[float]:
         row = self._rows.get(at_s)
         if row is None:
             if len(self._rows) >= MOST:
                 raise TooManyError
-            row = self._rows[at_s] = np.full(len(self.columns), np.nan)
+            row = self._rows[at_s] = array("d", [math.nan]) * len(self.columns)
         return row
 
     def beside(self, at_s: float, kind: str, name: str, value: float) -> None:

@@ -1,34 +1,62 @@
-"""Writes what was imported as a run directory, with every source beside it."""
+"""Writes what was imported as a run directory: records, intervals, samples, and the sources."""
 
 from __future__ import annotations
 
 import platform
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
 from loadcell import __version__
-from loadcell.ingest import benchmarksql_folder, intervals, records, write_samples
-from loadcell.ingest.arrange import Arranged
-from loadcell.ingest.base import ImportProblemError
-from loadcell.ingest.formats import Source
+from loadcell.analysis.error_codes import meaning
+from loadcell.ingest.arrange import Arranged, Execution, Watched
+from loadcell.ingest.base import ImportProblemError, Part, Source
+from loadcell.ingest.columns import UNJOINED, Column, Columns
 from loadcell.ingest.messages import IMPORT_NOTHING_MEASURED, IMPORT_UNREAD
+from loadcell.ingest.samples import OTHER_COLUMNS, ROWS_AT_ONCE, Samples, batched
 from loadcell.ingest.series import Intervals, Room
+from loadcell.model import run_record
 from loadcell.model.instants import utc_text
+from loadcell.model.json import JsonObject
+from loadcell.model.latency import Latency
 from loadcell.model.run_record import (
-    Execution,
     FactorRecord,
     ImportedFile,
     LevelRecord,
     PlannedTrial,
     RunRecord,
+    TreatmentRecord,
+)
+from loadcell.model.trial_record import (
+    TRANSACTION,
+    Counts,
+    ErrorRecord,
+    ImportedFrom,
+    MonitorRecord,
+    OperationStats,
+    Status,
+    ToolRecord,
+    Totals,
+    TrialRecord,
+    Window,
 )
 from loadcell.store.durable import sync_directory
-from loadcell.store.layout import INTERVALS, SCHEMA, new_run_directory
-from loadcell.store.write import RunWriter
+from loadcell.store.layout import (
+    INTERVAL_COLUMNS,
+    INTERVALS,
+    REACH_COLUMNS,
+    SAMPLE_HEAD,
+    SCHEMA,
+    new_run_directory,
+)
+from loadcell.store.write import RunWriter, TrialWriter
 
+#: Digits behind the point in all files of a trial.
+_DIGITS = 6
 #: Where a run keeps the files it was made of. Larger ones stay where they are, and are only named.
 SOURCES = "sources"
 MOST_STORED_BYTES = 64 * 2**20
@@ -63,11 +91,13 @@ def write(
         writer.write_environment({"schema": SCHEMA, "collected_utc": utc_text(), "hosts": []})
         for number, execution in enumerate(arranged.executions, 1):
             when_ns = execution.source.path.stat().st_mtime_ns
-            trial = writer.trial(records.trial_name(number, execution))
-            if rows := intervals.table(execution, reaching=reaching):
-                trial.text(INTERVALS, rows)
-            watched = write_samples.write(trial, execution)
-            trial.finish(records.trial(number, execution, utc_text(when_ns), watched, joined[number - 1]))
+            trial = writer.trial(_trial_name(number, execution))
+            intervals = Intervals.of(execution.measured.intervals)
+            if len(intervals):
+                began_s = execution.measured.began_s
+                trial.text(INTERVALS, _interval_table(intervals.columns(), began_s, reaching=reaching))
+            monitors = _write_samples(trial, execution)
+            trial.finish(_trial(number, execution, utc_text(when_ns), monitors, joined[number - 1]))
         _keep(path, sources)
         writer.write_run(_run(arranged, sources, name, title, command, state="finished"))
     finally:
@@ -89,7 +119,11 @@ def _joined(arranged: Arranged) -> list[int]:
 def _keep(path: Path, sources: Sequence[Source]) -> None:
     home = path / SOURCES
     home.mkdir(exist_ok=True)
-    files = [file for source in sources for file in (*benchmarksql_folder.files(source.path), *source.also)]
+    files = [
+        file
+        for source in sources
+        for file in (*(source.stored if source.path.is_dir() else (source.path,)), *source.also)
+    ]
     for number, file in enumerate(files, 1):
         if file.stat().st_size <= MOST_STORED_BYTES:
             shutil.copyfile(file, home / f"{number:02d}-{file.name}")
@@ -125,11 +159,11 @@ def _run(
             FactorRecord(key, tuple(LevelRecord(str(level), level) for level in levels))
             for key, levels in arranged.factors.items()
         ),
-        treatments=records.treatments(arranged),
+        treatments=_treatments(arranged),
         trials=tuple(
             PlannedTrial(
                 number,
-                records.trial_name(number, execution),
+                _trial_name(number, execution),
                 execution.treatment,
                 execution.repeat,
                 execution.repeat,
@@ -141,7 +175,7 @@ def _run(
         started_utc=now,
         ended_utc=now if state == "finished" else None,
         state=state,
-        executions=(Execution(0, now, now, "imported"),),
+        executions=(run_record.Execution(0, now, now, "imported"),),
         command=tuple(command),
         imported=tuple(map(_imported, sources)),
     )
@@ -158,3 +192,200 @@ def _imported(source: Source) -> ImportedFile:
         unread=reading.unread,
         examples=tuple(reading.examples),
     )
+
+
+def _at_utc(instant_s: float) -> str:
+    """An instant in seconds since 1970, of which a float has no more than microseconds."""
+    return utc_text(round(instant_s * 1e6) * 1000)
+
+
+def _trial_name(number: int, execution: Execution) -> str:
+    """As runs name theirs."""
+    return f"{number:03d}-{execution.treatment}-r{execution.repeat}"
+
+
+def _treatments(arranged: Arranged) -> tuple[TreatmentRecord, ...]:
+    """Treatments in the order of their first executions."""
+    records: dict[str, TreatmentRecord] = {}
+    for execution in arranged.executions:
+        levels = {key: str(level) for key, level in execution.levels.items()}
+        records.setdefault(
+            execution.treatment,
+            TreatmentRecord(execution.treatment, levels, dict(execution.levels), _settings(execution)),
+        )
+    return tuple(records.values())
+
+
+def _settings(execution: Execution) -> JsonObject:
+    """Settings as the tool reported them."""
+    load = {"clients": execution.measured.clients} if execution.measured.clients is not None else {}
+    return {"tool": {execution.source.tool: dict(execution.measured.settings)}, "load": load}
+
+
+def _trial(
+    number: int,
+    execution: Execution,
+    when_utc: str,
+    monitors: Mapping[str, MonitorRecord],
+    joined: int = 1,
+) -> TrialRecord:
+    """Record of an imported trial; `when_utc` is when the output was written, for tools that do not report
+    when they began.
+
+    `joined` is the number of printed intervals that one of its intervals stands for.
+    """
+    measured, tool = execution.measured, execution.source.tool
+    if measured.began_s is not None:
+        when_utc = _at_utc(measured.began_s)
+    succeeded, failed = measured.succeeded or 0, measured.failed or 0
+    attempted = succeeded + failed
+    totals = Totals(
+        Counts(attempted=attempted, succeeded=succeeded, failed=failed),
+        throughput_per_s=measured.throughput_per_s,
+        queries_per_s=measured.figures.get("queries_per_s"),
+        errors=failed,
+        error_rate=failed / attempted if attempted else None,
+        response=_latency(measured.response, succeeded),
+        figures={name: value for name, value in measured.figures.items() if name != "queries_per_s"},
+    )
+    version = measured.settings.get("version")
+    return TrialRecord(
+        number,
+        _trial_name(number, execution),
+        execution.treatment,
+        execution.repeat,
+        Status.OK,
+        schema=SCHEMA,
+        levels={key: str(level) for key, level in execution.levels.items()},
+        values=dict(execution.levels),
+        block=execution.repeat,
+        unit=measured.unit,
+        started_utc=when_utc,
+        ended_utc=when_utc,
+        settings=_settings(execution),
+        measure=None if measured.duration_s is None else Window(measured.duration_s, 0, when_utc),
+        totals=totals,
+        operations={name: _operation(part, measured.duration_s) for name, part in measured.parts.items()},
+        monitors=monitors,
+        errors=tuple(
+            ErrorRecord(code, count, message="", meaning=meaning(code))
+            for code, count in measured.errors.items()
+        ),
+        # Values that a tool printed are rounded, and its clients may have paused: what follows from the
+        # engine's exact ones does not.
+        tool=ToolRecord(tool, None if version is None else str(version)),
+        imported=ImportedFrom(
+            tool, execution.source.path.name, measured.title, joined if joined > 1 else None
+        ),
+    )
+
+
+def _operation(part: Part, duration_s: float | None) -> OperationStats:
+    return OperationStats(
+        part.kind,
+        attempted=part.succeeded + part.failed,
+        succeeded=part.succeeded,
+        failed=part.failed,
+        throughput_per_s=part.succeeded / duration_s if duration_s else None,
+        response=_latency(part.response, part.succeeded),
+    )
+
+
+def _latency(response: Mapping[str, float], count: int) -> Latency | None:
+    """A distribution, with its count where the tool prints it: redis-benchmark's table has percentiles and no
+    count.
+    """
+    return Latency.from_values({"count": count or None, **response}) if response else None
+
+
+Row = Mapping[str, str | float]
+
+
+def _write_samples(trial: TrialWriter, execution: Execution) -> dict[str, MonitorRecord]:
+    """Write the files, and return the record of each monitor."""
+    records = {}
+    for watched in execution.watched:
+        samples = watched.source.reading.samples
+        assert samples is not None
+        records[samples.monitor] = _write_monitor(trial, watched, samples)
+    return records
+
+
+def _write_monitor(trial: TrialWriter, watched: Watched, samples: Samples) -> MonitorRecord:
+    count = _append(trial, samples.file, samples.columns, _rows(watched, samples))
+    table = f"{samples.file.removesuffix('.csv')}-{samples.table}.csv"
+    other_count = _append(trial, table, OTHER_COLUMNS, _other_rows(watched, samples))
+    # What another program's sampling cost, and how late it was, is not known.
+    return MonitorRecord(
+        samples=count,
+        file=samples.file if count else None,
+        tables={samples.table: table} if other_count else None,
+        text_columns={table: ("name", "object")} if other_count else None,
+        imported=watched.source.tool,
+        assumed_interval_s=samples.assumed_interval_s,
+    )
+
+
+def _append(trial: TrialWriter, file: str, columns: Iterable[str], rows: Iterable[Row]) -> int:
+    count = 0
+    for batch in batched(rows, ROWS_AT_ONCE):
+        trial.rows(file, (*SAMPLE_HEAD, *columns), batch)
+        count += len(batch)
+    return count
+
+
+def _rows(watched: Watched, samples: Samples) -> Iterator[Row]:
+    for at_s, values in samples.rows():
+        if watched.begin_s <= at_s <= watched.end_s:
+            yield {**_head(at_s, watched, samples), **values}
+
+
+def _other_rows(watched: Watched, samples: Samples) -> Iterator[Row]:
+    for at_s, other in samples.others():
+        if watched.begin_s <= at_s <= watched.end_s:
+            values: Row = {"object": other.object, "name": other.name, "value": other.value}
+            yield {**_head(at_s, watched, samples), **values}
+
+
+def _head(at_s: float, watched: Watched, samples: Samples) -> Row:
+    since_s = at_s - watched.origin_s
+    utc = _at_utc(at_s) if samples.absolute else ""
+    return {"t_s": since_s, "mono_ns": round(since_s * 1e9), "utc": utc}
+
+
+def _interval_table(columns: Columns, began_s: float | None, *, reaching: bool) -> str:
+    """Text of intervals.csv. Times count from the execution's start, which was at `began_s` since 1970.
+
+    `reaching` adds the columns of the lowest and highest throughput of joined intervals, as all executions of
+    a run have the same columns.
+    """
+    start, duration, rate = (columns[name] for name in ("start", "duration", "rate"))
+    texts: dict[str, Sequence[str]] = {
+        "t_s": _decimals(start), "mono_ns": _integers(start * 1e9), "duration_s": _decimals(duration),
+        "phase": ["measure"] * len(start), "operation": [TRANSACTION] * len(start), "kind": ["transaction"] * len(start),
+        "succeeded": _integers(rate * duration), "failed": _integers(columns["failed"]), "throughput_per_s": _decimals(rate),
+        **{f"response_{key}": _decimals(column) for key, column in columns.items() if key not in UNJOINED},
+    }  # fmt: skip
+    if began_s is not None:
+        instants = np.rint((start + began_s) * 1e6).astype(np.int64).astype("datetime64[us]")
+        texts["utc"] = [f"{instant}Z" for instant in np.datetime_as_string(instants).tolist()]
+    if reaching:
+        for name, key in zip(REACH_COLUMNS, ("lowest", "highest"), strict=True):
+            texts[name] = _decimals(columns.get(key, rate))
+    names = (*INTERVAL_COLUMNS, *(REACH_COLUMNS if reaching else ()))
+    empty = [""] * len(start)
+    rows = zip(*(texts.get(name, empty) for name in names), strict=True)
+    return "".join(f"{','.join(row)}\n" for row in (names, *rows))
+
+
+def _integers(values: Column) -> list[str]:
+    """Rounded numbers as text; empty where missing."""
+    return ["" if value != value else f"{value:.0f}" for value in np.rint(values).tolist()]
+
+
+def _decimals(values: Column) -> list[str]:
+    """Column as text with at most `_DIGITS` digits behind the point; empty where missing."""
+    texts = map(repr, np.round(values, _DIGITS).tolist())
+    return [
+        "" if text == "nan" else text if "e" not in text else f"{float(text):.{_DIGITS}f}" for text in texts
+    ]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, ValidationError, create_model, model_validator
 
-from loadcell.ingest.benchmarksql_properties import parse
+from loadcell.ingest.text import java_properties
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Options
 
@@ -220,7 +220,7 @@ def read(path: Path) -> File:
         raise ValueError(f"cannot read {path}: {error.strerror}") from None
     if "\0" in text:
         raise ValueError(f"{path} holds bytes that are no text: that is no property file")
-    return _understood({key: value.strip() for key, value in parse(text).items()}, path.name)
+    return _understood({key: value.strip() for key, value in java_properties(text).items()}, path.name)
 
 
 def _understood(lines: Mapping[str, str], name: str) -> File:

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from loadcell.ingest import series, similar_lines
+from loadcell.ingest import series
 from loadcell.ingest.base import Interval
 from loadcell.ingest.readers import sysbench
 from loadcell.ingest.series import Intervals
-from loadcell.ingest.text_blocks import LONGEST_LINE, Output, blocks, decoded, lines
+from loadcell.ingest.text import LONGEST_LINE, Output, Table, blocks, decoded, lines, stretches
 
 OUTPUTS = Path(__file__).parent / "outputs"
 
@@ -86,7 +86,7 @@ def test_what_is_joined_is_what_all_were(rates: list[float], most: int, at_once:
         some = np.array(rates[begin : begin + at_once])
         start = np.arange(begin, begin + len(some), dtype=np.float64)
         times = {"p99_ms": some, "min_ms": some, "mean_ms": np.where(some > 5, some, np.nan)}
-        kept.extend(start, np.ones(len(some)), some, some, **times)
+        kept.extend({"start": start, "duration": np.ones(len(some)), "rate": some, "failed": some, **times})
         assert len(list(kept)) == len(kept) <= most
     found = list(kept)
     for number, one in enumerate(found):
@@ -106,7 +106,14 @@ def test_a_stall_stays_to_be_seen_in_what_is_joined() -> None:
     kept = Intervals()
     rate = np.full(1_000_000, 5_000.0)
     rate[654_321:654_324] = 0
-    kept.extend(np.arange(1e6), np.ones(1_000_000), rate, np.full(1_000_000, np.nan))
+    kept.extend(
+        {
+            "start": np.arange(1e6),
+            "duration": np.ones(1_000_000),
+            "rate": rate,
+            "failed": np.full(1_000_000, np.nan),
+        }
+    )
     lowest = [one for one in kept if one.lowest_per_s == 0]
     assert [(one.start_s, one.duration_s, one.highest_per_s) for one in lowest] == [(654_320, 16, 5_000)]
     assert sum(one.duration_s * one.throughput_per_s for one in kept) == rate.sum()
@@ -151,12 +158,8 @@ def test_a_long_row_of_intervals_is_read_as_it_would_be_line_by_line(
     tmp_path: Path, kind: Callable[[int], str]
 ) -> None:
     text = kind(3_000)
-    parts = similar_lines.stretches(output(tmp_path, text), b"[ ")
-    tables = [
-        (some.text().count(b"\n"), len(some.numbers(0)))
-        for some in parts
-        if isinstance(some, similar_lines.Table)
-    ]
+    parts = stretches(output(tmp_path, text), b"[ ")
+    tables = [(some.text().count(b"\n"), len(some.numbers(0))) for some in parts if isinstance(some, Table)]
     assert tables == [(3_000, 3_000 * 8)]
     quick = sysbench.read_output(output(tmp_path, text))
     windows = sysbench.read_output(output(tmp_path, text.replace("\n", "\r\n")))

@@ -24,7 +24,7 @@ from loadcell.ingest.readers import (
     sysbench,
     wrk,
 )
-from loadcell.ingest.text_blocks import Output
+from loadcell.ingest.text import Output
 from loadcell.report.texts import Texts
 from loadcell.workloads.tool_runner.result import groups as groups_of
 from loadcell.workloads.tool_runner.result import whole

@@ -19,7 +19,7 @@ import pytest
 from loadcell import _engine
 from loadcell.ingest.base import Measured, NotItsOutputError, Part, Reading
 from loadcell.ingest.readers import benchmarksql, pgbench_log
-from loadcell.ingest.text_blocks import Output
+from loadcell.ingest.text import Output
 
 OUTPUTS = Path(__file__).parent / "outputs"
 LOG = (OUTPUTS / "pgbench_log.txt").read_bytes()

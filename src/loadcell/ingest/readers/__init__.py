@@ -1,1 +1,108 @@
-"""Readers of other tools' outputs: one module a tool."""
+"""Readers of other tools' outputs: what each declares, and the registry of all.
+
+A built-in reader is a module of this package that defines `READER`; its name is that of the module, with
+hyphens. A package outside loadcell names its `Reader` by an entry point of the group `loadcell.readers`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loadcell.ingest import text
+from loadcell.ingest.base import Reading, Source
+from loadcell.model import extensions
+
+if TYPE_CHECKING:
+    from loadcell.ingest.text import Output
+
+Read = Callable[["Output"], Reading]
+
+
+@dataclass(frozen=True)
+class PrintedForPeople:
+    """Output of a tool in the form that is not read: a pattern that recognises it, and the command that
+    prints the other form.
+    """
+
+    pattern: re.Pattern[bytes]
+    command: str
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads the output of one tool. `read` raises NotItsOutputError for the output of another.
+
+    An output that shows a sign is tried on this reader first, a long one on no other: `line_starts` at the
+    start of a line, `anywhere` within a block, `file_start` at the beginning of the file. A reader with
+    `vague` signs is tried after the others.
+
+    `folder` is the file that is read of a result folder. `continuation` matches the name of a file that
+    continues the one named by its group `first`. `complete` adds what the tool wrote in other files. `timed`
+    reads lines without times that are so many seconds apart.
+    """
+
+    name: str
+    read: Read
+    line_starts: tuple[bytes, ...] = ()
+    anywhere: tuple[bytes, ...] = ()
+    file_start: re.Pattern[bytes] | None = None
+    for_people: PrintedForPeople | None = None
+    vague: bool = False
+    folder: Path | None = None
+    continuation: re.Pattern[str] | None = None
+    complete: Callable[[Source], Source] | None = None
+    timed: Callable[[Output, float], Reading] | None = None
+
+    def recognises(self, block: bytes, *, first: bool) -> bool:
+        """True if a sign is in the block; `first` if it is the first of its file."""
+        if first and self.file_start is not None and self.file_start.match(block):
+            return True
+        signs = (*(b"\n" + sign for sign in self.line_starts), *self.anywhere)
+        return block.startswith(self.line_starts) or any(sign in block for sign in signs)
+
+
+def by_line(read: Callable[[Iterable[str]], Reading]) -> Read:
+    """The reader of an output line by line."""
+    return lambda output: read(output.lines())
+
+
+def by_text(read: Callable[[Iterable[str]], Reading]) -> Read:
+    """The reader of a document, whose lines may have any length, in blocks of text."""
+    return lambda output: read(text.decoded(block) for block in output.blocks())
+
+
+def names() -> tuple[str, ...]:
+    """Names of all readers in alphabetical order, without importing them."""
+    return tuple(sorted(_modules().keys() | extensions.entries(extensions.READERS).keys()))
+
+
+def reader(name: str) -> Reader:
+    """The reader of this name. Raises KeyError."""
+    module = _modules().get(name)
+    declared: Reader = (
+        import_module(module).READER
+        if module
+        else extensions.load(extensions.entries(extensions.READERS)[name])
+    )
+    return declared
+
+
+@cache
+def all_readers() -> Mapping[str, Reader]:
+    """All readers by name, those with vague signs last."""
+    return {item.name: item for item in sorted(map(reader, names()), key=lambda item: item.vague)}
+
+
+@cache
+def _modules() -> Mapping[str, str]:
+    return {
+        module.name.rpartition(".")[2].replace("_", "-"): module.name
+        for module in pkgutil.iter_modules(__path__, f"{__name__}.")
+    }

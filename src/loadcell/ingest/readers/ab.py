@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number, understood
 from loadcell.ingest.messages import OUTPUT_AB, OUTPUT_CUT_SHORT
-from loadcell.ingest.reader import Reader, by_line
+from loadcell.ingest.readers import Reader, by_line
 from loadcell.model.message import Labels
 
 #: Times that reports have names for.

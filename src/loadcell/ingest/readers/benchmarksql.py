@@ -1,19 +1,30 @@
-"""BenchmarkSQL 5's result.csv: every transaction of TPC-C, with its end, its time and its type."""
+"""BenchmarkSQL 5: result.csv with every transaction of TPC-C, and the files of its result folder beside it.
+
+Settings are in runInfo.csv and run.properties; its collector samples the machine of the database in
+sys_info.csv, and in a file for each disk and network interface.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
-from loadcell.ingest.base import Measured, NotItsOutputError, Part, Reading
-from loadcell.ingest.messages import OUTPUT_BENCHMARKSQL
-from loadcell.ingest.reader import Reader
+from loadcell import _engine
+from loadcell.ingest.base import MOST_SHOWN, Measured, NotItsOutputError, Part, Reading, Source, Unread
+from loadcell.ingest.messages import COLLECTED_AMBIGUOUS, OUTPUT_BENCHMARKSQL
+from loadcell.ingest.readers import Reader
+from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.ingest.series import Intervals, SecondSeries
-from loadcell.ingest.text_blocks import Output
+from loadcell.ingest.text import Output, java_properties
+from loadcell.monitors import host
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
@@ -39,8 +50,6 @@ def read_output(output: Output) -> Reading:
     """An execution for each `run` in the table; rows that are none of it are unread."""
     if not output.first_line().removeprefix(_BOM).startswith(HEAD):
         raise NotItsOutputError(OUTPUT_BENCHMARKSQL(head=HEAD.decode()))
-    from loadcell import _engine
-
     document = json.loads(_engine.import_benchmarksql(list(output.files), output.on_event))
     measured = tuple(_measured(run) for run in document["runs"] if run["count"] and run["ended_s"])
     return Reading(measured, document["unread"], tuple(document["examples"]))
@@ -64,8 +73,211 @@ def _measured(run: JsonObject) -> Measured:
     )  # fmt: skip
 
 
+#: Files of the folder that `runBenchmark.sh` makes; the others lie beside the first.
+_RESULT, _INFO, _PROPERTIES = Path("data/result.csv"), "runInfo.csv", "run.properties"
+#: What its collector sampled: beside result.csv, where `osCollectorScript` was set.
+COLLECTED = ("sys_info.csv", "blk_*.csv", "net_*.csv")
+#: Properties that say what was run. Who ran it, with which password, is nobody's business.
+_PROPERTY_SETTINGS = {
+    "db": "db", "warehouses": "warehouses", "terminals": "terminals", "runMins": "run_minutes",
+    "runTxnsPerTerminal": "transactions_per_terminal", "loadWorkers": "load_workers",
+    "limitTxnsPerMin": "limit_txns_per_min", "terminalWarehouseFixed": "terminal_warehouse_fixed",
+    "newOrderWeight": "new_order_weight", "paymentWeight": "payment_weight", "orderStatusWeight": "order_status_weight",
+    "deliveryWeight": "delivery_weight", "stockLevelWeight": "stock_level_weight",
+}  # fmt: skip
+#: The same in runInfo.csv, for a folder without its properties.
+_INFO_SETTINGS = {"db": "db", "runMins": "run_minutes", "runWarehouses": "warehouses", "driverVersion": "version", "limitTxnsPerMin": "limit_txns_per_min"}  # fmt: skip
+_LARGEST = 2**20
+#: Shares of all processors' time, of 1. The time of guests is within that of users, and counted once more in
+#: what they are shares of.
+_SHARES = (
+    "cpu_user",
+    "cpu_nice",
+    "cpu_system",
+    "cpu_idle",
+    "cpu_iowait",
+    "cpu_irq",
+    "cpu_softirq",
+    "cpu_steal",
+)
+_GUESTS = ("cpu_guest", "cpu_guest_nice")
+_TOTAL = ("vm_nr_dirty",)
+_KIB = 1024
+#: Of each disk, but for those that are a view of others: added up to those of the machine.
+_DISK = {
+    "rdkbps": ("disk_read_bytes_per_s", _KIB), "wrkbps": ("disk_write_bytes_per_s", _KIB), "rdiops": ("disk_reads_per_s", 1),
+    "wriops": ("disk_writes_per_s", 1),
+}  # fmt: skip
+_LINK = {"rxkbps": ("net_rx_bytes_per_s", _KIB), "txkbps": ("net_tx_bytes_per_s", _KIB)}
+_OTHER_COLUMNS = ("rdmerges", "wrmerges", "rxpktsps", "txpktsps")
+_COLUMNS = {*_SHARES, *_GUESTS, *_TOTAL, *_DISK, *_LINK, *_OTHER_COLUMNS}
+
+
+def complete(source: Source) -> Source:
+    """A result.csv that was read, with the settings and samples in the files beside it."""
+    data = source.path.parent
+    in_folder = data.name == _RESULT.parent.name
+    info = _row(data / _INFO)
+    properties = _properties(data.parent / _PROPERTIES) if in_folder else {}
+    settings: dict[str, str | int | float] = {
+        ours: _number(info[theirs]) for theirs, ours in _INFO_SETTINGS.items() if info.get(theirs)
+    }
+    settings |= {
+        ours: _number(properties[theirs])
+        for theirs, ours in _PROPERTY_SETTINGS.items()
+        if properties.get(theirs)
+    }
+    terminals = settings.pop("terminals", None)
+    clients = terminals if isinstance(terminals, int) else None
+    began_s = _began_s(info.get("sessionStart", ""))
+    measured = tuple(
+        replace(part, clients=clients, began_s=began_s, settings={**part.settings, **settings})
+        for part in source.reading.measured
+    )
+    # Not the properties, which contain the password.
+    stored = (source.path, *(file for file in (data / _INFO, *_collected(data)) if file.is_file()))
+    return _with_samples(replace(source, reading=replace(source.reading, measured=measured), stored=stored))
+
+
+def _with_samples(source: Source) -> Source:
+    """And what its collector sampled, which is of the one session that the folder is of."""
+    files, reading = _collected(source.path.parent), source.reading
+    if not files:
+        return source
+    began_s = reading.measured[0].began_s if reading.measured else None
+    collected = _Collected(began_s)
+    for file in files:
+        if len(reading.measured) > 1:
+            collected.unread.add(COLLECTED_AMBIGUOUS(file=file.name, count=len(reading.measured)))
+            continue
+        try:
+            collected.take(file.name, Output((file,)).lines())
+        except OSError as error:
+            collected.unread.add(f"{file.name}: {error.strerror or error}")
+    examples = (*reading.examples, *collected.unread.examples)[:MOST_SHOWN]
+    samples = collected.samples if len(collected.samples) else None
+    unread = reading.unread + collected.unread.count
+    return replace(source, reading=replace(reading, unread=unread, examples=examples, samples=samples))
+
+
+def _collected(data: Path) -> list[Path]:
+    return [file for pattern in COLLECTED for file in sorted(data.glob(pattern)) if file.is_file()]
+
+
+def _row(path: Path) -> Mapping[str, str]:
+    """The only row of runInfo.csv; empty without one."""
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            return {key: value for key, value in next(csv.DictReader(file), {}).items() if key and value}
+    except (OSError, csv.Error):
+        return {}
+
+
+def _properties(path: Path) -> Mapping[str, str]:
+    if not path.is_file() or path.stat().st_size > _LARGEST:
+        return {}
+    try:
+        return java_properties(path.read_text(encoding="utf-8", errors="replace"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _number(text: str) -> str | int:
+    return int(text) if text.isdecimal() else text
+
+
+def _began_s(text: str) -> float | None:
+    """`2026-06-28 10:00:00.123`, by the clock on the wall of the machine it ran on, taken as this one's."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None
+
+
+class _Collected:
+    """Rows of all its files.
+
+    `began_s`: when elapsed time began, in seconds since 1970, where that is known.
+    """
+
+    def __init__(self, began_s: float | None) -> None:
+        self.samples = Samples(
+            "host", "host.csv", NAME, host.Host.table.columns, absolute=began_s is not None
+        )
+        self.samples.origin_s = began_s or 0.0
+        self.unread = Unread()
+
+    def take(self, file: str, lines: Iterable[str]) -> None:
+        """One file. Its head says what is in it; columns of an unknown name are unread, each once, and so is
+        a row that is cut.
+        """
+        head: Sequence[str] = ()
+        for line in lines:
+            fields = line.strip().split(",")
+            if fields[:2] == ["run", "elapsed"]:
+                head = fields
+                for name in head[2:]:
+                    if name not in _COLUMNS and name != "device":
+                        self.unread.add(f"{file}: column {name}")
+                continue
+            try:
+                if len(fields) != len(head):
+                    raise ValueError(line)
+                self._row(dict(zip(head, fields, strict=True)))
+            except (ValueError, TooManyError):
+                self.unread.add(f"{file}: {line}" if line.strip() else "")
+
+    def _row(self, row: Mapping[str, str]) -> None:
+        elapsed_s = int(row["elapsed"]) / 1e3
+        values = {name: _value(name, text) for name, text in row.items() if name in _COLUMNS}
+        at_s = self.samples.origin_s + elapsed_s
+        device = row.get("device", "")
+        if not device:
+            self._machine(at_s, values)
+            return
+        kind, name = device[:4], device[4:]
+        devices = {"blk_": (_DISK, host.NOT_DISKS), "net_": (_LINK, host.NOT_LINKS)}
+        if kind not in devices:
+            raise ValueError(device)
+        columns, not_counted = devices[kind]
+        self.samples.touch(at_s)
+        for value_name, value in values.items():
+            self.samples.beside(at_s, name, value_name, value)
+            if value_name in columns and not name.startswith(not_counted):
+                column, factor = columns[value_name]
+                self.samples.put(at_s, column, value * factor, "sum")
+
+    def _machine(self, at_s: float, values: Mapping[str, float]) -> None:
+        self.samples.touch(at_s)
+        for name in (*_TOTAL, *_GUESTS):
+            if name in values:
+                self.samples.beside(at_s, "", name, values[name])
+        shares = {name: max(0.0, values[name]) for name in _SHARES if name in values}
+        total = sum(shares.values())
+        if len(shares) < len(_SHARES) or not total:
+            return
+        user, nice, system, idle, iowait, irq, softirq, steal = (
+            100 * shares[name] / total for name in _SHARES
+        )
+        for column, value in (
+            ("user", user + nice), ("system", system + irq + softirq), ("iowait", iowait), ("steal", steal), ("idle", idle),
+            ("busy", user + nice + system + irq + softirq),
+        ):  # fmt: skip
+            self.samples.put(at_s, f"cpu_{column}_percent", value)
+
+
+def _value(name: str, text: str) -> float:
+    """Raises ValueError. What a processor waited for disks may become less (proc(5)); nothing else may."""
+    value = float(text)
+    if not math.isfinite(value) or (value < 0 and name not in _SHARES):
+        raise ValueError(text)
+    return value
+
+
 READER = Reader(
     NAME,
     read_output,
     file_start=re.compile(rb"(?:\xef\xbb\xbf)?run,elapsed,latency,dblatency,"),
+    folder=_RESULT,
+    complete=complete,
 )

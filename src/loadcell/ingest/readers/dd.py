@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number
 from loadcell.ingest.messages import OUTPUT_DD
-from loadcell.ingest.reader import Reader, by_line
+from loadcell.ingest.readers import Reader, by_line
 
 NAME = "dd"
 

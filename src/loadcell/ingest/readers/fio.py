@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import Measured, Reading, Unread
-from loadcell.ingest.json_documents import documents
 from loadcell.ingest.messages import OUTPUT_INCOMPLETE
-from loadcell.ingest.reader import PrintedForPeople, Reader, by_text
+from loadcell.ingest.readers import PrintedForPeople, Reader, by_text
+from loadcell.ingest.text import documents
 from loadcell.model.message import Labels
 
 if TYPE_CHECKING:

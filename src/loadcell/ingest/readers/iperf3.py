@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
-from loadcell.ingest.json_documents import documents
 from loadcell.ingest.messages import OUTPUT_IPERF3, OUTPUT_IPERF3_FAILED
-from loadcell.ingest.reader import PrintedForPeople, Reader, by_text
+from loadcell.ingest.readers import PrintedForPeople, Reader, by_text
+from loadcell.ingest.text import documents
 from loadcell.model.message import NO_OUTPUT, Message
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
 from loadcell.ingest.messages import OUTPUT_JSTAT, OUTPUT_JSTAT_TOO_SHORT
-from loadcell.ingest.reader import Reader, by_line
+from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.samples import Samples, TooManyError
 
 NAME = "jstat"
@@ -107,4 +107,5 @@ READER = Reader(
     NAME,
     by_line(read),
     anywhere=(b" YGC ",),
+    timed=lambda output, interval_s: read(output.lines(), interval_s),
 )

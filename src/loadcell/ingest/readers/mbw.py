@@ -8,7 +8,7 @@ from statistics import median
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
 from loadcell.ingest.messages import OUTPUT_MBW
-from loadcell.ingest.reader import Reader, by_line
+from loadcell.ingest.readers import Reader, by_line
 
 NAME = "mbw"
 

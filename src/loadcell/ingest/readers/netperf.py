@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, understood
 from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_NETPERF
-from loadcell.ingest.reader import Reader, by_line
+from loadcell.ingest.readers import Reader, by_line
 
 NAME = "netperf"
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
 from loadcell.ingest.messages import OUTPUT_NMON, OUTPUT_NMON_ALL_EMPTY
-from loadcell.ingest.reader import Reader, by_line
+from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.monitors.host import NOT_DISKS, NOT_LINKS, Host
 

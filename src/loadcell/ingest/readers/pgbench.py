@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
 from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_PGBENCH
-from loadcell.ingest.reader import Reader, by_line
+from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.series import Intervals
 
 NAME = "pgbench"

@@ -9,15 +9,16 @@ import json
 import re
 from collections.abc import Iterable
 
+from loadcell import _engine
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
 from loadcell.ingest.messages import (
     OUTPUT_PGBENCH_LOG,
     OUTPUT_PGBENCH_LOG_ALL_EMPTY,
     OUTPUT_PGBENCH_LOG_NONE_ENDED,
 )
-from loadcell.ingest.reader import Reader
+from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, SecondSeries
-from loadcell.ingest.text_blocks import Output
+from loadcell.ingest.text import Output
 
 NAME = "pgbench-log"
 
@@ -39,8 +40,6 @@ def _transactions(output: Output) -> Reading:
     """Read by the engine: they are counted and forgotten, and those that failed or were skipped by the words
     in place of their times.
     """
-    from loadcell import _engine
-
     document = json.loads(_engine.import_pgbench_log(list(output.files), output.on_event))
     count, words = document["count"], document["words"]
     if not count:
@@ -98,5 +97,7 @@ def _interval(row: list[int], began_s: int, until_s: int) -> Interval:
 READER = Reader(
     NAME,
     read_output,
+    # With several threads pgbench writes NAME.PID, NAME.PID.1 ...
+    continuation=re.compile(r"(?P<first>.+\.\d+)\.\d+"),
     file_start=re.compile(rb"\d+ \d+ \S+ \d+ \d+ \d+"),
 )

@@ -9,7 +9,7 @@ from itertools import chain
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number
 from loadcell.ingest.messages import OUTPUT_REDIS_BENCHMARK
-from loadcell.ingest.reader import Reader, by_line
+from loadcell.ingest.readers import Reader, by_line
 
 NAME = "redis-benchmark"
 

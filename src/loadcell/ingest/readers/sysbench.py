@@ -7,12 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from loadcell.ingest import columns
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
 from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_SYSBENCH
-from loadcell.ingest.reader import Reader
+from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, Room
-from loadcell.ingest.similar_lines import Table, stretches
-from loadcell.ingest.text_blocks import Output, lines
+from loadcell.ingest.text import Output, Table, lines, stretches
 
 NAME = "sysbench"
 
@@ -55,6 +55,8 @@ _SAID = re.compile(
     r"\d+ files|[\d.]+[KMG]iB total|Block size|Number of|Read/Write ratio|Periodic FSYNC|Calling fsync|Using|\s+eps"
 )
 
+#: Traffic of files and of memory in an interval.
+_MOVED = ("reads", "writes", "moved")
 _FILE_NAMES = {
     "reads/s": "reads_per_s", "writes/s": "writes_per_s", "fsyncs/s": "fsyncs_per_s",
     "read, MiB/s": "read_mib_per_s", "written, MiB/s": "written_mib_per_s",
@@ -199,7 +201,7 @@ class _Execution:
         if match is None or self.block_mib is None:
             return False
         groups = match.groupdict()
-        moved_mib = sum(float(groups[name]) for name in ("reads", "writes", "moved") if name in groups)
+        moved_mib = sum(float(groups[name]) for name in _MOVED if name in groups)
         rate = moved_mib / self.block_mib + float(groups.get("syncs", 0))
         response = {f"p{groups['rank']}_ms": float(groups["late"])} if "rank" in groups else {}
         at = number(groups["at"])
@@ -211,32 +213,26 @@ class _Execution:
         """Intervals at once; False where they have to be looked at one by one."""
         shapes = (shape.match(table.first) for shape in _INTERVALS)
         match = next((candidate for candidate in shapes if candidate is not None), None)
-        columns = table.columns(match) if match is not None else None
-        if columns is None or ("tps" not in columns and self.block_mib is None):
+        values = table.columns(match) if match is not None else None
+        if values is None or ("tps" not in values and self.block_mib is None):
             return False
-        import numpy as np
-
-        ends = columns["at"]
-        start = np.concatenate([[self.ended_s], ends[:-1]])
-        length = ends - start
-        failed = np.full(len(ends), np.nan)
         response = {}
-        if "tps" in columns:
-            rate = columns["tps"]
-            if "errors" in columns:
-                failed = np.round(columns["errors"] * length)
+        if "tps" in values:
+            rate = values["tps"]
         else:
             assert self.block_mib is not None
-            moved_mib = [columns[name] for name in ("reads", "writes", "moved") if name in columns]
-            rate = np.sum(moved_mib, axis=0) / self.block_mib + columns.get("syncs", np.zeros(len(ends)))
-        if "rank" in columns:
-            if (columns["rank"] != columns["rank"][0]).any():
+            moved_mib = columns.total([values[name] for name in _MOVED if name in values])
+            syncs = [values["syncs"]] if "syncs" in values else []
+            rate = columns.total([moved_mib / self.block_mib, *syncs])
+        if "rank" in values:
+            if (values["rank"] != values["rank"][0]).any():
                 return False
-            late = columns["late"]
-            key = f"p{columns['rank'][0]:.0f}_ms"
-            response[key] = np.where(late > 0, late, np.nan) if "tps" in columns else late
-        self.intervals.extend(start, length, rate, failed, **response)
-        self.ended_s = float(ends[-1])
+            late = values["late"]
+            key = f"p{values['rank'][0]:.0f}_ms"
+            response[key] = columns.positive(late) if "tps" in values else late
+        failed_per_s = values.get("errors") if "tps" in values else None
+        self.intervals.extend(columns.of_printed(self.ended_s, values["at"], rate, failed_per_s, **response))
+        self.ended_s = float(values["at"][-1])
         return True
 
     def measured(self) -> Measured | None:

@@ -15,7 +15,7 @@ from loadcell.ingest.base import (
     understood,
 )
 from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_WRK
-from loadcell.ingest.reader import Reader, by_line
+from loadcell.ingest.readers import Reader, by_line
 
 NAME = "wrk"
 

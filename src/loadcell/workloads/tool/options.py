@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import (
     ConfigDict,
@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from loadcell.ingest import extract as figures
+from loadcell.ingest.readers import names as reader_names
 from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declared
 from loadcell.plan.parts import Options
@@ -40,9 +41,10 @@ from loadcell.workloads.tool_runner.spec import ToolSpec
 
 #: What throughput can count: what there is a word for in a report.
 Unit = Literal["transaction", "request", "operation", "MiB"]
-ReadAs = Literal[
-    "sysbench", "fio", "pgbench", "ab", "wrk", "redis-benchmark", "iperf3", "netperf", "mbw", "dd", "stress-ng", "benchmarksql",
-]  # fmt: skip
+if TYPE_CHECKING:
+    ReadAs = str
+else:
+    ReadAs = Literal[reader_names()]
 _FIGURE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.%-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 COMMAND = "command"

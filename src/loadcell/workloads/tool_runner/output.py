@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 #: Of one command, so much is passed on to output.log ...
 _PASSED_ON_BYTES = 4 << 20
@@ -24,7 +25,7 @@ class Output:
     def __init__(self, *, errors_apart: bool = False, passed_on: bool = True) -> None:
         self._apart = errors_apart
         self._most_passed_on = _PASSED_ON_BYTES if passed_on else 0
-        self._file = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 (see close)
+        self._file = tempfile.NamedTemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 (see close)
         self._bytes = self._passed = self._left_out = 0
         self._last = {1: "", 2: ""}
         #: streams on which a tool has begun to say how it is called: what was wrong it has said before
@@ -64,15 +65,14 @@ class Output:
         """The last line that is not empty and not how the tool is called, of errors if there were any."""
         return (self._last[2] or self._last[1])[:500]
 
-    def lines(self) -> Iterator[str]:
-        """All that is to be read, from the beginning."""
-        self._file.seek(0)
-        yield from self._file
+    def file(self) -> Path:
+        """The file with all that is to be read."""
+        self._file.flush()
+        return Path(self._file.name)
 
     def text(self) -> str:
-        """The same in one piece."""
-        self._file.seek(0)
-        return self._file.read()
+        """The same as text."""
+        return self.file().read_text(encoding="utf-8", errors="replace")
 
     def close(self) -> None:
         """Say what was not passed on, and forget it all."""

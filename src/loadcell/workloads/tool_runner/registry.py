@@ -45,8 +45,8 @@ def _nothing(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: 
 class Tool:
     """One tool. `load` and `connect` give the arguments that are not among those given.
 
-    `package` is Debian's, `get` how to come by it where Debian has none. `reader` is its module in
-    `loadcell.ingest.readers`.
+    `package` is Debian's, `get` how to come by it where Debian has none. Its output has the reader of
+    its name.
     `integer_seconds`: it takes no fractions of seconds. `errors_apart`: its standard error contains no
     results.
     `takes_secret`: whether there is a way to give it a password other than on its command line.
@@ -54,7 +54,6 @@ class Tool:
 
     name: str
     package: str
-    reader: str
     version: tuple[str, ...] = ("--version",)
     load: Fill = _nothing
     connect: Fill = _nothing
@@ -255,31 +254,32 @@ TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
         Tool(
-            "sysbench", "sysbench", "sysbench", load=_sysbench, connect=_sysbench_database,
+            "sysbench", "sysbench", load=_sysbench, connect=_sysbench_database,
             is_file=lambda word: word.endswith(".lua"),
         ),
-        Tool("fio", "fio", "fio", load=_fio, is_file=lambda _: True, errors_apart=True, parts_at_once=True),
-        Tool("pgbench", "postgresql-15", "pgbench", load=_pgbench, file_options=("-f", "--file")),
-        Tool("ab", "apache2-utils", "ab", ("-V",), _ab, after=_url, file_options=("-p", "-u")),
-        Tool("wrk", "wrk", "wrk", ("-v",), _wrk, after=_url, file_options=("-s", "--script")),
+        Tool("fio", "fio", load=_fio, is_file=lambda _: True, errors_apart=True, parts_at_once=True),
+        Tool("pgbench", "postgresql-15", load=_pgbench, file_options=("-f", "--file")),
+        Tool("ab", "apache2-utils", ("-V",), _ab, after=_url, file_options=("-p", "-u")),
+        Tool("wrk", "wrk", ("-v",), _wrk, after=_url, file_options=("-s", "--script")),
         Tool(
-            "redis-benchmark", "redis-tools", "redis_benchmark", load=_redis, connect=_redis_server, takes_secret=False,
+            "redis-benchmark", "redis-tools", load=_redis, connect=_redis_server, takes_secret=False,
         ),
-        Tool("iperf3", "iperf3", "iperf3", load=_iperf3, connect=_iperf3_server, errors_apart=True),
+        Tool("iperf3", "iperf3", load=_iperf3, connect=_iperf3_server, errors_apart=True),
         Tool(
-            "netperf", "netperf", "netperf", ("-V",), _netperf, _netperf_server,
+            "netperf", "netperf", ("-V",), _netperf, _netperf_server,
             get="Debian has it in `non-free` only (`apt install netperf`); its source: https://github.com/HewlettPackard/netperf. "
             "iperf3 measures streams as well.",
         ),
-        Tool("mbw", "mbw", "mbw", ("-h",)),
-        Tool("dd", "coreutils", "dd"),
-        Tool("stress-ng", "stress-ng", "stress_ng", load=_stress),
+        Tool("mbw", "mbw", ("-h",)),
+        Tool("dd", "coreutils"),
+        Tool("stress-ng", "stress-ng", load=_stress),
     )
 }  # fmt: skip
 
 
-#: Tools whose output a `command` may print, or leave in a file; one that is called by scripts included.
-OUTPUTS: Mapping[str, Tool] = {**TOOLS, "benchmarksql": Tool("benchmarksql", "", "benchmarksql")}
+def of_output(name: str | None) -> Tool | None:
+    """The tool whose output is read, also one that loadcell does not call; None without a name."""
+    return None if name is None else TOOLS.get(name) or Tool(name, "")
 
 
 def split(command: str | Sequence[str]) -> list[str]:

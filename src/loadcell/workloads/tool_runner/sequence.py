@@ -6,19 +6,20 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import resource
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadcell.ingest import extract
+from loadcell.ingest import extract, text
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
+from loadcell.ingest.readers import reader
 from loadcell.model.message import NO_OUTPUT
 from loadcell.systems.messages import ENDED_STATUS
-from loadcell.workloads.tool_runner import events, result
+from loadcell.workloads.tool_runner import events, registry, result
 from loadcell.workloads.tool_runner.child import Children, Ended
 from loadcell.workloads.tool_runner.events import Intervals, Say
 from loadcell.workloads.tool_runner.messages import (
@@ -37,7 +38,7 @@ from loadcell.workloads.tool_runner.messages import (
 from loadcell.workloads.tool_runner.missing_programs import missing
 from loadcell.workloads.tool_runner.output import Output, TooMuchError
 from loadcell.workloads.tool_runner.progress_lines import follow
-from loadcell.workloads.tool_runner.registry import OUTPUTS, Tool
+from loadcell.workloads.tool_runner.registry import Tool
 from loadcell.workloads.tool_runner.spec import Order, OrderError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Course:
         self._words = order.words()
         self._name = order.section.name or Path(self._words[0]).name
         #: the tool whose output it is: itself, or the one that a command's output is read as
-        self._read_as = OUTPUTS.get(order.section.reads or "")
+        self._read_as = registry.of_output(order.section.reads)
 
     def prepare(self) -> None:
         """Run the commands that make the data."""
@@ -159,7 +160,11 @@ class Course:
             return None
         with contextlib.closing(Output(passed_on=False)) as output:
             self._start([program, *tool.version], output, end_after_s=_VERSION_LIMIT_S)
-            lines = [line.strip() for line in output.lines() if any(letter.isdigit() for letter in line)]
+            lines = [
+                line.strip()
+                for line in output.text().splitlines()
+                if any(letter.isdigit() for letter in line)
+            ]
         return lines[0][:200] if lines else None
 
     def _warm_up(self, say: Say) -> None:
@@ -205,9 +210,7 @@ class Course:
     def _read(self, output: Output, tool: Tool) -> Reading:
         """The measurement, by the tool's reader."""
         try:
-            reading: Reading = import_module(f"loadcell.ingest.readers.{tool.reader}").read(
-                self._lines(output)
-            )
+            reading = reader(tool.name).read(text.Output((self._file(output),)))
         except NotItsOutputError as error:
             raise OrderError(TOOL_UNREADABLE(program=self._name, why=error.message)) from None
         if not reading.measured:
@@ -217,27 +220,26 @@ class Course:
     def _named(self, output: Output) -> dict[str, float]:
         """The metrics that the plan names; all are required."""
         sources = self.order.section.figures
-        text = "".join(self._lines(output)) if sources else ""
+        printed = self._file(output).read_text(encoding="utf-8", errors="replace") if sources else ""
         values = {}
         for name, source in sources.items():
             try:
-                values[name] = extract.value(source, text)
+                values[name] = extract.value(source, printed)
             except extract.NoFigureError as error:
                 raise OrderError(TOOL_METRIC_MISSING(name=name, why=error.message)) from None
         return values
 
-    def _lines(self, output: Output) -> Iterator[str]:
+    def _file(self, output: Output) -> Path:
         """The output to be read: what was printed, or the file that the plan names."""
         file = self.order.section.output
         if file is None:
-            yield from output.lines()
-            return
+            return output.file()
         path = self.order.directory / self.order.filled([file])[0]
         try:
-            if path.stat().st_size > _LARGEST_FILE:
-                raise OrderError(TOOL_FILE_TOO_LARGE(path=path))
-            with path.open(encoding="utf-8", errors="replace") as lines:
-                yield from lines
+            with path.open("rb") as opened:
+                if os.fstat(opened.fileno()).st_size > _LARGEST_FILE:
+                    raise OrderError(TOOL_FILE_TOO_LARGE(path=path))
+            return path
         except OSError as error:
             raise OrderError(TOOL_NO_FILE(path=path, said=error.strerror, place="${directory}")) from error
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
-from loadcell.ingest.reader import Reader, by_line
+from loadcell.ingest.readers import Reader, by_line
 from loadcell_nghttpd.messages import NOT_H2LOAD
 
 _RATE = re.compile(r"finished in (?P<s>[\d.]+)s, (?P<rate>[\d.]+) req/s")

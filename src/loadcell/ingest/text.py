@@ -1,0 +1,284 @@
+"""Text of tools' outputs: blocks of whole lines, tables of similar lines, JSON documents, Java properties.
+
+Memory is that of one block, however long a text and its lines are.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from loadcell import _engine
+from loadcell.ingest import columns
+from loadcell.ingest.base import NotItsOutputError, Unread
+from loadcell.ingest.messages import (
+    OUTPUT_JSON,
+    OUTPUT_JSON_BROKEN,
+    OUTPUT_JSON_CUT_OFF,
+    OUTPUT_JSON_NONE,
+    OUTPUT_JSON_TOO_DEEP,
+    OUTPUT_JSON_TOO_LONG,
+)
+
+if TYPE_CHECKING:
+    from loadcell.ingest.columns import Column
+    from loadcell.model.json import JsonObject
+
+BLOCK_BYTES = 8 * 2**20
+#: No tool prints longer lines; what is longer is no text, and its end is left out.
+LONGEST_LINE = 2**16
+
+#: Called with the bytes read, and the total.
+OnProgress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output, in a file or in several that follow each other; whoever reads it raises OSError where one
+    cannot be read.
+    """
+
+    files: Sequence[Path]
+    told: OnProgress | None = None
+
+    def first_line(self) -> bytes:
+        """The first line."""
+        with self.files[0].open("rb") as file:
+            return file.readline(LONGEST_LINE)
+
+    def blocks(self) -> Iterator[bytes]:
+        """The files' blocks, one file after the other."""
+        read = 0
+        for path in self.files:
+            with path.open("rb") as file:
+                for block in blocks(file):
+                    yield block
+                    read += len(block)
+                    self.went(read)
+
+    @cached_property
+    def _total_bytes(self) -> int:
+        return sum(path.stat().st_size for path in self.files)
+
+    def went(self, read_bytes: int) -> None:
+        """So much is read by now."""
+        if self.told is not None:
+            self.told(read_bytes, self._total_bytes)
+
+    def lines(self) -> Iterator[str]:
+        """Every line."""
+        return lines(self.blocks())
+
+    def on_event(self, event: str) -> None:
+        """Pass on the engine's progress while it reads the files."""
+        if self.told is not None:
+            progress = json.loads(event)
+            self.told(progress["read_bytes"], progress["total_bytes"])
+
+
+def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Blocks that end where a line ends; the last one perhaps does not, and neither does one without any
+    line's end.
+    """
+    remainder = b""
+    while chunk := file.read(size):
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield remainder + chunk[:end] if remainder else chunk[:end]
+            remainder = chunk[end:]
+        elif len(remainder) + len(chunk) > size:
+            yield remainder + chunk
+            remainder = b""
+        else:
+            remainder += chunk
+    if remainder:
+        yield remainder
+
+
+def decoded(block: bytes) -> str:
+    """As text: UTF-8, else the encoding of Chinese locales, else with marks for what is neither."""
+    for encoding in ("utf-8-sig", "gb18030"):
+        try:
+            return block.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return block.decode("utf-8", "replace")
+
+
+def lines(parts: Iterable[bytes]) -> Iterator[str]:
+    """Every line, with its end as `\\n` whatever it was."""
+    for part in parts:
+        for line in io.StringIO(decoded(part), newline=None):
+            yield line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE]
+
+
+#: What the engine takes for a number.
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lines that are the first of them but for their numbers, each of which stands at one of so many
+    `places`.
+
+    `numbers` gives those of one place as doubles, and `text` the lines themselves, until the next part of the
+    text is asked for.
+    """
+
+    first: str
+    places: int
+    numbers: Callable[[int], bytes]
+    text: Callable[[], bytes]
+
+    def columns(self, shape: re.Match[str]) -> Mapping[str, Column] | None:
+        """By the names of the groups that matched the first line; None where one is not exactly a number."""
+        places = {match.span(): index for index, match in enumerate(_NUMBER.finditer(shape.string))}
+        named = {name: places.get(shape.span(name)) for name in shape.groupdict()}
+        if len(places) != self.places or None in named.values():
+            return None
+        return {
+            name: columns.of_bytes(self.numbers(index)) for name, index in named.items() if index is not None
+        }
+
+
+def stretches(output: Output, begin: bytes) -> Iterator[bytes | Table]:
+    """An output in its order, read ahead by the engine: tables of lines that begin so, and the lines between;
+    few alike ones stay
+    among the others."""
+    parts = _engine.Stretches(list(output.files), begin)
+    for text, places in parts:
+        output.went(parts.read_bytes)
+        if places:
+            first = text.decode("utf-8", "replace").rstrip("\r\n")
+            yield Table(first, places, parts.column, parts.text)
+        else:
+            yield text
+
+
+#: No tool prints as much; a document is held in memory as a whole.
+MOST_BYTES = 256 * 2**20
+#: This many lines that begin like JSON and are none show that the text is another.
+_MOST_FAILURES = 100
+
+
+def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[JsonObject]:
+    """Every object that has `key`; `how` is the option that makes the tool write them.
+
+    Other lines are unread.
+
+    Raises NotItsOutputError when there is none, with the place where the text stops being JSON.
+    """
+    text = _complete(lines)
+    decoder = json.JSONDecoder()
+    documents_found: list[JsonObject] = []
+    at, failures, trouble = 0, 0, OUTPUT_JSON_NONE(key=key)
+    while (begin := _begin(text, at)) >= 0 and failures < _MOST_FAILURES:
+        _between(text[at:begin], unread)
+        try:
+            document, at = decoder.raw_decode(text, begin)
+        except RecursionError:
+            failures, at = failures + 1, _next(text, begin)
+            unread.add(OUTPUT_JSON_TOO_DEEP())
+            continue
+        except json.JSONDecodeError as error:
+            failures += 1
+            line = text.count("\n", 0, error.pos) + 1
+            cut = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
+            trouble = (OUTPUT_JSON_CUT_OFF if cut else OUTPUT_JSON_BROKEN).pick(
+                begin=str(text.count("\n", 0, begin) + 1),
+                line=str(line),
+                said=error.msg,
+            )
+            unread.add(trouble)
+            at = _next(text, begin)
+            continue
+        if isinstance(document, dict) and key in document:
+            documents_found.append(document)
+        else:
+            unread.add(text[begin : begin + 80].partition("\n")[0])
+    _between(text[at:], unread)
+    if not documents_found:
+        raise NotItsOutputError(OUTPUT_JSON(key=key, how=how, trouble=trouble))
+    return documents_found
+
+
+def _complete(lines: Iterable[str]) -> str:
+    parts, length = [], 0
+    for line in lines:
+        parts.append(line)
+        length += len(line)
+        if length > MOST_BYTES:
+            raise NotItsOutputError(OUTPUT_JSON_TOO_LONG(limit_mib=MOST_BYTES // 2**20))
+    return "".join(parts)
+
+
+def _begin(text: str, at: int) -> int:
+    """Where the next line begins with a brace; at the very start it may stand anywhere."""
+    if text.startswith("{", at):
+        return at
+    start = text.find("\n{", at)
+    return start + 1 if start >= 0 else -1
+
+
+def _next(text: str, begin: int) -> int:
+    """After a document that is cut: the next line that begins another; all between belongs to the one that is
+    cut.
+    """
+    start = text.find("\n{", begin + 1)
+    return start + 1 if start >= 0 else len(text)
+
+
+def _between(text: str, unread: Unread) -> None:
+    for line in text.splitlines():
+        unread.add(line)
+
+
+def java_properties(text: str) -> dict[str, str]:
+    """Java's property format: `key=value`, `key: value`, `#` and `!` comments, lines that go on after a
+    backslash.
+
+    `//` at the start of a line, which Java reads as a key, is what BenchmarkSQL's own files use for comments.
+    """
+    properties: dict[str, str] = {}
+    for line in _logical_lines(text):
+        match = re.match(r"((?:\\.|[^\\=:\s])+)[ \t\f]*[=:]?[ \t\f]*(.*)", line, re.DOTALL)
+        if match:
+            properties[_unescaped(match[1])] = _unescaped(match[2])
+    return properties
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Logical lines: comments left out, continued lines joined."""
+    joined: str | None = None
+    for raw in text.splitlines():
+        line = raw.lstrip(" \t\f")
+        if joined is None and (not line or line.startswith(("#", "!", "//"))):
+            continue
+        line = (joined or "") + line
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if backslashes % 2:
+            joined = line[:-1]
+        else:
+            joined = None
+            yield line
+    if joined:
+        yield joined
+
+
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def _unescaped(text: str) -> str:
+    def character(match: re.Match[str]) -> str:
+        code = match[1]
+        return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPES.get(code, code)
+
+    text = re.sub(r"\\(u[0-9a-fA-F]{4}|.)", character, text, flags=re.DOTALL)
+    # Java's characters are of 16 bits: two escapes may be the halves of one; a half alone is no character.
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
