@@ -100,7 +100,6 @@ LAZY = frozenset(
         "loadcell.store.read",
         "loadcell.systems.host.probe_server",
         "loadcell.systems.postgres.databases",
-        "loadcell.systems.postgres.schema",
         "loadcell.workloads.kv",
         "loadcell.workloads.pgbench",
         "loadcell.workloads.sysbench",

@@ -17,7 +17,7 @@ from execution.world import PLAN, World
 from loadcell.execution import profiling
 from loadcell.model.trial_record import LostMemory, MemoryRecord
 from loadcell.profilers import perf
-from loadcell.profilers.base import ProfilerError
+from loadcell.profilers.perf import ProfilerError
 from loadcell.report.build import build
 
 THREE = PLAN.replace("clients: 2, ", "") + "factors: {load.clients: [2, 8, 4]}\n"

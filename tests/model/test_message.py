@@ -15,14 +15,13 @@ from loadcell.model.engine_messages import (
 )
 from loadcell.model.message import ForeignText, MessageCode, MessageError, Seconds, as_written
 from loadcell.systems.base import TargetError
-from loadcell.systems.messages import DOING_DROP_DATA_SETS, TARGET_NOT_UP
+from loadcell.systems.messages import DOING_DROP_DATA_SETS, HOME_NOT_USABLE, IMAGE_NO_ROOM, TARGET_NOT_UP
 from loadcell.systems.mysql.messages import MYSQL_MISSING
 from loadcell.systems.redis.messages import (
     REDIS_MAXMEMORY,
     SERVER_CANNOT,
     WHERE_SERVER,
 )
-from loadcell.systems.shared.messages import HOME_NOT_USABLE, IMAGE_NO_ROOM
 from loadcell.workloads.tool_runner.messages import TOOL_NO_FIGURE
 
 

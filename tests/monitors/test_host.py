@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.monitors.base import MonitorContext, Row
-from loadcell.monitors.counters import difference, rate
+from loadcell.monitors.base import MonitorContext, Row, difference, rate
 from loadcell.monitors.host import Host, HostOptions
 from monitors.proc_tree import ProcTree
 

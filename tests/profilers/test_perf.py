@@ -15,9 +15,8 @@ import pytest
 from execution.live import until
 from loadcell.plan.profile import CpuProfile
 from loadcell.profilers import perf
-from loadcell.profilers.base import ProfilerError
 from loadcell.profilers.cpu import CpuSampler, named
-from loadcell.profilers.perf import trouble
+from loadcell.profilers.perf import ProfilerError, trouble
 from loadcell.store.write import RunWriter
 
 #: A process that begins another when it is told to; both do nothing but work.

@@ -12,7 +12,8 @@ import pytest
 from loadcell.model.json import document
 from loadcell.profilers import valgrind
 from loadcell.systems.base import TargetContext, TargetError
-from loadcell.systems.command.target import Command, CommandOptions
+from loadcell.systems.command.options import CommandOptions
+from loadcell.systems.command.target import Command
 
 #: A server of HTTP. It loses 100 bytes with each request for `/lose`, and a block that points to another with
 #: `/pair`.

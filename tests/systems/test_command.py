@@ -14,7 +14,8 @@ from pydantic import ValidationError
 
 from hostile import Hostile, response, says
 from loadcell.systems.base import TargetContext, TargetError
-from loadcell.systems.command.target import Command, CommandOptions
+from loadcell.systems.command.options import CommandOptions
+from loadcell.systems.command.target import Command
 
 #: A server with a child of its own; says that it listens, or is told to do something else.
 SERVER = """

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcell.execution.checks import CLOCK_STEP_LIMIT_S
-from loadcell.monitors.counters import difference
+from loadcell.monitors.base import difference
 
 
 def wall_offset_ns() -> int:

@@ -16,8 +16,8 @@ from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.plan.profile import CpuProfile
 from loadcell.plan.treatment import Treatment
 from loadcell.profilers import perf
-from loadcell.profilers.base import ProfilerError
 from loadcell.profilers.cpu import CpuSampler
+from loadcell.profilers.perf import ProfilerError
 from loadcell.systems.base import Target
 
 if TYPE_CHECKING:

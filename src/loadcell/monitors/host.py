@@ -9,8 +9,7 @@ from pathlib import Path
 
 from loadcell.linux.procfs import ProcFiles
 from loadcell.model.tables import SampleTable
-from loadcell.monitors.base import Monitor, MonitorContext, Row
-from loadcell.monitors.counters import difference, rate
+from loadcell.monitors.base import Monitor, MonitorContext, Row, difference, rate
 from loadcell.plan.parts import Options
 
 #: Devices that are only a view of others, or memory: counting them too would count the same bytes twice.

@@ -21,20 +21,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcell.linux import launcher
-from loadcell.model.message import NO_OUTPUT, MessageCode
-from loadcell.profilers.base import ProfilerError
-from loadcell.profilers.messages import (
-    PERF_FILES,
-    PERF_GONE,
-    PERF_MISSING,
-    PERF_NO_ANSWER,
-    PERF_NO_EVENTS,
-    PERF_NO_PROCESSES,
-    PERF_NOT_ALLOWED,
-    PERF_NOT_SAMPLED,
-    PERF_OTHER_KERNEL,
-    PERF_UNREADABLE,
-)
+from loadcell.model.message import NO_OUTPUT, ForeignText, MessageCode, MessageError, Seconds
+
+PERF_MISSING = MessageCode("perf.missing")
+PERF_GONE = MessageCode("perf.gone")
+PERF_FILES = MessageCode("perf.files")
+PERF_OTHER_KERNEL = MessageCode("perf.other-kernel")
+PERF_NO_EVENTS = MessageCode("perf.no-events")
+PERF_NO_PROCESSES = MessageCode("perf.no-processes")
+PERF_NO_ANSWER = MessageCode("perf.no-answer", limit_s=Seconds)
+PERF_NOT_ALLOWED = MessageCode("perf.not-allowed", paranoid=str)
+PERF_NOT_SAMPLED = MessageCode("perf.not-sampled", said=ForeignText)
+PERF_UNREADABLE = MessageCode("perf.unreadable", said=ForeignText)
+
+
+class ProfilerError(MessageError):
+    """An error with its remedy. It ends the profiled trial, and nothing else."""
+
 
 #: Of each sampled stack so much is kept for `dwarf`: perf's own default; deeper stacks lose their outermost
 #: callers.

@@ -1,23 +1,181 @@
-"""Base of targets that live in the process that makes the load: their files are all that loadcell makes."""
+"""Base of targets that live in the process that makes the load: their files are all that loadcell makes.
+
+The directory `home` holds loadcell's marker, `data` (the system's files and nothing else), `data.json`
+(fingerprint and state of the data set), and `pristine` (copies of `data`, made while no process had it open).
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import pwd
+import shutil
 from abc import abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, TypeVar
 
 from pydantic import Field, model_validator
 
-from loadcell.model.message import MessageCode
+from loadcell.linux import file_system
+from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Advice, Options
-from loadcell.systems.base import DataSet, DataSpec, Loader, Role, Target, TargetContext, TargetError
-from loadcell.systems.messages import TARGET_NOT_UP
-from loadcell.systems.shared.data_files import DataFiles, FileDataSets
-from loadcell.systems.shared.data_sets import Owner
+from loadcell.systems.base import (
+    DataSet,
+    DataSpec,
+    Endpoint,
+    Loader,
+    Role,
+    Target,
+    TargetContext,
+    TargetError,
+)
+from loadcell.systems.messages import HOME_LOST_CONTENTS, TARGET_NOT_UP
+from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.data_sets import DataSets, Mark, Owner, Prepared, State
 from loadcell.systems.shared.disk_image import DataLocation, Image
+from loadcell.systems.shared.owned_directory import OwnedDirectory
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
+
+
+def _current_account() -> Account:
+    """The user that loadcell runs as: such a system lives in a process of loadcell's."""
+    uid, gid = os.geteuid(), os.getegid()
+    try:
+        name = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        name = str(uid)
+    return Account(name, uid, gid, (), other=False)
+
+
+class DataFiles(OwnedDirectory):
+    """The files of one system, in the directory `name` in `parent`; `version` is that of the system that
+    wrote them.
+    """
+
+    def __init__(self, parent: Path, name: str, version: str, log: Callable[[str], None]) -> None:
+        super().__init__(parent, name, version, _current_account(), log)
+        self._state = self.home / "data.json"
+
+    def _install(self, made_parent: bool) -> None:
+        self._begin("making", made_parent)
+        for directory in (self.data, self._pristine):
+            shutil.rmtree(directory, ignore_errors=True)
+        self._state.unlink(missing_ok=True)
+        self.data.mkdir(mode=0o700)
+        self._write_marker("ready", made_parent)
+
+    def _check_fit(self) -> None:
+        if not self.data.is_dir():
+            raise TargetError(HOME_LOST_CONTENTS(path=self.data, home=self.home))
+        self._check_owner()
+        marker = self._read_marker() or {}
+        if marker.get("version") != self._version:
+            # Files of another version may be unreadable, or be rewritten when opened.
+            self.log(f"{self.home} is of version {marker.get('version')}: made again for {self._version}")
+            self._install(bool(marker.get("made_parent")))
+
+    # -- data
+    # ------------------------------------------------------------------------------------------------------
+
+    def contents(self) -> tuple[str | None, State]:
+        """Fingerprint and state of the data set; None and `loading` if there is none."""
+        try:
+            state = json.loads(self._state.read_text())
+            return str(state["fingerprint"]), state["state"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None, "loading"
+
+    def note(self, fingerprint: str, state: State) -> None:
+        """Record fingerprint and state, atomically. Raises TargetError."""
+        try:
+            part = self._state.with_suffix(".part")
+            part.write_text(json.dumps({"fingerprint": fingerprint, "state": state}) + "\n")
+            part.replace(self._state)
+        except OSError as error:
+            raise self._error_of(error) from error
+
+    def empty(self, fingerprint: str) -> None:
+        """Remove all data before the data set is loaded."""
+        self._clear()
+        self.data.mkdir(mode=0o700)
+        self.note(fingerprint, "loading")
+
+    def _clear(self) -> None:
+        """Remove the state before the data, which needs no space on a full device."""
+        self._state.unlink(missing_ok=True)
+        shutil.rmtree(self.data, ignore_errors=True)
+
+    def save_copy(self, name: str) -> None:
+        """Copy the data set as it is now, in place of the copies of others."""
+        for other in self._pristine.glob("*"):
+            shutil.rmtree(other, ignore_errors=True)
+        super().save_copy(name)
+
+    def restore_copy(self, name: str) -> None:
+        self._clear()
+        super().restore_copy(name)
+        self.note(name, "ready")
+
+    def flush(self) -> None:
+        """Write all files to disk, so that no trial pays for earlier writes."""
+        for directory, _, names in os.walk(self.data):
+            for name in names:
+                handle = os.open(Path(directory) / name, os.O_RDONLY)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+
+
+@dataclass(frozen=True)
+class FileDataSets(DataSets[None]):
+    """The data set in the files of a system that runs in the load's process."""
+
+    files: DataFiles
+    endpoint: Callable[[], Endpoint]
+
+    kind = "directory"
+
+    def _session(self, doing: Message, during: str = "prepare") -> AbstractContextManager[None]:  # noqa: ARG002
+        return nullcontext()
+
+    def _name(self, spec: DataSpec) -> str:  # noqa: ARG002
+        return str(self.files.data)
+
+    def _endpoint(self, name: str) -> Endpoint:  # noqa: ARG002
+        return self.endpoint()
+
+    def _mark(self, session: None, name: str) -> Mark | None:  # noqa: ARG002
+        fingerprint, state = self.files.contents()
+        return None if fingerprint is None else Mark(state, fingerprint, self.owner)
+
+    def _set_mark(self, session: None, name: str, mark: Mark) -> None:  # noqa: ARG002
+        self.files.note(mark.fingerprint, mark.state)
+
+    def _make_room(self, session: None, name: str, mark: Mark | None, spec: DataSpec) -> None:  # noqa: ARG002
+        self.files.empty(spec.fingerprint)
+
+    def _finish(self, name: str, spec: DataSpec, data_set: DataSet, *, will_change: bool) -> Prepared:
+        if data_set.how != "reused":
+            self.files.flush()
+        size = file_system.used_bytes(self.files.data)
+        self._mark_use(None, name, spec, will_change=will_change)
+        return Prepared(replace(data_set, size_bytes=size, directory=name))
+
+    @property
+    def _copies(self) -> OwnedDirectory:
+        return self.files
+
+    def _save_copy(self, digest: str) -> None:
+        self.files.save_copy(digest)
+
+    def _restore_copy(self, digest: str) -> None:
+        self.files.restore_copy(digest)
 
 
 class InProcessOptions(Options):

@@ -26,14 +26,12 @@ from loadcell.systems.base import (
     TargetError,
     TargetFacts,
 )
-from loadcell.systems.messages import TARGET_NOT_UP
-from loadcell.systems.server_options import ManagedOrExternalOptions
+from loadcell.systems.messages import PROCESS_NO_ANSWER, PROCESS_NOT_STARTED, TARGET_NOT_UP
+from loadcell.systems.server_options import ManagedOrExternalOptions, Setting
 from loadcell.systems.shared.account import environment
 from loadcell.systems.shared.data_sets import DataSets, Prepared
 from loadcell.systems.shared.disk_image import DataLocation
-from loadcell.systems.shared.messages import PROCESS_NO_ANSWER, PROCESS_NOT_STARTED
 from loadcell.systems.shared.owned_directory import OwnedDirectory
-from loadcell.systems.shared.settings import Setting
 from loadcell.systems.shared.sockets import SocketDirectory, free_port
 from loadcell.systems.shared.startup_errors import PortTakenError, StillHeldError
 

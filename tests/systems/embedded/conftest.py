@@ -15,8 +15,7 @@ from loadcell.model.load_events import Interval, LoadEvent
 from loadcell.model.load_result import LoadResult
 from loadcell.plan.workload import DATA_SEED
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetContext
-from loadcell.systems.embedded.options import StoreOptions
-from loadcell.systems.embedded.target import Store
+from loadcell.systems.embedded.target import Store, StoreOptions
 from loadcell.workloads.kv import Kv, KvOptions
 
 MS = 1_000_000

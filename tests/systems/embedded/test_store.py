@@ -16,8 +16,7 @@ from loadcell.model.json import document
 from loadcell.model.load_result import LoadResult
 from loadcell.plan.model import Load
 from loadcell.systems.base import DataSpec, Endpoint, TargetError
-from loadcell.systems.embedded.options import Engine, StoreOptions
-from loadcell.systems.embedded.target import Store
+from loadcell.systems.embedded.target import Engine, Store, StoreOptions
 from systems.embedded.conftest import KEYS, Bench
 from systems.test_image import CANNOT, machine_mounts
 

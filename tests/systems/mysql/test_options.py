@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from loadcell.plan.model import Load
-from loadcell.systems.mysql import startup_errors
 from loadcell.systems.mysql.options import MysqlOptions
+from loadcell.systems.mysql.server import startup_error
 from loadcell.systems.mysql.target import Mysql
 
 
@@ -77,7 +77,7 @@ def test_an_ordinary_plan_is_not_remarked_upon() -> None:
     ],
 )
 def test_why_a_server_did_not_start_is_read_from_its_log(line: str, finding: str, advice: str) -> None:
-    trouble = startup_errors.startup_error(
+    trouble = startup_error(
         [f"2026-11-21 10:00:00 0 {line}" if "[" in line else line], {"innodb_buffer_pool_size": "1T"}
     )
     assert finding in trouble.finding

@@ -9,8 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from loadcell.plan.model import Load
-from loadcell.systems.postgres.options import PostgresOptions
-from loadcell.systems.postgres.settings import bytes_of, is_off, line
+from loadcell.systems.postgres.options import PostgresOptions, bytes_of, is_off, line
 from loadcell.systems.postgres.target import Postgres
 
 

@@ -15,8 +15,7 @@ import pytest
 
 from loadcell.model.json import document
 from loadcell.systems.base import TargetError
-from loadcell.systems.postgres import startup_errors
-from loadcell.systems.postgres.server import DataDirectory
+from loadcell.systems.postgres.server import DataDirectory, initdb_error, startup_error
 from loadcell.systems.postgres.target import Postgres
 from servers import PostgresServer, free_port
 
@@ -113,7 +112,7 @@ class TestSettings:
 
     def test_memory_that_is_not_there(self) -> None:
         said = ["FATAL:  could not map anonymous shared memory: Cannot allocate memory"]
-        trouble = startup_errors.startup_error(said, {"work_mem": "4MB", "shared_buffers": "4000GB"})
+        trouble = startup_error(said, {"work_mem": "4MB", "shared_buffers": "4000GB"})
         assert "no memory for `shared_buffers: 4000GB`" in trouble.finding
         assert "a smaller `target.postgres.settings.shared_buffers`" in trouble.advice
 
@@ -123,7 +122,7 @@ class TestSettings:
             "FATAL:  the moon is in the wrong house",
             "LOG:  database system is shut down",
         ]
-        assert "the moon is in the wrong house" in startup_errors.startup_error(said, {}).finding
+        assert "the moon is in the wrong house" in startup_error(said, {}).finding
 
 
 class TestDataDirectory:
@@ -219,13 +218,11 @@ class TestRoom:
         ],
     )
     def test_initdb(self, said: str) -> None:
-        assert (
-            "no room left" in startup_errors.initdb_error(f"creating subdirectories ... ok\n{said}\n").finding
-        )
+        assert "no room left" in initdb_error(f"creating subdirectories ... ok\n{said}\n").finding
 
     def test_start(self) -> None:
         said = '2026-11-21 07:19:27 UTC [1] FATAL:  could not write lock file "postmaster.pid": No space left on device'
-        assert "no room left" in startup_errors.startup_error([said], {}).finding
+        assert "no room left" in startup_error([said], {}).finding
 
     def test_prepare(self, external: External, standing: PostgresServer) -> None:
         target = external("maker")

@@ -9,8 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from loadcell.plan.model import Load
-from loadcell.systems.redis import settings
-from loadcell.systems.redis.options import RedisOptions
+from loadcell.systems.redis.options import RedisOptions, bytes_of, line
 from loadcell.systems.redis.target import Redis
 
 
@@ -43,17 +42,17 @@ def test_what_makes_no_sense_is_refused(options: dict[str, Any], part: str) -> N
 
 
 def test_settings_are_written_as_redis_reads_them() -> None:
-    for name, value, line in (
+    for name, value, expected in (
         ("save", "", 'save ""\n'),
         ("save", "3600 1 300 100", "save 3600 1 300 100\n"),
         ("appendonly", True, "appendonly yes\n"),
         ("maxmemory", "64mb", "maxmemory 64mb\n"),
         ("notify-keyspace-events", 'a"b\\', 'notify-keyspace-events "a\\"b\\\\"\n'),
     ):
-        assert settings.line(name, value) == line
-    assert settings.bytes_of("64mb") == 64 << 20
-    assert settings.bytes_of("1k") == 1000
-    assert settings.bytes_of("much") is None
+        assert line(name, value) == expected
+    assert bytes_of("64mb") == 64 << 20
+    assert bytes_of("1k") == 1000
+    assert bytes_of("much") is None
 
 
 def _paths(options: dict[str, Any], clients: int = 10) -> dict[str, str]:

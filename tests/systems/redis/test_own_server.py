@@ -137,7 +137,7 @@ def test_a_server_that_does_not_come_up_says_why(
 
 def test_no_server_on_the_machine(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr("loadcell.systems.redis.binaries._PLACES", ("/nowhere",))
+    monkeypatch.setattr("loadcell.systems.redis.server._PLACES", ("/nowhere",))
     with pytest.raises(TargetError, match="no Redis server found") as raised:
         bench.up()
     assert "apt-get install redis-server" in raised.value.advice

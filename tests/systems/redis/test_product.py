@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.systems.redis.product import Product, from_info, from_program
+from loadcell.systems.redis.server import Product, product_from_info, product_from_program
 
 #: What servers said, shortened to what they differ in.
 REDIS = "redis_version:7.0.15\nredis_mode:standalone\nprocess_id:1\nexecutable:/usr/bin/redis-server"
@@ -42,7 +42,7 @@ def info(said: str) -> dict[str, str]:
     ],
 )
 def test_what_a_server_says_of_itself(said: str, product: Product) -> None:
-    assert from_info(info(said)) == product
+    assert product_from_info(info(said)) == product
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_what_a_server_says_of_itself(said: str, product: Product) -> None:
     ],
 )
 def test_what_its_program_says_of_its_version(said: str, product: Product | None) -> None:
-    assert from_program(said) == product
+    assert product_from_program(said) == product

@@ -48,7 +48,7 @@ def test_it_is_found_where_there_is_no_redis(
     bench: Bench, program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/sbin:/sbin")
-    monkeypatch.setattr("loadcell.systems.redis.binaries._PLACES", ("/nowhere",))
+    monkeypatch.setattr("loadcell.systems.redis.server._PLACES", ("/nowhere",))
     target = bench.up(settings={"save": ""})
     record = document(target.describe())
     assert (record["product"], record["binaries"]) == ("Valkey", str(program))

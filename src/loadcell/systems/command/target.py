@@ -14,17 +14,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL, Signals
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
-
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from loadcell.linux.process import SupervisedProcess
 from loadcell.model.capability import HTTP
 from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.model.trial_record import MemoryRecord
 from loadcell.plan.parts import Misfit, Options
-from loadcell.plan.units import Duration
 from loadcell.profilers import valgrind
 from loadcell.systems.base import (
     DataSet,
@@ -37,7 +34,7 @@ from loadcell.systems.base import (
     TargetError,
     TargetFacts,
 )
-from loadcell.systems.command.messages import (
+from loadcell.systems.command.options import (
     COMMAND_ENDED,
     COMMAND_NO_DATA,
     COMMAND_NO_DIRECTORY,
@@ -45,13 +42,17 @@ from loadcell.systems.command.messages import (
     COMMAND_NOT_READY,
     COMMAND_PLACE_TAKEN,
     ENDED_BY,
+    PORT,
     READY_NO_ANSWER,
     READY_NO_LINE,
     READY_STATUS,
     VALGRIND_MISSING,
     VALGRIND_UNREADABLE,
+    WORK,
+    CommandOptions,
+    words_of,
 )
-from loadcell.systems.http.service import Address, TlsOptions
+from loadcell.systems.http.service import Address
 from loadcell.systems.messages import ENDED_STATUS
 from loadcell.systems.server import start_process
 from loadcell.systems.shared import account, path_checks
@@ -62,146 +63,10 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.03
 _ALIVE_LIMIT_S = 3.0
-#: What may stand in texts of this target: a port that is free, and a directory of the run's own.
-_PORT, _WORK = "{port}", "{work}"
-_Positive = Annotated[Duration, Field(gt=0)]
-
-
-class Ready(Options):
-    """Condition for the server to be ready. One of `port`, `url` and `log`."""
-
-    port: int | None = Field(
-        default=None, ge=1, le=65535, description="It takes connections on this port of 127.0.0.1."
-    )
-    url: str | None = Field(
-        default=None, min_length=1, description="It answers a GET of this url with 2xx or 3xx."
-    )
-    log: str | None = Field(
-        default=None, min_length=1, description="A line of its output contains this regular expression."
-    )
-    within: _Positive = Field(default=Duration(30), description="How long it may take.")
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Ready:
-        if sum(way is not None for way in (self.port, self.url, self.log)) > 1:
-            raise ValueError("one of `port`, `url` and `log` says when it is ready")
-        if self.log is not None:
-            try:
-                re.compile(self.log)
-            except re.error as error:
-                raise ValueError(f"`log` is no regular expression: {error}") from None
-        return self
-
-
-class Stop(Options):
-    """Way of stopping the server."""
-
-    signal: str = Field(
-        default="TERM", description="The signal that asks it to end: `TERM`, `INT`, `QUIT` ..."
-    )
-    within: _Positive = Field(default=Duration(10), description="After this time it is killed.")
-
-    @field_validator("signal")
-    @classmethod
-    def _is_a_signal(cls, name: str) -> str:
-        plain = name.upper().removeprefix("SIG")
-        if f"SIG{plain}" not in Signals.__members__:
-            raise ValueError(f"there is no signal {name!r}: TERM, INT, QUIT, HUP ...")
-        return plain
-
-
-class CommandOptions(Options):
-    """Command, directory, and the address where it then listens."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, title="command")
-
-    command: str | tuple[str, ...] = Field(
-        description="The program and its arguments: a list, or one line that is taken apart as a shell would, without running "
-        "one. It must stay in the foreground. `{port}` is a free port, `{work}` a directory of the run's own.",
-        examples=["python3 -m http.server {port}", ["nginx", "-p", "{work}", "-c", "nginx.conf"]],
-    )
-    url: str = Field(
-        min_length=1,
-        description="Where the load goes: `http://127.0.0.1:8080`, or `http://127.0.0.1:{port}`.",
-    )
-    tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
-    directory: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Where it is run, relative to the plan. Default: the directory of the run's own.",
-    )
-    env: dict[str, str] = Field(
-        default_factory=dict,
-        description="Environment variables beside PATH, HOME and a few that are harmless; secrets as `${env:NAME}`.",
-    )
-    files: dict[str, str] = Field(
-        default_factory=dict,
-        description="Files made in the directory of the run's own before it is started: name and text, with `{port}` and `{work}`.",
-    )
-    ready: Ready = Field(
-        default_factory=Ready, description="When it can be loaded. Default: it takes connections at `url`."
-    )
-    stop: Stop = Field(default_factory=Stop, description="How it is stopped.")
-    fresh: bool = Field(default=False, description="Start it anew for each trial.")
-    under: Literal["valgrind"] | None = Field(
-        default=None,
-        description="Run it under valgrind's memcheck, and account for the memory that it has lost at its end.",
-    )
-
-    _directory: Path = PrivateAttr(default_factory=Path)
-
-    @field_validator("command")
-    @classmethod
-    def _is_a_command(cls, command: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        try:
-            words = words_of(command)
-        except ValueError as error:
-            raise ValueError(f"the command cannot be taken apart: {error}") from None
-        if not words or not words[0]:
-            raise ValueError("the command is empty")
-        return command
-
-    @field_validator("url")
-    @classmethod
-    def _url_is_complete(cls, url: str) -> str:
-        Address.of(url.replace(_PORT, "1"))
-        return url
-
-    @field_validator("files")
-    @classmethod
-    def _files_stay_in_their_directory(cls, files: dict[str, str]) -> dict[str, str]:
-        for name in files:
-            if name.startswith("/") or ".." in Path(name).parts or not Path(name).name:
-                raise ValueError(f"{name!r} is no name of a file in the directory of the run's own")
-        return files
-
-    @field_validator("env")
-    @classmethod
-    def _names_are_names(cls, env: dict[str, str]) -> dict[str, str]:
-        for name in env:
-            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-                raise ValueError(f"{name!r} is no name of an environment variable")
-        return env
-
-    @model_validator(mode="after")
-    def _is_consistent(self, info: ValidationInfo) -> CommandOptions:
-        self.tls.check(self.url)
-        self._directory = Path((info.context or {}).get("directory") or Path())
-        return self
-
-    @property
-    def place(self) -> Path | None:
-        """The directory it is run in, whole; None for that of the run's own."""
-        return None if self.directory is None else (self._directory / self.directory).expanduser().absolute()
 
 
 def _missing(directory: Path) -> Message:
     return COMMAND_NO_DIRECTORY(path=directory)
-
-
-def words_of(command: str | tuple[str, ...]) -> list[str]:
-    """Program and arguments. Raises ValueError."""
-    return shlex.split(command) if isinstance(command, str) else list(command)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +109,7 @@ class Command(Target[CommandOptions]):
                 self._served = True
                 return
             self.down()
-        if process is None and _PORT not in self.options.url:
+        if process is None and PORT not in self.options.url:
             self._refuse_strangers()
         self._start()
         self._served = True
@@ -321,9 +186,7 @@ class Command(Target[CommandOptions]):
             raise TargetError(VALGRIND_UNREADABLE(said=error), during="verify") from None
 
     def _filled(self, text: str) -> str:
-        return (
-            self.context.secret(text).replace(_PORT, str(self._port)).replace(_WORK, str(self.context.work))
-        )
+        return self.context.secret(text).replace(PORT, str(self._port)).replace(WORK, str(self.context.work))
 
     def _on_line(self, line: str) -> None:
         self.context.log(line)
@@ -395,7 +258,7 @@ class Command(Target[CommandOptions]):
     @property
     def address(self) -> Address:
         """Where it listens."""
-        return Address.of(self.options.url.replace(_PORT, str(self._port or 1)))
+        return Address.of(self.options.url.replace(PORT, str(self._port or 1)))
 
     def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
         raise TargetError(COMMAND_NO_DATA(), during="prepare")

@@ -18,8 +18,7 @@ from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
 from loadcell.systems.base import Endpoint, TargetError, TargetFacts
 from loadcell.systems.duckdb.messages import DUCKDB_DEDICATED_THREADS, DUCKDB_UNREADABLE, STRANGER_DATABASE
-from loadcell.systems.inprocess import InProcessOptions, InProcessTarget
-from loadcell.systems.shared.data_files import DataFiles
+from loadcell.systems.inprocess import DataFiles, InProcessOptions, InProcessTarget
 from loadcell.systems.shared.disk_image import Image
 
 if TYPE_CHECKING:

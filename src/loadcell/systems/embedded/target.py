@@ -6,27 +6,82 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import ConfigDict, Field, model_validator
 
 from loadcell import _engine
 from loadcell.linux import file_system
 from loadcell.model.capability import STORE
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.json import OMITTED
+from loadcell.model.message import ForeignText, MessageCode
 from loadcell.plan.parts import Advice
+from loadcell.plan.units import Size
 from loadcell.systems.base import Endpoint, TargetError, TargetFacts
-from loadcell.systems.embedded.messages import (
-    STORE_DEDICATED_THREADS,
-    STORE_NO_CACHE,
-    STORE_NO_LIBRARY,
-    STRANGER_STORE,
-)
-from loadcell.systems.embedded.options import LIBRARIES, StoreOptions
-from loadcell.systems.inprocess import InProcessTarget
-from loadcell.systems.shared.data_files import DataFiles
+from loadcell.systems.inprocess import DataFiles, InProcessOptions, InProcessTarget
+from loadcell.systems.shared.disk_image import Image
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
+
+
+STORE_NO_LIBRARY = MessageCode("store.no-library", package=str, said=ForeignText)
+STRANGER_STORE = MessageCode("stranger.store")
+STORE_DEDICATED_THREADS = MessageCode("store.own-threads", "caution")
+STORE_NO_CACHE = MessageCode("store.no-cache", "caution")
+
+
+Engine = Literal["redb", "fjall", "lmdb", "sqlite", "rocksdb"]
+
+#: Engines that are found in the machine's libraries, and the Debian packages that hold them.
+LIBRARIES = {"sqlite": "libsqlite3-0", "rocksdb": "librocksdb-dev (or librocksdb7.8)"}
+
+
+class StoreOptions(InProcessOptions):
+    """A key-value engine in the process that makes the load: each client is a thread that calls it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="store")
+
+    engine: Engine = Field(
+        default="redb",
+        description="`redb`, `fjall` and `lmdb` are part of loadcell; `sqlite` and `rocksdb` are the machine's libraries "
+        "(Debian: libsqlite3-0, librocksdb-dev).",
+    )
+    data: Annotated[str, Field(min_length=1)] | Image | None = Field(
+        default=None,
+        description="Directory on the storage to be measured. loadcell makes a directory `store-<engine>-<files>` in it. "
+        "Default: the run's work directory. Or a file system in a file, which loadcell makes, mounts and removes: "
+        "`{image: DIRECTORY, size: 2GiB, fs: ext4}`.",
+    )
+    sync: bool = Field(
+        default=True,
+        description="Whether each transaction is on disk when it is answered. `false`: when the operating system, or the "
+        "engine, sees fit.",
+    )
+    files: int = Field(
+        default=1,
+        ge=1,
+        le=1024,
+        description="Over how many files keys are spread by their hash: database files of redb, LMDB and SQLite, keyspaces of "
+        "fjall, column families of RocksDB.",
+    )
+    cache: Annotated[Size, Field(ge=2**20, le=2**40)] = Field(
+        default=Size(256 * 2**20),
+        description="Memory for the engine's own cache of what it read, divided among its files (and SQLite's connections). "
+        "LMDB has none: it reads through the system's.",
+    )
+    library: str | None = Field(
+        default=None,
+        min_length=1,
+        description="`sqlite` and `rocksdb` only: the shared library to use. Default: the machine's.",
+    )
+
+    @model_validator(mode="after")
+    def _library_is_loadable(self) -> StoreOptions:
+        if self.library is not None and self.engine not in LIBRARIES:
+            raise ValueError(f"{self.engine} is part of loadcell: `library` is for sqlite and rocksdb")
+        return self
 
 
 class StoreFiles(DataFiles):

@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 from loadcell.linux import file_system
 from loadcell.linux.time_limits import ask
 from loadcell.model.capability import HOST
-from loadcell.model.message import Message
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.systems.base import (
     DataSet,
@@ -31,18 +31,19 @@ from loadcell.systems.base import (
     TargetError,
     TargetFacts,
 )
-from loadcell.systems.host.messages import (
-    HOST_DEDICATED_THREADS,
-    HOST_NO_DATA,
-    HOST_NO_DIRECTORY,
-    HOST_NOT_WRITABLE,
-)
 from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared import path_checks
 from loadcell.systems.shared.data_sets import Owner
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
+
+
+HOST_NO_DIRECTORY = MessageCode("host.no-directory", path=str)
+HOST_NOT_WRITABLE = MessageCode("host.not-writable", path=str, said=ForeignText)
+HOST_NO_DATA = MessageCode("host.no-data")
+HOST_DEDICATED_THREADS = MessageCode("host.own-threads", "caution")
+
 
 #: What the directory is called that loadcell makes, and the file in it that says whose it is.
 _PREFIX, _MARKER = "loadcell-host-", "loadcell.json"

@@ -11,10 +11,16 @@ from urllib.parse import urlsplit
 import psutil
 from pydantic import Field
 
+from loadcell.model.message import ForeignText, MessageCode, Seconds
 from loadcell.plan.parts import Options
 from loadcell.systems.base import ServerEndpoint, TargetError
-from loadcell.systems.http.messages import SERVICE_HOST, SERVICE_REFUSED, SERVICE_TIMEOUT
 from loadcell.systems.shared import sockets
+
+SERVICE_HOST = MessageCode("service.host", host=str, said=ForeignText)
+SERVICE_TIMEOUT = MessageCode("service.timeout", limit_s=Seconds, where=str)
+SERVICE_REFUSED = MessageCode("service.refused", said=ForeignText, where=str)
+HTTP_NO_DATA = MessageCode("http.no-data")
+
 
 _PORTS = {"http": 80, "https": 443}
 

@@ -22,8 +22,7 @@ from loadcell.systems.base import (
     TargetError,
     TargetFacts,
 )
-from loadcell.systems.http.messages import HTTP_NO_DATA
-from loadcell.systems.http.service import Address, TlsOptions, listeners
+from loadcell.systems.http.service import HTTP_NO_DATA, Address, TlsOptions, listeners
 
 #: What asking a service about itself may take; it is no part of any figure.
 _ASK_LIMIT_S = 3.0

@@ -1,15 +1,120 @@
-"""Plan options of a MariaDB or MySQL target."""
+"""Plan options of a MariaDB or MySQL target: settings of the server, checks, and remarks before a run."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, Field
 
-from loadcell.systems.mysql.settings import RESERVED
-from loadcell.systems.server_options import ManagedOrExternalOptions, SslMode
-from loadcell.systems.shared.settings import Setting
+from loadcell.model.message import MessageCode
+from loadcell.plan.parts import Advice
+from loadcell.systems.mysql.messages import (
+    MYSQL_BUFFER_POOL_TOO_LARGE,
+    MYSQL_LATE_COMMITS,
+    MYSQL_NO_DOUBLEWRITE,
+    MYSQL_NO_SYNC,
+    MYSQL_TOO_FEW_CONNECTIONS,
+)
+from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, SslMode, size_in_bytes
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
+
+#: Settings that loadcell sets itself, and why.
+RESERVED: dict[str, str] = {
+    "datadir": "name the directory by `target.mysql.data`",
+    "basedir": "name the installation by `target.mysql.binaries`",
+    "socket": "the socket lies in the run's work directory",
+    "port": "a free port is taken at each start",
+    "bind_address": "the server is reached on 127.0.0.1 only",
+    "pid_file": "it knows the process",
+    "user": "name the user by `target.mysql.run_as`",
+    "init_file": "it makes its users with it",
+    "log_error": "the server's log goes to the trial's output.log",
+    "tmpdir": "it lies beside the data",
+    "skip_name_resolve": "its users come from 127.0.0.1",
+    "skip_grant_tables": "the load has a user of its own",
+    "skip_networking": "the load comes by TCP",
+    "old_passwords": "the load authenticates by mysql_native_password",
+}
+
+#: Settings that affect performance: recorded whether they were changed or not.
+RECORDED = (
+    "autocommit",
+    "binlog_format",
+    "character_set_server",
+    "collation_server",
+    "default_storage_engine",
+    "event_scheduler",
+    "innodb_adaptive_hash_index",
+    "innodb_autoinc_lock_mode",
+    "innodb_buffer_pool_instances",
+    "innodb_buffer_pool_size",
+    "innodb_change_buffering",
+    "innodb_checksum_algorithm",
+    "innodb_doublewrite",
+    "innodb_file_per_table",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_flush_neighbors",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_lock_wait_timeout",
+    "innodb_log_buffer_size",
+    "innodb_log_file_size",
+    "innodb_max_dirty_pages_pct",
+    "innodb_open_files",
+    "innodb_page_size",
+    "innodb_purge_threads",
+    "innodb_read_io_threads",
+    "innodb_redo_log_capacity",
+    "innodb_snapshot_isolation",
+    "innodb_use_native_aio",
+    "innodb_write_io_threads",
+    "join_buffer_size",
+    "local_infile",
+    "log_bin",
+    "max_allowed_packet",
+    "max_connections",
+    "max_prepared_stmt_count",
+    "open_files_limit",
+    "performance_schema",
+    "query_cache_size",
+    "query_cache_type",
+    "slow_query_log",
+    "sort_buffer_size",
+    "sync_binlog",
+    "table_open_cache",
+    "thread_cache_size",
+    "thread_handling",
+    "thread_pool_size",
+    "tmp_table_size",
+    "transaction_isolation",
+    "tx_isolation",
+)
+
+#: Settings that a data directory is made with and retains.
+PERMANENT = ("innodb_page_size", "lower_case_table_names")
+
+
+def line(name: str, value: Setting | Path) -> str:
+    """One line of my.cnf."""
+    text = ("1" if value else "0") if isinstance(value, bool) else str(value)
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{name} = "{quoted}"\n'
+
+
+_UNITS = {"": 1, "b": 1}
+_UNITS |= {f"{letter}{b}": 1 << 10 * power for power, letter in enumerate("kmgt", 1) for b in ("", "b")}
+
+
+def bytes_of(value: object) -> int | None:
+    """Bytes of a memory setting as the server reads it (512M); None if it is none."""
+    return size_in_bytes(value, _UNITS)
 
 
 class MysqlOptions(ManagedOrExternalOptions):
@@ -69,3 +174,63 @@ class MysqlOptions(ManagedOrExternalOptions):
     @staticmethod
     def canonical_setting(name: str) -> str:
         return name.lower().replace("-", "_").removeprefix("loose_")
+
+
+_PATH = "target.mysql.settings."
+
+#: The server's default for what is reckoned with here; one more connection is kept for its administrator.
+_MAX_CONNECTIONS = 151
+
+_UNSAFE: dict[str, tuple[tuple[str, ...], MessageCode]] = {
+    "innodb_flush_log_at_trx_commit": (
+        ("0", "2"),
+        MYSQL_LATE_COMMITS,
+    ),
+    "innodb_doublewrite": (
+        ("0", "off", "false"),
+        MYSQL_NO_DOUBLEWRITE,
+    ),
+    "innodb_flush_method": (
+        ("nosync",),
+        MYSQL_NO_SYNC,
+    ),
+}
+
+
+def remarks(options: MysqlOptions, load: Load) -> list[Advice]:
+    """Remarks before a run. An external server's settings are unknown."""
+    if options.server == "external":
+        return []
+    return [*_connections(options, load), *_safety(options), *_memory(options)]
+
+
+def _connections(options: MysqlOptions, load: Load) -> Iterator[Advice]:
+    clients = load.clients
+    try:
+        allowed = int(options.settings.get("max_connections", _MAX_CONNECTIONS))
+    except ValueError:
+        return
+    if isinstance(clients, int) and clients > allowed:
+        yield Advice(_PATH + "max_connections", MYSQL_TOO_FEW_CONNECTIONS(clients=clients, allowed=allowed))
+
+
+def _safety(options: MysqlOptions) -> Iterator[Advice]:
+    for name, (values, code) in _UNSAFE.items():
+        value = options.settings.get(name)
+        word = ("1" if value else "0") if isinstance(value, bool) else str(value).lower()
+        if value is not None and word in values:
+            yield Advice(_PATH + name, code(name=name, value=value))
+
+
+def _memory(options: MysqlOptions) -> Iterator[Advice]:
+    wanted = bytes_of(options.settings.get("innodb_buffer_pool_size"))
+    if wanted is None:
+        return
+    import psutil
+
+    there = psutil.virtual_memory().total
+    if wanted > there:
+        yield Advice(
+            _PATH + "innodb_buffer_pool_size",
+            MYSQL_BUFFER_POOL_TOO_LARGE(wanted_bytes=wanted, memory_bytes=there),
+        )

@@ -1,26 +1,126 @@
-"""A MariaDB that loadcell starts: owned directory, configuration and process."""
+"""A MariaDB that loadcell starts: programs, owned directory, configuration, process, and why it did not start."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import secrets
 import shutil
+import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
 from loadcell.systems.base import Secret, TargetError
-from loadcell.systems.messages import HOME_LOST_CONTENTS, STRANGER_SERVER
-from loadcell.systems.mysql import startup_errors
-from loadcell.systems.mysql.binaries import Binaries
+from loadcell.systems.messages import (
+    HOME_LOST_CONTENTS,
+    SERVER_DATA_IN_USE,
+    SERVER_INIT_FAILED,
+    SERVER_NOT_STARTED,
+    SERVER_TOO_OLD,
+    STRANGER_SERVER,
+)
 from loadcell.systems.mysql.connection import Address, rows
-from loadcell.systems.mysql.messages import DOING_ASK_FOR_THE_BUFFER_POOL
-from loadcell.systems.mysql.settings import PERMANENT, line
+from loadcell.systems.mysql.messages import (
+    DOING_ASK_FOR_THE_BUFFER_POOL,
+    MYSQL_MISSING,
+    MYSQL_NO_MEMORY,
+    MYSQL_NO_MEMORY_FOR,
+    MYSQL_NO_PROGRAMS,
+)
+from loadcell.systems.mysql.options import PERMANENT, line
 from loadcell.systems.server import ManagedServer
+from loadcell.systems.server_options import Setting
 from loadcell.systems.shared.account import Account
 from loadcell.systems.shared.owned_directory import OwnedDirectory
-from loadcell.systems.shared.settings import Setting
+from loadcell.systems.shared.startup_errors import (
+    common_error,
+    last_line,
+    room_or_access_error,
+    setting_error,
+)
+
+#: Where distributions and MariaDB's own packages put the server.
+_PLACES = ("/usr/sbin", "/usr/libexec", "/usr/bin", "/usr/local/mysql/bin", "/usr/local/mariadb/bin")
+_SERVER = "mariadbd"
+_INSTALL = ("mariadb-install-db", "mysql_install_db")
+
+#: The oldest version whose behaviour loadcell knows.
+OLDEST = (10, 5)
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """The server, the program that makes its data directory, and their version (`10.11.19-MariaDB`)."""
+
+    server: Path
+    install: Path
+    version: str
+
+    @property
+    def series(self) -> str:
+        """The part of the version that tells one data directory from another: `10.11`."""
+        return ".".join(self.version.split(".")[:2])
+
+
+def find_binaries(named: str | None = None) -> Binaries:
+    """The MariaDB of this machine, or the one named. Raises TargetError."""
+    if named is not None:
+        path = Path(named).expanduser().absolute()
+        candidates = _in([path, path / "bin", path / "sbin"])
+        if candidates is None:
+            raise TargetError(MYSQL_NO_PROGRAMS(path=path, install=_INSTALL[0]))
+        return candidates
+    on_path = shutil.which(_SERVER)
+    places = [Path(on_path).parent] if on_path else []
+    candidates = _in([*places, *map(Path, _PLACES)])
+    if candidates is None:
+        raise TargetError(MYSQL_MISSING(places=_PLACES))
+    return candidates
+
+
+def _in(places: Iterable[Path]) -> Binaries | None:
+    for path in places:
+        server = path / _SERVER
+        if not os.access(server, os.X_OK):
+            continue
+        install = _adjacent(server.resolve().parent) or _adjacent(path)
+        match = re.search(r"Ver (\d+\.\d+\.\d+)\S*", _says([str(server), "--no-defaults", "--version"]))
+        if install is None or match is None:
+            continue
+        version = match[1]
+        if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+            raise TargetError(
+                SERVER_TOO_OLD(
+                    product="MariaDB",
+                    version=version,
+                    place=path,
+                    oldest=f"{OLDEST[0]}.{OLDEST[1]}",
+                )
+            )
+        return Binaries(server, install, f"{version}-MariaDB")
+    return None
+
+
+def _adjacent(path: Path) -> Path | None:
+    """The program that makes data directories, in the same installation."""
+    for directory in (path, path.parent / "bin", path.parent / "scripts"):
+        for name in _INSTALL:
+            if os.access(directory / name, os.X_OK):
+                return directory / name
+    return None
+
+
+def _says(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, cwd="/")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout
+
 
 #: Makes and drops databases, by the socket only.
 ADMIN = "loadcell_admin"
@@ -73,7 +173,7 @@ class DataDirectory(OwnedDirectory):
             for output in done.stdout.splitlines():
                 self.log(f"mariadb-install-db: {output}")
             shutil.rmtree(self.home, ignore_errors=True)
-            raise startup_errors.install_error(done.stdout)
+            raise install_error(done.stdout)
         self._write_marker("ready", made_parent)
         self.log(f"made data directory {self.data} (MariaDB {self.binaries.version})")
 
@@ -152,7 +252,7 @@ class Server(ManagedServer[Address, DataDirectory]):
                 time.sleep(_POLL_S)
 
     def _startup_error(self, output: list[str]) -> TargetError:
-        return startup_errors.startup_error(output, self.settings, self._setting_names())
+        return startup_error(output, self.settings, self._setting_names())
 
     def _setting_names(self) -> list[str]:
         command: list[str | Path] = [self.directory.binaries.server, "--no-defaults", "--verbose", "--help"]
@@ -165,3 +265,57 @@ def verifier(password: str) -> str:
     """The hash that mysql_native_password stores, so that the password itself is in no file."""
     digest = hashlib.sha1(hashlib.sha1(password.encode()).digest())  # noqa: S324
     return "*" + digest.hexdigest().upper()
+
+
+#: A line of the log: `2026-11-21 10:00:00 0 [ERROR] InnoDB: ...`; without the time while the server reads its
+#: options.
+_ERROR_LINE = re.compile(r"\[ERROR\] (?:\S*(?:mariadbd|mysqld): )?(.*)")
+_DEVICE_FULL = re.compile(r"No space left on device|Disk quota exceeded|Errcode: 28|\bdisk is full\b")
+_NO_MEMORY = re.compile(r"Cannot allocate memory for the buffer pool|Out of memory|mmap\(\d+ bytes\) failed")
+
+
+def startup_error(
+    lines: Sequence[str], settings: Mapping[str, Setting], names: Iterable[str] = ()
+) -> TargetError:
+    """The reason why the server did not start.
+
+    `settings` are those of the plan, `names` those that the server has.
+    """
+    output = "\n".join(lines)
+    if error := common_error(output, "mysql", _DEVICE_FULL):
+        return error
+    if re.search(r"Unable to lock \S+ error: 11", output):
+        return TargetError(SERVER_DATA_IN_USE())
+    if memory := _NO_MEMORY.search(output):
+        size = settings.get("innodb_buffer_pool_size")
+        if size is None:
+            return TargetError(MYSQL_NO_MEMORY(said=memory[0]))
+        return TargetError(MYSQL_NO_MEMORY_FOR(size=size, said=memory[0]))
+    messages = _messages(lines)
+    return _refused_setting(messages, settings, names) or TargetError(
+        SERVER_NOT_STARTED(said=messages[0] if messages else last_line(lines))
+    )
+
+
+def install_error(output: str) -> TargetError:
+    """The reason why the data directory could not be made."""
+    if error := room_or_access_error(output, "mysql", _DEVICE_FULL):
+        return error
+    lines = output.splitlines()
+    message = next(iter(_messages(lines)), None) or last_line(lines)
+    return TargetError(SERVER_INIT_FAILED(program="mariadb-install-db", said=message))
+
+
+def _messages(lines: Sequence[str]) -> list[str]:
+    return [match[1].strip() for line in lines if (match := _ERROR_LINE.search(line))]
+
+
+def _refused_setting(
+    messages: Sequence[str], settings: Mapping[str, Setting], names: Iterable[str]
+) -> TargetError | None:
+    for message in messages:
+        for name, value in settings.items():
+            if re.search(rf"(?<![\w.]){name.replace('_', '[_-]')}(?![\w.])", message, re.IGNORECASE):
+                unknown = "unknown variable" in message or "unknown option" in message
+                return setting_error(name, value, message, "mysql", unknown=unknown, names=names)
+    return None

@@ -20,15 +20,14 @@ from loadcell.systems.messages import (
     DOING_READ_SETTINGS,
     SERVER_PRODUCT_TOO_OLD,
 )
-from loadcell.systems.mysql import advice, binaries, settings
 from loadcell.systems.mysql.connection import ANSWERED, Address, external, rows
 from loadcell.systems.mysql.databases import Databases
-from loadcell.systems.mysql.options import MysqlOptions
-from loadcell.systems.mysql.server import USER, DataDirectory, Server
+from loadcell.systems.mysql.options import RECORDED, RESERVED, MysqlOptions, remarks
+from loadcell.systems.mysql.server import USER, DataDirectory, Server, find_binaries
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
+from loadcell.systems.server_options import Setting, read_back
 from loadcell.systems.shared import account
 from loadcell.systems.shared.data_sets import Owner
-from loadcell.systems.shared.settings import Setting, read_back
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -77,7 +76,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
         user = account.choose(self.options.run_as, product="MariaDB", kind="mysql", pin=self.context.pin)
         directory = DataDirectory(
-            parent, binaries.find(self.options.binaries), user, settings, self.context.log
+            parent, find_binaries(self.options.binaries), user, settings, self.context.log
         )
         return Server("mariadbd", directory, settings, sockets, self.context.log)
 
@@ -135,7 +134,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
             effective = {
                 str(name): str(value)
                 for name, value in rows(connection, "SHOW GLOBAL VARIABLES")
-                if name not in settings.RESERVED or name == "datadir"
+                if name not in RESERVED or name == "datadir"
             }
             data = effective.pop("datadir", None)
             facts = MysqlFacts(
@@ -143,7 +142,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
                 product=product,
                 version=version,
                 version_comment=effective.get("version_comment"),
-                settings=read_back(effective, self.options.settings, settings.RECORDED),
+                settings=read_back(effective, self.options.settings, RECORDED),
                 tls=bool(rows(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")[0][1]),
                 database=None if self._database is None else _database_facts(connection, self._database),
                 binaries=None if self._server is None else str(self._server.directory.binaries.server),
@@ -174,7 +173,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
 
     @classmethod
     def advice(cls, options: MysqlOptions, load: Load) -> list[Advice]:
-        return advice.remarks(options, load)
+        return remarks(options, load)
 
 
 def _version(connection: Connection) -> tuple[str, str]:

@@ -1,16 +1,166 @@
-"""Plan options of a PostgreSQL target."""
+"""Plan options of a PostgreSQL target: settings of the server, checks, and remarks before a run."""
 
 from __future__ import annotations
 
+import os
 import re
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from loadcell.systems.postgres.settings import RESERVED
-from loadcell.systems.server_options import ManagedOrExternalOptions, SslMode
+from loadcell.plan.parts import Advice
+from loadcell.systems.base import SettingFacts
+from loadcell.systems.postgres.messages import (
+    POSTGRES_IMAGE_NEEDS_ROOT,
+    POSTGRES_LATE_COMMITS,
+    POSTGRES_NO_FSYNC,
+    POSTGRES_NO_FULL_PAGES,
+    POSTGRES_SHARED_BUFFERS_TOO_LARGE,
+    POSTGRES_TOO_FEW_CONNECTIONS,
+)
+from loadcell.systems.server_options import (
+    ManagedOrExternalOptions,
+    Setting,
+    SslMode,
+    is_secret,
+    size_in_bytes,
+)
 from loadcell.systems.shared.disk_image import Image
-from loadcell.systems.shared.settings import Setting
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from loadcell.plan.model import Load
+
+
+#: Settings that loadcell sets itself, and why.
+RESERVED: dict[str, str] = {
+    "config_file": "it writes the configuration",
+    "hba_file": "it decides who may connect",
+    "ident_file": "it decides who may connect",
+    "data_directory": "name the directory by `target.postgres.data`",
+    "external_pid_file": "it knows the process",
+    "listen_addresses": "the server is reached on 127.0.0.1 only",
+    "port": "a free port is taken at each start",
+    "unix_socket_directories": "the socket lies in the run's work directory",
+    "unix_socket_group": "the socket lies in the run's work directory",
+    "unix_socket_permissions": "the socket lies in the run's work directory",
+    "logging_collector": "the server's log goes to the trial's output.log",
+    "log_destination": "the server's log goes to the trial's output.log",
+    "password_encryption": "the load authenticates by SCRAM",
+}
+
+#: Settings that affect performance: recorded whether they were changed or not.
+RECORDED = (
+    "autovacuum",
+    "autovacuum_naptime",
+    "backend_flush_after",
+    "bgwriter_delay",
+    "bgwriter_lru_maxpages",
+    "checkpoint_completion_target",
+    "checkpoint_timeout",
+    "commit_delay",
+    "data_checksums",
+    "effective_cache_size",
+    "effective_io_concurrency",
+    "fsync",
+    "full_page_writes",
+    "huge_pages",
+    "io_method",
+    "io_workers",
+    "jit",
+    "maintenance_work_mem",
+    "max_connections",
+    "max_parallel_workers_per_gather",
+    "max_wal_size",
+    "max_worker_processes",
+    "min_wal_size",
+    "random_page_cost",
+    "shared_buffers",
+    "shared_preload_libraries",
+    "ssl",
+    "superuser_reserved_connections",
+    "synchronous_commit",
+    "synchronous_standby_names",
+    "track_io_timing",
+    "wal_buffers",
+    "wal_compression",
+    "wal_level",
+    "wal_segment_size",
+    "wal_sync_method",
+    "wal_writer_delay",
+    "work_mem",
+)
+
+#: May hold passwords, and do not affect performance.
+_NEVER_RECORDED = ("primary_conninfo", "ssl_passphrase_command", "restore_command", "archive_command")
+
+_READ_BACK = """
+    SELECT name, setting, unit, source, pending_restart, current_setting(name, true)
+    FROM pg_settings
+    WHERE name = ANY(%(wanted)s)
+       OR (source NOT IN ('default', 'client', 'session') AND name NOT LIKE '%%.%%')
+    ORDER BY name
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostgresSetting(SettingFacts):
+    """A setting as SHOW prints it (`value`) and as in pg_settings (`setting`, `unit`, `source`)."""
+
+    setting: Setting | None
+    unit: str | None
+    source: str
+    pending_restart: bool
+
+
+def line(name: str, value: Setting) -> str:
+    """One line of postgresql.conf."""
+    text = ("on" if value else "off") if isinstance(value, bool) else str(value)
+    quoted = text.replace("\\", "\\\\").replace("'", "''")
+    return f"{name} = '{quoted}'\n"
+
+
+def read_back(connection: Connection[Any], planned: Mapping[str, Setting]) -> tuple[PostgresSetting, ...]:
+    """The recorded settings, those of the plan, and all others that are not the server's default."""
+    wanted = sorted({*RECORDED, *planned})
+    rows = connection.execute(_READ_BACK, {"wanted": wanted}).fetchall()
+    record: list[PostgresSetting] = []
+    for name, setting, unit, source, pending, shown in rows:
+        if name in _NEVER_RECORDED or name in RESERVED:
+            continue
+        value = planned.get(name.lower())
+        secret = is_secret(value)
+        record.append(
+            PostgresSetting(
+                name,
+                value if secret else shown,
+                value,
+                setting=value if secret else setting,
+                unit=unit,
+                source=source,
+                pending_restart=pending,
+            )
+        )
+    return tuple(record)
+
+
+_UNITS = {"": 8192, "B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+
+
+def bytes_of(value: object) -> int | None:
+    """Bytes of a memory setting as PostgreSQL reads it (a bare number counts blocks of 8 KiB); None if it is
+    none.
+    """
+    return size_in_bytes(value, _UNITS, case_sensitive=True)
+
+
+def is_off(value: object) -> bool:
+    """True if PostgreSQL reads the value as false."""
+    return str(value).strip().lower() in ("off", "of", "false", "fals", "fal", "fa", "f", "no", "n", "0")
+
 
 #: The oldest server whose catalogues loadcell's statements can read.
 OLDEST = 12
@@ -95,3 +245,73 @@ class PostgresOptions(ManagedOrExternalOptions):
         if value is not None and info.data.get("server") == "embedded":
             raise ValueError("the embedded server has its own binaries: use `server: local` to name others")
         return value
+
+
+_PATH = "target.postgres.settings."
+
+#: Defaults of the server for what is reckoned with here.
+_MAX_CONNECTIONS = 100
+_SUPERUSER_RESERVED = 3
+
+_UNSAFE = {
+    "fsync": POSTGRES_NO_FSYNC,
+    "full_page_writes": POSTGRES_NO_FULL_PAGES,
+    "synchronous_commit": POSTGRES_LATE_COMMITS,
+}
+
+
+def remarks(options: PostgresOptions, load: Load) -> list[Advice]:
+    """Remarks before a run. An external server's settings are unknown."""
+    if options.server == "external":
+        return []
+    return [*_image(options), *_connections(options, load), *_safety(options), *_memory(options)]
+
+
+def _image(options: PostgresOptions) -> Iterator[Advice]:
+    if isinstance(options.data, Image) and os.geteuid() != 0:
+        yield Advice("target.postgres.data", POSTGRES_IMAGE_NEEDS_ROOT())
+
+
+def _connections(options: PostgresOptions, load: Load) -> Iterator[Advice]:
+    clients = load.clients
+    try:
+        allowed = int(options.settings.get("max_connections", _MAX_CONNECTIONS))
+        reserved = int(options.settings.get("superuser_reserved_connections", _SUPERUSER_RESERVED))
+        reserved += int(options.settings.get("reserved_connections", 0))
+    except ValueError:
+        return
+    if isinstance(clients, int) and clients > allowed - reserved:
+        yield Advice(
+            _PATH + "max_connections",
+            POSTGRES_TOO_FEW_CONNECTIONS(
+                clients=clients,
+                allowed=allowed - reserved,
+                max_connections=allowed,
+                reserved=reserved,
+                needed=clients + reserved,
+            ),
+        )
+
+
+def _safety(options: PostgresOptions) -> Iterator[Advice]:
+    for name, code in _UNSAFE.items():
+        if name in options.settings and is_off(_word(options.settings[name])):
+            yield Advice(_PATH + name, code(name=name))
+
+
+def _word(value: Any) -> Any:
+    return ("on" if value else "off") if isinstance(value, bool) else value
+
+
+def _memory(options: PostgresOptions) -> Iterator[Advice]:
+    wanted = bytes_of(options.settings.get("shared_buffers"))
+    if wanted is None:
+        return
+    import psutil
+
+    there = psutil.virtual_memory().total
+    if wanted > there:
+        yield Advice(
+            _PATH + "shared_buffers",
+            POSTGRES_SHARED_BUFFERS_TOO_LARGE(wanted_bytes=wanted, memory_bytes=there),
+        )

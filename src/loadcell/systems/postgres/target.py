@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import socket
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -28,20 +29,21 @@ from loadcell.systems.messages import (
     DOING_READ_SETTINGS,
     SERVER_PRODUCT_TOO_OLD,
 )
-from loadcell.systems.postgres import advice, binaries, counters, databases, schema, settings
+from loadcell.systems.postgres import binaries, databases
 from loadcell.systems.postgres.connection import ANSWERED, POSTGRES_STATISTICS, Address, Observed, external
 from loadcell.systems.postgres.messages import DOING_ASK_FOR_PERMISSIONS, DOING_MAKE_THE_ROLE
-from loadcell.systems.postgres.options import OLDEST, PostgresOptions
+from loadcell.systems.postgres.options import OLDEST, PostgresOptions, read_back, remarks
 from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
+from loadcell.systems.server_options import Setting
 from loadcell.systems.shared import account
 from loadcell.systems.shared.data_sets import DataSets, Owner
-from loadcell.systems.shared.settings import Setting
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
     from loadcell.plan.model import Load
+
 
 #: Session options of administration: its statements, one of which has a password's digest, stay out of the
 #: trial's log.
@@ -164,7 +166,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
             ).fetchone()
         if permitted and permitted[0]:
             return databases.Databases(False, owner, keep, log, address, address)
-        return schema.Schema(False, owner, keep, log, address)
+        return databases.Schema(False, owner, keep, log, address)
 
     # -- facts
     # --------------------------------------------------------------------------------------------------
@@ -184,7 +186,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
                 server=self.options.server,
                 version=connection.info.parameter_status("server_version"),
                 version_number=connection.info.server_version,
-                settings=settings.read_back(connection, self.options.settings),
+                settings=read_back(connection, self.options.settings),
                 tls=connection.pgconn.ssl_in_use,
                 database=None if database is None else _database_facts(connection, database),
                 binaries=None if server is None else str(server.directory.binaries.directory),
@@ -211,7 +213,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     def counters(self) -> dict[str, int]:
         database = (self._prepared.database if self._prepared else None) or self._admin().database
         with self._administer(DOING_READ_COUNTERS()) as connection:
-            return counters.read(connection, database, self._load_address().user)
+            return read_counters(connection, database, self._load_address().user)
 
     def ask(self, question: str) -> list[tuple[Any, ...]]:
         prepared = self._prepared
@@ -233,7 +235,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
 
     @classmethod
     def advice(cls, options: PostgresOptions, load: Load) -> list[Advice]:
-        return advice.remarks(options, load)
+        return remarks(options, load)
 
 
 def scram_verifier(password: str, salt: Callable[[int], bytes] = secrets.token_bytes) -> str:
@@ -276,6 +278,55 @@ def _postmaster_of(connection: Connection[Any]) -> list[int]:
     if stat is None or not title.startswith("postgres:") or origin not in title:
         return []
     return [stat.parent]
+
+
+#: A session reports its last counts when it ends; this long may the load's take to do so.
+_LEAVE_LIMIT_S = 2.0
+_PAUSE_S = 0.02
+#: Before version 15 the values went through a file that is at most this old.
+_FILE_AGE_S = 0.6
+
+_DATABASE = """
+    SELECT xact_commit, xact_rollback, tup_inserted, tup_updated, tup_deleted, tup_returned, tup_fetched,
+           blks_hit, blks_read, deadlocks, temp_bytes, conflicts
+    FROM pg_stat_database WHERE datname = %s
+"""
+_OTHERS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = %s AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND usename = %s
+"""
+_WAL = """
+    SELECT pg_wal_lsn_diff(
+        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END, '0/0')
+"""
+_CHECKPOINTS = "SELECT num_timed + num_requested FROM pg_stat_checkpointer"
+_CHECKPOINTS_BEFORE_17 = "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter"
+
+
+def read_counters(connection: Connection[Any], database: str, role: str) -> dict[str, int]:
+    """Counters of one database (pg_stat_database), and of the server: `wal_bytes`, `checkpoints`.
+
+    Waits a moment for the sessions of `role`, as a session reports its last counts when it ends. Background
+    work (autovacuum) is in these values too.
+    """
+    deadline = time.monotonic() + _LEAVE_LIMIT_S
+    while _number(connection, _OTHERS, [database, role]) and time.monotonic() < deadline:
+        time.sleep(_PAUSE_S)
+    if connection.info.server_version < 150000:
+        time.sleep(_FILE_AGE_S)
+    cursor = connection.execute(_DATABASE, [database])
+    names = [column.name for column in cursor.description or ()]
+    row = cursor.fetchone() or ()
+    counters = {name: int(value) for name, value in zip(names, row, strict=False) if value is not None}
+    counters["wal_bytes"] = _number(connection, _WAL)
+    new = connection.info.server_version >= 170000
+    counters["checkpoints"] = _number(connection, _CHECKPOINTS if new else _CHECKPOINTS_BEFORE_17)
+    return counters
+
+
+def _number(connection: Connection[Any], query: str, values: list[Any] | None = None) -> int:
+    row = connection.execute(query, values).fetchone()
+    return int(row[0]) if row and row[0] is not None else 0
 
 
 PART = Postgres

@@ -17,7 +17,7 @@ from redis.connection import AbstractConnection, UnixDomainSocketConnection
 from redis.connection import Connection as TcpConnection
 from redis.retry import Retry
 
-from loadcell.systems.redis.errors import NotRedisError, RefusedError
+from loadcell.systems.redis.connection import NotRedisError, RefusedError
 
 
 class TlsConnection(TcpConnection):

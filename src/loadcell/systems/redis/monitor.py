@@ -12,8 +12,7 @@ from loadcell.model.trial_record import MonitorRecord
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.systems.base import TargetError
-from loadcell.systems.redis.connection import REDIS_INFO, Address
-from loadcell.systems.redis.errors import NotRedisError, RefusedError
+from loadcell.systems.redis.connection import REDIS_INFO, Address, NotRedisError, RefusedError
 
 if TYPE_CHECKING:
     from loadcell.systems.redis.client import Client

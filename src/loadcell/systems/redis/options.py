@@ -1,15 +1,124 @@
-"""Plan options of a Redis target."""
+"""Plan options of a Redis target: settings of the server, checks, and remarks before a run."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from loadcell.systems.redis.settings import RESERVED
-from loadcell.systems.server_options import ManagedOrExternalOptions
-from loadcell.systems.shared.settings import Setting
+from loadcell.plan.parts import Advice
+from loadcell.systems.redis.messages import (
+    REDIS_HUGE_PAGES,
+    REDIS_MAXMEMORY_TOO_LARGE,
+    REDIS_NO_EVICTION,
+    REDIS_NO_FSYNC,
+    REDIS_SNAPSHOTS,
+    REDIS_TOO_FEW_CONNECTIONS,
+    REDIS_TOO_FEW_DESCRIPTORS,
+)
+from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, size_in_bytes
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
+
+#: Settings that loadcell sets itself, and why.
+RESERVED: dict[str, str] = {
+    "dir": "name the directory by `target.redis.data`",
+    "port": "a free port is taken at each start",
+    "bind": "the server is reached on 127.0.0.1 only",
+    "unixsocket": "the socket lies in the run's work directory",
+    "unixsocketperm": "the socket is the server's user's",
+    "protected-mode": "the server has a password",
+    "requirepass": "it has a password of its own at each start",
+    "user": "the load is the default user",
+    "aclfile": "the load is the default user",
+    "rename-command": "loadcell needs the commands by their names",
+    "daemonize": "it watches the process",
+    "supervised": "it watches the process",
+    "pidfile": "it knows the process",
+    "logfile": "the server's log goes to the trial's output.log",
+    "syslog-enabled": "the server's log goes to the trial's output.log",
+    "include": "write the settings themselves",
+    "replicaof": "a replica takes no writes; use `server: external` for a replicated server",
+    "slaveof": "a replica takes no writes; use `server: external` for a replicated server",
+    "cluster-enabled": "loadcell speaks to one server, not to a cluster",
+    "tls-port": "the load of a local server comes in the clear; use `server: external` for TLS",
+}
+
+#: Settings that affect performance: recorded whether they were changed or not.
+RECORDED = (
+    "activedefrag",
+    "activerehashing",
+    "appendfsync",
+    "appendonly",
+    "auto-aof-rewrite-percentage",
+    "client-output-buffer-limit",
+    "commandlog-execution-slower-than",
+    "databases",
+    "disable-thp",
+    "dynamic-hz",
+    "hash-max-listpack-entries",
+    "hash-max-listpack-value",
+    "hz",
+    "io-threads",
+    "io-threads-do-reads",
+    "latency-tracking",
+    "lazyfree-lazy-eviction",
+    "lazyfree-lazy-expire",
+    "lazyfree-lazy-server-del",
+    "lazyfree-lazy-user-del",
+    "maxclients",
+    "maxmemory",
+    "maxmemory-policy",
+    "maxmemory-samples",
+    "min-replicas-to-write",
+    "no-appendfsync-on-rewrite",
+    "prefetch-batch-max-size",
+    "proto-max-bulk-len",
+    "rdbchecksum",
+    "rdbcompression",
+    "save",
+    "server-cpulist",
+    "server-threads",
+    "server_cpulist",
+    "slowlog-log-slower-than",
+    "tcp-backlog",
+    "tcp-keepalive",
+    "timeout",
+    "tls-port",
+)
+
+
+def line(name: str, value: object) -> str:
+    """One line of redis.conf.
+
+    A value is split into words (`save: 60 1000`); an empty value is the empty word.
+    """
+    if isinstance(value, Path):
+        return f"{name} {_word(str(value))}\n"
+    text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    words = [_word(word) for word in text.split()] or ['""']
+    return f"{name} {' '.join(words)}\n"
+
+
+def _word(word: str) -> str:
+    if re.fullmatch(r"[\w./:@%+,-]+", word, re.ASCII):
+        return word
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+_UNITS = {"": 1, "b": 1, "k": 10**3, "kb": 1 << 10, "m": 10**6, "mb": 1 << 20, "g": 10**9, "gb": 1 << 30}
+
+
+def bytes_of(value: object) -> int | None:
+    """Bytes of a memory setting as the server reads it (512mb); None if it is none."""
+    return size_in_bytes(value, _UNITS)
 
 
 class RedisOptions(ManagedOrExternalOptions):
@@ -110,3 +219,65 @@ class RedisOptions(ManagedOrExternalOptions):
         if not self.tls and (self.tls_ca is not None or self.tls_verify is not None):
             raise ValueError("`tls_ca` and `tls_verify` need `tls: true`")
         return self
+
+
+_PATH = "target.redis.settings."
+
+#: The server's default, and the descriptors that it keeps for itself.
+_MAX_CLIENTS = 10_000
+_SPARE_FILES = 32
+_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def remarks(options: RedisOptions, load: Load) -> list[Advice]:
+    """Remarks before a run. An external server's settings are unknown."""
+    if options.server == "external":
+        return []
+    return [*_connections(options, load), *_persistence(options), *_memory(options)]
+
+
+def _connections(options: RedisOptions, load: Load) -> Iterator[Advice]:
+    clients = load.clients
+    try:
+        allowed = int(options.settings.get("maxclients", _MAX_CLIENTS))
+    except ValueError:
+        return
+    if not isinstance(clients, int):
+        return
+    if clients >= allowed:
+        yield Advice(
+            _PATH + "maxclients",
+            REDIS_TOO_FEW_CONNECTIONS(clients=clients, allowed=allowed, needed=clients + 10),
+        )
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    needed = clients + 10 + _SPARE_FILES
+    if most != resource.RLIM_INFINITY and needed > most:
+        yield Advice("load.clients", REDIS_TOO_FEW_DESCRIPTORS(clients=clients, needed=needed, most=most))
+
+
+def _persistence(options: RedisOptions) -> Iterator[Advice]:
+    settings = options.settings
+    if "save" not in settings:
+        yield Advice(_PATH + "save", REDIS_SNAPSHOTS())
+    if settings.get("appendonly") in ("yes", True) and settings.get("appendfsync") == "no":
+        yield Advice(_PATH + "appendfsync", REDIS_NO_FSYNC())
+    persistent = settings.get("appendonly") in ("yes", True) or str(settings.get("save", "on")).strip() != ""
+    try:
+        always = "[always]" in _HUGE_PAGES.read_text()
+    except OSError:
+        always = False
+    if persistent and always:
+        yield Advice(_PATH + "save", REDIS_HUGE_PAGES())
+
+
+def _memory(options: RedisOptions) -> Iterator[Advice]:
+    wanted = bytes_of(options.settings.get("maxmemory"))
+    if not wanted:
+        return
+    import psutil
+
+    there = psutil.virtual_memory().total
+    if wanted > there:
+        yield Advice(_PATH + "maxmemory", REDIS_MAXMEMORY_TOO_LARGE(wanted_bytes=wanted, memory_bytes=there))
+    if "maxmemory-policy" not in options.settings:
+        yield Advice(_PATH + "maxmemory-policy", REDIS_NO_EVICTION())

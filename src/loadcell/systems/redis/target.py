@@ -14,17 +14,15 @@ from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import DOING_FIND_THE_PROCESS, DOING_READ_COUNTERS, DOING_READ_SETTINGS
-from loadcell.systems.redis import advice, binaries, product, settings
-from loadcell.systems.redis.connection import PORT, REDIS_INFO, Address
-from loadcell.systems.redis.errors import ANSWERED, RefusedError
+from loadcell.systems.redis.connection import ANSWERED, PORT, REDIS_INFO, Address, RefusedError
 from loadcell.systems.redis.keys import Keys, key_count
 from loadcell.systems.redis.messages import DOING_ASK_WHAT_IT_IS, REDIS_CLUSTER
-from loadcell.systems.redis.options import RedisOptions
-from loadcell.systems.redis.server import DataDirectory, Server
+from loadcell.systems.redis.options import RECORDED, RedisOptions, remarks
+from loadcell.systems.redis.server import SECTIONS, DataDirectory, Server, find_binary, product_from_info
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
+from loadcell.systems.server_options import Setting, read_back
 from loadcell.systems.shared import account
 from loadcell.systems.shared.data_sets import Owner
-from loadcell.systems.shared.settings import Setting, read_back
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -74,7 +72,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
     answered_codes = ANSWERED
 
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
-        binary = binaries.find(self.options.bin)
+        binary = find_binary(self.options.bin)
         user = account.choose(self.options.run_as, product=binary.product, kind="redis", pin=self.context.pin)
         directory = DataDirectory(parent, binary, user, self.context.log)
         return Server(binary.server.name, directory, settings, sockets, self.context.log)
@@ -120,10 +118,10 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
 
     def _facts(self) -> tuple[RedisFacts, Path | None]:
         with self._admin().session(DOING_READ_SETTINGS(), during="collect") as client:
-            info = client.info(*product.SECTIONS, "memory", "persistence", "replication")
+            info = client.info(*SECTIONS, "memory", "persistence", "replication")
             effective = client.config()
             keys = key_count(client)
-        software = product.from_info(info)
+        software = product_from_info(info)
         address, server = self._load_address(), self._server
         facts = RedisFacts(
             server=self.options.server,
@@ -133,7 +131,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
             mode=info.get("redis_mode") or info.get("server_mode"),
             role=info.get("role"),
             threads=_value(info["thread_count"]) if "thread_count" in info else None,
-            settings=read_back(effective, self.options.settings, settings.RECORDED),
+            settings=read_back(effective, self.options.settings, RECORDED),
             memory={name: _value(info[name]) for name in _MEMORY if name in info},
             persistence={name: _value(info[name]) for name in _PERSISTENCE if name in info},
             database=DatabaseFacts(str(address.database), keys=keys),
@@ -153,7 +151,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
 
     @classmethod
     def advice(cls, options: RedisOptions, load: Load) -> list[Advice]:
-        return advice.remarks(options, load)
+        return remarks(options, load)
 
 
 def _primaries(client: Client) -> int:

@@ -14,7 +14,7 @@ from signal import Signals
 from loadcell.linux import launcher
 from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.systems.base import TargetError
-from loadcell.systems.shared.messages import (
+from loadcell.systems.messages import (
     ACCOUNT_NO_NAME,
     ACCOUNT_NO_USER,
     ACCOUNT_NOT_ROOT,

@@ -25,7 +25,7 @@ from pydantic import Field
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
 from loadcell.systems.base import TargetError
-from loadcell.systems.shared.messages import (
+from loadcell.systems.messages import (
     IMAGE_MKFS_FAILED,
     IMAGE_NO_DIRECTORY,
     IMAGE_NO_LOOP,

@@ -20,16 +20,16 @@ from typing import ClassVar
 
 from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.systems.base import TargetError
-from loadcell.systems.messages import HOME_NOT_COPIED
-from loadcell.systems.shared.account import Account, environment
-from loadcell.systems.shared.messages import (
+from loadcell.systems.messages import (
     HOME_NO_DIRECTORY,
     HOME_NO_ROOM,
+    HOME_NOT_COPIED,
     HOME_NOT_OURS,
     HOME_NOT_USABLE,
     HOME_OTHER_OWNER,
     HOME_STRANGER,
 )
+from loadcell.systems.shared.account import Account, environment
 
 _MARKER = "loadcell.json"
 

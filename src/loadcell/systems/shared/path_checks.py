@@ -14,7 +14,7 @@ from typing import Any
 from loadcell.linux.time_limits import ask
 from loadcell.model.message import Message
 from loadcell.plan.parts import Misfit
-from loadcell.systems.shared.messages import HOME_NO_DIRECTORY, HOME_NOT_USABLE, IMAGE_NO_DIRECTORY
+from loadcell.systems.messages import HOME_NO_DIRECTORY, HOME_NOT_USABLE, IMAGE_NO_DIRECTORY
 
 
 def there(key: str, path: Path, missing: Message) -> Iterator[Misfit]:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from loadcell.model.message import Message
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import CONNECTION_NO_PORT, SOCKETS_NOT_MADE
 from loadcell.systems.shared.account import Account
-from loadcell.systems.shared.messages import CONNECTION_NO_PORT, SOCKETS_NOT_MADE
 
 #: Code of the reason that this machine has no port left for a connection, which says nothing about the
 #: server.

@@ -15,9 +15,9 @@ from loadcell.systems.messages import (
     SERVER_PORTS_TAKEN,
     SERVER_SETTING_MISSPELT,
     SERVER_SETTING_REFUSED,
+    SERVER_SETTING_UNKNOWN,
     WHERE_DATA_DIRECTORY,
 )
-from loadcell.systems.shared.messages import SERVER_SETTING_UNKNOWN
 from loadcell.systems.shared.owned_directory import no_room
 
 

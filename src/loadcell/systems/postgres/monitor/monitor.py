@@ -22,9 +22,7 @@ from loadcell.plan.parts import Options
 from loadcell.plan.units import Rate
 from loadcell.systems.base import TargetError
 from loadcell.systems.postgres.connection import POSTGRES_STATISTICS, Observed
-from loadcell.systems.postgres.monitor import activity, queries, statements, waits
-from loadcell.systems.postgres.monitor.activity import Numbers
-from loadcell.systems.postgres.monitor.checkpoints import Checkpoints
+from loadcell.systems.postgres.monitor import queries, statements
 from loadcell.systems.postgres.monitor.link import (
     APPLICATION,
     CONNECT_LIMIT_S,
@@ -32,6 +30,20 @@ from loadcell.systems.postgres.monitor.link import (
     Link,
     LinkError,
     Record,
+)
+from loadcell.systems.postgres.monitor.samples import (
+    COUNTERS,
+    IO_COUNTERS,
+    IO_KEY,
+    IO_TABLE,
+    MEANS,
+    WAITS_TABLE,
+    Checkpoints,
+    Numbers,
+    Waits,
+    grown,
+    io_rows,
+    numbers,
 )
 
 #: What cannot be seen, and what to do about it; the report says the same in its own languages.
@@ -66,10 +78,10 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
     summary = "the PostgreSQL server: counters, checkpoints, what sessions wait for, top statements"
     Options = PostgresMonitorOptions
     needs = frozenset({POSTGRES_STATISTICS})
-    table = SampleTable("postgres", ("elapsed_s", "looks", *waits.MEANS, *activity.COUNTERS))
+    table = SampleTable("postgres", ("elapsed_s", "looks", *MEANS, *COUNTERS))
     tables: ClassVar[Mapping[str, SampleTable]] = {
-        "waits": waits.TABLE,
-        "io": activity.IO_TABLE,
+        "waits": WAITS_TABLE,
+        "io": IO_TABLE,
         "statements": statements.TABLE,
     }
 
@@ -90,7 +102,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         self._before: Numbers = {}
         self._io_before: dict[tuple[str, ...], Numbers] = {}
         self._looks = 0
-        self._waits = waits.Waits()
+        self._waits = Waits()
         self._checkpoints = Checkpoints()
         self._beside: dict[str, list[Row]] = {}
         self._events: list[Row] = []
@@ -263,17 +275,14 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             self._waits.look(records)
         elif name == "io":
             now = {
-                tuple(str(record[key]) for key in activity.IO_KEY): activity.numbers(
-                    record, activity.IO_COUNTERS
-                )
-                for record in records
+                tuple(str(record[key]) for key in IO_KEY): numbers(record, IO_COUNTERS) for record in records
             }
             before, self._io_before = self._io_before, now
-            self._beside["io"] = activity.io_rows(before, now)
+            self._beside["io"] = io_rows(before, now)
         elif records:
-            counted = activity.numbers(records[0], (*activity.COUNTERS, "checkpoints_done", "clock_ms"))
+            counted = numbers(records[0], (*COUNTERS, "checkpoints_done", "clock_ms"))
             earlier, self._before = self._before, counted
-            return activity.grown(earlier, counted)
+            return grown(earlier, counted)
         return {}
 
     def _guarded(self, act: Callable[[], list[Row]]) -> list[Row]:

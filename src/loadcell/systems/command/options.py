@@ -1,0 +1,166 @@
+"""Plan options of servers that a command starts, and the message codes of such a target."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from signal import Signals
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+
+from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
+from loadcell.plan.parts import Options
+from loadcell.plan.units import Duration
+from loadcell.systems.http.service import Address, TlsOptions
+
+VALGRIND_MISSING = MessageCode("valgrind.missing")
+VALGRIND_UNREADABLE = MessageCode("valgrind.unreadable", said=ForeignText)
+COMMAND_PLACE_TAKEN = MessageCode("command.place-taken", address=str, port=str)
+COMMAND_NO_DIRECTORY = MessageCode("command.no-directory", path=str)
+COMMAND_NO_PROGRAM = MessageCode("command.no-program", program=str)
+COMMAND_NOT_READY = MessageCode("command.not-ready", limit_s=Seconds, program=str, why=Message)
+COMMAND_NO_DATA = MessageCode("command.no-data")
+COMMAND_ENDED = MessageCode("command.ended", how=str, program=str, said=ForeignText)
+READY_NO_LINE = MessageCode("ready.no-line")
+READY_NO_ANSWER = MessageCode("ready.no-answer", said=ForeignText, url=str)
+READY_STATUS = MessageCode("ready.status", status=str, url=str)
+ENDED_BY = MessageCode("ended.by", signal=str)
+
+#: What may stand in texts of this target: a port that is free, and a directory of the run.
+PORT, WORK = "{port}", "{work}"
+_Positive = Annotated[Duration, Field(gt=0)]
+
+
+class Ready(Options):
+    """Condition for the server to be ready. One of `port`, `url` and `log`."""
+
+    port: int | None = Field(
+        default=None, ge=1, le=65535, description="It takes connections on this port of 127.0.0.1."
+    )
+    url: str | None = Field(
+        default=None, min_length=1, description="It answers a GET of this url with 2xx or 3xx."
+    )
+    log: str | None = Field(
+        default=None, min_length=1, description="A line of its output contains this regular expression."
+    )
+    within: _Positive = Field(default=Duration(30), description="How long it may take.")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Ready:
+        if sum(way is not None for way in (self.port, self.url, self.log)) > 1:
+            raise ValueError("one of `port`, `url` and `log` says when it is ready")
+        if self.log is not None:
+            try:
+                re.compile(self.log)
+            except re.error as error:
+                raise ValueError(f"`log` is no regular expression: {error}") from None
+        return self
+
+
+class Stop(Options):
+    """Way of stopping the server."""
+
+    signal: str = Field(
+        default="TERM", description="The signal that asks it to end: `TERM`, `INT`, `QUIT` ..."
+    )
+    within: _Positive = Field(default=Duration(10), description="After this time it is killed.")
+
+    @field_validator("signal")
+    @classmethod
+    def _is_a_signal(cls, name: str) -> str:
+        plain = name.upper().removeprefix("SIG")
+        if f"SIG{plain}" not in Signals.__members__:
+            raise ValueError(f"there is no signal {name!r}: TERM, INT, QUIT, HUP ...")
+        return plain
+
+
+class CommandOptions(Options):
+    """Command, directory, and the address where it then listens."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="command")
+
+    command: str | tuple[str, ...] = Field(
+        description="The program and its arguments: a list, or one line that is taken apart as a shell would, without running "
+        "one. It must stay in the foreground. `{port}` is a free port, `{work}` a directory of the run's own.",
+        examples=["python3 -m http.server {port}", ["nginx", "-p", "{work}", "-c", "nginx.conf"]],
+    )
+    url: str = Field(
+        min_length=1,
+        description="Where the load goes: `http://127.0.0.1:8080`, or `http://127.0.0.1:{port}`.",
+    )
+    tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
+    directory: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Where it is run, relative to the plan. Default: the directory of the run's own.",
+    )
+    env: dict[str, str] = Field(
+        default_factory=dict,
+        description="Environment variables beside PATH, HOME and a few that are harmless; secrets as `${env:NAME}`.",
+    )
+    files: dict[str, str] = Field(
+        default_factory=dict,
+        description="Files made in the directory of the run's own before it is started: name and text, with `{port}` and `{work}`.",
+    )
+    ready: Ready = Field(
+        default_factory=Ready, description="When it can be loaded. Default: it takes connections at `url`."
+    )
+    stop: Stop = Field(default_factory=Stop, description="How it is stopped.")
+    fresh: bool = Field(default=False, description="Start it anew for each trial.")
+    under: Literal["valgrind"] | None = Field(
+        default=None,
+        description="Run it under valgrind's memcheck, and account for the memory that it has lost at its end.",
+    )
+
+    _directory: Path = PrivateAttr(default_factory=Path)
+
+    @field_validator("command")
+    @classmethod
+    def _is_a_command(cls, command: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        try:
+            words = words_of(command)
+        except ValueError as error:
+            raise ValueError(f"the command cannot be taken apart: {error}") from None
+        if not words or not words[0]:
+            raise ValueError("the command is empty")
+        return command
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_complete(cls, url: str) -> str:
+        Address.of(url.replace(PORT, "1"))
+        return url
+
+    @field_validator("files")
+    @classmethod
+    def _files_stay_in_their_directory(cls, files: dict[str, str]) -> dict[str, str]:
+        for name in files:
+            if name.startswith("/") or ".." in Path(name).parts or not Path(name).name:
+                raise ValueError(f"{name!r} is no name of a file in the directory of the run's own")
+        return files
+
+    @field_validator("env")
+    @classmethod
+    def _names_are_names(cls, env: dict[str, str]) -> dict[str, str]:
+        for name in env:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+                raise ValueError(f"{name!r} is no name of an environment variable")
+        return env
+
+    @model_validator(mode="after")
+    def _is_consistent(self, info: ValidationInfo) -> CommandOptions:
+        self.tls.check(self.url)
+        self._directory = Path((info.context or {}).get("directory") or Path())
+        return self
+
+    @property
+    def place(self) -> Path | None:
+        """The directory it is run in, whole; None for that of the run's own."""
+        return None if self.directory is None else (self._directory / self.directory).expanduser().absolute()
+
+
+def words_of(command: str | tuple[str, ...]) -> list[str]:
+    """Program and arguments. Raises ValueError."""
+    return shlex.split(command) if isinstance(command, str) else list(command)
