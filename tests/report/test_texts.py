@@ -25,7 +25,7 @@ from loadcell.analysis.error_codes import error_meaning
 from loadcell.model.catalogue import LANGUAGES, flattened, placeholders
 from loadcell.model.catalogue import texts as catalogue
 from loadcell.model.message import Message, declared, labelled
-from loadcell.model.panels import all_panels
+from loadcell.model.panels import aggregate_tables, all_panels
 from loadcell.report.texts import Texts
 from loadcell.workloads.probe.cpu import CpuOptions
 from loadcell.workloads.probe.disk import DiskOptions
@@ -87,6 +87,8 @@ def named() -> set[str]:
         for panel in panels
         for code in (panel.title, *(line.name for line in (*panel.lines, *panel.alternative)))
     }
+    for table in aggregate_tables():
+        codes |= {table.title, f"{table.title}.note", *(column.heading for column in table.columns)}
     return quoted | codes | {key + ending for key, ending in itertools.product(quoted, endings)}
 
 

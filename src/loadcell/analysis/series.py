@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from loadcell.model.panels import Reduction
+from loadcell.model.panels import Aggregate, Reduction
 from loadcell.store.frames import Column, Frame, Groups, Numbers, group_rows
 
 
@@ -61,3 +61,16 @@ def reduced(groups: Groups, kind: Reduction, values: Numbers) -> Numbers:
     if kind == "sum":
         return groups.sum_of_any(values)
     return groups.max(values) if kind == "max" else groups.mean(values)
+
+
+def aggregates(samples: Frame, columns: Sequence[Aggregate]) -> dict[str, dict[Aggregate, float]]:
+    """Each trial's aggregates of a monitor's samples; those without a value are left out."""
+    present = [aggregate for aggregate in columns if samples.has_values(aggregate.column)]
+    if not present:
+        return {}
+    groups = samples.groups("trial")
+    values = {item: reduced(groups, item.how, samples.numbers(item.column)) for item in present}
+    return {
+        str(trial): {item: float(of[group]) for item, of in values.items() if not np.isnan(of[group])}
+        for group, trial in enumerate(samples.text("trial")[groups.first].tolist())
+    }

@@ -15,18 +15,14 @@ from loadcell.analysis.timelines import Timeline
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import Count, Factor, Message, MessageCode, Seconds, Severity, Share
+from loadcell.model.panels import DipCause, dip_causes
 from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.units import Duration
 from loadcell.stats import dips as dip_search
+from loadcell.stats.energy import Array
 from loadcell.stats.steady_state import FEWEST_VALUES, Steadiness, judge
 from loadcell.store.frames import Frame
 
-#: What may come with dips: name -> column, of the host and of the target's processes together.
-HOST = {
-    "disk-writes": "disk_write_bytes_per_s", "disk-reads": "disk_read_bytes_per_s", "io-wait": "cpu_iowait_percent",
-    "steal": "cpu_steal_percent",
-}  # fmt: skip
-TARGET = {"target-writes": "write_bytes_per_s"}
 #: Events of a trial that may come with dips.
 CHECKPOINT = "checkpoint"
 #: Values round a dip in which a cause may lie: samples and intervals are not taken at the same instant.
@@ -87,7 +83,6 @@ DIPS_ALONE = FindingCode("found.dips.alone", Subject.STEADY, "info", (Concern.TR
 WITH_CHECKPOINTS = MessageCode("with.checkpoints", count=Count, of=Count)
 WITH_TIMES = MessageCode("with.times", factor_times=Factor, what=Message)
 WITH_ONLY = MessageCode("with.only", what=Message)
-CAUSES = {name: MessageCode(f"with.{name}") for name in (*HOST, *TARGET)}
 
 
 @dataclass(frozen=True)
@@ -97,6 +92,7 @@ class Cause:
     """
 
     name: str
+    message: MessageCode
     times: float | None = None
     dips: int | None = None
 
@@ -175,10 +171,8 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
     ]
     if not any(judgement.steadiness.dips for judgement in judged):
         return tuple(judged)
-    total = recorded.samples("target")
-    if total.has("pid"):
-        total = total.take(total.numbers("pid") == 0)
-    samples = [timelines.samples_of(recorded.samples("host"), HOST), timelines.samples_of(total, TARGET)]
+    frames = {source: recorded.samples(source) for source in {cause.source for cause in dip_causes()}}
+    samples = {cause: timelines.samples_of(frames[cause.source], cause) for cause in dip_causes()}
     checkpoints = _times_of(recorded.events(), CHECKPOINT)
     return tuple(
         Judged(
@@ -188,9 +182,9 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
             _causes(
                 judgement,
                 {
-                    name: values
-                    for source in samples
-                    for name, values in source.get(judgement.trial.name, {}).items()
+                    cause: by_trial[judgement.trial.name]
+                    for cause, by_trial in samples.items()
+                    if judgement.trial.name in by_trial
                 },
                 checkpoints.get(judgement.trial.name, []),
             ),
@@ -228,7 +222,7 @@ def _times_of(events: Frame, name: str) -> dict[str, list[float]]:
 
 
 def _causes(
-    judged: Judged, samples: Mapping[str, tuple[Any, Any]], checkpoints: Sequence[float]
+    judged: Judged, samples: Mapping[DipCause, tuple[Array, Array]], checkpoints: Sequence[float]
 ) -> tuple[Cause, ...]:
     """Causes of the dips: events first, then what grew most."""
     dips, line = judged.steadiness.dips, judged.timeline
@@ -239,13 +233,13 @@ def _causes(
     reach = REACH + dips.width // 2
     at_event = sum(any(dip.begin - reach <= position <= dip.end for position in places) for dip in dips.dips)
     if at_event and at_event >= MOST_AT_EVENT * len(dips.dips) and len(places) <= 2 * len(dips.dips):
-        causes.append(Cause("checkpoints", dips=at_event))
+        causes.append(Cause("checkpoints", WITH_CHECKPOINTS, dips=at_event))
     where = dip_search.mask(dips, line.throughput.size, REACH)
     grown = []
-    for name, (t_s, values) in samples.items():
+    for cause, (t_s, values) in samples.items():
         meeting = dip_search.meets(where, line.on_grid(t_s, values))
         if meeting is not None and meeting.times >= NOTABLE_TIMES and meeting.p <= MEETING_LEVEL:
-            grown.append(Cause(name, times=meeting.times))
+            grown.append(Cause(cause.name, cause.message, times=meeting.times))
     return (*causes, *sorted(grown, key=lambda cause: -(cause.times or 0.0)))
 
 
@@ -345,8 +339,8 @@ def _dips(judged: Sequence[Judged]) -> Iterator[Finding]:
 
 def _cause_message(cause: Cause, of: int) -> Message:
     if cause.dips is not None:
-        return WITH_CHECKPOINTS(count=cause.dips, of=of)
-    what = CAUSES[cause.name]()
+        return cause.message(count=cause.dips, of=of)
+    what = cause.message()
     if cause.times is None or not np.isfinite(cause.times):
         return WITH_ONLY(what=what)
     return WITH_TIMES(what=what, factor_times=cause.times)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from loadcell.model.panels import DipCause
 from loadcell.stats.energy import Array
 from loadcell.store.frames import Frame
 
@@ -76,15 +76,16 @@ def _timeline(trial: str, begin: Array, lengths: Array, rates: Array) -> Timelin
     return Timeline(trial, step_s, np.ascontiguousarray(rates[complete]))
 
 
-def samples_of(frame: Frame, columns: Mapping[str, str]) -> dict[str, dict[str, tuple[Array, Array]]]:
-    """Trial -> name -> (t_s, values) of those of `columns` (name -> column) that a monitor's samples have."""
-    present = {name: column for name, column in columns.items() if frame.has(column)}
-    if not present or not frame.has("t_s"):
+def samples_of(frame: Frame, cause: DipCause) -> dict[str, tuple[Array, Array]]:
+    """Trial -> (t_s, values) of a column of a monitor's samples; empty where these lack it."""
+    if cause.total is not None and frame.has(cause.total):
+        frame = frame.take(frame.numbers(cause.total) == 0)
+    if not frame.has("t_s", cause.column):
         return {}
     timed = frame.take(~np.isnan(frame.numbers("t_s")))
-    groups = timed.groups("trial")
-    samples: dict[str, dict[str, tuple[Array, Array]]] = {}
-    for trial, rows in zip(timed.text("trial")[groups.first].tolist(), groups.parts(), strict=True):
-        t_s = timed.numbers("t_s")[rows]
-        samples[str(trial)] = {name: (t_s, timed.numbers(column)[rows]) for name, column in present.items()}
-    return samples
+    groups, trials = timed.groups("trial"), timed.text("trial")
+    t_s, values = timed.numbers("t_s"), timed.numbers(cause.column)
+    return {
+        str(trial): (t_s[rows], values[rows])
+        for trial, rows in zip(trials[groups.first].tolist(), groups.parts(), strict=True)
+    }

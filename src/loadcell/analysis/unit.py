@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from loadcell.model import catalogue
 from loadcell.model.trial_record import TrialRecord
 
 #: What is moved, and not done: there is more or less of it, but none that fails.
 DATA = "MiB"
 #: Of a store or of anything else; also what stands for units of several kinds.
 OPERATION = "operation"
-#: What there is a word for in a report.
-UNITS = ("transaction", "request", OPERATION, "composite", "block", "pass", "event", DATA)
 
 
 def of(records: Iterable[TrialRecord]) -> str:
@@ -22,4 +21,5 @@ def of(records: Iterable[TrialRecord]) -> str:
     Records that do not say it are of databases: there was nothing else then.
     """
     units = {record.unit or "transaction" for record in records} or {"transaction"}
-    return units.pop() if len(units) == 1 and units <= set(UNITS) else OPERATION
+    unit = units.pop()
+    return OPERATION if units or f"unit.{unit}" not in catalogue.texts() else unit

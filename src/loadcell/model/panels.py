@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from loadcell.model import extensions
+from loadcell.model.message import MessageCode
 
 #: How neighbouring values become one point.
 Reduction = Literal["mean", "max", "sum"]
@@ -71,19 +72,70 @@ class Panel:
     colour: int = 0
 
 
-_declared: list[Panel] = []
+@dataclass(frozen=True)
+class Aggregate:
+    """A column of a sample table as one number a trial; `heading` is the code of its heading."""
+
+    column: str
+    how: Reduction
+    heading: str
 
 
-def declare(*panels: Panel) -> None:
-    """Declare panels."""
-    _declared.extend(panels)
+@dataclass(frozen=True)
+class AggregateTable:
+    """Aggregates of a monitor's samples, shown of runs that were made of other programs' outputs.
+
+    `title` is the code of its heading, which with `.note` is that of the note below it.
+    """
+
+    source: str
+    title: str
+    columns: tuple[Aggregate, ...]
+    place: int
+
+
+@dataclass(frozen=True)
+class DipCause:
+    """A column that may explain dips of throughput: `name` in records, `message` in sentences.
+
+    `total` is as in `Panel`.
+    """
+
+    source: str
+    column: str
+    name: str
+    message: MessageCode
+    total: str | None = None
+
+
+_declared: list[Panel | AggregateTable | DipCause] = []
+
+
+def declare(*items: Panel | AggregateTable | DipCause) -> None:
+    """Declare what is made of a sample table."""
+    _declared.extend(items)
+
+
+def all_panels() -> tuple[Panel, ...]:
+    """All panels of loadcell and its extensions, from top to bottom. Raises ExtensionError."""
+    return tuple(sorted((item for item in _all() if isinstance(item, Panel)), key=lambda item: item.place))
+
+
+def aggregate_tables() -> tuple[AggregateTable, ...]:
+    """All tables of aggregates, from top to bottom. Raises ExtensionError."""
+    tables = (item for item in _all() if isinstance(item, AggregateTable))
+    return tuple(sorted(tables, key=lambda item: item.place))
+
+
+def dip_causes() -> tuple[DipCause, ...]:
+    """All that may explain dips of throughput. Raises ExtensionError."""
+    return tuple(item for item in _all() if isinstance(item, DipCause))
 
 
 @cache
-def all_panels() -> tuple[Panel, ...]:
-    """All panels of loadcell and its extensions, from top to bottom. Raises ExtensionError."""
+def _all() -> tuple[Panel | AggregateTable | DipCause, ...]:
     root = Path(__file__).parents[1]
     for file in sorted(root.rglob("panels.py")):
         importlib.import_module(".".join((root.name, *file.relative_to(root).with_suffix("").parts)))
     extensions.load_all(extensions.PANELS)
-    return tuple(sorted(_declared, key=lambda panel: panel.place))
+    return tuple(_declared)

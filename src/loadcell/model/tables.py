@@ -39,5 +39,10 @@ class SampleTable:
 
     def unit(self, column: str) -> str | None:
         """Symbol of a column's unit; None for text, counts and ratios."""
-        suffixes = [suffix for suffix in UNITS if column.endswith(suffix) and column not in self.text]
-        return UNITS[max(suffixes, key=len)] if suffixes else None
+        return None if column in self.text else unit_of_column(column)
+
+
+def unit_of_column(column: str) -> str | None:
+    """Symbol of the unit that the name of a column of numbers states; None for counts and ratios."""
+    suffixes = [suffix for suffix in UNITS if column.endswith(suffix)]
+    return UNITS[max(suffixes, key=len)] if suffixes else None

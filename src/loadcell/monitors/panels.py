@@ -1,6 +1,7 @@
 """Panels of the host and of the target's processes."""
 
-from loadcell.model.panels import MIB, Line, Panel, declare
+from loadcell.model.message import MessageCode
+from loadcell.model.panels import MIB, Aggregate, AggregateTable, DipCause, Line, Panel, declare
 
 declare(
     Panel("host", "axis.host-cpu", (
@@ -16,4 +17,20 @@ declare(
     Panel("target", "axis.target-io", (
         Line("read_bytes_per_s", "series.read", divide=MIB), Line("write_bytes_per_s", "series.write", divide=MIB),
     ), place=72, least=1, total="pid", colour=4),
+    AggregateTable("host", "table.sampled.host", (
+        Aggregate("cpu_busy_percent", "mean", "column.sampled.cpu-mean"),
+        Aggregate("cpu_busy_percent", "max", "column.sampled.cpu-max"),
+        Aggregate("cpu_iowait_percent", "mean", "column.sampled.iowait"),
+        Aggregate("cpu_steal_percent", "mean", "column.sampled.steal"),
+        Aggregate("disk_read_bytes_per_s", "mean", "column.sampled.disk-read"),
+        Aggregate("disk_write_bytes_per_s", "mean", "column.sampled.disk-write"),
+        Aggregate("disk_util_max_percent", "max", "column.sampled.disk-busy"),
+        Aggregate("net_rx_bytes_per_s", "mean", "column.sampled.received"),
+        Aggregate("net_tx_bytes_per_s", "mean", "column.sampled.sent"),
+    ), place=50),
+    DipCause("host", "disk_write_bytes_per_s", "disk-writes", MessageCode("with.disk-writes")),
+    DipCause("host", "disk_read_bytes_per_s", "disk-reads", MessageCode("with.disk-reads")),
+    DipCause("host", "cpu_iowait_percent", "io-wait", MessageCode("with.io-wait")),
+    DipCause("host", "cpu_steal_percent", "steal", MessageCode("with.steal")),
+    DipCause("target", "write_bytes_per_s", "target-writes", MessageCode("with.target-writes"), total="pid"),
 )  # fmt: skip

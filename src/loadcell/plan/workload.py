@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from loadcell.model.capability import Capability, TargetKind
+from loadcell.model.message import Labels
 from loadcell.plan.parts import Advice, Misfit, Options
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ DATA_SEED = 1
 
 #: Asks the target one question in SQL, on the data the trial ran on, and gives all rows.
 Ask = Callable[[str], Sequence[tuple[Any, ...]]]
+
+
+def declare_unit(word: str) -> str:
+    """Declare what throughput can count; its texts are the word, its plural and its short form."""
+    Labels("unit", (word + ending for ending in ("", ".many", ".short")))
+    return word
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class Workload(ABC, Generic[Opts]):
     summary: ClassVar[str]
     Options: ClassVar[type[Options]]
     #: what its throughput counts: transaction, request or operation
-    unit: ClassVar[str] = "transaction"
+    unit: ClassVar[str] = declare_unit("transaction")
     #: the module that makes its load in the worker, with the engine's contract (see
     #: `loadcell.execution.worker`); None: the engine
     made_by: ClassVar[str | None] = None

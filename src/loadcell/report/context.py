@@ -16,7 +16,7 @@ from loadcell.analysis.trials import STATUSES
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.model.trial_record import TrialRecord
-from loadcell.report.texts import UNIT, Texts
+from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
     from loadcell.analysis.redis import RedisServed
@@ -157,7 +157,7 @@ class ReportContext:
         if middle is None:
             return self.texts("mark.none")
         units = {trial.unit for trial in treatment.trials if trial.counts}
-        unit = self.texts.or_none(UNIT(f"{units.pop()}.short")) if self.mixed and len(units) == 1 else None
+        unit = self.texts.or_none(f"unit.{units.pop()}.short") if self.mixed and len(units) == 1 else None
         return f"{numbers.rate(middle)} {unit}" if unit else numbers.rate(middle)
 
     @cached_property

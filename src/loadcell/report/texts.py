@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from loadcell.analysis.error_codes import error_meaning
-from loadcell.analysis.unit import UNITS
 from loadcell.model import catalogue, numbers
 from loadcell.model.catalogue import LANGUAGES, PLACEHOLDER, UNIT_WORDS, placeholders
 from loadcell.model.json import JsonObject
@@ -18,8 +17,6 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z0-9]")
 #: Arguments that are sentences of advice; they are not set off.
 _SENTENCES = ("advice", "remedy")
-#: Units of throughput: their word, its plural, and its short form.
-UNIT = Labels("unit", (unit + ending for unit in UNITS for ending in ("", ".many", ".short")))
 #: States of a run.
 STATE = Labels("state", ("running", "finished", "interrupted", "failed", "killed", "unknown"))
 #: Arguments of a text by name: values, messages, and in records the JSON of messages.
@@ -27,7 +24,7 @@ Arguments: TypeAlias = Mapping[str, Any]
 
 
 class Texts:
-    """The catalogue in one language for one unit of throughput (`loadcell.analysis.unit.UNITS`).
+    """The catalogue in one language for one unit of throughput (`loadcell.plan.workload.declare_unit`).
 
     Tables and charts have response times in milliseconds or, with `micro`, in microseconds.
     """
@@ -169,7 +166,7 @@ class Texts:
         """The word for the unit of throughput or of response times."""
         if name == "time_unit":
             return self("time-unit.microseconds" if self.micro else "time-unit.milliseconds")
-        word = catalogue.texts()[UNIT(self.unit + UNIT_WORDS[name])][self.language]
+        word = catalogue.texts()[f"unit.{self.unit}{UNIT_WORDS[name]}"][self.language]
         return word[0].upper() + word[1:] if name[0].isupper() else word
 
 

@@ -22,7 +22,7 @@ from loadcell.model.engine_messages import engine_failure
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Size
-from loadcell.plan.workload import Workload
+from loadcell.plan.workload import Workload, declare_unit
 from loadcell.workloads.messages import HTTP_NEVER_SENT, HTTP_STREAMS_WITH_RATE, HTTP_UNUSED_PARAMETER
 
 if TYPE_CHECKING:
@@ -324,7 +324,7 @@ class Http(Workload[HttpOptions]):
     summary = "requests of HTTP: one kind or a mix, with parameters in URL, headers and body"
     Options = HttpOptions
     needs = frozenset({HTTP})
-    unit: ClassVar[str] = "request"
+    unit: ClassVar[str] = declare_unit("request")
 
     @staticmethod
     def load_settings(options: HttpOptions) -> JsonObject:  # noqa: ARG004

@@ -15,7 +15,7 @@ from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Duration, Fraction, Size
-from loadcell.plan.workload import Workload
+from loadcell.plan.workload import Workload, declare_unit
 from loadcell.workloads.distributions import Distribution
 from loadcell.workloads.messages import (
     KV_FOREIGN_KEYS,
@@ -347,7 +347,7 @@ class Kv(Workload[KvOptions]):
     summary = "key-value operations: any mix of get, set, mget, scan ..., verified if wanted"
     Options = KvOptions
     needs = frozenset({RESP, STORE})
-    unit: ClassVar[str] = "operation"
+    unit: ClassVar[str] = declare_unit("operation")
 
     def __init__(self, options: KvOptions) -> None:
         super().__init__(options)

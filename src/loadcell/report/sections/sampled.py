@@ -5,25 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loadcell.model import numbers
-from loadcell.model.message import Labels
+from loadcell.model.panels import Aggregate, AggregateTable, aggregate_tables
+from loadcell.model.tables import unit_of_column
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.context import ReportContext
-
-#: How each figure is written, by monitor, in the order of the columns.
-HOST: Mapping[str, numbers.Write] = {
-    "cpu-mean": numbers.significant, "cpu-max": numbers.significant, "iowait": numbers.significant, "steal": numbers.significant,
-    "disk-read": numbers.size, "disk-write": numbers.size, "disk-busy": numbers.significant, "received": numbers.size,
-    "sent": numbers.size,
-}  # fmt: skip
-JVM: Mapping[str, numbers.Write] = {
-    "young-gcs": lambda value: numbers.whole(round(value)), "young-gc-ms": numbers.significant,
-    "full-gcs": lambda value: numbers.whole(round(value)), "full-gc-ms": numbers.significant,
-    "concurrent-gcs": lambda value: numbers.whole(round(value)), "concurrent-gc-ms": numbers.significant,
-    "old": numbers.significant, "metaspace": numbers.significant, "heap": numbers.size,
-}  # fmt: skip
-
-_COLUMN = Labels("column.sampled", (*HOST, *JVM))
-_TABLE = Labels("table.sampled", ("host", "host.note", "jvm", "jvm.note"))
 
 
 def section(context: ReportContext) -> Section | None:
@@ -36,41 +21,41 @@ def section(context: ReportContext) -> Section | None:
     }
     if not imported:
         return None
-    from loadcell.analysis import sampled  # frames: the terminal does without
+    from loadcell.analysis import series  # frames: the terminal does without
 
     blocks: list[Block] = []
-    for monitor, figures, writes in (("host", sampled.HOST, HOST), ("jvm", sampled.JVM, JVM)):
-        if monitor in imported:
-            values = sampled.by_trial(context.stored.samples(monitor), figures)
+    for aggregates in aggregate_tables():
+        if aggregates.source in imported:
+            values = series.aggregates(context.stored.samples(aggregates.source), aggregates.columns)
             if values:
-                blocks.append(table(monitor, values, writes, context))
+                blocks.append(table(aggregates, values, context))
     return Section("sampled", context.texts("section.sampled"), blocks) if blocks else None
 
 
 def table(
-    monitor: str,
-    values: Mapping[str, Mapping[str, float]],
-    writes: Mapping[str, numbers.Write],
-    context: ReportContext,
+    aggregates: AggregateTable, values: Mapping[str, Mapping[Aggregate, float]], context: ReportContext
 ) -> Table:
     """Columns without any value are left out."""
     texts = context.texts
-    shown = [name for name in writes if any(name in figures for figures in values.values())]
+    shown = [column for column in aggregates.columns if any(column in row for row in values.values())]
     columns = [
         Column(texts("column.trial"), code=True),
-        *(Column(texts(_COLUMN(name)), figure=True) for name in shown),
+        *(Column(texts(column.heading), figure=True) for column in shown),
     ]
     rows = [
-        [Cell(trial), *(_cell(figures.get(name), writes[name], context) for name in shown)]
-        for trial, figures in values.items()
+        [Cell(trial), *(_cell(row.get(column), _write(column), context) for column in shown)]
+        for trial, row in values.items()
     ]
-    return Table(
-        f"table-sampled-{monitor}",
-        texts(_TABLE(monitor)),
-        columns,
-        rows,
-        texts(_TABLE(f"{monitor}.note")),
-    )
+    note = texts(f"{aggregates.title}.note")
+    return Table(f"table-sampled-{aggregates.source}", texts(aggregates.title), columns, rows, note)
+
+
+def _write(aggregate: Aggregate) -> numbers.Write:
+    """How a value is written, by the unit of its column; counts have none."""
+    unit = unit_of_column(aggregate.column)
+    if unit is None:
+        return lambda value: numbers.whole(round(value))
+    return numbers.size if unit.startswith("B") else numbers.significant
 
 
 def _cell(value: float | None, write: numbers.Write, context: ReportContext) -> Cell:

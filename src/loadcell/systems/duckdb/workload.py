@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, model_validator
 from loadcell.model.capability import DUCKDB, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
-from loadcell.plan.workload import Workload
+from loadcell.plan.workload import Workload, declare_unit
 from loadcell.systems.duckdb.messages import DUCKDB_NO_TIMEOUT, DUCKDB_READS_ONLY
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Duckdb(Workload[DuckdbOptions]):
     summary = "a composite of queries on DuckDB: a SELECT DISTINCT, 50 UPDATEs, a page of a list"
     Options = DuckdbOptions
     needs = frozenset({DUCKDB})
-    unit: ClassVar[str] = "composite"
+    unit: ClassVar[str] = declare_unit("composite")
     made_by: ClassVar[str | None] = "loadcell.systems.duckdb.load"
     #: a part that finds other rows than there are fails with the code `corrupt`
     verifies_values = True

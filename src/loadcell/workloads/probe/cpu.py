@@ -7,8 +7,10 @@ from pydantic import ConfigDict, Field
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.metrics import declare
+from loadcell.plan.workload import declare_unit
 from loadcell.workloads.probe.section import Section
 
+EVENT = declare_unit("event")
 declare("events_per_s", "rate", "probe cpu: events by sysbench's definition, of all threads together")
 
 
@@ -32,7 +34,7 @@ class CpuOptions(Section):
 
     @property
     def unit(self) -> str:
-        return "event"
+        return EVENT
 
     def engine(self) -> JsonObject:
         return self.model_dump()

@@ -11,6 +11,7 @@ from loadcell.model.message import Labels
 from loadcell.model.metrics import declare
 from loadcell.plan.parts import Advice
 from loadcell.plan.units import Fraction, Size
+from loadcell.plan.workload import declare_unit
 from loadcell.workloads.probe.messages import PROBE_BLOCK_SIZE
 from loadcell.workloads.probe.section import Section
 
@@ -18,6 +19,7 @@ declare("iops", "rate", "probe disk: blocks read and written, of all clients tog
 declare("read_mib_per_s", "count", "probe disk: MiB read, per second")
 declare("write_mib_per_s", "count", "probe disk: MiB written, per second")
 
+BLOCK = declare_unit("block")
 _NOTE = Labels("note", ("probe.disk", "probe.disk.direct", "probe.disk.cached"))
 #: What any device's sector is a multiple of, and what nearly all can do.
 _SECTOR, _PAGE = 512, 4096
@@ -91,7 +93,7 @@ class DiskOptions(Section):
 
     @property
     def unit(self) -> str:
-        return "block"
+        return BLOCK
 
     @property
     def pipeline(self) -> int:

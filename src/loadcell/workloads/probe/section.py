@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.workload import declare_unit
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
+
+#: What the throughput of most probes counts.
+PASS = declare_unit("pass")
 
 
 class Section(Options):
@@ -18,7 +22,7 @@ class Section(Options):
     @property
     def unit(self) -> str:
         """Unit of throughput: passes, each of the work that is timed as one."""
-        return "pass"
+        return PASS
 
     @property
     def pipeline(self) -> int:

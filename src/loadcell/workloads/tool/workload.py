@@ -12,7 +12,7 @@ from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
-from loadcell.plan.workload import Workload
+from loadcell.plan.workload import Workload, declare_unit
 from loadcell.workloads.tool.messages import (
     TOOL_INTEGER_SECONDS,
     TOOL_LOAD_OPTION,
@@ -32,6 +32,8 @@ from loadcell.workloads.tool_runner.registry import Tool as CheckedTool
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
 
+#: What the throughput of tools that move data counts.
+MIB = declare_unit("MiB")
 _NOTE = Labels("note", ("tool.reported",))
 #: The protocols whose endpoints command lines can name.
 _PROTOCOLS = frozenset(Capability(name) for name in OF_PROTOCOL)
@@ -179,9 +181,9 @@ def _unit(options: ToolOptions) -> str:
         case "ab" | "wrk" | "redis-benchmark":
             return "request"
         case "iperf3" | "mbw" | "dd":
-            return "MiB"
+            return MIB
         case "netperf":
-            return "transaction" if any("RR" in word for word in options.words(Setting())) else "MiB"
+            return "transaction" if any("RR" in word for word in options.words(Setting())) else MIB
         case _:
             return "operation"
 
