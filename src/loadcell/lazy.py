@@ -31,6 +31,8 @@ LAZY = frozenset(
         "loadcell.cli.adhoc.act",
         "loadcell.cli.check_report",
         "loadcell.cli.host_baseline",
+        "loadcell.cli.language",
+        "loadcell.cli.messages",
         "loadcell.design.estimate",
         "loadcell.design.order",
         "loadcell.execution.anonymise",

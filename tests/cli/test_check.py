@@ -325,3 +325,31 @@ def test_levels_without_a_directory_are_mistakes_where_they_stand(tmp_path: Path
     assert result.exit_code == 2
     assert "plan.yaml:5:33: target.host.directory: there is no directory" in result.stderr
     assert "One mistake" in result.stderr
+
+
+def test_mistakes_are_reported_in_the_language_asked_for(tmp_path: Path) -> None:
+    text = "target: {postgres: {}}\nworkload: {sysbench: {}}\nload: {clients: 0}\nrepeats: 0\n"
+    in_english, in_chinese = (check(tmp_path, text, "--lang", language) for language in ("en", "zh"))
+    assert in_english.exit_code == in_chinese.exit_code == 2
+    plan = tmp_path / "plan.yaml"
+    assert in_english.stderr == (
+        f"{plan}:3:17: load.clients: found 0\n    allowed: at least 1\n"
+        f"{plan}:4:10: repeats: found 0\n    allowed: at least 1\n2 mistakes; nothing was run.\n"
+    )
+    assert in_chinese.stderr == (
+        f"{plan}:3:17: load.clients: 实际为 0\n    允许：不小于 1\n"
+        f"{plan}:4:10: repeats: 实际为 0\n    允许：不小于 1\n共 2 处错误；没有运行任何试验。\n"
+    )
+    problems = json.loads(check(tmp_path, text, "--json").stdout)["problems"]
+    assert [problem["code"] for problem in problems] == ["plan.found", "plan.found"]
+    assert problems[0]["args"]["value"] == "0"
+    assert problems[0]["finding"] == "found 0"
+
+
+def test_errors_of_commands_are_reported_in_the_language_asked_for(tmp_path: Path) -> None:
+    call = ["show", "nosuch", "--lang", "zh"]
+    assert "没有运行 'nosuch'" in CliRunner().invoke(main, call, env={"HOME": str(tmp_path)}).stderr
+    wrong_call = CliRunner().invoke(main, ["run", "--retry-failed", "quickstart", "--lang", "zh"])
+    assert wrong_call.stderr.endswith("Error: --retry-failed 只能与 --resume RUN 一起使用。\n")
+    seed = CliRunner().invoke(main, ["check", "quickstart", "--seed", "x", "--lang", "zh"])
+    assert "'x' 不是 0 到 9223372036854775807 之间的整数" in seed.stderr

@@ -17,7 +17,8 @@ from click.testing import Result
 from documents import read_run
 from ingest.made import made
 from lines import CliRunner
-from loadcell.cli.import_ import TOOLS, import_
+from loadcell.cli import main
+from loadcell.cli.import_ import TOOLS
 from loadcell.store.read import StoredRun
 from nobody import nobody
 
@@ -26,12 +27,12 @@ READ = [tool for tool in TOOLS if tool != "csv"]
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(import_, [*map(str, arguments), "--out", str(home)])
+    return CliRunner().invoke(main, ["import", *map(str, arguments), "--out", str(home)])
 
 
 def refused(home: Path, *arguments: str | Path) -> str:
     said = call(home / "out", *arguments)
-    assert said.exit_code == 1, said.output
+    assert said.exit_code == 2, said.output
     assert said.output.startswith("Error: ")
     assert not (home / "out").exists()
     return said.output
@@ -74,7 +75,7 @@ def test_a_file_that_one_may_not_read_is_named(tmp_path: Path) -> None:
     with nobody():
         for tool in READ:
             said = call(tmp_path / "out", tool, file)
-            assert said.exit_code == 1
+            assert said.exit_code == 2
             assert f"{file} cannot be read: Permission denied. Check its name and rights." in said.output
 
 

@@ -13,7 +13,7 @@ from click.testing import Result
 from frame_values import values
 from ingest.made import made
 from lines import CliRunner
-from loadcell.cli.import_ import import_
+from loadcell.cli import main
 from loadcell.store.query import query
 
 RESULT = "run,elapsed,latency,dblatency,ttype,rbk,dskipped,error\n" + "".join(
@@ -58,7 +58,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(import_, [*map(str, arguments), "--out", str(home)])
+    return CliRunner().invoke(main, ["import", *map(str, arguments), "--out", str(home)])
 
 
 def test_the_collectors_files_are_samples_of_the_trial(tmp_path: Path, data: Path) -> None:
@@ -137,6 +137,6 @@ def test_another_monitor_of_the_same_machine_beside_it_is_refused(tmp_path: Path
         "db7;1;2026-06-28 10:00:01 UTC;-1;10;0.00;5.00;1.00;0.00;80.00\n"
     )
     said = call(tmp_path / "out", "auto", data.parent, tmp_path / "sar.txt")
-    assert said.exit_code == 1
+    assert said.exit_code == 2
     assert f"{data.parent} has samples of host itself, and {tmp_path / 'sar.txt'} has more" in said.output
     assert "Leave sar.txt out, or move benchmarksql's own away." in said.output

@@ -14,7 +14,8 @@ from click.testing import Result
 from documents import read_run
 from ingest.made import made
 from lines import CliRunner
-from loadcell.cli.import_ import TOOLS, import_
+from loadcell.cli import main
+from loadcell.cli.import_ import TOOLS
 from loadcell.ingest.readers import all_readers, names
 from loadcell.store.read import StoredRun
 
@@ -23,7 +24,7 @@ DATA = Path(__file__).parent / "storages.csv"
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(import_, [*map(str, arguments), "--out", str(home)])
+    return CliRunner().invoke(main, ["import", *map(str, arguments), "--out", str(home)])
 
 
 def test_json_says_where_the_run_is_and_what_was_read(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from click.testing import Result
 
 from documents import read_run
 from lines import CliRunner
-from loadcell.cli.import_ import import_
+from loadcell.cli import main
 from loadcell.model.json import document
 from loadcell.store.read import StoredRun
 
@@ -30,12 +30,12 @@ SYSBENCH = (OUTPUTS / "sysbench-cpu.txt").read_bytes()
 
 
 def call(home: Path, *arguments: str | Path, stdin: bytes | None = None) -> Result:
-    return CliRunner().invoke(import_, [*map(str, arguments), "--out", str(home / "out")], input=stdin)
+    return CliRunner().invoke(main, ["import", *map(str, arguments), "--out", str(home / "out")], input=stdin)
 
 
 def refused(home: Path, *arguments: str | Path) -> str:
     said = call(home, *arguments)
-    assert said.exit_code == 1, said.output
+    assert said.exit_code == 2, said.output
     assert said.output.startswith("Error: ")
     assert not (home / "out").exists()
     return said.output

@@ -17,7 +17,7 @@ from frame_values import values
 from ingest.made import made
 from lines import CliRunner
 from loadcell.analysis.validity import doubts
-from loadcell.cli.import_ import import_
+from loadcell.cli import main
 from loadcell.report.build import build
 from loadcell.store.query import query
 
@@ -40,7 +40,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(import_, [*map(str, arguments), "--out", str(home)])
+    return CliRunner().invoke(main, ["import", *map(str, arguments), "--out", str(home)])
 
 
 def sadf(*instants: int) -> str:
@@ -165,7 +165,7 @@ def test_what_belongs_to_what_is_never_guessed(tmp_path: Path, names: list[str],
     (tmp_path / "old.txt").write_text(sadf(LOG_BEGAN - 900, LOG_BEGAN - 899))
     files = [tmp_path / name if (tmp_path / name).exists() else OUTPUTS / name for name in names]
     said = call(tmp_path / "out", "auto", *files)
-    assert said.exit_code == 1
+    assert said.exit_code == 2
     assert words in said.output
     assert not (tmp_path / "out").exists()
 

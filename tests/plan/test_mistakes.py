@@ -5,13 +5,17 @@ In each case `‹` stands before the place the message must point at.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from loadcell.model.message import as_written
+from loadcell.model.catalogue import texts
+from loadcell.model.message import Message, as_written, declared
 from loadcell.plan.problems import Mark, PlanError, Problem
+from loadcell.report.texts import Texts
 from plan.fake_parts import PARTS, PLAN, mistakes, read
 
 PLACE = "‹"
@@ -35,6 +39,8 @@ def with_target(target: str) -> str:
     return PLAN.replace("target: {database: {}}", f"target: {target}")
 
 
+#: Messages that consist of names, or of other messages.
+SAME_IN_BOTH = {"allowed.names", "plan.restated", "plan.placement-impossible"}
 CASES = [
     # -- names
     Case("unknown key", PLAN + "‹titel: x", "titel", 'no key "titel"', "title, question", "title"),
@@ -276,6 +282,45 @@ def test_a_mistake_is_found_where_it_is(case: Case, tmp_path: Path) -> None:
     assert case.allowed in (problem.allowed or "")
     if case.nearest is not None:
         assert problem.nearest == case.nearest
+
+
+def strings(value: object) -> Iterator[str]:
+    """The texts from outside among the arguments of a message: values of the plan, words of other programs."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Message):
+        yield from (text for argument in value.arguments.values() for text in strings(argument))
+        yield from value.recorded or ()
+    elif isinstance(value, Sequence):
+        yield from (text for item in value for text in strings(item))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_mistake_is_reported_in_chinese(case: Case, tmp_path: Path) -> None:
+    (problem,) = mistakes(tmp_path, case.text.replace(PLACE, ""))
+    assert problem.message.code in declared()
+    first, *lines = problem.written(Texts("zh").message).split("\n")
+    subject = f"{problem.mark}: " + (f"{problem.path}: " if problem.path else "")
+    assert first.startswith(subject)
+    finding = first.removeprefix(subject)
+    if problem.nearest:
+        assert lines.pop() == f"    是否想写：{problem.nearest}"
+    assert len(lines) == (problem.allowed is not None)
+    for line in (finding, *(line.removeprefix("    允许：") for line in lines)):
+        for text in sorted(strings(problem.message), key=len, reverse=True):
+            line = line.replace(text, "")
+        plain = re.sub(r"`[^`]*`|'[^']*'", "", line)
+        assert not re.search(r"\{\w+\}", plain)
+        assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", plain), plain
+    assert problem.finding not in finding
+    assert re.search(r"[\u3400-\u9fff]", finding)
+
+
+def test_every_mistake_of_a_plan_has_a_chinese_text() -> None:
+    codes = {code for code in declared() if code.startswith(("plan.", "allowed.", "shown.", "problem."))}
+    assert len(codes) > 150
+    for code in codes - SAME_IN_BOTH:
+        assert re.search(r"[\u3400-\u9fff]", texts()[code]["zh"]), code
 
 
 def test_all_mistakes_come_at_once_in_the_order_of_the_text(tmp_path: Path) -> None:

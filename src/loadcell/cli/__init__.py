@@ -19,7 +19,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from loadcell import __version__
-from loadcell.model import message
+from loadcell.cli import language, messages
 
 EXIT_MISSED = 1
 EXIT_WRONG = 2
@@ -52,7 +52,7 @@ class LazyGroup(click.Group):
     """A group that knows its commands' names and help without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
+        return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
@@ -73,8 +73,9 @@ class LazyGroup(click.Group):
         import difflib
 
         close = difflib.get_close_matches(name, COMMANDS, n=1)
-        hint = f" Did you mean {close[0]}?" if close else ""
-        raise click.UsageError(f"There is no command {name!r}.{hint} Commands: {', '.join(COMMANDS)}.", ctx)
+        code = messages.CALL_NO_COMMAND_NEAR if close else messages.CALL_NO_COMMAND
+        error = code.pick(name=repr(name), near="".join(close), commands=[*COMMANDS])
+        raise language.CallError(error, ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
 
@@ -85,7 +86,19 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([*COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; its errors become those of click, in the command's language."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            shown = language.shown(error)
+            if shown is error:
+                raise
+            raise shown from None
 
     def main(
         self,
@@ -130,12 +143,6 @@ def _status_of(error: BaseException) -> int:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    if type(error).__module__ == "loadcell.plan.problems":
-        click.echo(str(error), err=True)
-        return EXIT_WRONG
-    if isinstance(error, message.MessageError):
-        click.echo("Error: " + "; ".join(filter(None, (error.finding, error.advice))), err=True)
-        return EXIT_WRONG
     return _crashed(error)
 
 

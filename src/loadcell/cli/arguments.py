@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from loadcell import parts
+from loadcell.cli import language, messages
 from loadcell.plan import load as plan_loader
 from loadcell.plan import model as plan_model
 from loadcell.plan import paths as plan_paths
@@ -40,7 +41,7 @@ class Seed(click.ParamType[int]):
         except ValueError:
             number = -1
         if not 0 <= number < 2**63:
-            self.fail(f"{value!r} is no whole number from 0 to {2**63 - 1}", param, ctx)
+            self.fail(language.written(messages.CALL_SEED(value=repr(value), most=2**63 - 1)), param, ctx)
         return number
 
 
@@ -50,12 +51,15 @@ class WholeNumber(click.IntRange):
     name = "whole number"
 
 
-def language_option(of: str) -> Callable[[F], F]:
-    """The option --lang: the language of the named output."""
+def language_option(of: str, *, expose_value: bool = True) -> Callable[[F], F]:
+    """The option --lang: the language of the named output, and of all errors."""
     return click.option(
         "--lang",
         type=click.Choice(["en", "zh"]),
         default="en",
+        is_eager=True,
+        callback=language.note,
+        expose_value=expose_value,
         show_default=True,
         help=f"The language of {of}.",
     )

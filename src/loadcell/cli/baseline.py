@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import click
 
 from loadcell.cli.arguments import baselines, runs
 from loadcell.report.render import json
 from loadcell.store import baselines as named_baselines
 from loadcell.store import baselines as store
-from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
 from loadcell.store import layout
-
-
-@contextmanager
-def _as_usage_error() -> Iterator[None]:
-    """Turn errors of the store into one message and exit status 2."""
-    try:
-        yield
-    except store_errors.StoreError as error:
-        raise click.ClickException(str(error)) from None
 
 
 @click.group("baseline")
@@ -38,18 +25,16 @@ def baseline() -> None:
 @click.argument("run", default="last", shell_complete=runs)
 def set_(name: str, run: str) -> None:
     """Give RUN (default: the last one) the name NAME, in place of the run that had it."""
-    with _as_usage_error():
-        path = run_finder.find_run(run)
-        named_baselines.keep(name, path)
-        click.echo(f"{name}: {path}")
+    path = run_finder.find_run(run)
+    named_baselines.keep(name, path)
+    click.echo(f"{name}: {path}")
 
 
 @baseline.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def list_(as_json: bool) -> None:
     """List the baselines, and say which of them are gone."""
-    with _as_usage_error():
-        names = named_baselines.names()
+    names = named_baselines.names()
     if as_json:
         rows = [
             {"name": name, "run": str(path), "there": layout.is_run(path)} for name, path in names.items()
@@ -66,5 +51,4 @@ def list_(as_json: bool) -> None:
 @click.argument("name", shell_complete=baselines)
 def remove(name: str) -> None:
     """Forget NAME; the run itself stays."""
-    with _as_usage_error():
-        store.remove(name)
+    store.remove(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from loadcell.cli import check_report
-from loadcell.cli.arguments import Seed, change_options, load, plan_argument
+from loadcell.cli.arguments import Seed, change_options, language_option, load, plan_argument
 from loadcell.plan import problems as plan_problems
 from loadcell.report.render import json, terminal
 
@@ -13,6 +13,7 @@ from loadcell.report.render import json, terminal
 @click.command("check")
 @plan_argument()
 @change_options
+@language_option("mistakes", expose_value=False)
 @click.option("--seed", type=Seed(), metavar="N", help="Show the order that this seed gives.")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | None, as_json: bool) -> None:

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from loadcell.analysis.compare import errors as compare_errors
 from loadcell.analysis.compare import metrics as compared_metrics
+from loadcell.cli import language, messages
 from loadcell.cli.arguments import baselines, language_option, runs
 from loadcell.report.comparison import build as run_comparison
 from loadcell.report.comparison import gather as gathering
@@ -172,7 +173,7 @@ def compare(
             wanted = _wanted(named, baseline, factor, levels, metrics, least_effect, noise, anyway)
             pages = run_comparison.pages(gathering.gather(wanted), lang, command)
         _show(pages, formats, path, command, as_json=as_json)
-    except (store_errors.StoreError, compare_errors.CannotCompareError) as error:
+    except compare_errors.CannotCompareError as error:
         raise click.ClickException(str(error)) from None
     if pages.verdicts & set(fail_on):
         return 1
@@ -189,8 +190,7 @@ def _machine_pages(
 ) -> ComparisonPages:
     """Two machines, and the runs of workloads that ran on both. Raises StoreError and CannotCompareError."""
     if len(named) != 2:
-        verb = "is" if len(named) == 1 else "are"
-        raise click.UsageError(f"Machines are compared two at a time, and {len(named)} {verb} named.")
+        raise language.CallError(messages.CALL_TWO_MACHINES(count=len(named)))
     return machine_comparison.pages(
         machine_pair.compared(named[0], named[1], workloads, least_effect=least_effect, anyway=anyway),
         lang,
@@ -246,7 +246,7 @@ def _wanted(
     chosen: list[tuple[Path, str | None]] = [] if baseline is None else [(store.find(baseline), baseline)]
     chosen += [(run_finder.find_run(name), None) for name in named]
     if not named:
-        raise click.UsageError("Missing argument 'RUN...': `loadcell list` shows the runs there are.")
+        raise language.CallError(messages.CALL_NO_RUN())
     return gathering.Wanted(
         runs=chosen,
         factor=factor,
@@ -265,7 +265,7 @@ def _fraction(text: str) -> float:
     except ValueError:
         value = float("nan")
     if not 0 < value < 1:
-        raise click.UsageError(f"--least-effect {text}: write it as 2%, between 0% and 100%.")
+        raise language.CallError(messages.CALL_PERCENTAGE_BETWEEN(option="--least-effect", text=text))
     return value
 
 
@@ -273,16 +273,14 @@ def _places(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...],
     """Formats and paths to write; Markdown alone may be printed instead."""
     if out is None:
         if "html" in formats:
-            raise click.UsageError("--format html needs --out: a directory, or the file to write.")
+            raise language.CallError(messages.CALL_FORMAT_WITHOUT_OUT())
         return formats, None
     path = Path(out)
     if path.suffix and not path.is_dir():
         types = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
         if path.suffix not in types:
-            raise click.UsageError(
-                f"--out names a {path.suffix} file; write .html or .md, or name a directory."
-            )
+            raise language.CallError(messages.CALL_OUT_TYPE(suffix=path.suffix))
         if formats and set(formats) != {types[path.suffix]}:
-            raise click.UsageError(f"--out {out} and --format {' and '.join(formats)} do not go together.")
+            raise language.CallError(messages.CALL_OUT_FORMATS(out=out, formats=language.both(formats)))
         return (types[path.suffix],), path
     return formats or ("html", "md"), path

@@ -9,12 +9,12 @@ import click
 
 from loadcell.analysis.history import changes
 from loadcell.analysis.history import series as history_series
+from loadcell.cli import language, messages
 from loadcell.cli.arguments import language_option, plan_argument
 from loadcell.report.history import build
 from loadcell.report.history import gather as gathering
 from loadcell.report.render import json, terminal
 from loadcell.store import commands
-from loadcell.store import errors as store_errors
 
 if TYPE_CHECKING:
     pass
@@ -77,20 +77,17 @@ def history(
     """
 
     options = _options(method, level, least_change)
-    try:
-        gathered = gathering.gather(plan, Path(results), history_series.METRICS[metric], options, last)
-        if as_json:
-            click.echo(json.render(build.document(gathered)))
-        written = None
-        if out is not None:
-            written = build.write(gathered, lang, Path(out))
-        if not as_json:
-            again = f"loadcell history {commands.quoted(plan)} --out history.html"
-            terminal.render(build.brief(gathered, lang, None if written else again))
-        if written is not None:
-            click.echo(written, err=as_json)
-    except store_errors.StoreError as error:
-        raise click.ClickException(str(error)) from None
+    gathered = gathering.gather(plan, Path(results), history_series.METRICS[metric], options, last)
+    if as_json:
+        click.echo(json.render(build.document(gathered)))
+    written = None
+    if out is not None:
+        written = build.write(gathered, lang, Path(out))
+    if not as_json:
+        again = f"loadcell history {commands.quoted(plan)} --out history.html"
+        terminal.render(build.brief(gathered, lang, None if written else again))
+    if written is not None:
+        click.echo(written, err=as_json)
 
 
 def _options(method: str, level: str, least_change: str) -> changes.Options:
@@ -109,5 +106,5 @@ def _fraction(option: str, text: str, most: float, *, zero: bool = False) -> flo
     except ValueError:
         value = float("nan")
     if not (0 < value <= most or (zero and value == 0)):
-        raise click.UsageError(f"{option} {text}: write it as 2%, at most {most:.0%}.")
+        raise language.CallError(messages.CALL_PERCENTAGE(option=option, text=text, most=f"{most:.0%}"))
     return value

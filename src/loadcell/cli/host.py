@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from loadcell.analysis import host_remarks
-from loadcell.cli import host_baseline
+from loadcell.cli import host_baseline, language, messages
 from loadcell.cli.arguments import language_option, runs
 from loadcell.linux import inventory
 from loadcell.report import host as host_report
@@ -110,7 +110,7 @@ def host(
     }  # fmt: skip
     stray = [name for name, value in commands.items() if value]
     if stray:
-        raise click.UsageError(f"{stray[0]} goes with --baseline.")
+        raise language.CallError(messages.CALL_BASELINE_OPTION(option=stray[0]))
     _show(as_json, anonymous, lang)
     return 0
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell import parts, report
+from loadcell.cli import language, messages
 from loadcell.cli.arguments import load
 from loadcell.cli.run import progress
 from loadcell.cli.startup_interrupt import beginning
@@ -31,16 +32,13 @@ from loadcell.store import find as run_finder
 from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
+    from loadcell.model.message import MessageCode
     from loadcell.report.hosts.read import Source
     from loadcell.store.read import StoredRun
 
 #: The ready-made plan that it runs, and how it is called.
 PLAN = "host-baseline"
 COMMAND = "loadcell host --baseline"
-_ALONE = (
-    "--resume goes alone: a baseline that is gone on with stays what it was begun as. (Only where --anonymous has taken them out of "
-    "its records, --directory and --peer are given again.)"
-)
 
 
 @dataclass(frozen=True)
@@ -72,9 +70,8 @@ def measure(asked: Asked) -> int:
         _pages(ended.path, asked)
     except resumption.PlanChangedError as error:
         lines = "".join(f"\n  {difference}" for difference in error.differences[:20])
-        raise click.ClickException(f"{error}:{lines}\nStart a new one: leave --resume out.") from None
-    except store_errors.StoreError as error:
-        raise click.ClickException(str(error)) from None
+        message = messages.CALL_BASELINE_CHANGED(differences=lines)
+        raise click.ClickException(language.written(message)) from None
     if ended.exit_status == interrupts.EXIT_INTERRUPTED:
         click.echo(f"Go on with: {_again(ended.path, asked)}", err=True)
     return ended.exit_status
@@ -140,23 +137,28 @@ def _writable(directory: Path) -> Path:
     """The whole path of a directory that files can be made in: that is known before two minutes of measuring."""
     path = directory.expanduser().absolute()
     if not path.is_dir():
-        finding = "a file" if path.exists() else "not there"
-        raise click.BadParameter(f"{directory} is {finding}: name a directory on the disk to be measured.", param_hint="--directory")  # fmt: skip
+        raise _unfit(
+            messages.CALL_DIRECTORY_FILE if path.exists() else messages.CALL_DIRECTORY_MISSING, directory
+        )
     if not os.access(path, os.W_OK | os.X_OK, effective_ids=True):
         if os.statvfs(path).f_flag & os.ST_RDONLY:
-            raise click.BadParameter(f"{directory} is on a file system that is mounted read-only: name a directory on another, or remount it (`mount -o remount,rw`).", param_hint="--directory")  # fmt: skip
-        raise click.BadParameter(f"{directory} cannot be written to by you: name another directory on that disk.", param_hint="--directory")  # fmt: skip
+            raise _unfit(messages.CALL_DIRECTORY_READ_ONLY, directory)
+        raise _unfit(messages.CALL_DIRECTORY_FORBIDDEN, directory)
     return path
+
+
+def _unfit(code: MessageCode, directory: Path) -> click.BadParameter:
+    return click.BadParameter(language.written(code(path=directory)), param_hint="--directory")
 
 
 def _stored(asked: Asked, named: str) -> StoredRun:
     """The resumed run, which keeps its original settings."""
     if asked.out or asked.sets or asked.only:
-        raise click.UsageError(_ALONE)
+        raise language.CallError(messages.CALL_BASELINE_ALONE())
     stored = stored_runs.read_run(run_finder.find_run(named))
     machines.of_run(stored)  # says so where it is a run of something else
     if (asked.directory or asked.peer) and not stored.run.anonymous:
-        raise click.UsageError(_ALONE)
+        raise language.CallError(messages.CALL_BASELINE_ALONE())
     return stored
 
 
@@ -168,9 +170,7 @@ def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tup
         new_sets = _sets(asked)
         sets = (*(text for text in sets if text.partition("=")[0] not in lost), *new_sets)
         if missing := lost.keys() - {text.partition("=")[0] for text in new_sets}:
-            raise click.UsageError(
-                f"This run was made with --anonymous, and its record no longer says what was measured: {_options(missing)}"
-            )
+            raise language.CallError(messages.CALL_BASELINE_ANONYMOUS(missing=_options(missing)))
     return str(stored.path / layout.PLAN), sets, stored.run.only, stored.path
 
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from loadcell.cli import language, messages
 from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc.complete import words
 from loadcell.cli.adhoc.hidden import Hidden
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 #: holds the value of the field Authorization
 LOGIN = "LOADCELL_AUTHORIZATION"
-_FORM = "Give http://HOST:PORT/PATH or https://HOST/PATH."
 #: header fields whose values are secrets, and what else in a name says so
 _SECRET_FIELD = re.compile(r"authorization$|^cookie$|api-?key|token|secret|password|^x-auth", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
@@ -133,15 +133,15 @@ def http(
 
 
 def _place(url: str) -> tuple[str, str, str, Hidden | None]:
-    """Where the service is, the path, how the URL is shown, and a login in it. Raises click.UsageError."""
+    """Where the service is, the path, how the URL is shown, and a login in it. Raises CallError."""
     address = url if "://" in url else f"http://{url}"
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise click.UsageError(f"{_shown(url)!r} is no URL: {error}. {_FORM}") from None
+        raise language.CallError(messages.CALL_INVALID_URL(url=repr(_shown(url)), reason=error)) from None
     if parts.scheme not in ("http", "https") or not host:
-        raise click.UsageError(f"{_shown(url)!r} is no URL of a service of HTTP. {_FORM}")
+        raise language.CallError(messages.CALL_NO_URL(url=repr(_shown(url))))
     where = f"[{host}]" if ":" in host else host
     base = f"{parts.scheme}://{where}" + (f":{port}" if port is not None else "")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -158,13 +158,13 @@ def _shown(url: str) -> str:
 
 
 def _fields(headers: tuple[str, ...]) -> tuple[dict[str, str], list[Hidden]]:
-    """Header fields by name; those that are secrets stand for variables. Raises click.UsageError."""
+    """Header fields by name; those that are secrets stand for variables. Raises CallError."""
     fields: dict[str, str] = {}
     secrets = []
     for header in headers:
         name, colon, value = (part.strip() for part in header.partition(":"))
         if not colon or not name:
-            raise click.UsageError("--header: give 'NAME: VALUE', such as 'Accept: application/json'.")
+            raise language.CallError(messages.CALL_HEADER())
         if _SECRET_FIELD.search(name) and value and not plan_secrets.references(value):
             variable = "LOADCELL_" + re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")
             secrets.append(Hidden(header, f"{name}: ${{env:{variable}}}", variable, value))
@@ -176,15 +176,13 @@ def _fields(headers: tuple[str, ...]) -> tuple[dict[str, str], list[Hidden]]:
 def _add(fields: dict[str, str], name: str, value: str) -> None:
     """One more field.
 
-    One that is there already becomes a list. Raises click.UsageError where it cannot be one.
+    One that is there already becomes a list. Raises CallError where it cannot be one.
     """
     same = next((other for other in fields if other.lower() == name.lower()), None)
     if same is None:
         fields[name] = value
     elif name.lower() in _ONCE or _SECRET_FIELD.search(name):
-        raise click.UsageError(
-            f"--header: {name} is given twice, and a request has it once. Make one of them."
-        )
+        raise language.CallError(messages.CALL_HEADER_TWICE(name=name))
     else:
         fields[same] += f", {value}"
 
@@ -192,7 +190,7 @@ def _add(fields: dict[str, str], name: str, value: str) -> None:
 def _body(data: str | None) -> str | dict[str, str] | None:
     """A text, or where it is: the plan that is written lies elsewhere, so from the root on.
 
-    Raises click.UsageError.
+    Raises CallError.
     """
     if data is None or not data.startswith("@"):
         return data
@@ -200,27 +198,23 @@ def _body(data: str | None) -> str | dict[str, str] | None:
 
 
 def _file(option: str, text: str) -> str:
-    """The path of an `@FILE`. Raises click.UsageError."""
+    """The path of an `@FILE`. Raises CallError."""
     path = Path(text[1:]).expanduser()
     if not path.is_file():
-        raise click.UsageError(
-            f"{option} {text}: there is no file {text[1:]!r}. After @ stands the path of a file."
-        )
+        raise language.CallError(messages.CALL_NO_FILE(option=option, text=text, path=repr(text[1:])))
     return str(path.absolute())
 
 
 def _parameter(text: str) -> tuple[str, dict[str, Any]]:
-    """Parse `NAME=VALUES`. Raises click.UsageError."""
+    """Parse `NAME=VALUES`. Raises CallError."""
     name, equals, values = text.partition("=")
     if not equals or not name or not values:
-        raise click.UsageError(f"--param {text}: give NAME=FROM..TO, NAME=VALUE,VALUE or NAME=@FILE.")
+        raise language.CallError(messages.CALL_PARAMETER(text=text))
     if values.startswith("@"):
         return name, {"file": _file("--param", values)}
     numbers = _RANGE.fullmatch(values)
     if numbers is None and _LIKE_A_RANGE.fullmatch(values):
-        raise click.UsageError(
-            f"--param {text}: {values!r} is no range. Give whole numbers, such as {name}=1..100000."
-        )
+        raise language.CallError(messages.CALL_PARAMETER_RANGE(text=text, values=repr(values), name=name))
     if numbers is not None:
         return name, {"from": int(numbers[1]), "to": int(numbers[2])}
     return name, {"values": values.split(",")}

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.cli.arguments import language_option
-from loadcell.ingest import arrange, base, csv_table, messages, read, write_run
+from loadcell.ingest import arrange, csv_table, messages, read, write_run
 from loadcell.ingest import inputs as input_files
 from loadcell.ingest.readers import names as reader_names
 from loadcell.report import brief, prewarm
 from loadcell.report.render import json, terminal
-from loadcell.store import errors as store_errors
 
 if TYPE_CHECKING:
     from loadcell.ingest.base import Source
@@ -86,31 +85,24 @@ def import_(
     beside it, a file of samples for each file of executions, and becomes samples of these; alone it becomes a
     run of samples.
     """
-    with prewarm.Prewarm() as soon:  # a process of its own, which gets ready while the rest is loaded
-        try:
-            with input_files.Inputs() as inputs:
-                plain = inputs.plain(files)
-                if tool == "csv":
-                    mapping = csv_table.parse(columns)
-                    sources = [csv_table.read_csv(file, mapping, unit) for file in plain]
-                    settings = (*settings, *(column for column, role in mapping.items() if role == "factor"))
-                else:
-                    with input_files.Bar(sys.stderr, soon.begin) as on_progress:
-                        sources = read.read(plain, tool, interval_s=interval, on_progress=on_progress)
-                sources = inputs.as_named(sources)
-                arranged = arrange.attached(
-                    arrange.arrange(sources, by_file=by_file, settings=settings), sources
-                )
-                filed = name or (
-                    sources[0].tool if len({source.tool for source in sources}) == 1 else "imported"
-                )
-                path = write_run.write(
-                    arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
-                    command=["loadcell", *sys.argv[1:]],
-                )  # fmt: skip
-                context = soon.publish(path, lang)
-        except (base.ImportProblemError, store_errors.StoreError) as error:
-            raise click.ClickException(str(error)) from None
+    # the report is made ready by a process of its own while the files are read
+    with prewarm.Prewarm() as soon, input_files.Inputs() as inputs:
+        plain = inputs.plain(files)
+        if tool == "csv":
+            mapping = csv_table.parse(columns)
+            sources = [csv_table.read_csv(file, mapping, unit) for file in plain]
+            settings = (*settings, *(column for column, role in mapping.items() if role == "factor"))
+        else:
+            with input_files.Bar(sys.stderr, soon.begin) as on_progress:
+                sources = read.read(plain, tool, interval_s=interval, on_progress=on_progress)
+        sources = inputs.as_named(sources)
+        arranged = arrange.attached(arrange.arrange(sources, by_file=by_file, settings=settings), sources)
+        filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
+        path = write_run.write(
+            arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
+            command=["loadcell", *sys.argv[1:]],
+        )  # fmt: skip
+        context = soon.publish(path, lang)
     _tell(path, context, sources, as_json=as_json)
 
 

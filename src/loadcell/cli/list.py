@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from loadcell.cli import language, messages
 from loadcell.model import trial_record
 from loadcell.report.render import json
 from loadcell.store import errors as store_errors
@@ -24,9 +25,7 @@ def list_(results: Path, as_json: bool) -> None:
     latest.
     """
     if not results.is_dir():
-        raise click.ClickException(
-            f"There is no directory {results}. Name the one that `loadcell run` wrote to, or go to where it is."
-        )
+        raise click.ClickException(language.written(messages.CALL_NO_DIRECTORY(path=results)))
     rows = [_row(path) for path in run_finder.runs_under(results)]
     if as_json:
         click.echo(json.render(rows))

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from loadcell import parts
+from loadcell.cli import language, messages
 from loadcell.design import estimate as estimates
 from loadcell.plan import load as plan_loader
 from loadcell.plan import problems as plan_problems
@@ -80,10 +81,8 @@ def show(name: str) -> None:
     ready = ready_made.ready_plans()
     if name not in ready:
         near = plan_problems.nearest(name, ready)
-        hint = f" Did you mean {near}?" if near else ""
-        raise click.UsageError(
-            f"There is no ready-made plan {name!r}.{hint} There are: {', '.join(ready) or 'none'}."
-        )
+        code = messages.CALL_NO_READY_PLAN_NEAR if near else messages.CALL_NO_READY_PLAN
+        raise language.CallError(code.pick(name=repr(name), near=near, names=list(ready)))
     click.echo(ready[name].read_text(encoding="utf-8"), nl=False)
 
 

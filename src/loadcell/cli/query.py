@@ -40,10 +40,7 @@ def query(sql: str, runs: tuple[str, ...], form: str | None, results: Path) -> N
                     FROM trials GROUP BY ALL"
     loadcell query "DESCRIBE samples" last
     """
-    try:
-        answer = sql_query.query(_paths(runs, results), sql)
-    except store_errors.StoreError as error:
-        raise click.ClickException(str(error)) from None
+    answer = sql_query.query(_paths(runs, results), sql)
     if form == "json":
         click.echo(_as_json(answer))
     elif form == "csv":

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from loadcell.cli import language, messages
 from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc.complete import several, words
 from loadcell.cli.adhoc.hidden import Hidden
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 LOCAL = "local"
 #: redis-cli's own
 VARIABLE = "REDISCLI_AUTH"
-_FORM = (
-    "Give HOST:PORT, redis://USER@HOST:PORT/DATABASE, rediss:// for TLS, /PATH of a Unix socket, or `local` for a server "
-    "that loadcell starts. An address of IPv6 stands in brackets: [::1]:6379."
-)
 #: what `-t` measures by itself: the verbs of `kv` on keys that loadcell loads, and removes again
 TESTS = ("get", "set", "mget", "mset")
 
@@ -106,9 +103,7 @@ def redis(
     }  # fmt: skip
     work: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
     if tests and reads is not None:
-        raise click.UsageError(
-            "--reads is a mix of GET and SET, and -t does each by itself: give one of them."
-        )
+        raise language.CallError(messages.CALL_READS_WITH_TESTS())
     commands_by_name = {_name(number, text): {"command": text} for number, text in enumerate(commands)}
     levels = _levels(tests, commands_by_name)
     if commands and not tests:
@@ -147,7 +142,7 @@ def _name(number: int, command: str) -> str:
 def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:
     """The target, how it is shown, and the password in it, if there is one.
 
-    Raises click.UsageError for what is none.
+    Raises CallError for what is none.
     """
     if server == LOCAL:
         return {"server": "local"}, "a local server", []
@@ -158,10 +153,12 @@ def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, l
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise click.UsageError(f"{_shown(server)!r} is no server: {error}. {_FORM}") from None
+        raise language.CallError(
+            messages.CALL_INVALID_SERVER(server=repr(_shown(server)), reason=error)
+        ) from None
     number = parts.path.strip("/")
     if parts.scheme not in ("redis", "rediss") or not host or (number and not number.isdigit()):
-        raise click.UsageError(f"{_shown(server)!r} is no server. {_FORM}")
+        raise language.CallError(messages.CALL_NO_SERVER(server=repr(_shown(server))))
     settings: dict[str, Any] = {"server": "external", "host": host}
     if port is not None:
         settings["port"] = port

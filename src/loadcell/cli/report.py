@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadcell.cli import language, messages
 from loadcell.cli.arguments import language_option
 from loadcell.report import FORMATS, evidence, write
 from loadcell.report import context as report_context
 from loadcell.report.render import json
 from loadcell.report.sections import summary
-from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
 from loadcell.store import read as stored_runs
 
@@ -41,25 +41,22 @@ def report(run: str, lang: str, formats: tuple[str, ...], out: str | None, as_js
 
     if out is not None and Path(out).suffix and not Path(out).is_dir():
         if len(formats) > 1:
-            raise click.UsageError(f"--out {out} is one file, but --format is given {len(formats)} times.")
+            raise language.CallError(messages.CALL_OUT_ONE_FILE(out=out, count=len(formats)))
         formats = formats or (_format_of(Path(out).suffix),)
-    try:
-        path = run_finder.find_run(run)
-        if as_json:
-            click.echo(_json(path))
-            return
+    path = run_finder.find_run(run)
+    if as_json:
+        click.echo(_json(path))
+        return
 
-        for written in write(path, lang, formats or FORMATS, None if out is None else Path(out)):
-            click.echo(written)
-    except store_errors.StoreError as error:
-        raise click.ClickException(str(error)) from None
+    for written in write(path, lang, formats or FORMATS, None if out is None else Path(out)):
+        click.echo(written)
 
 
 def _format_of(suffix: str) -> str:
     """The format a file name asks for."""
     formats = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
     if suffix not in formats:
-        raise click.UsageError(f"--out names a {suffix} file; reports are .html or .md, or name a directory.")
+        raise language.CallError(messages.CALL_OUT_REPORT_TYPE(suffix=suffix))
     return formats[suffix]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell import parts, report
+from loadcell.cli import language, messages
 from loadcell.cli.arguments import Seed, change_options, language_option, load, plan_argument
 from loadcell.cli.startup_interrupt import beginning
 from loadcell.design import estimate as estimates
@@ -94,22 +95,15 @@ def run(
     PLAN is a file, or the name of a ready-made plan. Ctrl-C once ends in order (the present trial is given
     up, what was started is put away); a second time ends at once. Finished trials are safe whatever happens.
     """
-    try:
-        if aa and resume is not None:
-            raise click.UsageError("--aa and --resume do not go together: a resumed run keeps its arms.")
-        with beginning():
-            loaded, resumed = _plan(plan, sets, only, out, resume, retry_failed, profile)
-        if aa and loaded.search is not None:
-            raise click.UsageError(
-                "--aa runs every treatment twice in each block, and a search has no blocks: use a plan that lists its levels."
-            )
-        if retry_failed and loaded.search is not None:
-            raise click.UsageError(
-                "--retry-failed does not go with a search: what failed there has decided what came next. Start a new run."
-            )
-        _consent(loaded, yes, aa)
-    except store_errors.StoreError as error:
-        raise click.ClickException(str(error)) from None
+    if aa and resume is not None:
+        raise language.CallError(messages.CALL_AA_RESUME())
+    with beginning():
+        loaded, resumed = _plan(plan, sets, only, out, resume, retry_failed, profile)
+    if aa and loaded.search is not None:
+        raise language.CallError(messages.CALL_AA_SEARCH())
+    if retry_failed and loaded.search is not None:
+        raise language.CallError(messages.CALL_RETRY_SEARCH())
+    _consent(loaded, yes, aa)
 
     options = execution.Options(
         out=out,
@@ -124,9 +118,7 @@ def run(
         ended = runner.run()
     except resumption.PlanChangedError as error:
         lines = "".join(f"\n  {difference}" for difference in error.differences[:20])
-        raise click.ClickException(
-            f"{error}:{lines}\nStart a new run, or put the plan back as it was (the run keeps a copy: plan.yaml)."
-        ) from None
+        raise click.ClickException(language.written(messages.CALL_PLAN_CHANGED(differences=lines))) from None
     except store_errors.StoreError as error:
         click.echo(f"Error: {error}", err=True)
         return 3 if runner.begun else 2
@@ -145,12 +137,12 @@ def _plan(
     """The plan to run, and the run to resume. A resumed run has its plan, --set and --only."""
     if resume is None:
         if plan is None:
-            raise click.UsageError("Missing argument 'PLAN': a file, or a name that `loadcell plans` lists.")
+            raise language.CallError(messages.CALL_NO_PLAN())
         if retry_failed:
-            raise click.UsageError("--retry-failed goes with --resume RUN.")
+            raise language.CallError(messages.CALL_RETRY_WITHOUT_RESUME())
         return _profiled(load(plan, sets, only), plan, sets, only, profile), None
     if out is not None:
-        raise click.UsageError("--out and --resume do not go together: a resumed run stays where it is.")
+        raise language.CallError(messages.CALL_OUT_RESUME())
 
     path = run_finder.find_run(resume)
     stored = stored_runs.read_run(path)
@@ -181,10 +173,12 @@ def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
     expected = estimates.estimate(plan, len(trial_order.ARMS) if aa else 1)
     if yes or expected.trials <= estimates.NEEDS_CONSENT:
         return
-    text = f"This plan has {expected.trials:,} trials: at least {run_progress.duration(expected.total_s)}."
-    if not sys.stdin.isatty():
-        raise click.UsageError(f"{text} Say --yes if that is meant.")
-    click.confirm(f"{text} Run them?", abort=True, err=True)
+    interactive = sys.stdin.isatty()
+    code = messages.CALL_CONSENT if interactive else messages.CALL_CONSENT_WITHOUT_TERMINAL
+    message = code(trials=expected.trials, duration=run_progress.duration(expected.total_s))
+    if not interactive:
+        raise language.CallError(message)
+    click.confirm(language.written(message), abort=True, err=True)
 
 
 def progress(quiet: bool) -> run_progress.Progress:

@@ -36,11 +36,8 @@ def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
 
     RUN is a directory, the beginning of a run's name or short id, or `last`.
     """
-    try:
-        stored = stored_runs.read_run(run_finder.find_run(run))
-        record = None if trial is None else _find(stored, trial)
-    except store_errors.StoreError as error:
-        raise click.ClickException(str(error)) from None
+    stored = stored_runs.read_run(run_finder.find_run(run))
+    record = None if trial is None else _find(stored, trial)
     if as_json:
         click.echo(json.render(model_json.document(record) if record else _document(stored)))
     elif record is not None:

@@ -14,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from loadcell import parts
+from loadcell.cli import language, messages
 from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc.complete import words
 from loadcell.cli.adhoc.hidden import Hidden
@@ -38,10 +39,6 @@ _SCHEMES = {
 TARGETS = tuple(dict.fromkeys(target for target, _, _ in _SCHEMES.values()))
 #: the option of a workload that a colon's right side means
 _VARIANT = {"sysbench": "script", "pgbench": "scripts", "ycsb": "workload"}
-_FORMS = (
-    "Give postgresql://USER@HOST:5432/DATABASE, mysql://USER@HOST:3306, 'host=HOST dbname=DATABASE', "
-    "or `embedded` for the PostgreSQL that comes with loadcell."
-)
 _PASSWORD_WORD = re.compile(r"(^|\s)password\s*=\s*('(?P<quoted>(?:[^'\\]|\\.)*)'|(?P<plain>\S+))")
 
 
@@ -50,7 +47,7 @@ def _workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     targets = TARGETS
     # Behind an option without a value, click leaves the argument among the unparsed words.
     if dsn := ctx.params.get("dsn") or next(iter(ctx.args), None):
-        with contextlib.suppress(click.UsageError):
+        with contextlib.suppress(language.CallError):
             targets = tuple(_target(dsn, {})[0])
     names = dict.fromkeys(name for target in targets for name in _variants_of(target))
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
@@ -119,14 +116,14 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
 def _target(dsn: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:
     """The target, how a DSN is shown, and the password in it, if there is one.
 
-    Raises click.UsageError for what is none.
+    Raises CallError for what is none.
     """
     if dsn == EMBEDDED:
         return {"postgres": {"server": "embedded"}}, "the embedded PostgreSQL", []
     scheme, colon, _ = dsn.partition("://")
     if colon:
         if scheme not in _SCHEMES:
-            raise click.UsageError(f"{_shown(dsn)!r} is no DSN of a database. {_FORMS}")
+            raise language.CallError(messages.CALL_NO_DSN(dsn=repr(_shown(dsn))))
         kind, option, variable = _SCHEMES[scheme]
         clean, password = _without_password(dsn)
         if kind == "mysql":
@@ -135,7 +132,7 @@ def _target(dsn: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list
         kind, option, variable = _SCHEMES["postgres"]
         clean, password = _without_password_word(dsn)
     else:
-        raise click.UsageError(f"{_shown(dsn)!r} is no DSN of a database. {_FORMS}")
+        raise language.CallError(messages.CALL_NO_DSN(dsn=repr(_shown(dsn))))
     settings: dict[str, Any] = {"server": "external", option: clean}
     if password is not None or variable in env:
         settings["password"] = f"${{env:{variable}}}"
@@ -148,7 +145,7 @@ def _without_password(url: str) -> tuple[str, str | None]:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise click.UsageError(f"{_shown(url)!r} is no DSN of a database: {error}. {_FORMS}") from None
+        raise language.CallError(messages.CALL_INVALID_DSN(dsn=repr(_shown(url)), reason=error)) from None
     user, colon, password = parts.netloc.rpartition("@")[0].partition(":")
     if not colon or not password or plan_secrets.REFERENCE.fullmatch(password):
         return url, None
@@ -176,18 +173,18 @@ def _shown(dsn: str) -> str:
 def _work(
     target: str, workload: str | None, query: str | None, script: Path | None
 ) -> tuple[dict[str, Any], str]:
-    """The workload as a plan has it, and what it is called. Raises click.UsageError."""
+    """The workload as a plan has it, and what it is called. Raises CallError."""
     names = [
         name
         for name, value in (("--workload", workload), ("--query", query), ("--script", script))
         if value is not None
     ]
     if len(names) > 1:
-        raise click.UsageError(f"{' and '.join(names)} do not go together: one says what is done.")
+        raise language.CallError(messages.CALL_ONE_WORKLOAD(options=language.both(names)))
     if query is not None or script is not None:
         if target != "postgres":
-            raise click.UsageError(
-                f"{names[0]} is for PostgreSQL; with {target} use --workload, such as {DEFAULT}."
+            raise language.CallError(
+                messages.CALL_POSTGRES_ONLY(option=names[0], target=target, workload=DEFAULT)
             )
         options: dict[str, Any] = {"scripts": [str(script and script.absolute())]}
         if query is not None:
@@ -196,9 +193,10 @@ def _work(
     name, colon, variant = (workload or DEFAULT).partition(":")
     _check(target, name, workload or DEFAULT)
     if colon and name not in _VARIANT:
-        raise click.UsageError(
-            f"--workload {workload}: {name} has no scripts; for {target} there are {', '.join(_variants_of(target))}."
+        error = messages.CALL_NO_SCRIPTS(
+            text=workload, workload=name, target=target, names=_variants_of(target)
         )
+        raise language.CallError(error)
     if not colon:
         return {name: {}}, name
     value = [variant] if name == "pgbench" else variant
@@ -206,22 +204,24 @@ def _work(
 
 
 def _check(target: str, name: str, text: str) -> None:
-    """Raises click.UsageError for a workload that there is not, or not for this database."""
+    """Raises CallError for a workload that there is not, or not for this database."""
     installed_parts = parts.installed()
     fitting = installed_parts.workloads_for(target)
     if name in fitting:
         return
-    wrong = f"the workload {name} cannot be run on {target}."
-    if name not in installed_parts.workloads:
-        near = plan_problems.nearest(name, fitting)
-        wrong = f"there is no workload {name!r}." + (f" Did you mean {near}?" if near else "")
-    raise click.UsageError(f"--workload {text}: {wrong} There are {', '.join(_variants_of(target))}.")
+    names = _variants_of(target)
+    if name in installed_parts.workloads:
+        error = messages.CALL_OTHER_TARGET(text=text, workload=name, target=target, names=names)
+        raise language.CallError(error)
+    near = plan_problems.nearest(name, fitting)
+    code = messages.CALL_NO_WORKLOAD_NEAR if near else messages.CALL_NO_WORKLOAD
+    raise language.CallError(code.pick(text=text, workload=repr(name), near=near, names=names))
 
 
 def _statement(query: str) -> str:
     """A query as a script."""
     if not query.strip():
-        raise click.UsageError("--query is empty: give a statement, such as 'SELECT 1'.")
+        raise language.CallError(messages.CALL_EMPTY_QUERY())
     return query.strip()
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell import parts, report
+from loadcell.cli import language, messages
 from loadcell.cli import run as run_command
 from loadcell.cli.adhoc.plan import Line, text
 from loadcell.cli.startup_interrupt import beginning
@@ -65,8 +66,10 @@ def _save(plan: str, path: Path) -> int:
         with path.open("x", encoding="utf-8") as file:
             file.write(plan)
     except OSError as error:
-        advice = " Name another file, or remove it." if isinstance(error, FileExistsError) else ""
-        raise click.ClickException(f"{path} cannot be written: {error.strerror}.{advice}") from None
+        exists = isinstance(error, FileExistsError)
+        code = messages.CALL_UNWRITABLE_EXISTING if exists else messages.CALL_UNWRITABLE
+        message = code(path=path, reason=error.strerror or error)
+        raise click.ClickException(language.written(message)) from None
     click.echo(f"Wrote {path}. Run it with: loadcell run {commands.quoted(path)}", err=True)
     return 0
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from loadcell.cli import language, messages
 from loadcell.cli.adhoc import complete
 from loadcell.cli.arguments import Seed, WholeNumber, language_option
 from loadcell.plan import problems, units
@@ -55,8 +56,9 @@ class Quantity(click.ParamType[str]):
             kind = units.Rate if self.name == "rate" else units.Duration
             return kind.read(str(value)).text
         except problems.SettingError as error:
-            meant = f"; did you mean {error.nearest}?" if error.nearest else f": give {error.advice}"
-            self.fail(f"{error.finding}{meant}", param, ctx)
+            code = messages.CALL_QUANTITY_NEAR if error.nearest else messages.CALL_QUANTITY
+            message = code.pick(finding=error.message, near=error.nearest, allowed=error.message.remedy)
+            self.fail(language.written(message), param, ctx)
 
 
 class Several(click.ParamType[tuple[Any, ...]]):

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import click
-
 from loadcell import __version__
+from loadcell.cli import language, messages
 from loadcell.cli.adhoc.options import DURATION, LineOptions
 from loadcell.plan.model import LONGEST_COUNT
 from loadcell.plan.units import Duration
@@ -80,12 +79,12 @@ def _put(document: dict[str, Any], text: str) -> None:
     path, equals, value = text.partition("=")
     section, _, tail = path.strip().partition(".")
     if not equals or not section:
-        raise click.UsageError(f"--set {text}: give PATH=VALUE, such as load.interval=100ms.")
+        raise language.CallError(messages.CALL_ASSIGNMENT(text=text))
     keys = [section, tail] if section == "factors" and tail else path.strip().split(".")
     try:
         read = YAML(typ="safe", pure=True).load(value)
     except YAMLError:
-        raise click.UsageError(f"--set {path}: {value!r} cannot be understood as YAML.") from None
+        raise language.CallError(messages.CALL_NO_YAML(path=path, value=repr(value))) from None
     for key in keys[:-1]:
         below = document.get(key)
         document[key] = document = dict(below) if isinstance(below, Mapping) else {}

@@ -1,0 +1,62 @@
+"""The language of a command's messages: what its option --lang names, English without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+import click
+
+from loadcell.cli import messages
+from loadcell.model import message
+from loadcell.plan import problems
+from loadcell.report import texts
+
+#: Where the context of a command and that of its group have the language.
+_KEY = "loadcell.language"
+
+
+def note(ctx: click.Context, _: click.Parameter, language: str) -> str:
+    """Callback of the option --lang: what goes wrong from now on is reported in this language."""
+    ctx.meta[_KEY] = language
+    return language
+
+
+def written(text: message.Message) -> str:
+    """A message in the language of the running command."""
+    context = click.get_current_context(silent=True)
+    language = "en" if context is None else context.meta.get(_KEY, "en")
+    return text.text if language == "en" else texts.Texts(language).message(text)
+
+
+def both(names: Iterable[str]) -> str | message.Message:
+    """Names as one argument of a message: `a and b`."""
+    texts_of_names: Iterable[str | message.Message] = names
+    return reduce(lambda first, other: messages.CALL_BOTH(first=first, other=other), texts_of_names)
+
+
+class CallError(click.UsageError):
+    """A wrong call of a command."""
+
+    def __init__(self, text: message.Message, ctx: click.Context | None = None) -> None:
+        super().__init__(written(text), ctx)
+
+
+class _MistakenPlanError(click.ClickException):
+    def show(self, file: object = None) -> None:  # noqa: ARG002
+        """Print the mistakes, each with its position in place of the word `Error`."""
+        click.echo(self.message, err=True)
+
+
+def shown(error: Exception) -> Exception:
+    """An error of loadcell as one that click shows, in the language of the running command; others as they
+    are.
+    """
+    if isinstance(error, problems.PlanError):
+        return _MistakenPlanError(error.written(written))
+    if not isinstance(error, message.MessageError):
+        return error
+    remedy = error.message.remedy
+    return click.ClickException(
+        written(messages.ERROR_WITH_REMEDY(error=error.message, remedy=remedy) if remedy else error.message)
+    )
