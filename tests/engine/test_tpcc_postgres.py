@@ -25,7 +25,7 @@ from engine.loads import (
     until_gone,
 )
 from loadcell import _engine
-from loadcell.workloads import tpcc_conditions
+from loadcell.workloads.tpcc import check_consistency
 from servers import PostgresServer
 
 load_data = partial(prepare, workload="tpcc")
@@ -76,7 +76,7 @@ class Database:
 
     def broken(self) -> list[str]:
         """The conditions that do not hold, by their numbers."""
-        return [condition.says[0] for condition in tpcc_conditions.hold(self.sql) if condition.wrong]
+        return [condition.says[0] for condition in check_consistency(self.sql) if condition.wrong]
 
 
 @pytest.fixture(scope="module")
@@ -383,7 +383,7 @@ class TestTrouble:
             assert_counted(result)
             assert result["advice"]
             server.restart()
-            assert [condition.says for condition in tpcc_conditions.hold(server.sql) if condition.wrong] == []
+            assert [condition.says for condition in check_consistency(server.sql) if condition.wrong] == []
 
 
 @pytest.fixture
@@ -433,7 +433,7 @@ def test_each_condition_finds_its_damage_and_says_where(
     damaged.execute(damage.encode())
     broken_conditions = [
         condition
-        for condition in tpcc_conditions.hold(lambda sql: damaged.execute(sql.encode()).fetchall())
+        for condition in check_consistency(lambda sql: damaged.execute(sql.encode()).fetchall())
         if condition.wrong
     ]
     assert [condition.says[0] for condition in broken_conditions] == [broken]
@@ -445,5 +445,5 @@ def test_a_district_without_waiting_orders_meets_the_conditions(damaged: psycopg
     damaged.execute("DELETE FROM bmsql_new_order WHERE no_d_id = 9")
     assert not any(
         condition.wrong
-        for condition in tpcc_conditions.hold(lambda sql: damaged.execute(sql.encode()).fetchall())
+        for condition in check_consistency(lambda sql: damaged.execute(sql.encode()).fetchall())
     )

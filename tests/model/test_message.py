@@ -22,7 +22,7 @@ from loadcell.systems.redis.messages import (
     SERVER_CANNOT,
     WHERE_SERVER,
 )
-from loadcell.workloads.tool_runner.messages import TOOL_NO_FIGURE
+from loadcell.workloads.messages import TOOL_NO_FIGURE
 
 
 def remedy_code(protocol: str, code: str) -> str | None:

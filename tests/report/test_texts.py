@@ -27,11 +27,14 @@ from loadcell.model.catalogue import texts as catalogue
 from loadcell.model.message import Message, declared, labelled
 from loadcell.model.panels import aggregate_tables, all_panels
 from loadcell.report.texts import Texts
-from loadcell.workloads.probe.cpu import CpuOptions
-from loadcell.workloads.probe.disk import DiskOptions
-from loadcell.workloads.probe.latency import LatencyOptions
-from loadcell.workloads.probe.memory import MemoryOptions, Test
-from loadcell.workloads.probe.network import NetworkOptions
+from loadcell.workloads.probe_options import (
+    CpuOptions,
+    DiskOptions,
+    LatencyOptions,
+    MemoryOptions,
+    NetworkOptions,
+    Test,
+)
 from loadcell.workloads.tool import Tool, ToolOptions
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 

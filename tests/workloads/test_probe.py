@@ -15,7 +15,7 @@ from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.problems import PlanError
 from loadcell.workloads.probe import Probe, ProbeOptions
-from loadcell.workloads.probe.memory import Test
+from loadcell.workloads.probe_options import Test
 
 SECTIONS = ("cpu", "memory", "latency")
 

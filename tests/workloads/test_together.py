@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from loadcell.model.load_result import GroupResult, LoadResult, MeasuredWindow, OperationResult
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
 from loadcell.workloads.composite import CompositeWorkload
@@ -90,20 +91,22 @@ def test_a_writer_of_other_tables_is_of_no_concern(tmp_path: Path) -> None:
 def test_figures_are_those_of_each_group_and_of_all(tmp_path: Path) -> None:
     found = together(tmp_path, a="tpcc: {}", b="tpcc: {}", c="sysbench: {}")
 
-    def group(name: str, orders: int) -> dict[str, Any]:
-        operations = [
-            {"name": "transaction", "succeeded": 2 * orders, "failed": 50},
-            {"name": "new_order", "succeeded": orders, "failed": 30},
-        ]
-        return {"name": name, "operations": operations}
+    def group(name: str, orders: int) -> GroupResult:
+        operations = (
+            OperationResult("transaction", succeeded=2 * orders, failed=50),
+            OperationResult("new_order", succeeded=orders, failed=30),
+        )
+        return GroupResult(name, operations)
 
-    result = {"groups": [group("a", 30), group("b", 12), group("c", 500)]}
-    assert found.figures_of_groups(result, 60.0) == {
+    groups = (group("a", 30), group("b", 12), group("c", 500))
+    window = MeasuredWindow(start_mono_ns=0, start_utc_ns=0, duration_ns=60 * 10**9)
+    result = LoadResult(outcome="completed", window=window, groups=groups)
+    assert found.figures_of_groups(result) == {
         "a": {"tpmC": 30.0, "tpmTotal": 60.0},
         "b": {"tpmC": 12.0, "tpmTotal": 24.0},
         "c": {},
     }
-    assert found.figures(result, 60.0) == {"tpmC": 42.0, "tpmTotal": 84.0}
+    assert found.figures(result) == {"tpmC": 42.0, "tpmTotal": 84.0}
 
 
 def test_what_a_reader_must_know_is_said_once(tmp_path: Path) -> None:

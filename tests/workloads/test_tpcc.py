@@ -13,8 +13,7 @@ from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.problems import PlanError
 from loadcell.plan.remarks import remarks
-from loadcell.workloads import tpcc_conditions
-from loadcell.workloads.tpcc import Tpcc, TpccOptions
+from loadcell.workloads.tpcc import Tpcc, TpccOptions, check_consistency
 
 
 def workload(**options: Any) -> Tpcc:
@@ -147,7 +146,7 @@ def test_conditions_say_what_is_wrong_and_where_first() -> None:
         asked.append(sql)
         return [(3, 1, 7, 3100, 3101, None)] if "no_o_id <> last_o_id" in sql else []
 
-    found = tpcc_conditions.hold(ask)
+    found = check_consistency(ask)
     assert [one.wrong for one in found] == [0, 3, 0, 0]
     assert found[1].example == (
         "warehouse 1 district 7: d_next_o_id - 1 is 3100, max(o_id) 3101, max(no_o_id) None"

@@ -16,8 +16,7 @@ from loadcell.cli.adhoc.complete import several, words
 from loadcell.cli.adhoc.hidden import Hidden
 from loadcell.cli.adhoc.options import Several, line_options
 from loadcell.cli.arguments import WholeNumber
-from loadcell.workloads import kv
-from loadcell.workloads.distributions import DISTRIBUTIONS
+from loadcell.workloads import DISTRIBUTIONS, kv
 
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions

@@ -16,7 +16,7 @@ from loadcell.model.message import Labels, Message
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Duration, Fraction, Size
 from loadcell.plan.workload import Workload, declare_unit
-from loadcell.workloads.distributions import Distribution
+from loadcell.workloads import Distribution
 from loadcell.workloads.messages import (
     KV_FOREIGN_KEYS,
     KV_MSET_WITHOUT_TTL,

@@ -8,10 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.workloads.tool_runner import placeholders
-from loadcell.workloads.tool_runner.missing_programs import missing
-from loadcell.workloads.tool_runner.placeholders import Endpoint, LoadSpec
-from loadcell.workloads.tool_runner.registry import TOOLS, Setting, files
+from loadcell.workloads.tool_runner.registry import TOOLS, Setting, files, missing_program
+from loadcell.workloads.tool_runner.spec import (
+    Endpoint,
+    LoadSpec,
+    NoValueError,
+    client_environment,
+    fill,
+    of_load,
+    of_target,
+)
 
 HERE = Setting()
 COUNTED = Setting(counted=True)
@@ -65,7 +71,7 @@ def test_what_is_not_given_is_filled_in(tool: str, given: str, setting: Setting,
 
 def test_every_tool_says_how_to_get_it() -> None:
     for tool in TOOLS.values():
-        assert re.search(r"apt install|https://", missing(tool.name, Path()).advice), tool.name
+        assert re.search(r"apt install|https://", missing_program(tool.name, Path()).advice), tool.name
 
 
 @pytest.mark.parametrize(
@@ -87,14 +93,14 @@ def test_the_files_among_the_arguments(tool: str, given: str, names: list[str]) 
 
 def test_places_are_the_loads_and_the_targets_and_never_a_secret() -> None:
     load = LoadSpec(4, 2, 0, 1_500_000_000, requests=10)
-    assert placeholders.of_load(load, 2**40 + 5) == {
+    assert of_load(load, 2**40 + 5) == {
         "clients": "4", "threads": "2", "duration_s": "1.5", "seed": "5", "requests": "10",
     }  # fmt: skip
     server = Endpoint("postgres", "::1", 5432, user="u", password="s3cret", database="d")
-    values = placeholders.of_target(server)
+    values = of_target(server)
     assert values["url"] == "postgresql://u@[::1]:5432/d"
     assert "s3cret" not in str(values)
-    child = placeholders.environment(server, values)
+    child = client_environment(server, values)
     assert child["PGPASSWORD"] == "s3cret"
     assert (child["PGHOST"], child["PGPORT"], child["PGUSER"], child["PGDATABASE"]) == (
         "::1",
@@ -103,12 +109,12 @@ def test_places_are_the_loads_and_the_targets_and_never_a_secret() -> None:
         "d",
     )
     local = replace(server, socket="/run/x/.s.PGSQL.5432", host="localhost")
-    assert placeholders.environment(local, placeholders.of_target(local))["PGHOST"] == "/run/x"
-    assert placeholders.of_target(Endpoint("http", "a", 80, sslmode="disable"))["url"] == "http://a:80"
-    assert placeholders.of_target(Endpoint("http", "a", 443, sslmode="require"))["url"] == "https://a:443"
-    assert placeholders.of_target(Endpoint("host", directory="/tmp")) == {}
+    assert client_environment(local, of_target(local))["PGHOST"] == "/run/x"
+    assert of_target(Endpoint("http", "a", 80, sslmode="disable"))["url"] == "http://a:80"
+    assert of_target(Endpoint("http", "a", 443, sslmode="require"))["url"] == "https://a:443"
+    assert of_target(Endpoint("host", directory="/tmp")) == {}
 
 
 def test_a_place_without_a_value_is_named() -> None:
-    with pytest.raises(placeholders.NoValueError, match="port"):
-        placeholders.filled(["a", "${port}"], {"host": "x"})
+    with pytest.raises(NoValueError, match="port"):
+        fill(["a", "${port}"], {"host": "x"})

@@ -1,9 +1,204 @@
-"""Other people's tools as workloads, and any command at all."""
+"""A tool as a workload: who runs it, what makes it impossible, and what there is to remark."""
 
 from __future__ import annotations
 
-from loadcell.workloads.tool.options import ToolOptions
-from loadcell.workloads.tool.workload import Tool
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from loadcell.model.capability import DATABASES, Capability, TargetKind
+from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels, Message
+from loadcell.plan.parts import Advice, Misfit
+from loadcell.plan.problems import listed
+from loadcell.plan.workload import Workload, declare_unit
+from loadcell.workloads.messages import (
+    TOOL_INTEGER_SECONDS,
+    TOOL_LOAD_OPTION,
+    TOOL_NO_CLIENTS,
+    TOOL_NO_DATABASE,
+    TOOL_NO_DURATION,
+    TOOL_NO_PLACEHOLDER,
+    TOOL_NO_REQUESTS,
+    TOOL_NO_REQUESTS_PER_CLIENT,
+)
+from loadcell.workloads.tool.options import COMMAND, ToolOptions
+from loadcell.workloads.tool_runner.registry import (
+    ALWAYS,
+    OF_PROTOCOL,
+    PLACES,
+    TOOLS,
+    Setting,
+    missing_program,
+)
+from loadcell.workloads.tool_runner.registry import Tool as CheckedTool
+from loadcell.workloads.tool_runner.spec import placeholder_names
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
+_NOTE = Labels("note", ("tool.reported",))
+#: The protocols whose endpoints command lines can name.
+_PROTOCOLS = frozenset(Capability(name) for name in OF_PROTOCOL)
+
+
+#: What the throughput of tools that move data counts.
+MIB = declare_unit("MiB")
+
+
+class Tool(Workload[ToolOptions]):
+    """A program that makes its load itself, and says how it went."""
+
+    name: ClassVar[str] = "tool"
+    summary: ClassVar[str] = (
+        "other people's tools (sysbench, fio, pgbench, ab, wrk, iperf3 ...), and any command"
+    )
+    Options = ToolOptions
+    made_by: ClassVar[str] = "loadcell.workloads.tool_runner"
+    needs = _PROTOCOLS
+
+    @property
+    def unit(self) -> str:  # type: ignore[override]  # of this workload it depends on the options
+        """Unit of throughput, as far as it is known before anything was printed."""
+        return self.options.unit or _unit(self.options)
+
+    @staticmethod
+    def load_settings(options: ToolOptions) -> JsonObject:  # noqa: ARG004
+        """Many tools know nothing of clients."""
+        return {"clients": 1}
+
+    # -- data
+    # -------------------------------------------------------------------------------------------------------
+
+    def data(self) -> JsonObject | None:
+        commands = self.options.others("prepare")
+        return {"tool": {"prepare": commands}} if commands else None
+
+    def loading(self) -> JsonObject | None:
+        return self.engine() if self.data() else None
+
+    @property
+    def changes_data(self) -> bool:
+        """Nobody knows what a tool does with its data."""
+        return self.data() is not None
+
+    def engine(self) -> JsonObject:
+        return {"tool": self.options.section()}
+
+    def notes(self) -> tuple[str, ...]:
+        return _NOTE.names
+
+    # -- in its plan
+    # ------------------------------------------------------------------------------------------------
+
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
+        return [*self._of_target(target), *self._of_load(load, target)]
+
+    def _setting(self, target: TargetKind | None, *, counted: bool = False) -> Setting:
+        protocols = sorted(protocol.name for protocol in _PROTOCOLS & target.offers) if target else []
+        return Setting(protocols[0] if protocols else "host", counted=counted)
+
+    @property
+    def _section(self) -> str:
+        return f"workload.tool.{self.options.name or COMMAND}"
+
+    def _of_target(self, target: TargetKind | None) -> Iterator[Misfit]:
+        if target is None or not _PROTOCOLS & target.offers:
+            return
+        if self.options.prepare and DATABASES not in target.offers:
+            yield Misfit("workload.tool.prepare", TOOL_NO_DATABASE(target=target.name))
+        setting = self._setting(target)
+        there = (*ALWAYS, *OF_PROTOCOL[setting.protocol])
+        commands = [(self._section, self.options.words(setting))]
+        commands += [
+            (f"workload.tool.{which}", words)
+            for which in ("prepare", "before", "after")
+            for words in self.options.others(which)
+        ]
+        for path, words in commands:
+            for name in placeholder_names(words):
+                if name in PLACES and name not in there:
+                    yield Misfit(
+                        path,
+                        TOOL_NO_PLACEHOLDER(
+                            place=f"${{{name}}}", target=target.name, available=listed(there)
+                        ),
+                    )
+
+    def _of_load(self, load: Load, target: TargetKind | None) -> Iterator[Misfit]:
+        words = self.options.words(self._setting(target, counted=load.requests is not None))
+        named = placeholder_names(words)
+        program = self.options.name or "the command"
+        if load.rate is not None:
+            yield Misfit("load.rate", TOOL_LOAD_OPTION(tool=program))
+        if load.requests_per_client is not None:
+            yield Misfit("load.requests_per_client", TOOL_NO_REQUESTS_PER_CLIENT())
+        if load.requests is not None and "requests" not in named:
+            yield Misfit("load.requests", TOOL_NO_REQUESTS(tool=program, place="${requests}"))
+        if (load.clients or 1) != 1 and "clients" not in named:
+            yield Misfit(
+                "load.clients", TOOL_NO_CLIENTS(clients=load.clients, tool=program, place="${clients}")
+            )
+        tool = TOOLS.get(self.options.name or "")
+        if tool is not None and tool.integer_seconds and "duration_s" in named:
+            for key, time in (("duration", load.duration), ("warmup", load.warmup)):
+                if not float(time).is_integer():
+                    yield Misfit(f"load.{key}", TOOL_INTEGER_SECONDS(time=time.text, tool=program))
+
+    def advice(self) -> list[Advice]:
+        options = self.options
+        tool = TOOLS.get(options.name or "")
+        advice = []
+        if tool is not None:
+            if (lack := _missing([options.program or tool.name], options.home, tool)) is not None:
+                advice.append(Advice(tool.name, lack))
+        elif (lack := _missing(options.words(Setting()), options.home)) is not None:
+            advice.append(Advice(COMMAND, lack))
+        for which in ("prepare", "before", "after"):
+            remarks = [
+                missing
+                for words in options.others(which)
+                if (missing := _missing(words, options.home)) is not None
+            ]
+            advice += [Advice(which, remarks[0])] if remarks else []
+        if options.name is None and "duration_s" not in placeholder_names(options.words(Setting())):
+            advice.append(Advice(COMMAND, TOOL_NO_DURATION(place="${duration_s}")))
+        return advice
+
+
+def _missing(words: list[str], plan: Path, tool: CheckedTool | None = None) -> Message | None:
+    """That a command's program is not on this machine, and what to do about it."""
+    program = words[0]
+    if "${" in program or shutil.which(program) is not None:
+        return None
+    return missing_program(program, plan, tool)
+
+
+def _unit(options: ToolOptions) -> str:
+    """As the tool's reader will have it."""
+    match options.reads:
+        case "pgbench" | "benchmarksql":
+            return "transaction"
+        case "sysbench":
+            return (
+                "operation"
+                if any(word in _SYSBENCH_TESTS for word in options.words(Setting()))
+                else "transaction"
+            )
+        case "ab" | "wrk" | "redis-benchmark":
+            return "request"
+        case "iperf3" | "mbw" | "dd":
+            return MIB
+        case "netperf":
+            return "transaction" if any("RR" in word for word in options.words(Setting())) else MIB
+        case _:
+            return "operation"
+
+
+#: sysbench's tests that are no transactions.
+_SYSBENCH_TESTS = ("cpu", "memory", "fileio", "threads", "mutex")
+
 
 PART = Tool
 

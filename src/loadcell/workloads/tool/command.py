@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator
 
 from loadcell.plan.problems import SettingError, nearest
-from loadcell.workloads.tool.messages import (
+from loadcell.workloads.messages import (
     TOOL_EMPTY_COMMAND,
     TOOL_MISSING_FILE,
     TOOL_MISSING_JOB_FILE,
@@ -20,13 +20,14 @@ from loadcell.workloads.tool.messages import (
     TOOL_SECRET_ARGUMENT,
     TOOL_UNKNOWN_PLACEHOLDER,
 )
-from loadcell.workloads.tool_runner import placeholders, registry
+from loadcell.workloads.tool_runner import registry
 from loadcell.workloads.tool_runner.registry import PLACES, Tool
+from loadcell.workloads.tool_runner.spec import placeholder_names
 
 
 def check_places(texts: Iterable[str]) -> None:
     """Raises SettingError for a placeholder that is never replaced."""
-    for name in placeholders.named(texts):
+    for name in placeholder_names(texts):
         if name not in PLACES:
             near = nearest(name, PLACES)
             message = TOOL_UNKNOWN_PLACEHOLDER(

@@ -18,16 +18,17 @@ from pydantic import (
     model_validator,
 )
 
+from loadcell.ingest import extract
 from loadcell.ingest import extract as figures
 from loadcell.ingest.readers import names as reader_names
 from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declared
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError, nearest
-from loadcell.workloads.tool import command as commands
-from loadcell.workloads.tool.command import Arguments, Command, Commands
-from loadcell.workloads.tool.figure import Figure
-from loadcell.workloads.tool.messages import (
+from loadcell.workloads.messages import (
+    FIGURE_NO_GROUP,
+    FIGURE_NO_SOURCE,
+    FIGURE_PATTERN,
     TOOL_FIGURE_NAME,
     TOOL_NONE,
     TOOL_PROGRAM_OF_COMMAND,
@@ -35,9 +36,60 @@ from loadcell.workloads.tool.messages import (
     TOOL_SEVERAL,
     TOOL_VARIABLE_NAME,
 )
+from loadcell.workloads.tool import command as commands
+from loadcell.workloads.tool.command import Arguments, Command, Commands
 from loadcell.workloads.tool_runner import registry
 from loadcell.workloads.tool_runner.registry import TOOLS, Setting
 from loadcell.workloads.tool_runner.spec import ToolSpec
+
+Take = Literal["last", "first", "min", "max", "mean", "median", "sum"]
+
+
+class Figure(Options):
+    """Where one figure stands. One of `pattern`, `json` and `csv`."""
+
+    pattern: str | None = Field(
+        default=None,
+        min_length=1,
+        description="A regular expression (Python's, `^` and `$` of a line) whose first group is the figure.",
+        examples=[r"tps = ([\d.]+)"],
+    )
+    json_path: str | None = Field(
+        default=None,
+        alias="json",
+        min_length=1,
+        description='A path into the JSON of the output: keys and indices, `[*]` for every one, `["a.b"]` for odd keys.',
+        examples=["jobs[0].read.iops"],
+    )
+    csv: str | None = Field(
+        default=None, min_length=1, description="A column's name in the CSV of the output."
+    )
+    take: Take = Field(default="last", description="Which of several values it is.")
+    times: float = Field(
+        default=1.0,
+        description="What it is multiplied by: latencies are in ms, so 1000 where the command prints seconds.",
+    )
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Figure:
+        ways = [way for way in (self.pattern, self.json_path, self.csv) if way is not None]
+        if len(ways) != 1:
+            raise SettingError(FIGURE_NO_SOURCE())
+        if self.pattern is not None:
+            try:
+                groups = re.compile(self.pattern).groups
+            except re.error as error:
+                raise SettingError(FIGURE_PATTERN(reason=error)) from None
+            if groups == 0:
+                raise SettingError(FIGURE_NO_GROUP())
+        if self.json_path is not None:
+            extract.path_of(self.json_path)
+        return self
+
+    def source(self) -> extract.FigureSource:
+        """The position, for the worker."""
+        return extract.FigureSource(self.pattern, self.json_path, self.csv, self.take, self.times)
+
 
 #: What throughput can count: what there is a word for in a report.
 Unit = Literal["transaction", "request", "operation", "MiB"]

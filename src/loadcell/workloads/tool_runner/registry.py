@@ -8,6 +8,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from loadcell.model.message import Message
+from loadcell.workloads.messages import (
+    TOOL_BACKGROUND,
+    TOOL_MISSING,
+    TOOL_MISSING_ELSEWHERE,
+    TOOL_MISSING_PACKAGE,
+)
 
 #: What every command line may name, and what targets of each protocol add.
 ALWAYS = ("clients", "threads", "duration_s", "requests", "seed", "directory", "plan")
@@ -285,3 +294,17 @@ def of_output(name: str | None) -> Tool | None:
 def split(command: str | Sequence[str]) -> list[str]:
     """Program and arguments, taken apart as a shell would without running one. Raises ValueError."""
     return shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
+
+
+def missing_program(program: str, plan: Path, tool: Tool | None = None) -> Message:
+    """That a program is not installed, and where it is to be had if that is known; or that it lies beside the
+    plan, in the
+    directory `plan`. `tool` is which one it is meant to be; default: the one of its name."""
+    if "/" not in program and (plan / program).is_file():
+        return TOOL_BACKGROUND(program=program)
+    tool = tool or TOOLS.get(Path(program).name)
+    if tool is None:
+        return TOOL_MISSING(program=program)
+    if tool.get:
+        return TOOL_MISSING_ELSEWHERE(program=program, how=tool.get)
+    return TOOL_MISSING_PACKAGE(program=program, package=tool.package)

@@ -19,10 +19,7 @@ from loadcell.ingest.base import Measured, NotItsOutputError, Reading
 from loadcell.ingest.readers import reader
 from loadcell.model.message import NO_OUTPUT
 from loadcell.systems.messages import ENDED_STATUS
-from loadcell.workloads.tool_runner import events, registry, result
-from loadcell.workloads.tool_runner.child import Children, Ended
-from loadcell.workloads.tool_runner.events import Intervals, Say
-from loadcell.workloads.tool_runner.messages import (
+from loadcell.workloads.messages import (
     ENDED_SIGNAL,
     TOOL_FAILED,
     TOOL_FILE_TOO_LARGE,
@@ -35,10 +32,10 @@ from loadcell.workloads.tool_runner.messages import (
     TOOL_STOPPED,
     TOOL_UNREADABLE,
 )
-from loadcell.workloads.tool_runner.missing_programs import missing
-from loadcell.workloads.tool_runner.output import Output, TooMuchError
-from loadcell.workloads.tool_runner.progress_lines import follow
-from loadcell.workloads.tool_runner.registry import Tool
+from loadcell.workloads.tool_runner import events, registry, result
+from loadcell.workloads.tool_runner.child import Children, Ended, Output, TooMuchError
+from loadcell.workloads.tool_runner.events import Intervals, Say, follow
+from loadcell.workloads.tool_runner.registry import Tool, missing_program
 from loadcell.workloads.tool_runner.spec import Order, OrderError
 
 if TYPE_CHECKING:
@@ -131,7 +128,7 @@ class Course:
         environment = self.order.environment(duration_ns)
         program = shutil.which(words[0], path=environment["PATH"])
         if program is None:
-            raise OrderError(missing(words[0], Path(self.order.section.plan)))
+            raise OrderError(missing_program(words[0], Path(self.order.section.plan)))
         output.announce(words)
         try:
             return self._children.run(

@@ -10,13 +10,15 @@ from loadcell.model.capability import HOST, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.workload import Workload
-from loadcell.workloads.probe.cpu import CpuOptions
-from loadcell.workloads.probe.disk import DiskOptions
-from loadcell.workloads.probe.latency import LatencyOptions
-from loadcell.workloads.probe.memory import MemoryOptions
-from loadcell.workloads.probe.messages import PROBE_IN_MEMORY, PROBE_NO_RATE
-from loadcell.workloads.probe.network import NetworkOptions
-from loadcell.workloads.probe.section import Section
+from loadcell.workloads.messages import PROBE_IN_MEMORY, PROBE_NO_RATE
+from loadcell.workloads.probe_options import (
+    CpuOptions,
+    DiskOptions,
+    LatencyOptions,
+    MemoryOptions,
+    NetworkOptions,
+    Section,
+)
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
@@ -115,3 +117,6 @@ class Probe(Workload[ProbeOptions]):
         for misfit in self.options.section.misfits(load):
             misfits.append(Misfit(f"workload.probe.{kind}.{misfit.path}", misfit.message))
         return misfits
+
+
+PART = Probe
