@@ -1,5 +1,5 @@
-"""An installed package adds a system, a monitor, a metric, a panel, a finding, a workload and a reader by
-entry points alone.
+"""The package of docs/how-to/extend.md, extracted and installed: it adds a system, a monitor, a metric, a
+panel, a finding, a workload and a reader by entry points alone.
 """
 
 from __future__ import annotations
@@ -16,55 +16,35 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = Path(__file__).parent / "package"
-PLAN = """\
-title: nghttpd with one and two threads
-target:
-  nghttpd: {threads: 1}
-workload:
-  nghttpd-page: {streams: 2}
-load: {clients: 2, warmup: 0s, duration: 3s}
-factors:
-  target.nghttpd.threads: [1, 2]
-repeats: 2
-monitors: [host, target, nghttpd]
-expect: [errors == 0, nghttpd.switches_per_s > 0/s]
-"""
-H2LOAD = """\
-starting benchmark...
-finished in 2.00s, 5000.50 req/s, 500.00KB/s
-requests: 10001 total, 10001 started, 10001 done, 10000 succeeded, 1 failed, 0 errored, 0 timeout
-"""
+PAGE = ROOT / "docs" / "how-to" / "extend.md"
 
 Call = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def files_of_page() -> dict[str, str]:
+    """The files that the page shows, by name."""
+    blocks = re.findall(r"<!-- file: (\S+) -->\n```\w*\n(.*?\n)```\n", PAGE.read_text(), re.DOTALL)
+    return {"loadcell_nghttpd/__init__.py": "", **dict(blocks)}
+
+
 def install(home: Path) -> Path:
-    """Install the package into a separate directory; return that."""
+    """Install the package of the page into a separate directory; return that."""
     source, packages = home / "source", home / "packages"
-    shutil.copytree(PACKAGE, source)
-    command = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--target",
-        str(packages),
-        str(source),
-    ]
-    subprocess.run([sys.executable, *command], check=True, timeout=300)
+    for name, text in files_of_page().items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(text)
+    command = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target"]
+    subprocess.run([sys.executable, *command, str(packages), str(source)], check=True, timeout=300)
     return packages
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the installed package and a plan."""
+    """A directory with the installed package, a plan and an output of h2load."""
     home = tmp_path_factory.mktemp("extension")
     install(home)
-    (home / "plan.yaml").write_text(PLAN)
-    (home / "h2load.txt").write_text(H2LOAD)
+    for name in ("plan.yaml", "h2load.txt"):
+        shutil.copy(home / "source" / name, home)
     return home
 
 
@@ -206,10 +186,12 @@ def test_a_broken_extension_is_named(tmp_path: Path, loadcell: Call) -> None:
     assert "Traceback" not in broken.stderr
 
 
-def test_contributing_shows_the_code_that_runs() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    excerpts = re.findall(r"<!-- excerpt of (\S+) -->\n```python\n(.*?)\n```", text, re.DOTALL)
-    shown = {Path(file).stem for file, _ in excerpts}
-    assert shown == {"target", "monitor", "panels", "findings", "workload", "h2load", "messages"}
-    for file, excerpt in excerpts:
-        assert excerpt in (ROOT / file).read_text(), file
+def test_the_code_of_the_page_is_formatted_and_without_remarks(home: Path) -> None:
+    config = ["--config", str(ROOT / "pyproject.toml")]
+    config += ["--config", 'lint.isort.known-first-party = ["loadcell", "loadcell_nghttpd"]']
+    for words in (["format", "--check"], ["check", "--extend-select", "E501", "--ignore", "ARG"]):
+        command = [sys.executable, "-m", "ruff", *words, *config, "--no-cache", "loadcell_nghttpd"]
+        checked = subprocess.run(
+            command, cwd=home / "source", capture_output=True, text=True, check=False, timeout=60
+        )
+        assert checked.returncode == 0, checked.stdout + checked.stderr

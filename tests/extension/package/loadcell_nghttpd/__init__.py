@@ -1,1 +1,0 @@
-"""nghttpd, the HTTP/2 server of nghttp2: target, monitor, metric, panel and finding."""
