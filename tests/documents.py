@@ -26,13 +26,13 @@ from loadcell.analysis.compare import sides as _sides
 from loadcell.analysis.history import series as _series
 from loadcell.analysis.hosts import scores as _scores
 from loadcell.design.search import decide as _decide
-from loadcell.execution import abort_policy as _abort_policy
-from loadcell.execution import all_failed as _all_failed
+from loadcell.execution import failures as _abort_policy
+from loadcell.execution import failures as _all_failed
 from loadcell.execution import outcome as _outcome
 from loadcell.execution import profiling as _profiling
 from loadcell.execution import progress as _progress
+from loadcell.execution import record as _trial_metrics
 from loadcell.execution import resume as _resume
-from loadcell.execution import trial_metrics as _trial_metrics
 from loadcell.execution.load_order import GroupOrder, LoadOrder
 from loadcell.model.json import convert, document
 from loadcell.model.load_events import read_event

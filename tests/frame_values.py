@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from loadcell.store.columns import ColumnType
 from loadcell.store.frames import Frame, Text, number_column, plain_values
+from loadcell.store.layout import ColumnType
 
 
 def frame_of(columns: dict[str, Sequence[Any]]) -> Frame:

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from loadcell import monitors, systems, workloads
-from loadcell.linux.topology import topology
+from loadcell.linux.cpu import topology
 from loadcell.model import extensions
 from loadcell.plan.parts import Parts
 

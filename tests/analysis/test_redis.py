@@ -7,8 +7,8 @@ import pytest
 from analysis.runs import analysis_of
 from frame_values import frame_of_rows
 from loadcell.analysis import redis
-from loadcell.store.columns import ColumnType
 from loadcell.store.frames import Frame
+from loadcell.store.layout import ColumnType
 
 
 def samples(*rows: tuple[float, float, int]) -> Frame:

@@ -8,8 +8,8 @@ from documents import analyse
 from frame_values import frame_of, frame_of_rows, values
 from loadcell.analysis import server, waits
 from loadcell.analysis.treatments import Treatment
-from loadcell.store.columns import ColumnType
 from loadcell.store.frames import Frame, number_column
+from loadcell.store.layout import ColumnType
 
 
 def looks(trial: str, seconds: range, each: int = 1) -> Frame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from documents import given_up, should_abort
-from loadcell.execution.abort_policy import AFTER
+from loadcell.execution.failures import AFTER
 from loadcell.execution.messages import RUN_INTERRUPTED
 from loadcell.model.message import Message, as_written
 from loadcell.report.texts import Texts

@@ -13,7 +13,7 @@ import pytest
 
 from execution.live import loadcell
 from loadcell import report
-from loadcell.linux.topology import topology
+from loadcell.linux.cpu import topology
 from loadcell.plan.affinity import ranges
 
 MINE = sorted(os.sched_getaffinity(0))

@@ -14,7 +14,7 @@ import documents
 from documents import all_requests_failed
 from execution.world import PLAN, World
 from loadcell.analysis import failure_reasons
-from loadcell.execution.all_failed import wanted
+from loadcell.execution.failures import wanted
 from loadcell.plan.expect import Expectation
 from loadcell.report.texts import Texts
 

@@ -16,7 +16,7 @@ import pytest
 from documents import load_event, load_result
 from execution.world import World, figures, interval, load, times
 from frame_values import values
-from loadcell.execution import checks, concurrent_runs
+from loadcell.execution import checks, disturbances
 from loadcell.execution.disturbances import DisturbanceWatch
 from loadcell.execution.record import interval_rows
 from loadcell.execution.server_checks import server_counters
@@ -276,7 +276,7 @@ class TestNeighbours:
     NAME = f"lc-test-{os.getpid()}"[:15]
 
     def other(self) -> subprocess.Popen[bytes]:
-        code = "import sys, time; from loadcell.execution import concurrent_runs\nwith concurrent_runs.named(sys.argv[1]): print(flush=True); time.sleep(60)"
+        code = "import sys, time; from loadcell.execution import disturbances\nwith disturbances.named(sys.argv[1]): print(flush=True); time.sleep(60)"
         process = subprocess.Popen(
             [sys.executable, "-c", code, self.NAME, "run", "my-plan.yaml"], stdout=subprocess.PIPE
         )
@@ -285,27 +285,27 @@ class TestNeighbours:
         return process
 
     def test_another_run_is_seen_as_long_as_it_lives_however_it_dies(self) -> None:
-        assert concurrent_runs.look(name=self.NAME) == []
+        assert disturbances.look(name=self.NAME) == []
         process = self.other()
         try:
-            assert concurrent_runs.look(name=self.NAME) == [process.pid]
-            assert concurrent_runs.described(process.pid) == f"process {process.pid}, plan my-plan.yaml"
+            assert disturbances.look(name=self.NAME) == [process.pid]
+            assert disturbances.described(process.pid) == f"process {process.pid}, plan my-plan.yaml"
         finally:
             process.kill()
             process.communicate()
-        assert concurrent_runs.look(name=self.NAME) == []
+        assert disturbances.look(name=self.NAME) == []
 
     def test_a_run_does_not_see_itself_and_gives_its_name_back(self) -> None:
         before = Path("/proc/self/comm").read_text()
-        with concurrent_runs.named(self.NAME):
+        with disturbances.named(self.NAME):
             assert Path("/proc/self/comm").read_text() == self.NAME + "\n"
-            assert concurrent_runs.look(name=self.NAME) == []
+            assert disturbances.look(name=self.NAME) == []
         assert Path("/proc/self/comm").read_text() == before
 
     def test_both_runs_hear_of_each_other_and_write_it_down(self, tmp_path: Path) -> None:
         world = World()
         process = self.other()
-        world.neighbours = lambda: concurrent_runs.look(name=self.NAME)
+        world.neighbours = lambda: disturbances.look(name=self.NAME)
         try:
             ended = world.run(tmp_path)
         finally:
@@ -324,4 +324,4 @@ class TestNeighbours:
 
 
 def test_the_name_that_runs_bear_fits_the_kernel() -> None:
-    assert len(concurrent_runs.NAME.encode()) <= 15, "prctl(2) would cut it, and no run would find another"
+    assert len(disturbances.NAME.encode()) <= 15, "prctl(2) would cut it, and no run would find another"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from documents import load_result
-from loadcell.execution import background_cpu, checks
+from loadcell.execution import checks, machine_watch
 from loadcell.execution.machine_watch import NAMES, WORKER, Machine, workers
 from loadcell.model.load_result import LoadResult
 
@@ -240,23 +240,22 @@ class TestThisMachine:
 
     def test_a_real_process_that_burns_cpu_is_named(self, burner: subprocess.Popen[bytes]) -> None:
         """Looked at as if it were not ours: it has used CPU time, and its name is there."""
-        before = background_cpu.look(Path("/"))
+        before = machine_watch.look(Path("/"))
         while not any(
-            one.pid == burner.pid
-            for one in background_cpu.between(before, background_cpu.look(Path("/")), [])
+            one.pid == burner.pid for one in machine_watch.between(before, machine_watch.look(Path("/")), [])
         ):
             assert burner.poll() is None
         assert burner.pid not in {
-            one.pid for one in background_cpu.between(before, background_cpu.look(Path("/")), [os.getpid()])
+            one.pid for one in machine_watch.between(before, machine_watch.look(Path("/")), [os.getpid()])
         }
 
     def test_where_a_target_is(self) -> None:
-        assert background_cpu.on_this_machine({"socket": "/tmp/.s.PGSQL.5432", "host": None})
-        assert background_cpu.on_this_machine({"host": "127.0.0.1"})
-        assert background_cpu.on_this_machine({"host": "localhost"})
-        assert background_cpu.on_this_machine({"host": "::1"})
-        assert not background_cpu.on_this_machine({"host": "192.0.2.7"})
-        assert not background_cpu.on_this_machine({"host": "db.example"})
+        assert machine_watch.on_this_machine({"socket": "/tmp/.s.PGSQL.5432", "host": None})
+        assert machine_watch.on_this_machine({"host": "127.0.0.1"})
+        assert machine_watch.on_this_machine({"host": "localhost"})
+        assert machine_watch.on_this_machine({"host": "::1"})
+        assert not machine_watch.on_this_machine({"host": "192.0.2.7"})
+        assert not machine_watch.on_this_machine({"host": "db.example"})
 
 
 class TestClient:

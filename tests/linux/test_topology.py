@@ -11,7 +11,7 @@ from documents import trial
 from linux import trees
 from loadcell.analysis.failure_reasons import remedy, why
 from loadcell.execution.messages import AFFINITY_GONE
-from loadcell.linux.topology import topology
+from loadcell.linux.cpu import topology
 from loadcell.plan.affinity import Affinity, ranges
 from loadcell.plan.affinity_check import of
 from loadcell.plan.problems import SettingError

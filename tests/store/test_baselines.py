@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.store import baselines
+from loadcell.store import find
 from loadcell.store.errors import StoreError
 from loadcell.store.layout import RUN
 
@@ -21,58 +21,58 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_a_name_is_kept_changed_and_forgotten(results: Path) -> None:
-    assert baselines.names(results) == {}
-    baselines.keep("main", results / "plan" / "one", results)
-    assert baselines.find("main", results) == results / "plan" / "one"
-    baselines.keep("main", results / "plan" / "two", results)
-    baselines.keep("old", results / "plan" / "one", results)
-    assert baselines.names(results) == {
+    assert find.baselines(results) == {}
+    find.keep_baseline("main", results / "plan" / "one", results)
+    assert find.find_baseline("main", results) == results / "plan" / "one"
+    find.keep_baseline("main", results / "plan" / "two", results)
+    find.keep_baseline("old", results / "plan" / "one", results)
+    assert find.baselines(results) == {
         "main": results / "plan" / "two",
         "old": results / "plan" / "one",
     }
-    baselines.remove("main", results)
-    assert list(baselines.names(results)) == ["old"]
+    find.remove_baseline("main", results)
+    assert list(find.baselines(results)) == ["old"]
 
 
 def test_names_move_with_the_results(results: Path) -> None:
-    baselines.keep("main", results / "plan" / "one", results)
+    find.keep_baseline("main", results / "plan" / "one", results)
     moved = results.rename(results.parent / "elsewhere")
-    assert baselines.find("main", moved) == moved / "plan" / "one"
+    assert find.find_baseline("main", moved) == moved / "plan" / "one"
 
 
 def test_a_run_elsewhere_is_kept_by_its_whole_path(results: Path, tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
     (tmp_path / "away" / RUN).write_text("{}")
-    baselines.keep("main", tmp_path / "away", results)
-    assert baselines.find("main", results) == tmp_path / "away"
+    find.keep_baseline("main", tmp_path / "away", results)
+    assert find.find_baseline("main", results) == tmp_path / "away"
 
 
 def test_a_run_that_is_gone(results: Path) -> None:
-    baselines.keep("main", results / "plan" / "one", results)
+    find.keep_baseline("main", results / "plan" / "one", results)
     shutil.rmtree(results / "plan" / "one")
     with pytest.raises(StoreError, match="baseline 'main' is gone") as error:
-        baselines.find("main", results)
+        find.find_baseline("main", results)
     assert "loadcell baseline set main RUN" in error.value.advice
 
 
 def test_a_name_that_is_not_there(results: Path) -> None:
-    for act in (baselines.find, baselines.remove):
+    for act in (find.find_baseline, find.remove_baseline):
         with pytest.raises(StoreError, match="no baseline 'main'"):
             act("main", results)
-    baselines.keep("old", results / "plan" / "one", results)
+    find.keep_baseline("old", results / "plan" / "one", results)
     with pytest.raises(StoreError) as error:
-        baselines.find("main", results)
+        find.find_baseline("main", results)
     assert "There are: old." in error.value.advice
 
 
 @pytest.mark.parametrize("name", ["", "-x", "a b", "../x", "x" * 65, "名"])
 def test_a_name_that_would_be_trouble_on_a_command_line(results: Path, name: str) -> None:
     with pytest.raises(StoreError, match="cannot be a baseline's name"):
-        baselines.keep(name, results / "plan" / "one", results)
+        find.keep_baseline(name, results / "plan" / "one", results)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"main": 3}', "{"])
 def test_a_file_that_is_none(results: Path, text: str) -> None:
-    (results / baselines.FILE).write_text(text)
+    (results / find.BASELINES).write_text(text)
     with pytest.raises(StoreError, match="is no list of baselines"):
-        baselines.names(results)
+        find.baselines(results)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.execution import workdir
-from loadcell.linux.file_system import file_system
+from loadcell.linux.disks import file_system
 from loadcell.systems.base import TargetError
 from loadcell.systems.shared import disk_image
 from loadcell.systems.shared.disk_image import Image, MountedImage, undo_below

@@ -15,7 +15,6 @@ from loadcell.plan import model as plan_model
 from loadcell.plan import paths as plan_paths
 from loadcell.plan import problems as plan_problems
 from loadcell.plan import ready as ready_made
-from loadcell.store import baselines as named_baselines
 from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
 
@@ -120,7 +119,7 @@ def baselines(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     try:
         return [
             CompletionItem(name, help=str(path))
-            for name, path in named_baselines.names().items()
+            for name, path in run_finder.baselines().items()
             if name.startswith(incomplete)
         ]
     except store_errors.StoreError:

@@ -6,8 +6,6 @@ import click
 
 from loadcell.cli.arguments import baselines, runs
 from loadcell.report.render import json
-from loadcell.store import baselines as named_baselines
-from loadcell.store import baselines as store
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 
@@ -26,7 +24,7 @@ def baseline() -> None:
 def set_(name: str, run: str) -> None:
     """Give RUN (default: the last one) the name NAME, in place of the run that had it."""
     path = run_finder.find_run(run)
-    named_baselines.keep(name, path)
+    run_finder.keep_baseline(name, path)
     click.echo(f"{name}: {path}")
 
 
@@ -34,7 +32,7 @@ def set_(name: str, run: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def list_(as_json: bool) -> None:
     """List the baselines, and say which of them are gone."""
-    names = named_baselines.names()
+    names = run_finder.baselines()
     if as_json:
         rows = [
             {"name": name, "run": str(path), "there": layout.is_run(path)} for name, path in names.items()
@@ -51,4 +49,4 @@ def list_(as_json: bool) -> None:
 @click.argument("name", shell_complete=baselines)
 def remove(name: str) -> None:
     """Forget NAME; the run itself stays."""
-    store.remove(name)
+    run_finder.remove_baseline(name)

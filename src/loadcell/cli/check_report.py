@@ -32,7 +32,7 @@ from loadcell.report.blocks import (
     Section,
     Table,
 )
-from loadcell.store.commands import quoted
+from loadcell.store.layout import quoted
 
 T = TypeVar("T")
 Document = Mapping[str, Any]

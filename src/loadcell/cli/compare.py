@@ -20,7 +20,6 @@ from loadcell.report.hosts import compared as machine_pair
 from loadcell.report.hosts import comparison as machine_comparison
 from loadcell.report.hosts import read as machines
 from loadcell.report.render import terminal
-from loadcell.store import baselines as store
 from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
 from loadcell.store import read as stored_runs
@@ -222,7 +221,7 @@ def _show(
 
 def _machines(named: tuple[str, ...], baseline: str | None) -> tuple[str, ...]:
     """Everything that is named, a named baseline first."""
-    return named if baseline is None else (str(store.find(baseline)), *named)
+    return named if baseline is None else (str(run_finder.find_baseline(baseline)), *named)
 
 
 def _are_machines(named: Sequence[str]) -> bool:
@@ -243,7 +242,9 @@ def _wanted(
     anyway: bool,
 ) -> gathering.Wanted:
 
-    chosen: list[tuple[Path, str | None]] = [] if baseline is None else [(store.find(baseline), baseline)]
+    chosen: list[tuple[Path, str | None]] = (
+        [] if baseline is None else [(run_finder.find_baseline(baseline), baseline)]
+    )
     chosen += [(run_finder.find_run(name), None) for name in named]
     if not named:
         raise language.CallError(messages.CALL_NO_RUN())

@@ -14,7 +14,7 @@ from loadcell.cli.arguments import language_option, plan_argument
 from loadcell.report.history import build
 from loadcell.report.history import gather as gathering
 from loadcell.report.render import json, terminal
-from loadcell.store import commands
+from loadcell.store import layout
 
 if TYPE_CHECKING:
     pass
@@ -84,7 +84,7 @@ def history(
     if out is not None:
         written = build.write(gathered, lang, Path(out))
     if not as_json:
-        again = f"loadcell history {commands.quoted(plan)} --out history.html"
+        again = f"loadcell history {layout.quoted(plan)} --out history.html"
         terminal.render(build.brief(gathered, lang, None if written else again))
     if written is not None:
         click.echo(written, err=as_json)

@@ -26,9 +26,9 @@ from loadcell.report.hosts import page
 from loadcell.report.hosts import read as machines
 from loadcell.report.render import json, terminal
 from loadcell.report.sections import reproduce
-from loadcell.store import commands, layout
 from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
+from loadcell.store import layout
 from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def measure(asked: Asked) -> int:
 
 def _again(path: Path, asked: Asked) -> str:
     """The command that resumes it. Values that --anonymous removed from the record are given again."""
-    words = [commands.resume(path, by=COMMAND)]
+    words = [layout.resume_command(path, by=COMMAND)]
     if asked.anonymous:
         words.append("--anonymous")
         words += [
-            f"{name} {commands.quoted(value)}"
+            f"{name} {layout.quoted(value)}"
             for name, value in (("--directory", asked.directory), ("--peer", asked.peer))
             if value is not None
         ]

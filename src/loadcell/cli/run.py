@@ -23,9 +23,9 @@ from loadcell.model import json as model_json
 from loadcell.model import trial_record
 from loadcell.report import brief
 from loadcell.report.render import json, terminal
-from loadcell.store import commands, layout
 from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
+from loadcell.store import layout
 from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
         planned = len(stored.planned) + len(stored.run.unscored or ())
         click.echo(
             f"{len(remaining)} of {planned} trials {'is' if len(remaining) == 1 else 'are'} left. "
-            f"Go on with: {commands.resume(ended.path)}",
+            f"Go on with: {layout.resume_command(ended.path)}",
             err=True,
         )
     return ended.exit_status

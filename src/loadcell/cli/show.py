@@ -17,9 +17,9 @@ from loadcell.model import latency as latency_record
 from loadcell.model import trial_record
 from loadcell.report import blocks, brief
 from loadcell.report.render import json, terminal
-from loadcell.store import commands, layout
 from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
+from loadcell.store import layout
 from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _find(stored: StoredRun, wanted: str) -> trial_record.TrialRecord:
         raise store_errors.StoreError(TRIAL_AMBIGUOUS(trial=repr(wanted), count=len(matches), matches=names))
     if any(wanted in name for name in stored.missing):
         raise store_errors.StoreError(
-            TRIAL_NOT_FINISHED(trial=repr(wanted), resume=commands.resume(stored.path))
+            TRIAL_NOT_FINISHED(trial=repr(wanted), resume=layout.resume_command(stored.path))
         )
     raise store_errors.StoreError(TRIAL_NO_SUCH(trial=repr(wanted), count=len(stored.planned)))
 

@@ -12,10 +12,9 @@ from typing import Any
 from loadcell.execution.messages import INTERRUPTED
 from loadcell.model.json import convert, document
 from loadcell.model.run_record import RunRecord
-from loadcell.store.commands import resume
-from loadcell.store.durable import json_text, write_text
 from loadcell.store.errors import cannot_write
-from loadcell.store.layout import EVENTS, OUTPUT, RUN, TRIAL
+from loadcell.store.layout import EVENTS, OUTPUT, RUN, TRIAL, resume_command
+from loadcell.store.write import json_text, write_text
 
 #: What stands for a directory and for another machine: each of a form that a plan takes.
 DIRECTORY, MOUNT, PEER = "/directory", "/mount", "peer.example"
@@ -60,7 +59,7 @@ def _resume_command(document: dict[str, Any], run: Path) -> None:
     """The command that resumes the run, as it is called from beside it."""
     if document.get("reason_code") == "interrupted":
         by = document["reason_args"]["resume"].partition(" --resume ")[0]
-        reason = INTERRUPTED(resume=resume(run.name, by=by))
+        reason = INTERRUPTED(resume=resume_command(run.name, by=by))
         document.update(reason_args=reason.plain_arguments, advice=reason.advice)
 
 

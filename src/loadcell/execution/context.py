@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loadcell.execution import concurrent_runs as neighbours
+from loadcell.execution import disturbances as neighbours
 from loadcell.execution.executor import Executor
 from loadcell.execution.interrupts import Interrupts
 from loadcell.execution.progress import Progress

@@ -7,7 +7,7 @@ from typing import Any
 
 from loadcell.linux import inventory
 from loadcell.linux.time_limits import LIMIT_S
-from loadcell.model.instants import utc_text
+from loadcell.model.numbers import utc_text
 from loadcell.store.layout import SCHEMA
 
 

@@ -7,14 +7,13 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
-from loadcell.execution import concurrent_runs
+from loadcell.execution import disturbances
 from loadcell.execution.checks import Covered
 from loadcell.execution.context import RunContext
 from loadcell.execution.disturbances import DisturbanceWatch
 from loadcell.execution.machine_watch import Machine, workers
 from loadcell.execution.phases import Phases
 from loadcell.execution.record import Mean, interval_rows
-from loadcell.model.instants import utc_text
 from loadcell.model.json import JsonObject, document
 from loadcell.model.load_events import (
     Connected,
@@ -25,6 +24,7 @@ from loadcell.model.load_events import (
     Trouble,
 )
 from loadcell.model.load_result import latency
+from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import TRANSACTION, MonitorRecord
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.sampler import Sampler
@@ -157,7 +157,7 @@ class LoadWatch:
         for pid in pids:
             if pid not in self.neighbours:
                 self.neighbours.add(pid)
-                who = concurrent_runs.described(pid, self._context.root)
+                who = disturbances.described(pid, self._context.root)
                 self._event({"event": "neighbour", "pid": pid, "who": who})
                 self._context.progress.note(
                     f"another loadcell is running on this machine ({who}): both measure each other"

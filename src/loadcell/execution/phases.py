@@ -22,9 +22,9 @@ from loadcell.execution.messages import (
     TIMED_OUT,
     TIMED_OUT_WITHIN,
 )
-from loadcell.model.instants import utc_text
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageError
+from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import PhaseRecord, Status
 from loadcell.store.errors import StoreError
 

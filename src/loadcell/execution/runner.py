@@ -15,30 +15,28 @@ from pathlib import Path
 
 from loadcell import __version__
 from loadcell.design.order import Trial, draw_seed, trials
-from loadcell.execution import concurrent_runs as neighbours
+from loadcell.execution import disturbances as neighbours
 from loadcell.execution import environment, profiling, resume, workdir
-from loadcell.execution.abort_policy import should_abort
 from loadcell.execution.anonymise import anonymous_run
 from loadcell.execution.context import RunContext
-from loadcell.execution.entries import treatment_entry, trial_entry
 from loadcell.execution.executor import Executor, WorkerExecutor
+from loadcell.execution.failures import should_abort
 from loadcell.execution.interrupts import Interrupts
 from loadcell.execution.messages import RUN_DIRECTORY_EXISTS, RUN_INTERRUPTED
 from loadcell.execution.outcome import exit_status, verdicts
 from loadcell.execution.progress import Course, Progress
-from loadcell.execution.search_trials import Searching
 from loadcell.execution.target_pool import TargetPool
 from loadcell.execution.trial import TrialRun
-from loadcell.execution.trial_source import Known, TrialSource
-from loadcell.model.instants import utc_text
+from loadcell.execution.trial_source import Known, Searching, TrialSource, treatment_entry, trial_entry
 from loadcell.model.message import Message
+from loadcell.model.numbers import utc_text
 from loadcell.model.run_record import Execution, RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Parts
 from loadcell.plan.secrets import Secrets
 from loadcell.plan.treatment import Treatment
-from loadcell.store import commands
+from loadcell.store import layout
 from loadcell.store.errors import StoreError
 from loadcell.store.layout import SCHEMA, new_run_directory
 from loadcell.store.read import StoredRun, read_run
@@ -68,7 +66,7 @@ class Options:
     anonymous: bool = False
     command: tuple[str, ...] = ()
     #: what `--resume` goes on with the run by
-    by: str = commands.RUN
+    by: str = layout.RUN_COMMAND
 
 
 @dataclass(frozen=True)
@@ -163,7 +161,7 @@ class Runner:
 
     def _again(self, path: Path) -> str:
         """The command that resumes the run."""
-        return commands.resume(path, by=self.options.by)
+        return layout.resume_command(path, by=self.options.by)
 
     def _remaining(
         self, stored: StoredRun, ordered: Sequence[Trial], search: Searching | None
@@ -344,7 +342,9 @@ class Runner:
                 not self.options.out.is_dir() or any(self.options.out.iterdir())
             ):
                 raise StoreError(
-                    RUN_DIRECTORY_EXISTS(path=self.options.out, resume=commands.resume(self.options.out))
+                    RUN_DIRECTORY_EXISTS(
+                        path=self.options.out, resume=layout.resume_command(self.options.out)
+                    )
                 )
             return self.options.out
         return new_run_directory(

@@ -11,24 +11,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from loadcell.design.order import Trial
-from loadcell.execution import affinity, background_cpu, checks, profiling
-from loadcell.execution.all_failed import all_requests_failed, wanted
+from loadcell.execution import affinity, checks, machine_watch, profiling
 from loadcell.execution.context import RunContext
 from loadcell.execution.executor import LoadHooks
+from loadcell.execution.failures import all_requests_failed, wanted
 from loadcell.execution.load_order import data_order, load_order, load_threads, trial_seed
 from loadcell.execution.load_watch import LoadWatch
 from loadcell.execution.messages import DIED
 from loadcell.execution.phases import LIMIT_KEYS, PHASES, Phases, TrialEndedError
-from loadcell.execution.record import with_result
+from loadcell.execution.record import metrics, with_result
 from loadcell.execution.server_checks import server_calls, server_counters
 from loadcell.execution.target_pool import TargetPool
-from loadcell.execution.trial_metrics import metrics
 from loadcell.model.engine_messages import load_outcome
-from loadcell.model.instants import utc_text
 from loadcell.model.json import JsonObject, document
 from loadcell.model.load_events import LoadEvent, LoadingProgress, PhaseBegan
 from loadcell.model.load_result import LoadResult
 from loadcell.model.message import Message
+from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import Check, Status, TrialRecord
 from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
@@ -163,7 +162,7 @@ class TrialRun:
             self._counters_before = target.counters()
             self._watch.start_monitors(target)
             roots = self._watch.target_processes
-            is_known = bool(roots) or target.in_worker or not background_cpu.on_this_machine(order.target)
+            is_known = bool(roots) or target.in_worker or not machine_watch.on_this_machine(order.target)
             self._target_here = roots if is_known else None
             try:
                 with profiling.profiling(self.sampler, target, self.writer.output):

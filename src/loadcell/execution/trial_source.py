@@ -1,12 +1,28 @@
-"""Sources of a run's trials: all planned when it begins, or, in a search, each decided after those before it."""
+"""Sources of a run's trials: all planned when it begins, or, in a search, each decided after those before it.
+
+Each trial of a search is written into run.json before it begins, and an interrupted search resumes from there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from loadcell.design.order import Trial
-from loadcell.model.trial_record import TrialRecord
+from loadcell.design.search import answer
+from loadcell.design.search.searches import Searches, Step
+from loadcell.execution.outcome import EXIT_INCOMPLETE, EXIT_MISSED, EXIT_OK
+from loadcell.execution.outcome import missed as expectation_missed
+from loadcell.execution.progress import Course, Progress, Sought
+from loadcell.execution.record import metrics
+from loadcell.execution.resume import NOT_DONE, PlanChangedError
+from loadcell.model.run_record import PlannedTrial, RunRecord, TreatmentRecord
+from loadcell.model.trial_record import SearchObservation, Status, TrialRecord
+from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.treatment import Treatment, short_keys
+from loadcell.store.read import StoredRun
+from loadcell.store.write import RunWriter
 
 
 class TrialSource(Protocol):
@@ -30,3 +46,158 @@ class Known:
 
     def ended(self, record: TrialRecord) -> TrialRecord:
         return record
+
+
+def trial_entry(trial: Trial) -> PlannedTrial:
+    """Trial as run.json lists it."""
+    return PlannedTrial(
+        trial.number,
+        trial.name,
+        trial.treatment.id,
+        trial.repeat,
+        trial.block,
+        arm=trial.arm or None,
+        role=trial.role or None,
+    )
+
+
+def treatment_entry(treatment: Treatment) -> TreatmentRecord:
+    """Treatment as run.json lists it."""
+    return TreatmentRecord(
+        treatment.id, treatment.levels, dict(treatment.values), treatment.resolved.document()
+    )
+
+
+class Searching:
+    """The trials of a search. `document` is the run's run.json, which grows by each of them."""
+
+    def __init__(self, plan: LoadedPlan, seed: int) -> None:
+        self.searches = Searches(plan, seed)
+        load = plan.base.load
+        self._load_s = float(load.warmup) + (load.expected_s or 0.0)
+        self._counted = load.expected_s is None
+        self._next: Step | None = None
+        self._finished = 0
+
+    def known(self, stored: StoredRun | None) -> list[Treatment]:
+        """The treatments a stored run has already, as the plan has them now."""
+        entries = [] if stored is None else stored.run.treatments
+        treatments = [self.searches.treatment(entry.levels) for entry in entries]
+        return [treatment for treatment in treatments if treatment is not None]
+
+    def replay(self, stored: StoredRun) -> dict[str, TrialRecord]:
+        """Take the finished trials of a stored run for what they were decided to be; returns them by name.
+
+        Raises PlanChangedError when they are not those that would be decided on now.
+        """
+        finished = {trial.name: trial for trial in stored.trials if trial.status not in NOT_DONE}
+        replay: dict[str, TrialRecord] = {}
+        while (step := self.searches.following()) is not None:
+            record = finished.get(step.trial.name)
+            if record is None or record.search is None or not _same(record.search, step):
+                self._next = step
+                break
+            self.searches.learn(step, record.search)
+            replay[step.trial.name] = record
+        strange = sorted(finished.keys() - replay.keys())
+        if strange:
+            raise PlanChangedError(
+                [
+                    f"the search, decided anew, does not come to trial {strange[0]}: it was decided by another loadcell"
+                ]
+            )
+        self._finished = len(replay)
+        return replay
+
+    def begin(self, run: RunRecord, writer: RunWriter, progress: Progress) -> None:
+        """Prepare to run trials; each is written into `run` before it begins, and shown."""
+        self.run, self._writer, self._progress = run, writer, progress
+
+    def course(self, title: str) -> Course:
+        """The trials to come, as far as they are known."""
+        done = sum(map(len, self.searches.seen)) - self._finished
+        ahead = [("", self._load_s)] * (done + max(1, self.searches.left()))
+        path = self._writer.path
+        return Course(title, path, ahead, reused=self._finished, about=True, counted=self._counted)
+
+    def __iter__(self) -> Iterator[Trial]:
+        step = self._next or self.searches.following()
+        while step is not None:
+            self._next = step
+            self._plan(step)
+            self._progress.sought(self._sought(step), self.course(self.run.title or ""))
+            yield step.trial
+            step = self.searches.following()
+
+    def ended(self, record: TrialRecord) -> TrialRecord:
+        """Record of a finished trial with the search's observation of it."""
+        assert self._next is not None
+        if record.status in NOT_DONE:
+            return record
+        values = metrics(record) if record.status is Status.OK else {}
+        observation = self.searches.observed(self._next, record, values)
+        self.searches.learn(self._next, observation)
+        return replace(record, search=observation)
+
+    def exit_status(self, records: Sequence[TrialRecord]) -> int:
+        """0 when every search has an answer; 3 when one has not; 1 when an expectation was missed at an
+        answer's own level.
+
+        Levels that break the target, or miss an expectation, are what a search goes through.
+        """
+        missed = False
+        for group, seen in enumerate(self.searches.seen):
+            search_answer = answer(self.searches.question, seen)
+            if search_answer.level is None:
+                return EXIT_INCOMPLETE
+            level = search_answer.level
+            missed |= any(
+                expectation_missed(record) for record in records if _is_at(record.search, group, level)
+            )
+        return EXIT_MISSED if missed else EXIT_OK
+
+    def _plan(self, step: Step) -> None:
+        """Write a trial, and its treatment if it is new, into run.json before it begins."""
+        trial, run = step.trial, self.run
+        if not any(entry.name == trial.name for entry in run.trials):
+            entry = replace(trial_entry(trial), group=step.group, stage=step.probe.stage, why=step.probe.why)
+            run = replace(run, trials=(*run.trials, entry))
+        if not any(entry.id == trial.treatment.id for entry in run.treatments):
+            treatments = (*run.treatments, treatment_entry(trial.treatment))
+            run = replace(
+                run, treatments=tuple(sorted(treatments, key=lambda entry: self.searches.place(entry.id)))
+            )
+        self.run = run
+        self._writer.write_run(run)
+
+    def _sought(self, step: Step) -> Sought:
+        stands = self.searches.standing(step.group)
+        search = self.searches.search
+        low, high = stands.low, self.searches.question.top if stands.high is None else stands.high
+        places = self.searches.question.places
+        width = (places[-1] - places[0]) or 1.0
+        return Sought(
+            stage=stands.stage,
+            factor=short_keys([search.key])[0],
+            among=", ".join(self.searches.others(step.group).values()),
+            ends=(search.labels[0], search.labels[-1]),
+            between=(search.labels[low], None if stands.high is None else search.labels[high]),
+            best=None if stands.best is None else search.labels[stands.best],
+            value=stands.best_value,
+            low=(places[low] - places[0]) / width,
+            high=(places[high] - places[0]) / width,
+            at=None if stands.best is None else (places[stands.best] - places[0]) / width,
+        )
+
+
+def _same(observed: SearchObservation, step: Step) -> bool:
+    """True if the observation is of this step."""
+    return (observed.group, observed.level, observed.stage) == (
+        step.group,
+        step.probe.level,
+        step.probe.stage,
+    )
+
+
+def _is_at(observed: SearchObservation | None, group: int, level: int) -> bool:
+    return observed is not None and observed.group == group and observed.level == level

@@ -43,14 +43,14 @@ def die_with(parent: int) -> None:
 
 def settle(cpus: str, memory: str, say: Callable[[str], None]) -> bool:
     """Pin the process before it has threads. Return whether the kernel permits it."""
-    from loadcell.linux import affinity
+    from loadcell.linux import launcher
 
     try:
-        affinity.pin(cpus, memory)
+        launcher.pin(cpus, memory)
     except OSError as error:
         say(_error(WORKER_AFFINITY, said=error.strerror))
         return False
-    there = affinity.pinned()
+    there = launcher.pinned()
     say(json.dumps({"type": "pinned", "cpus": there[0], "memory": there[1]}))
     return True
 

@@ -20,9 +20,9 @@ from loadcell.ingest.messages import IMPORT_NOTHING_MEASURED, IMPORT_UNREAD
 from loadcell.ingest.samples import OTHER_COLUMNS, ROWS_AT_ONCE, Samples, batched
 from loadcell.ingest.series import Intervals, Room
 from loadcell.model import run_record
-from loadcell.model.instants import utc_text
 from loadcell.model.json import JsonObject
 from loadcell.model.latency import Latency
+from loadcell.model.numbers import utc_text
 from loadcell.model.run_record import (
     FactorRecord,
     ImportedFile,
@@ -44,7 +44,6 @@ from loadcell.model.trial_record import (
     TrialRecord,
     Window,
 )
-from loadcell.store.durable import sync_directory
 from loadcell.store.layout import (
     INTERVAL_COLUMNS,
     INTERVALS,
@@ -53,7 +52,7 @@ from loadcell.store.layout import (
     SCHEMA,
     new_run_directory,
 )
-from loadcell.store.write import RunWriter, TrialWriter
+from loadcell.store.write import RunWriter, TrialWriter, sync_directory
 
 #: Digits behind the point in all files of a trial.
 _DIGITS = 6

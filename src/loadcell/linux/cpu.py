@@ -1,19 +1,25 @@
-"""Processors: what they are, how they are laid out, and what holds their clock back."""
+"""Processors: their kind, their layout and availability, and limits of their clock.
+
+The layout is the base of placements in plans.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from loadcell.linux.files import chosen, line, numbers, text, whole
 from loadcell.linux.messages import NO_CPUFREQ, NO_TURBO
+from loadcell.linux.procfs import chosen, line, numbers, text, whole
 from loadcell.linux.time_limits import UnavailableError
 from loadcell.plan.affinity import ranges
+from loadcell.plan.topology import Topology
 
 _CPUS = "sys/devices/system/cpu"
+_NODES = "sys/devices/system/node"
 
 #: Arm cores by implementer and part, which /proc/cpuinfo has instead of a name (Arm's MIDR_EL1; Linux'
 #: asm/cputype.h).
@@ -209,3 +215,40 @@ def _nodes(root: Path) -> list[Path]:
 def thp(root: Path) -> str | None:
     """Transparent huge pages: `always`, `madvise` or `never`."""
     return chosen(line(root / "sys/kernel/mm/transparent_hugepage/enabled"))
+
+
+@cache
+def topology(root: Path = Path("/")) -> Topology:
+    """The layout, read once: `root` is `/`, or a recorded tree in tests."""
+    online = numbers(line(root / _CPUS / "online"))
+    allowed = _allowed(root)
+    usable = allowed.get("Cpus_allowed_list") or online
+    online = online or usable
+    nodes = {
+        int(node.name.removeprefix("node")): tuple(numbers(line(node / "cpulist")))
+        for node in (root / _NODES).glob("node[0-9]*")
+    }
+    memory = allowed.get("Mems_allowed_list") or numbers(line(root / _NODES / "has_memory")) or sorted(nodes)
+    return Topology(
+        online=tuple(online),
+        usable=tuple(number for number in usable if number in set(online)),
+        cores=_cores(root, online),
+        nodes=nodes or {0: tuple(online)},  # a kernel without NUMA
+        memory_nodes=tuple(memory) or (0,),
+        offline=tuple(numbers(line(root / _CPUS / "offline"))),
+    )
+
+
+def _allowed(root: Path) -> dict[str, list[int]]:
+    """Where this process may run and have memory: what its control group and whoever started it leave it."""
+    rows = (row.partition(":") for row in text(root / "proc/self/status").splitlines())
+    return {key: numbers(value.strip()) for key, _, value in rows if key.endswith("_allowed_list")}
+
+
+def _cores(root: Path, online: list[int]) -> tuple[tuple[int, ...], ...]:
+    """The threads of each core; a processor that says nothing of its siblings is a core by itself."""
+    cores: dict[tuple[int, ...], None] = {}
+    for number in online:
+        siblings = line(root / _CPUS / f"cpu{number}/topology/thread_siblings_list")
+        cores[tuple(numbers(siblings)) or (number,)] = None
+    return tuple(cores)

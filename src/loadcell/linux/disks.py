@@ -1,4 +1,4 @@
-"""Block devices, and the file systems on them.
+"""Block devices, the file systems on them, and the one under a directory.
 
 A mount that does not answer is named as such, and holds nothing up.
 """
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from loadcell.linux.files import chosen, line, text, whole
+from loadcell.linux.procfs import chosen, line, text, whole
 from loadcell.linux.time_limits import ask
 
 #: Devices that hold no data of their own.
@@ -25,6 +25,11 @@ _NO_STORAGE = {
 _ROOT = "/"
 #: How long file systems may take to say their size.
 _ANSWER_S = 1.0
+
+
+#: File systems whose files are nowhere but in memory, and devices of memory.
+_OF_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
+_MEMORY_DEVICE = re.compile(r"/dev/z?ram\d+")
 
 
 def disks(root: Path) -> list[dict[str, Any]]:
@@ -93,3 +98,91 @@ def _space(path: str) -> tuple[int, int]:
 def _plain(path: str) -> str:
     r"""A path of mountinfo, where blanks are written as `\040`."""
     return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), path)
+
+
+def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/sys/block")) -> dict[str, Any]:
+    """File system of `path`: `type`, `device`, `mount`, `options`, `size_bytes`, `free_bytes`.
+
+    Of a file system in a file, `image` is the same of that file, and `direct` whether the device goes past
+    the page cache of what it lies on. Where files are nowhere but in memory, `memory` names what holds them
+    there. `mountinfo` is the text of /proc/self/mountinfo (read when None); see proc_pid_mountinfo(5).
+    """
+    real = path.resolve()
+    table = Path("/proc/self/mountinfo").read_text() if mountinfo is None else mountinfo
+    best: dict[str, Any] | None = None
+    for row in table.splitlines():
+        before, _, after = row.partition(" - ")
+        before_fields, right = before.split(), after.split()
+        if len(before_fields) < 6 or len(right) < 3:
+            continue
+        mount = Path(_plain(before_fields[4]))
+        # The later of two mounts on one place is the one that is seen.
+        if real.is_relative_to(mount) and (
+            best is None or len(mount.parts) >= len(Path(best["mount"]).parts)
+        ):
+            best = {
+                "type": right[0],
+                "device": _plain(right[1]),
+                "mount": str(mount),
+                "options": ",".join(dict.fromkeys(f"{before_fields[5]},{right[2]}".split(","))),
+            }
+    facts: dict[str, Any] = {"path": str(path), **(best or {})}
+    image = _image(facts.get("device", ""), block)
+    if image is not None:
+        on = file_system(image[0].parent, table, block)
+        facts["image"] = {**on, "path": str(image[0]), "direct": image[1]}
+    memory = _memory(facts, table, block)
+    if memory is not None:
+        facts["memory"] = memory
+    try:
+        state = os.statvfs(real)
+    except OSError:
+        return facts
+    return {
+        **facts,
+        "size_bytes": state.f_frsize * state.f_blocks,
+        "free_bytes": state.f_frsize * state.f_bavail,
+    }
+
+
+def _memory(facts: dict[str, Any], mountinfo: str, block: Path) -> str | None:
+    """What holds a file system's files in memory, itself or below; None for a device, or if it cannot be
+    seen.
+    """
+    if facts.get("type") in _OF_MEMORY:
+        return str(facts["type"])
+    if _MEMORY_DEVICE.fullmatch(facts.get("device", "")):
+        return str(facts["device"])
+    below = facts.get("image")
+    if facts.get("type") == "overlay":
+        # What is written to an overlay lies in its upper directory; that of a container is where the
+        # container cannot see it.
+        for option in facts["options"].split(","):
+            name, _, upper = option.partition("=")
+            if name == "upperdir" and Path(_plain(upper)).is_dir():
+                below = file_system(Path(_plain(upper)), mountinfo, block)
+    held: str | None = (below or {}).get("memory")
+    return held
+
+
+def _image(device: str, block: Path) -> tuple[Path, bool] | None:
+    """The file behind a loop device, and whether it is used directly; None for any other device."""
+    loop = block / Path(device).name / "loop"
+    try:
+        return Path((loop / "backing_file").read_text().rstrip("\n")), (
+            loop / "dio"
+        ).read_text().strip() == "1"
+    except OSError:
+        return None
+
+
+def used_bytes(directory: Path) -> int:
+    """Bytes the files below a directory take on their device; files that vanish meanwhile are left out."""
+    total = 0
+    for at, _, files in os.walk(directory):
+        for name in files:
+            try:
+                total += os.lstat(os.path.join(at, name)).st_blocks * 512  # noqa: PTH118
+            except OSError:
+                continue
+    return total

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from loadcell.linux import cpu, disks, memory, network, system
+from loadcell.linux import cpu, disks, network, system
 from loadcell.linux.messages import NO_FILE, ONLY_ROOT
 from loadcell.linux.time_limits import LIMIT_S, UnavailableError, ask
 
@@ -29,10 +29,10 @@ def questions(root: Path = Path("/")) -> dict[str, Callable[[], Any]]:
         "cpu": lambda: cpu.cpu(root),
         "caches": lambda: cpu.caches(root),
         "simd": lambda: cpu.simd(root),
-        "memory_bytes": lambda: memory.total_bytes(root),
-        "dimms": lambda: memory.dimms(root),
-        "swap_bytes": lambda: memory.swap_bytes(root),
-        "swap_used_bytes": lambda: memory.swap_used_bytes(root),
+        "memory_bytes": lambda: system.total_bytes(root),
+        "dimms": lambda: system.dimms(root),
+        "swap_bytes": lambda: system.swap_bytes(root),
+        "swap_used_bytes": lambda: system.swap_used_bytes(root),
         "numa_nodes": lambda: cpu.numa_nodes(root),
         "numa": lambda: cpu.numa(root),
         "virtualisation": lambda: system.virtualisation(root),

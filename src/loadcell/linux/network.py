@@ -13,8 +13,8 @@ from typing import Any
 
 import psutil
 
-from loadcell.linux.files import line, text, whole
 from loadcell.linux.messages import NO_NAMES, NO_SPEED
+from loadcell.linux.procfs import line, text, whole
 from loadcell.linux.time_limits import UnavailableError
 
 _SIOCETHTOOL = 0x8946

@@ -1,9 +1,11 @@
-"""Numbers as people read them: few significant digits, thousands set apart, the unit beside them."""
+"""Numbers and instants as people read them: few significant digits, thousands set apart, the unit beside them."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 #: Significant digits of a performance test's values.
 DIGITS = 3
@@ -92,3 +94,10 @@ def size(value: float) -> str:
         value /= 1024
         step += 1
     return f"{significant(value)} {_BYTES[step]}" if value != int(value) else f"{value:,.0f} {_BYTES[step]}"
+
+
+def utc_text(nanoseconds: int | None = None) -> str:
+    """An instant (default: now) as ISO 8601 with microseconds and Z."""
+    nanoseconds = time.time_ns() if nanoseconds is None else nanoseconds
+    seconds, fraction = divmod(nanoseconds, 1_000_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{fraction // 1000:06d}Z"

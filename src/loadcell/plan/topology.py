@@ -1,6 +1,6 @@
 """A machine's layout, as far as placing processes goes, and what the placements of a plan are on it.
 
-Pure: `loadcell.linux.topology` reads a machine's.
+Pure: `loadcell.linux.cpu` reads a machine's.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from loadcell.report.context import ReportContext
 from loadcell.report.sections import reproduce
 from loadcell.report.sections.results import adds_nothing
 from loadcell.stats.repeats import summarise
-from loadcell.store.commands import quoted
+from loadcell.store.layout import quoted
 from loadcell.store.read import StoredRun
 
 #: Kinds of findings that are shown besides the values; all others are for the report.

@@ -28,8 +28,7 @@ from loadcell.report.blocks import (
 from loadcell.report.context import STATUS, ReportContext
 from loadcell.report.sections import memory, reproduce, summary
 from loadcell.report.sections.levels import factor_columns
-from loadcell.store.commands import quoted, resume
-from loadcell.store.layout import FLAMES, OUTPUT
+from loadcell.store.layout import FLAMES, OUTPUT, quoted, resume_command
 from loadcell.store.read import StoredRun
 
 #: More rows than this scroll the sentences below them away.
@@ -131,7 +130,7 @@ def next_steps(context: ReportContext) -> list[tuple[str, str]]:
     if stored.run.aa:
         steps.append((texts("terminal.compare-arms"), f"loadcell compare {quoted(path)}"))
     if any(trial.status in {"not-run", "aborted"} for trial in context.analysis.trials):
-        steps.append((texts("terminal.resume"), resume(path)))
+        steps.append((texts("terminal.resume"), resume_command(path)))
     return steps
 
 

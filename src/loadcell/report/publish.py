@@ -14,9 +14,9 @@ from loadcell.report.messages import OUT_WRONG_SUFFIX
 from loadcell.report.pictures import VEGA_LITE, Painter
 from loadcell.report.render import html, json, markdown
 from loadcell.report.texts import Texts
-from loadcell.store.durable import write_text
 from loadcell.store.errors import StoreError, cannot_write
 from loadcell.store.read import read_run
+from loadcell.store.write import write_text
 
 _ENDINGS = {"html": (".html", ".htm"), "md": (".md", ".markdown")}
 

@@ -11,8 +11,8 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from loadcell.store.columns import ColumnType, column_types, header_of, sql_types
 from loadcell.store.frames import Column, Frame, Text
+from loadcell.store.layout import ColumnType, column_types, header_of, sql_types
 
 
 def read_csv(content: bytes, text: Collection[str]) -> Frame | None:

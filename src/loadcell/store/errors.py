@@ -6,7 +6,7 @@ import errno
 from pathlib import Path
 
 from loadcell.model.message import MessageError
-from loadcell.store.commands import resume
+from loadcell.store.layout import resume_command
 from loadcell.store.messages import (
     UNWRITABLE,
     UNWRITABLE_NO_PERMISSION,
@@ -37,5 +37,5 @@ _UNWRITABLE = {
 def cannot_write(path: Path, error: OSError, run: Path | None = None) -> StoreError:
     """The error for a failed write to `path`; `run` is the directory a later --resume would name."""
     code = _UNWRITABLE.get(error.errno or 0, UNWRITABLE)
-    command = "--resume" if run is None else resume(run)
+    command = "--resume" if run is None else resume_command(run)
     return StoreError(code.pick(path=path, said=error.strerror or error, resume=command))

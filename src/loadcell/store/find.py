@@ -1,13 +1,32 @@
-"""Turns what a user types for a run (a path, the beginning of its name, `last`) into its directory."""
+"""Finds the run that a user means: by a path, the beginning of its name, `last`, or the name of a baseline.
+
+Names of baselines are in `baselines.json` of the results directory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from loadcell.store.errors import StoreError
+from loadcell.model.message import Message
+from loadcell.store.errors import StoreError, cannot_write
 from loadcell.store.layout import is_run
-from loadcell.store.messages import RUN_AMBIGUOUS, RUN_NO_SUCH, RUN_NO_SUCH_HERE
+from loadcell.store.messages import (
+    BASELINE_BAD_NAME,
+    BASELINE_GONE,
+    BASELINE_MISSING,
+    BASELINE_UNKNOWN,
+    BASELINES_LIST,
+    BASELINES_NONE,
+    BASELINES_NOT_A_LIST,
+    BASELINES_UNREADABLE,
+    RUN_AMBIGUOUS,
+    RUN_NO_SUCH,
+    RUN_NO_SUCH_HERE,
+)
+from loadcell.store.write import write_text
 
 DEFAULT_RESULTS = Path("results")
 LAST = "last"
@@ -63,3 +82,67 @@ def _matches(run: Path, name: str) -> bool:
     return bool(name) and (
         run.name.startswith(name) or short.startswith(name) or f"{run.parent.name}/{run.name}" == name
     )
+
+
+BASELINES = "baselines.json"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def baselines(results: Path = DEFAULT_RESULTS) -> dict[str, Path]:
+    """Every baseline with its run's directory. Raises StoreError when the file is not what it should be."""
+    file = results / BASELINES
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise StoreError(BASELINES_UNREADABLE(path=file, said=error.strerror)) from None
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or not all(isinstance(value, str) for value in document.values()):
+        raise StoreError(BASELINES_NOT_A_LIST(path=file))
+    return {name: results / path for name, path in document.items()}
+
+
+def find_baseline(name: str, results: Path = DEFAULT_RESULTS) -> Path:
+    """The run of a baseline. Raises StoreError when there is no such name, or its run is gone."""
+    runs = baselines(results)
+    if name not in runs:
+        raise StoreError(BASELINE_MISSING(quoted=repr(name), registered=_registered(runs), name=name))
+    if not is_run(runs[name]):
+        raise StoreError(BASELINE_GONE(quoted=repr(name), path=runs[name], name=name))
+    return runs[name]
+
+
+def keep_baseline(name: str, run: Path, results: Path = DEFAULT_RESULTS) -> None:
+    """Give a run a name, or the name another run. Raises StoreError."""
+    if not _NAME.fullmatch(name):
+        raise StoreError(BASELINE_BAD_NAME(name=repr(name)))
+    _write({**baselines(results), name: run}, results)
+
+
+def remove_baseline(name: str, results: Path = DEFAULT_RESULTS) -> None:
+    """Forget a name; the run stays. Raises StoreError when there is no such name."""
+    runs = baselines(results)
+    if name not in runs:
+        raise StoreError(BASELINE_UNKNOWN(quoted=repr(name), registered=_registered(runs)))
+    del runs[name]
+    _write(runs, results)
+
+
+def _registered(runs: Mapping[str, Path]) -> Message:
+    return BASELINES_LIST(names=list(runs)) if runs else BASELINES_NONE()
+
+
+def _write(runs: Mapping[str, Path], results: Path) -> None:
+    """By rename; runs under the results directory by their path in it, so that it can be moved as a whole."""
+    home = results.resolve()
+    document = {}
+    for name, run in sorted(runs.items()):
+        path = run.resolve()
+        document[name] = str(path.relative_to(home) if path.is_relative_to(home) else path)
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        write_text(results / BASELINES, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise cannot_write(results / BASELINES, error) from None

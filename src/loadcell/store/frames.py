@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from loadcell.store.columns import ColumnType
+from loadcell.store.layout import ColumnType
 
 Numbers = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -277,3 +277,8 @@ def _concat(columns: Sequence[Column | None], frames: Sequence[Frame]) -> Column
             for column, frame in zip(columns, frames, strict=True)
         ]
     )
+
+
+def repeated(counts: Sequence[int]) -> Rows:
+    """Each index as often as its count."""
+    return np.repeat(np.arange(len(counts)), counts)

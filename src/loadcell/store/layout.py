@@ -1,13 +1,16 @@
-"""Names of the files of a run, and the columns they have. docs/reference/run-directory.md says what they
-mean.
+"""Names of the files of a run, types of their columns, and commands about a run for users to type.
+
+docs/reference/run-directory.md explains the files.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from loadcell.model.trial_record import TrialRecord
 
@@ -77,3 +80,62 @@ def new_run_directory(results: Path, plan_name: str, started: datetime, short_id
 def is_run(path: Path) -> bool:
     """True if this directory is a run's."""
     return (path / RUN).is_file()
+
+
+ColumnType = Literal["text", "integer", "number"]
+
+#: Columns in front of every frame of a run: the trial of each row.
+FRONT: Final[Mapping[str, ColumnType]] = {
+    "trial": "text", "number": "integer", "treatment": "text", "repeat": "integer", "block": "integer",
+}  # fmt: skip
+#: Columns of events: `t_s` counts from the measurement's start, `detail` is JSON.
+EVENT_COLUMNS: Final[Mapping[str, ColumnType]] = {
+    "t_s": "number", "mono_ns": "integer", "utc": "text", "event": "text", "detail": "text",
+}  # fmt: skip
+
+_INTEGERS = frozenset({"mono_ns", "pid", "started", "succeeded", "failed", "retried", "in_flight"})
+_SAMPLER_TEXT = frozenset({"utc"})
+#: Text columns of intervals, and of samples of runs that recorded no `text_columns`.
+UNDECLARED_TEXT = frozenset({
+    "utc", "phase", "operation", "kind", "name", "role", "device", "interface", "wait_event_type", "wait_event",
+    "backend_type", "object", "context", "query_id", "query",
+})  # fmt: skip
+_SQL_TYPES: Mapping[ColumnType, str] = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE"}
+
+
+def text_columns(trial: TrialRecord, file: str) -> frozenset[str]:
+    """Columns of a trial's CSV file that hold text, as the monitor that wrote it declared them."""
+    for monitor in trial.monitors.values():
+        declared = monitor.text_columns or {}
+        if file in declared:
+            return _SAMPLER_TEXT | frozenset(declared[file])
+    return UNDECLARED_TEXT
+
+
+def column_types(header: Sequence[str], text: Collection[str]) -> dict[str, ColumnType]:
+    """Types of the columns of CSV files whose columns `text` hold text."""
+    return {name: "text" if name in text else "integer" if name in _INTEGERS else "number" for name in header}
+
+
+def sql_types(types: Mapping[str, ColumnType]) -> dict[str, str]:
+    """DuckDB's types of columns."""
+    return {name: _SQL_TYPES[kind] for name, kind in types.items()}
+
+
+def header_of(content: bytes) -> list[str]:
+    """Names of the columns in the first line of CSV text."""
+    return content.partition(b"\n")[0].decode("utf-8", "replace").split(",")
+
+
+#: The command that runs and resumes a plan.
+RUN_COMMAND: Final = "loadcell run"
+
+
+def resume_command(run: Path | str, *, by: str = RUN_COMMAND) -> str:
+    """The command that resumes a run."""
+    return f"{by} --resume {quoted(run)}"
+
+
+def quoted(path: Path | str) -> str:
+    """A path as one word of a shell."""
+    return shlex.quote(str(path))

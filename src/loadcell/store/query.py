@@ -19,8 +19,9 @@ from loadcell.model.json import document
 from loadcell.model.latency import Latency
 from loadcell.model.trial_record import Counts, Totals, TrialRecord
 from loadcell.store import layout
-from loadcell.store.columns import (
-    EVENTS,
+from loadcell.store.errors import StoreError
+from loadcell.store.layout import (
+    EVENT_COLUMNS,
     FRONT,
     UNDECLARED_TEXT,
     ColumnType,
@@ -29,7 +30,6 @@ from loadcell.store.columns import (
     sql_types,
     text_columns,
 )
-from loadcell.store.errors import StoreError
 from loadcell.store.messages import QUERY_FAILED, QUERY_NOT_SELECT
 from loadcell.store.read import StoredRun, front, read_run
 
@@ -89,7 +89,7 @@ def _connect(runs: list[StoredRun], sql: str) -> duckdb.DuckDBPyConnection:
     if "samples" in named:
         readable += _csv_view(connection, "samples", runs, layout.sample_files)
     if "events" in named:
-        types: dict[str, ColumnType] = {"run": "text", **FRONT, **EVENTS}
+        types: dict[str, ColumnType] = {"run": "text", **FRONT, **EVENT_COLUMNS}
         rows = [dict(zip(types, (run.id, *row), strict=True)) for run in runs for row in run.event_rows()]
         _create_table(connection, "events", types, rows)
     connection.execute("SET allowed_paths = ?", [[str(path) for path in readable]])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,9 +16,9 @@ from loadcell.model.json import JsonObject, Record
 from loadcell.model.message import Message
 from loadcell.model.run_record import PlannedTrial, RunRecord
 from loadcell.model.trial_record import Status, TrialRecord
-from loadcell.store import layout
-from loadcell.store.columns import EVENTS, FRONT, text_columns
+from loadcell.store import csv_tables, frames, layout
 from loadcell.store.errors import StoreError
+from loadcell.store.layout import EVENT_COLUMNS, FRONT, text_columns
 from loadcell.store.messages import (
     DAMAGED,
     DAMAGED_CSV,
@@ -40,7 +42,7 @@ from loadcell.store.messages import (
 )
 
 if TYPE_CHECKING:
-    from loadcell.store.frames import Frame, Rows
+    from loadcell.store.frames import Frame
 
 
 @dataclass(frozen=True)
@@ -152,12 +154,10 @@ class StoredRun:
 
     @cached_property
     def _events(self) -> Frame:
-        from loadcell.store.frames import Frame
-
-        return Frame.from_rows({**FRONT, **EVENTS}, self.event_rows())
+        return frames.Frame.from_rows({**FRONT, **EVENT_COLUMNS}, self.event_rows())
 
     def event_rows(self) -> Iterator[tuple[Any, ...]]:
-        """Events of every finished trial: values of the columns FRONT, then EVENTS."""
+        """Events of every finished trial: values of the columns FRONT, then EVENT_COLUMNS."""
         for trial in self.trials:
             start = trial.measure.started_mono_ns if trial.measure else None
             for event in self._event_lines(trial.name):
@@ -186,8 +186,6 @@ class StoredRun:
 
         Files with one header are read at once: a query a file costs more.
         """
-        from loadcell.store.frames import Frame
-
         by_header: dict[bytes, list[_TrialFile]] = {}
         for trial in self.trials:
             if (name := file_of(trial)) is not None:
@@ -195,18 +193,18 @@ class StoredRun:
                 if content := self.complete_lines(path, trial):
                     header = content[: content.find(b"\n") + 1]
                     by_header.setdefault(header, []).append(_TrialFile(trial, path, content))
-        frames = [Frame.from_rows(FRONT, ())]
+        tables = [frames.Frame.from_rows(FRONT, ())]
         for files in by_header.values():
             frame = _read_files(files)
             if frame is not None:
-                frames.append(frame)
+                tables.append(frame)
                 continue
             for file in files:
                 if (frame := _read_files([file])) is None:
                     self._note(file.path, DAMAGED_CSV(), LEFT_WITHOUT())
                 else:
-                    frames.append(frame)
-        return Frame.concat(frames)
+                    tables.append(frame)
+        return frames.Frame.concat(tables)
 
     def complete_lines(self, path: Path, trial: TrialRecord) -> bytes:
         """A CSV file up to its last whole line; empty when nothing of it can be used."""
@@ -300,12 +298,9 @@ def _read_files(files: Sequence[_TrialFile]) -> Frame | None:
 
     None when a file is no CSV, or when it is not clear which rows are whose, as a field holds a line break.
     """
-    from loadcell.store.csv_tables import read_csv
-    from loadcell.store.frames import Frame
-
     header = files[0].content[: files[0].content.find(b"\n") + 1]
     text = frozenset[str]().union(*(text_columns(file.trial, file.path.name) for file in files))
-    frame = read_csv(header + b"".join(file.content[len(header) :] for file in files), text)
+    frame = csv_tables.read_csv(header + b"".join(file.content[len(header) :] for file in files), text)
     if frame is None:
         return None
     counts = [len(frame)]
@@ -313,15 +308,8 @@ def _read_files(files: Sequence[_TrialFile]) -> Frame | None:
         counts = [file.content.count(b"\n") - 1 for file in files]
         if sum(counts) != len(frame):
             return None
-    trials = Frame.from_rows(FRONT, [tuple(front(file.trial).values()) for file in files])
-    return trials.take(_repeated(counts)).adding(frame.columns)
-
-
-def _repeated(counts: Sequence[int]) -> Rows:
-    """Each index as often as its count."""
-    import numpy as np
-
-    return np.repeat(np.arange(len(counts)), counts)
+    trials = frames.Frame.from_rows(FRONT, [tuple(front(file.trial).values()) for file in files])
+    return trials.take(frames.repeated(counts)).adding(frame.columns)
 
 
 def front(trial: TrialRecord) -> dict[str, Any]:
@@ -371,8 +359,6 @@ def _json(path: Path) -> JsonObject | Message:
 
 def _is_being_written(path: Path) -> bool:
     """True if some process holds the lock of a run directory."""
-    import fcntl
-    import os
 
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, TypeVar
 
 from pydantic import Field, model_validator
 
-from loadcell.linux import file_system
+from loadcell.linux import disks
 from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Advice, Options
 from loadcell.systems.base import (
@@ -163,7 +163,7 @@ class FileDataSets(DataSets[None]):
     def _finish(self, name: str, spec: DataSpec, data_set: DataSet, *, will_change: bool) -> Prepared:
         if data_set.how != "reused":
             self.files.flush()
-        size = file_system.used_bytes(self.files.data)
+        size = disks.used_bytes(self.files.data)
         self._mark_use(None, name, spec, will_change=will_change)
         return Prepared(replace(data_set, size_bytes=size, directory=name))
 

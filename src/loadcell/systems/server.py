@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
-from loadcell.linux import file_system
+from loadcell.linux import disks
 from loadcell.linux.process import StopStep, SupervisedProcess
 from loadcell.model.json import OMITTED, JsonObject
 from loadcell.systems.base import (
@@ -356,9 +356,9 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
                 facts,
                 run_as=directory.account.name,
                 connect=self.options.connect,
-                size_bytes=file_system.used_bytes(data),
+                size_bytes=disks.used_bytes(data),
             )
-        return replace(facts, data=None if data is None else file_system.file_system(data))
+        return replace(facts, data=None if data is None else disks.file_system(data))
 
     def roles(self) -> tuple[Role, ...]:
         pids: list[int] = []

@@ -10,7 +10,7 @@ from signal import Signals
 
 import pytest
 
-from loadcell.linux import affinity
+from loadcell.linux import launcher
 from loadcell.plan.affinity import ranges
 from loadcell.plan.topology import Pin
 from loadcell.systems.shared import account
@@ -30,7 +30,7 @@ def started(where: Pin) -> subprocess.CompletedProcess[str]:
 
 def may_place_memory() -> bool:
     """Whether this machine's kernel (or a container's filter of system calls) lets us."""
-    code = "from loadcell.linux import affinity; affinity.pin('', 'bind:0')"
+    code = "from loadcell.linux import launcher; launcher.pin('', 'bind:0')"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
@@ -60,14 +60,14 @@ def test_processors_that_are_not_there_are_named() -> None:
 
 
 def test_a_process_that_pinned_itself_reads_it_back() -> None:
-    code = f"from loadcell.linux import affinity; affinity.pin('{ONE}', ''); print(*affinity.pinned())"
+    code = f"from loadcell.linux import launcher; launcher.pin('{ONE}', ''); print(*launcher.pinned())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split()[0] == ONE
-    assert affinity.pinned()[0] == ranges(MINE), "and nobody else has moved"
+    assert launcher.pinned()[0] == ranges(MINE), "and nobody else has moved"
 
 
 def test_a_node_that_is_not_there_is_refused_by_the_kernel() -> None:
-    code = "from loadcell.linux import affinity; affinity.pin('', 'bind:900')"
+    code = "from loadcell.linux import launcher; launcher.pin('', 'bind:900')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "the kernel refuses the memory policy bind:900" in done.stderr
 
@@ -75,5 +75,5 @@ def test_a_node_that_is_not_there_is_refused_by_the_kernel() -> None:
 def test_a_machine_whose_calls_nobody_has_looked_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "vax")
     with pytest.raises(OSError, match="Function not implemented"):
-        affinity.pin("", "bind:0")
-    assert affinity.pinned()[1] == ""
+        launcher.pin("", "bind:0")
+    assert launcher.pinned()[1] == ""

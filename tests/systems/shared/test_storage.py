@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loadcell.linux.file_system import file_system, used_bytes
+from loadcell.linux.disks import file_system, used_bytes
 
 _MOUNTS = """\
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard

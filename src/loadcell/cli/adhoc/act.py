@@ -20,8 +20,8 @@ from loadcell.plan import load as plan_loader
 from loadcell.plan import secrets as plan_secrets
 from loadcell.report import adhoc_summary
 from loadcell.report.render import terminal
-from loadcell.store import commands
 from loadcell.store import errors as store_errors
+from loadcell.store import layout
 from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _save(plan: str, path: Path) -> int:
         code = messages.CALL_UNWRITABLE_EXISTING if exists else messages.CALL_UNWRITABLE
         message = code(path=path, reason=error.strerror or error)
         raise click.ClickException(language.written(message)) from None
-    click.echo(f"Wrote {path}. Run it with: loadcell run {commands.quoted(path)}", err=True)
+    click.echo(f"Wrote {path}. Run it with: loadcell run {layout.quoted(path)}", err=True)
     return 0
 
 
@@ -93,5 +93,5 @@ def _results(ended: Ended, options: LineOptions) -> int:
     elif stored.trials:
         terminal.render(adhoc_summary.of_run(stored, options.lang))
     if ended.exit_status == 130:
-        click.echo(f"Interrupted. Go on with: {commands.resume(ended.path)}", err=True)
+        click.echo(f"Interrupted. Go on with: {layout.resume_command(ended.path)}", err=True)
     return ended.exit_status

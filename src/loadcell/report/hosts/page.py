@@ -50,10 +50,10 @@ from loadcell.report.render import html
 from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import STATE, Texts
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
-from loadcell.store.commands import quoted
-from loadcell.store.durable import write_text
 from loadcell.store.errors import cannot_write
+from loadcell.store.layout import quoted
 from loadcell.store.read import StoredRun
+from loadcell.store.write import write_text
 
 _PART = Labels("hosts.part", scoring.SECTIONS)
 #: The page's name, beside the run's own report.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from loadcell.report.blocks import Block, Code, Section
 from loadcell.report.context import ReportContext
-from loadcell.store.commands import quoted, resume
+from loadcell.store.layout import quoted, resume_command
 
 
 def section(context: ReportContext) -> Section:
@@ -34,7 +34,7 @@ def commands(path: Path, context: ReportContext) -> dict[str, str]:
     if command:
         commands["table.command.as-was"] = shlex.join(command)
     if any(trial.status == "not-run" for trial in context.analysis.trials):
-        commands["table.command.resume"] = resume(shown(path))
+        commands["table.command.resume"] = resume_command(shown(path))
     commands["table.command.report"] = f"loadcell report {here}"
     return commands
 

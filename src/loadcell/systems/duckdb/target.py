@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from loadcell.linux import file_system
+from loadcell.linux import disks
 from loadcell.model.capability import DUCKDB
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
@@ -102,8 +102,8 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
             product="DuckDB",
             version=str(settings).removeprefix("v"),
             settings={"threads": threads, "memory_limit": limit, "checkpoint_threshold": checkpoint},
-            size_bytes=file_system.used_bytes(self.files.data),
-            data=file_system.file_system(self.files.data),
+            size_bytes=disks.used_bytes(self.files.data),
+            data=disks.file_system(self.files.data),
         )
 
     def counters(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell import _engine
-from loadcell.linux import file_system
+from loadcell.linux import disks
 from loadcell.model.capability import STORE
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.json import OMITTED
@@ -155,9 +155,9 @@ class Store(InProcessTarget[StoreOptions]):
             version=self._about.get("version"),
             library=self._about.get("library"),
             settings={"sync": options.sync, "files": options.files, "cache": options.cache.text},
-            size_bytes=file_system.used_bytes(directory.data),
+            size_bytes=disks.used_bytes(directory.data),
             files_on_disk=sum(path.is_file() for path in directory.data.rglob("*")),
-            data=file_system.file_system(directory.data),
+            data=disks.file_system(directory.data),
         )
 
     @classmethod

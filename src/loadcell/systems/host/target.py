@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from loadcell.linux import file_system
+from loadcell.linux import disks
 from loadcell.linux.time_limits import ask
 from loadcell.model.capability import HOST
 from loadcell.model.message import ForeignText, Message, MessageCode
@@ -95,7 +95,7 @@ class HostOptions(Options):
         path = self.place
         if path is None:
             return None
-        answer = ask({"memory": lambda: file_system.file_system(path).get("memory")}).found
+        answer = ask({"memory": lambda: disks.file_system(path).get("memory")}).found
         return answer.get("memory")
 
 
@@ -153,7 +153,7 @@ class Host(Target[HostOptions]):
         return HostEndpoint("host", str(self._made()), self.options.peer)
 
     def describe(self) -> HostFacts:
-        data = file_system.file_system(self._made())
+        data = disks.file_system(self._made())
         return HostFacts(server="host", peer=self.options.peer, data=data)
 
     def roles(self) -> tuple[Role, ...]:

@@ -1,7 +1,8 @@
-"""Trials in which no request succeeded: they have failed, with the commonest error as the reason.
+"""Failures of all requests of a trial, and of all trials of a run.
 
-Only the whole of what is scored counts: a target that is down for a while within it has answered before or
-after.
+A trial in which no request succeeded has failed, with the commonest error as the reason. Only its whole
+measurement counts: a target that is down for a while within it has answered before or after. A run whose
+target never comes up is given up.
 """
 
 from __future__ import annotations
@@ -10,15 +11,45 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from loadcell.execution.messages import (
+    DIED,
     NOTHING_SUCCEEDED,
     NOTHING_SUCCEEDED_LOOK,
     NOTHING_SUCCEEDED_STATUS,
     NOTHING_SUCCEEDED_UNCODED,
+    RUN_GIVEN_UP,
 )
+from loadcell.execution.phases import PHASES
 from loadcell.model.engine_messages import failure_remedy, load_failure
 from loadcell.model.message import Message
-from loadcell.model.trial_record import TRANSACTION, Totals, TrialRecord
+from loadcell.model.trial_record import TRANSACTION, Status, Totals, TrialRecord
 from loadcell.plan.expect import Expectation
+
+#: When the target has never come up and this many trials in a row failed for one and the same reason, the
+#: rest would too.
+AFTER = 3
+
+
+def should_abort(records: Sequence[TrialRecord]) -> Message | None:
+    """Why going on makes no sense: the target has never come up, always for the same reason."""
+    if len(records) < AFTER:
+        return None
+    stuck = all(
+        record.status is Status.FAILED and record.phases and record.phases[0].status == "failed"
+        for record in records
+    )
+    if not stuck or len({record.reason for record in records}) != 1:
+        return None
+    return RUN_GIVEN_UP(count=len(records), why=_why(records[0]))
+
+
+def _why(record: TrialRecord) -> Message:
+    """The reason of a trial, as its record has it."""
+    words = record.reason or "", record.advice or ""
+    message = Message(record.reason_code or "", record.reason_args or {}, recorded=words)
+    if not (phase := record.died_during):
+        return message
+    return Message(DIED.code, {"phase": PHASES[phase], "why": message}, recorded=words)
+
 
 #: Metrics by which a plan can state that it expects failures.
 _OF_FAILURES = ("errors", "error_rate")
