@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadcell.ingest.benchmarksql_properties import REQUIRED, Connection, PropertiesError, understand
+from loadcell.ingest.benchmarksql_properties import REQUIRED, Connection, understand
 from loadcell.ingest.text import java_properties
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
-from loadcell.plan.problems import PlanError
+from loadcell.plan.problems import PlanError, SettingError
 from loadcell.plan.remarks import remarks
 from loadcell.workloads.benchmarksql import BenchmarkSql, BenchmarkSqlOptions
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
@@ -276,7 +276,7 @@ def test_a_file_that_changes_while_a_plan_is_in_use_changes_nothing(props: Path)
 
 
 def test_mistakes_are_one_kind_of_error() -> None:
-    with pytest.raises(PropertiesError):
+    with pytest.raises(SettingError):
         understand({}, "props.pg")
 
 
@@ -299,7 +299,7 @@ def test_any_text_is_properties_or_a_mistake_that_can_be_shown(text: str) -> Non
     try:
         found = understand(java_properties(text), "props.pg")
         said = [found.options, found.unknown, found.user]
-    except PropertiesError as error:
+    except SettingError as error:
         said = str(error)
     json.dumps(said, ensure_ascii=False).encode()
 

@@ -9,8 +9,22 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
+from loadcell.ingest.messages import (
+    PROPERTIES_CONNECTION,
+    PROPERTIES_DATABASE,
+    PROPERTIES_LENGTH,
+    PROPERTIES_MISSING,
+    PROPERTIES_NO_NUMBER,
+    PROPERTIES_NO_TEXT,
+    PROPERTIES_STORED_PROCEDURES,
+    PROPERTIES_TOO_LONG,
+    PROPERTIES_UNREADABLE,
+    PROPERTIES_WEIGHTS,
+    PROPERTIES_WRONG,
+    PROPERTIES_ZERO,
+)
 from loadcell.ingest.text import java_properties
-from loadcell.plan.problems import nearest
+from loadcell.plan.problems import SettingError, nearest
 
 #: Property -> option of workload `tpcc`.
 _OPTIONS = {
@@ -62,10 +76,6 @@ KNOWN = (
 _LONGEST = 1_000_000
 
 
-class PropertiesError(ValueError):
-    """The file cannot be used: what is wrong with it, and what to do."""
-
-
 @dataclass(frozen=True)
 class Connection:
     """Where a JDBC URL leads: `kind` is `postgresql`, `mysql` ...; what it leaves out is None."""
@@ -103,58 +113,62 @@ class Properties:
 
 
 def read(path: Path) -> Properties:
-    """Read a file. Raises PropertiesError, with everything that is wrong in it."""
+    """Read a file. Raises SettingError, with everything that is wrong in it."""
     try:
         state = path.stat()
     except OSError as error:
-        raise PropertiesError(f"cannot read {path}: {error.strerror}") from None
+        raise SettingError(PROPERTIES_UNREADABLE(path=path, reason=error.strerror)) from None
     return _read(path, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=256)
-def _read(path: Path, _changed_ns: int, size: int) -> Properties:
-    if size > _LONGEST:
-        raise PropertiesError(f"{path} has {size:,} bytes: that is no property file")
+def _read(path: Path, _changed_ns: int, _size: int) -> Properties:
+    return understand(read_properties(path, _LONGEST), path.name)
+
+
+def read_properties(path: Path, longest_bytes: int) -> dict[str, str]:
+    """The properties in a file of at most this length. Raises SettingError."""
     try:
+        size = path.stat().st_size
+        if size > longest_bytes:
+            raise SettingError(PROPERTIES_TOO_LONG(path=path, length=size))
         text = path.read_bytes().decode("latin-1")
     except OSError as error:
-        raise PropertiesError(f"cannot read {path}: {error.strerror}") from None
+        raise SettingError(PROPERTIES_UNREADABLE(path=path, reason=error.strerror)) from None
     if "\0" in text:
-        raise PropertiesError(f"{path} holds bytes that are no text: that is no property file")
-    return understand(java_properties(text), path.name)
+        raise SettingError(PROPERTIES_NO_TEXT(path=path))
+    return java_properties(text)
 
 
 def understand(properties: Mapping[str, str], name: str) -> Properties:
-    """Options from the properties of the file `name`. Raises PropertiesError with every mistake."""
-    wrong = [f"`{key}` is missing" for key in REQUIRED if not properties.get(key, "").strip()]
+    """Options from the properties of the file `name`. Raises SettingError with every mistake."""
+    mistakes = [PROPERTIES_MISSING(key=key) for key in REQUIRED if not properties.get(key, "").strip()]
     numbers: dict[str, int] = {}
     for key in sorted(_NUMBERS & properties.keys()):
         value = properties[key].strip()
         if re.fullmatch(r"\d{1,12}", value):
             numbers[key] = int(value)
         elif value:
-            wrong.append(f"`{key}` is {value!r}, and must be a whole number")
+            mistakes.append(PROPERTIES_NO_NUMBER(key=key, value=repr(value)))
     database = properties.get("db", "").strip().lower()
     connection, unread = _connection(properties.get("conn", "").strip())
     if database and database != "postgres":
-        wrong.append(f"`db` is {database!r}: loadcell runs this on postgres")
+        mistakes.append(PROPERTIES_DATABASE(database=repr(database)))
     elif connection is not None and connection.kind != "postgresql":
-        wrong.append(f"`conn` leads to {connection.kind}, and `db` says postgres")
+        mistakes.append(PROPERTIES_CONNECTION(kind=connection.kind))
     weights = [numbers[key] for key in _OPTIONS if key.endswith("Weight") and key in numbers]
     if len(weights) == 5 and sum(weights) != 100:
-        wrong.append(f"the five weights sum to {sum(weights)}, and must sum to 100")
+        mistakes.append(PROPERTIES_WEIGHTS(total=sum(weights)))
     minutes, count = numbers.get("runMins"), numbers.get("runTxnsPerTerminal")
     if minutes is not None and count is not None and (minutes == 0) == (count == 0):
-        wrong.append("one of `runMins` and `runTxnsPerTerminal` must be 0, and the other not")
+        mistakes.append(PROPERTIES_LENGTH())
     for key in ("warehouses", "terminals", "loadWorkers"):
         if numbers.get(key) == 0:
-            wrong.append(f"`{key}` is 0")
+            mistakes.append(PROPERTIES_ZERO(key=key))
     if properties.get("useStoredProcedures", "").strip().lower() == "true":
-        wrong.append(
-            "`useStoredProcedures` is true: loadcell sends the statements themselves; set it to false"
-        )
-    if wrong:
-        raise PropertiesError(f"{name}: {'; '.join(wrong)}")
+        mistakes.append(PROPERTIES_STORED_PROCEDURES())
+    if mistakes:
+        raise SettingError(PROPERTIES_WRONG(file=name, mistakes=mistakes))
     fixed = properties.get("terminalWarehouseFixed")
     return Properties(
         options={

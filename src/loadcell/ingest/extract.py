@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 from loadcell.ingest.base import Measured, number
 from loadcell.ingest.messages import (
     FIGURE_CSV,
+    FIGURE_EMPTY_PATH,
     FIGURE_JSON,
     FIGURE_NO_NUMBER,
     FIGURE_NOTHING,
+    FIGURE_PATH,
     FIGURE_PATTERN,
 )
 from loadcell.model.message import MessageError
@@ -64,13 +66,13 @@ class FigureSource:
 
 
 def path_of(text: str) -> list[str | int | None]:
-    """`jobs[0].read["iops_mean"]` taken apart; None stands for `[*]`, every one. Raises ValueError."""
+    """`jobs[0].read["iops_mean"]` taken apart; None stands for `[*]`, every one. Raises NoFigureError."""
     steps: list[str | int | None] = []
     at = 0
     while at < len(text):
         match = _STEP.match(text, at)
         if match is None or match.end() == at:
-            raise ValueError(f"{text!r} is no path: write keys and indices, such as jobs[0].read.iops")
+            raise NoFigureError(FIGURE_PATH(text=repr(text), example="jobs[0].read.iops"))
         plain, index, *quoted = match.groups()
         if index is not None:
             steps.append(None if index == "*" else int(index))
@@ -78,7 +80,7 @@ def path_of(text: str) -> list[str | int | None]:
             steps.append(next(part for part in (plain, *quoted) if part is not None))
         at = match.end()
     if not steps:
-        raise ValueError("the path is empty")
+        raise NoFigureError(FIGURE_EMPTY_PATH())
     return steps
 
 

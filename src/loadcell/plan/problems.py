@@ -114,7 +114,8 @@ class Problem:
     def written(self, write: Writer) -> str:
         """The mistake in lines for people."""
         subject = f"{self.path}: " if self.path else ""
-        lines = [f"{self.mark}: {subject}{write(self.message)}"]
+        finding = write(self.message).replace("\n", "\n    ")
+        lines = [f"{self.mark}: {subject}{finding}"]
         if self.message.remedy is not None:
             lines.append(f"    {write(PROBLEM_ALLOWED(allowed=self.message.remedy))}")
         if self.nearest:

@@ -12,15 +12,18 @@ from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_
 
 from loadcell.ingest import benchmarksql_properties
 from loadcell.ingest.benchmarksql_properties import Properties
+from loadcell.ingest.messages import PROPERTIES_WRONG
 from loadcell.model.capability import TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Ask, Condition, Workload
 from loadcell.workloads.messages import (
     BENCHMARKSQL_CONNECTION,
     BENCHMARKSQL_FILE_REMARKS,
     BENCHMARKSQL_NOT_FIXED,
+    BENCHMARKSQL_OPTION,
     BENCHMARKSQL_OTHER_ADDRESS,
     BENCHMARKSQL_OTHER_DURATION,
     BENCHMARKSQL_OTHER_SERVER,
@@ -65,10 +68,11 @@ class BenchmarkSqlOptions(Options):
         try:
             TpccOptions.model_validate(read.options)
         except ValidationError as error:
-            wrong = (
-                f"{failure['loc'][0]} is {failure['input']}: {failure['msg']}" for failure in error.errors()
-            )
-            raise ValueError(f"{Path(path).name}: {'; '.join(wrong)}") from None
+            mistakes = [
+                BENCHMARKSQL_OPTION(name=failure["loc"][0], value=failure["input"], reason=failure["msg"])
+                for failure in error.errors()
+            ]
+            raise SettingError(PROPERTIES_WRONG(file=Path(path).name, mistakes=mistakes)) from None
         return path
 
     @model_validator(mode="after")

@@ -17,13 +17,29 @@ from pydantic import (
     model_validator,
 )
 
+from loadcell import _engine
 from loadcell.model.capability import HTTP, TargetKind
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
 from loadcell.plan.workload import Workload, declare_unit
-from loadcell.workloads.messages import HTTP_NEVER_SENT, HTTP_STREAMS_WITH_RATE, HTTP_UNUSED_PARAMETER
+from loadcell.workloads.messages import (
+    HTTP_FILE_EMPTY,
+    HTTP_FILE_NOT_UTF8,
+    HTTP_FILE_TOO_LARGE,
+    HTTP_FILE_UNREADABLE,
+    HTTP_METHOD_CAPITALS,
+    HTTP_MISPLACED,
+    HTTP_NEVER_SENT,
+    HTTP_PARAMETER_RANGE,
+    HTTP_PARAMETER_SOURCE,
+    HTTP_REFUSED,
+    HTTP_REQUEST_NAME,
+    HTTP_STREAMS_WITH_RATE,
+    HTTP_UNUSED_PARAMETER,
+)
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -48,9 +64,9 @@ def _as_written(version: object) -> object:
 
 
 def _in_capitals(method: str) -> str:
-    """Names of methods are case-sensitive: servers answer `get` with 400 or 405. Raises ValueError."""
+    """Names of methods are case-sensitive: servers answer `get` with 400 or 405. Raises SettingError."""
     if method != method.upper() and method.upper() in _METHODS:
-        raise ValueError(f"methods of HTTP are written in capital letters: {method.upper()}")
+        raise SettingError(HTTP_METHOD_CAPITALS(method=method.upper()))
     return method
 
 
@@ -111,9 +127,9 @@ class Parameter(Options):
         numbers = self.start is not None or self.to is not None
         sources = [numbers, self.values is not None, self.file is not None, self.letters is not None]
         if sum(sources) != 1:
-            raise ValueError("a parameter is one of: numbers (`from`, `to`), `values`, `file`, `letters`")
+            raise SettingError(HTTP_PARAMETER_SOURCE())
         if numbers and (self.to is None or (self.start or 0) > self.to):
-            raise ValueError("numbers need a `to` that is not below `from`")
+            raise SettingError(HTTP_PARAMETER_RANGE())
         if self.file is not None:
             self._lines = _lines(Path((info.context or {}).get("directory") or Path()) / self.file)
         return self
@@ -247,10 +263,10 @@ class HttpOptions(Options):
         if self.requests is not None:
             misplaced = [key for key in ("method", "path", "body", "check") if key in self.model_fields_set]
             if misplaced:
-                raise ValueError(f"`{misplaced[0]}` stands beside `requests`: give it to each of them")
+                raise SettingError(HTTP_MISPLACED(key=misplaced[0]))
             taken = [name for name in self.requests if name in (*STAGES, "transaction")]
             if taken:
-                raise ValueError(f"no request can be called `{taken[0]}`: that is a figure of its own")
+                raise SettingError(HTTP_REQUEST_NAME(name=taken[0]))
         _checked(self.section())
         return self
 
@@ -283,38 +299,35 @@ def _text(value: Text) -> str:
 
 
 def _lines(path: Path) -> tuple[str, ...]:
-    """The lines of a file, without empty ones. Raises ValueError."""
+    """The lines of a file, without empty ones. Raises SettingError."""
     try:
         text = _read(path).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text (byte {error.start})") from None
+        raise SettingError(HTTP_FILE_NOT_UTF8(path=path, byte=error.start)) from None
     lines = tuple(line for line in text.splitlines() if line)
     if not lines:
-        raise ValueError(f"{path} has no lines to draw from")
+        raise SettingError(HTTP_FILE_EMPTY(path=path))
     return lines
 
 
 def _read(path: Path) -> bytes:
-    """All of a file, byte for byte. Raises ValueError."""
+    """All of a file, byte for byte. Raises SettingError."""
     try:
         if path.stat().st_size > _LARGEST_FILE:
-            raise ValueError(f"{path} is larger than {_LARGEST_FILE >> 20} MiB: use a part of it")
+            raise SettingError(HTTP_FILE_TOO_LARGE(path=path, mebibytes=_LARGEST_FILE >> 20))
         return path.read_bytes()
     except OSError as error:
-        raise ValueError(f"the file {path} cannot be read: {error.strerror}") from None
+        raise SettingError(HTTP_FILE_UNREADABLE(path=path, reason=error.strerror)) from None
 
 
 def _checked(section: JsonObject) -> None:
-    """Has the engine read it. Raises ValueError with what it finds wrong."""
-    try:
-        from loadcell import _engine
-    except ImportError as error:
-        raise ValueError(f"the engine, which reads requests, cannot be loaded: {error}") from None
+    """Has the engine read it. Raises SettingError with what it finds wrong."""
     try:
         _engine.check(json.dumps({"http": section}))
     except _engine.EngineError as error:
         problem = engine_failure(json.loads(str(error)))
-        raise ValueError(": ".join(filter(None, (problem.text, problem.advice)))) from None
+        remedy = problem.remedy
+        raise SettingError(HTTP_REFUSED(problem=problem, remedy=remedy) if remedy else problem) from None
 
 
 class Http(Workload[HttpOptions]):

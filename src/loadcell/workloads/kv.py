@@ -9,25 +9,39 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from loadcell import _engine
 from loadcell.model.capability import RESP, STORE, Capability, TargetKind
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Duration, Fraction, Size
 from loadcell.plan.workload import Workload, declare_unit
 from loadcell.workloads import Distribution
 from loadcell.workloads.messages import (
+    KV_BELL,
+    KV_COMMAND_NAME,
+    KV_EMPTY_COMMAND,
     KV_FOREIGN_KEYS,
+    KV_KEY_SIZE,
+    KV_MIX_AND_READS,
     KV_MSET_WITHOUT_TTL,
     KV_NO_BATCH,
     KV_NO_KEYS,
     KV_NO_SCAN,
+    KV_NO_SHARE,
     KV_NOT_EMBEDDED,
     KV_ONLY_DELETES,
     KV_PIPELINE_WITH_RATE,
+    KV_PLACEHOLDER,
+    KV_RANGE,
     KV_SHARED_PREFIX,
+    KV_THETA,
     KV_TOO_FEW_KEYS,
+    KV_VERIFY_COMMANDS,
+    KV_VERIFY_SIZE,
+    KV_VERIFY_TTL,
 )
 
 if TYPE_CHECKING:
@@ -96,7 +110,7 @@ class SizeRange(Options, use_attribute_docstrings=True):
     @model_validator(mode="after")
     def _rises(self) -> SizeRange:
         if self.start > self.to:
-            raise ValueError(f"`from` ({self.start.text}) is more than `to` ({self.to.text}): swap them")
+            raise SettingError(KV_RANGE(start=self.start.text, end=self.to.text))
         return self
 
 
@@ -111,9 +125,7 @@ class SizeBell(Options, use_attribute_docstrings=True):
     @model_validator(mode="after")
     def _is_a_bell(self) -> SizeBell:
         if self.deviation > self.mean:
-            raise ValueError(
-                "`deviation` is more than `mean`: such sizes are no bell; use `{from: ..., to: ...}`"
-            )
+            raise SettingError(KV_BELL(instead="{from: ..., to: ...}"))
         return self
 
 
@@ -130,7 +142,7 @@ class LifetimeRange(Options, use_attribute_docstrings=True):
     @model_validator(mode="after")
     def _rises(self) -> LifetimeRange:
         if self.start > self.to:
-            raise ValueError(f"`from` ({self.start.text}) is more than `to` ({self.to.text}): swap them")
+            raise SettingError(KV_RANGE(start=self.start.text, end=self.to.text))
         return self
 
     def section(self) -> dict[str, int]:
@@ -151,17 +163,21 @@ class RowRange(Options, use_attribute_docstrings=True):
     @model_validator(mode="after")
     def _rises(self) -> RowRange:
         if self.start > self.to:
-            raise ValueError(f"`from` ({self.start}) is more than `to` ({self.to}): swap them")
+            raise SettingError(KV_RANGE(start=self.start, end=self.to))
         return self
+
+
+#: What is put into a command: a key, its number, and a value.
+_PLACEHOLDERS = ("key", "number", "value")
 
 
 def _template(text: str) -> str:
     if not text.strip():
-        raise ValueError("the command is empty: write one, such as `LPUSH list:${key} ${value}`")
-    unknown = [name for name in _PLACEHOLDER.findall(text) if name not in ("key", "number", "value")]
+        raise SettingError(KV_EMPTY_COMMAND(example="LPUSH list:${key} ${value}"))
+    unknown = [name for name in _PLACEHOLDER.findall(text) if name not in _PLACEHOLDERS]
     if unknown:
-        raise ValueError(
-            f"there is no placeholder `${{{unknown[0]}}}`: use ${{key}}, ${{number}} or ${{value}}"
+        raise SettingError(
+            KV_PLACEHOLDER(name=f"${{{unknown[0]}}}", names=[f"${{{name}}}" for name in _PLACEHOLDERS])
         )
     return text
 
@@ -260,38 +276,32 @@ class KvOptions(Options):
     @model_validator(mode="after")
     def _is_consistent(self) -> KvOptions:
         if self.mix is not None and self.reads is not None:
-            raise ValueError(
-                "there are both `mix` and `reads`: keep one, for `reads` is short for get and set"
-            )
+            raise SettingError(KV_MIX_AND_READS())
         if not self.shares() and not any(command.share > 0 for command in self.commands.values()):
-            raise ValueError("nothing is done: let a share of `mix` or `commands` be above 0")
+            raise SettingError(KV_NO_SHARE())
         if taken := TAKEN & self.commands.keys():
-            raise ValueError(f"a command cannot be called `{min(taken)}`: that name is taken")
+            raise SettingError(KV_COMMAND_NAME(name=min(taken)))
         needed = len(self.key_prefix.encode()) + len(str(self.keys - 1))
         if self.key_size < needed:
-            raise ValueError(
-                f"`key_size` ({self.key_size.text}) is too small for {self.keys} keys with this prefix: use {needed}B or more"
-            )
+            raise SettingError(KV_KEY_SIZE(size=self.key_size.text, keys=self.keys, needed=f"{needed}B"))
         if self.theta >= 1 and self.distribution in ("scrambled_zipfian", "latest"):
-            raise ValueError(f"`theta` must be below 1 for `{self.distribution}`; `zipfian` takes up to 10")
+            raise SettingError(KV_THETA(distribution=self.distribution))
         if self.verify:
             self._can_be_verified()
         return self
 
     def _can_be_verified(self) -> None:
         if self.ttl is not None:
-            raise ValueError("`verify` and `ttl` do not go together: what expires looks as if it were lost")
+            raise SettingError(KV_VERIFY_TTL())
         if self.commands:
-            raise ValueError("`verify` and `commands` do not go together: what a command writes is not known")
+            raise SettingError(KV_VERIFY_COMMANDS())
         match self.value_size:
             case SizeRange(start=smallest) | SizeBell(mean=smallest):
                 pass
             case smallest:
                 pass
         if smallest < CHECKSUMMED:
-            raise ValueError(
-                f"`value_size` goes down to {smallest.text}, and a value with its checksum needs {CHECKSUMMED}B"
-            )
+            raise SettingError(KV_VERIFY_SIZE(smallest=smallest.text, needed=f"{CHECKSUMMED}B"))
 
     def shares(self) -> dict[str, float]:
         """Frequencies by verb: `reads` and the usual 80% filled in, without commands."""
@@ -325,8 +335,6 @@ class KvOptions(Options):
 
 def _mistake(name: str, command: CommandOptions) -> Message | None:
     """The mistake in a command, as the engine reports it."""
-    from loadcell import _engine
-
     try:
         _engine.check(json.dumps({"kv": {"commands": {name: {**command.model_dump(), "share": 1}}}}))
     except _engine.EngineError as error:

@@ -16,15 +16,32 @@ from pydantic import (
     model_validator,
 )
 
+from loadcell import _engine
 from loadcell.model.capability import POSTGRES
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.plan.parts import Advice, Options
-from loadcell.plan.problems import nearest
+from loadcell.plan.problems import SettingError, nearest
 from loadcell.plan.units import Duration
 from loadcell.plan.workload import Ask, Condition, Workload
-from loadcell.workloads.messages import PGBENCH_SMALL_SCALE
+from loadcell.workloads.messages import (
+    PGBENCH_BUILTIN_NAME,
+    PGBENCH_NO_SCRIPT,
+    PGBENCH_NO_SCRIPT_NEAR,
+    PGBENCH_NO_SCRIPTS,
+    PGBENCH_REFUSED,
+    PGBENCH_SCRIPT_BINARY,
+    PGBENCH_SCRIPT_NAME,
+    PGBENCH_SCRIPT_NOT_UTF8,
+    PGBENCH_SCRIPT_TOO_LARGE,
+    PGBENCH_SCRIPT_UNREADABLE,
+    PGBENCH_SMALL_SCALE,
+    PGBENCH_STEPS_NO_KEYS,
+    PGBENCH_STEPS_NO_TABLES,
+    PGBENCH_STEPS_TWICE,
+    PGBENCH_WEIGHT,
+)
 
 #: Outcomes that reports explain.
 _OUTCOME = Labels("outcome", ("late",))
@@ -37,12 +54,12 @@ _LARGEST_SCRIPT = 64 << 20
 
 
 def split(text: str) -> tuple[str, int]:
-    """Name and weight of `NAME[@WEIGHT]`, pgbench's own notation. Raises ValueError."""
+    """Name and weight of `NAME[@WEIGHT]`, pgbench's own notation. Raises SettingError."""
     name, at, weight = text.rpartition("@")
     if not at:
         return text, 1
     if not weight.isascii() or not weight.isdigit() or int(weight) > 2**31 - 1:
-        raise ValueError(f"the weight of {name!r} is {weight!r}: a whole number is wanted after the @")
+        raise SettingError(PGBENCH_WEIGHT(name=repr(name), weight=repr(weight)))
     return name, int(weight)
 
 
@@ -52,20 +69,18 @@ def _place(name: str, info: ValidationInfo) -> Path:
 
 
 def _read(path: Path) -> str:
-    """The text of a script. Raises ValueError."""
+    """The text of a script. Raises SettingError."""
     try:
         if path.stat().st_size > _LARGEST_SCRIPT:
-            raise ValueError(f"{path} is larger than {_LARGEST_SCRIPT >> 20} MiB: is this a script?")
+            raise SettingError(PGBENCH_SCRIPT_TOO_LARGE(path=path, mebibytes=_LARGEST_SCRIPT >> 20))
         text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path} is not UTF-8 text (byte {error.start}): convert it, as with iconv"
-        ) from None
+        raise SettingError(PGBENCH_SCRIPT_NOT_UTF8(path=path, byte=error.start)) from None
     except OSError as error:
-        raise ValueError(f"the script {path} cannot be read: {error.strerror}") from None
+        raise SettingError(PGBENCH_SCRIPT_UNREADABLE(path=path, reason=error.strerror)) from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        raise ValueError(f"{path} is no text: it has a NUL byte in line {line}")
+        raise SettingError(PGBENCH_SCRIPT_BINARY(path=path, line=line))
     return text
 
 
@@ -73,9 +88,9 @@ def _named(inline: dict[str, str]) -> dict[str, str]:
     """Scripts in the plan, by names that mean nothing else."""
     for name in inline:
         if name in BUILTINS:
-            raise ValueError(f"{name!r} is a built-in script: give this one another name")
+            raise SettingError(PGBENCH_BUILTIN_NAME(name=repr(name)))
         if "@" in name or not name:
-            raise ValueError(f"{name!r} cannot be a script's name: the @ is for weights")
+            raise SettingError(PGBENCH_SCRIPT_NAME(name=repr(name)))
     return inline
 
 
@@ -87,8 +102,8 @@ def _recognised(text: str, info: ValidationInfo) -> str:
     path = _place(name, info)
     if not path.is_file():
         near = nearest(name, BUILTINS)
-        meant = f"did you mean {near}?" if near else f"a built-in one is one of {', '.join(BUILTINS)}"
-        raise ValueError(f"there is no script file {path}; {meant}")
+        code = PGBENCH_NO_SCRIPT_NEAR if near else PGBENCH_NO_SCRIPT
+        raise SettingError(code.pick(path=path, near=near or "", scripts=list(BUILTINS)))
     _read(path)
     return text
 
@@ -175,19 +190,17 @@ class PgbenchOptions(Options):
     @classmethod
     def _steps_fit(cls, steps: str) -> str:
         if set(steps) & set("dgGvpf") and "t" not in steps:
-            raise ValueError(f"found {steps!r}, which makes no tables: add `t`, or leave all steps out")
+            raise SettingError(PGBENCH_STEPS_NO_TABLES(steps=repr(steps)))
         if "g" in steps and "G" in steps:
-            raise ValueError(
-                f"found {steps!r}, which makes the data twice: keep `g` (by the client) or `G` (by the server)"
-            )
+            raise SettingError(PGBENCH_STEPS_TWICE(steps=repr(steps)))
         if "f" in steps and "p" not in steps:
-            raise ValueError(f"found {steps!r}, which makes foreign keys without primary keys: add `p`")
+            raise SettingError(PGBENCH_STEPS_NO_KEYS(steps=repr(steps)))
         return steps
 
     @model_validator(mode="after")
     def _compiled(self, info: ValidationInfo) -> PgbenchOptions:
         if not self.scripts:
-            raise ValueError("`scripts` is empty: name at least one")
+            raise SettingError(PGBENCH_NO_SCRIPTS())
         for name, _ in map(split, self.scripts):
             if name in self.inline:
                 self._sources[name] = self.inline[name]
@@ -226,18 +239,14 @@ class PgbenchOptions(Options):
 def _checked(section: JsonObject) -> JsonObject:
     """Analysis of the scripts by the engine.
 
-    Raises ValueError with every mistake, its script, line and column.
+    Raises SettingError with every mistake, its script, line and column.
     """
-    try:
-        from loadcell import _engine
-    except ImportError as error:
-        raise ValueError(f"the engine, which reads scripts, cannot be loaded: {error}") from None
     try:
         analysis: JsonObject = json.loads(_engine.check(json.dumps({"pgbench": section})))
     except _engine.EngineError as error:
         problem = engine_failure(json.loads(str(error)))
-        text = "\n".join(filter(None, (problem.text, problem.advice)))
-        raise ValueError(text.replace("\n", "\n    ")) from None
+        remedy = problem.remedy
+        raise SettingError(PGBENCH_REFUSED(problem=problem, remedy=remedy) if remedy else problem) from None
     return analysis
 
 

@@ -9,8 +9,9 @@ from pydantic import ConfigDict, Field, model_validator
 from loadcell.model.capability import HOST, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Workload
-from loadcell.workloads.messages import PROBE_IN_MEMORY, PROBE_NO_RATE
+from loadcell.workloads.messages import PROBE_IN_MEMORY, PROBE_KIND, PROBE_NO_RATE
 from loadcell.workloads.probe_options import (
     CpuOptions,
     DiskOptions,
@@ -46,9 +47,7 @@ class ProbeOptions(Options):
     @model_validator(mode="after")
     def _is_one(self) -> ProbeOptions:
         if len(self._given()) != 1:
-            raise ValueError(
-                f"a probe is one of: {', '.join(f'`{name}`' for name in type(self).model_fields)}"
-            )
+            raise SettingError(PROBE_KIND(kinds=[f"`{name}`" for name in type(self).model_fields]))
         return self
 
     def _given(self) -> dict[str, Section]:

@@ -11,9 +11,20 @@ from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.metrics import declare
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Fraction, Size
 from loadcell.plan.workload import declare_unit
-from loadcell.workloads.messages import PROBE_BLOCK_SIZE
+from loadcell.workloads.messages import (
+    PROBE_BLOCK_SIZE,
+    PROBE_LESS_THAN_BLOCK,
+    PROBE_NO_OPTION,
+    PROBE_NOTHING_WRITTEN,
+    PROBE_OF_ARRAYS,
+    PROBE_OF_SYSBENCH,
+    PROBE_PSYNC_DEPTH,
+    PROBE_SECTORS,
+    PROBE_WORDS,
+)
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -182,15 +193,13 @@ class MemoryOptions(Section):
         if self.test != "sysbench":
             strange = [name for name in _OF_SYSBENCH if name in named]
             if strange:
-                raise ValueError(
-                    f"`{strange[0]}` belongs to the test `sysbench`, and the test is `{self.test}`"
-                )
+                raise SettingError(PROBE_OF_SYSBENCH(option=strange[0], test=self.test))
         elif "size" in named:
-            raise ValueError("`size` is of the arrays of mbw and STREAM: sysbench's test has a `block`")
+            raise SettingError(PROBE_OF_ARRAYS())
         for name in ("size", "block"):
             size: Size = getattr(self, name)
             if size % _WORD:
-                raise ValueError(f"`{name}` ({size.text}) is no whole number of words of {_WORD} bytes")
+                raise SettingError(PROBE_WORDS(option=name, size=size.text, word=_WORD))
         return self
 
     def engine(self) -> JsonObject:
@@ -264,17 +273,13 @@ class DiskOptions(Section):
     @model_validator(mode="after")
     def _is_consistent(self) -> DiskOptions:
         if self.size < self.block:
-            raise ValueError(f"`size` ({self.size.text}) is less than a block ({self.block.text})")
+            raise SettingError(PROBE_LESS_THAN_BLOCK(size=self.size.text, block=self.block.text))
         if self.direct and self.block % _SECTOR:
-            raise ValueError(
-                f"blocks of {self.block.text} cannot go past the page cache: use a multiple of 512B, or `direct: false`"
-            )
+            raise SettingError(PROBE_SECTORS(block=self.block.text))
         if self.depth > 1 and self.ioengine == "psync":
-            raise ValueError(
-                f"`psync` has one block a client under way, not {self.depth}: use `engine: io_uring`, or more clients"
-            )
+            raise SettingError(PROBE_PSYNC_DEPTH(depth=self.depth))
         if self.fdatasync and self.access not in _WRITING:
-            raise ValueError(f"`{self.access}` writes nothing: there is nothing for `fdatasync` to flush")
+            raise SettingError(PROBE_NOTHING_WRITTEN(access=self.access))
         return self
 
     @property
@@ -337,7 +342,7 @@ class NetworkOptions(Section):
         other = ("request", "response") if self.test == "stream" else ("block",)
         for name in other:
             if name in self.model_fields_set:
-                raise ValueError(f"`{self.test}` has no `{name}`: leave it out, or use another test")
+                raise SettingError(PROBE_NO_OPTION(test=self.test, option=name))
         return self
 
     @property

@@ -9,10 +9,13 @@ from pydantic import AfterValidator, Field, model_validator
 from loadcell.model.capability import MYSQL, POSTGRES, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Workload
 from loadcell.workloads.messages import (
     SQL_NO_PROTOCOL,
+    SYSBENCH_LARGEST_ID,
     SYSBENCH_NO_INDEX,
+    SYSBENCH_NO_STATEMENT,
     SYSBENCH_ONE_TABLE,
     SYSBENCH_ONLY_DELETES,
     SYSBENCH_RANGE_TOO_LARGE,
@@ -117,11 +120,9 @@ class SysbenchOptions(Options):
         room = _INTEGER_MAX - self.table_size
         for name, width in (("range_size", self.range_size - 1), ("delta", self.delta)):
             if width > room:
-                raise ValueError(
-                    f"`{name}` and `table_size` together go beyond the largest id, {_INTEGER_MAX}"
-                )
+                raise SettingError(SYSBENCH_LARGEST_ID(name=name, largest=_INTEGER_MAX))
         if self.script.startswith("oltp_") and self.skip_trx and self._statements() == 0:
-            raise ValueError(f"with these counts `{self.script}` has no statement to run: let one be above 0")
+            raise SettingError(SYSBENCH_NO_STATEMENT(script=self.script))
         return self
 
     def reads(self) -> int:

@@ -12,8 +12,9 @@ from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.metrics import declare
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Ask, Condition, Workload
-from loadcell.workloads.messages import TPCC_SHORT_TRIAL, TPCC_TOO_MANY_TERMINALS
+from loadcell.workloads.messages import TPCC_SHORT_TRIAL, TPCC_TOO_MANY_TERMINALS, TPCC_WEIGHTS
 from loadcell.workloads.sysbench import SqlState, each_once, unknown_protocol
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class TpccOptions(Options):
         total = sum(weights.values())
         if total != 100:
             sum_text = " + ".join(f"{name} {weight}" for name, weight in weights.items())
-            raise ValueError(f"the weights must sum to 100, and these sum to {total}: {sum_text}")
+            raise SettingError(TPCC_WEIGHTS(total=total, weights=sum_text))
         return self
 
 

@@ -8,9 +8,23 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, ValidationError, create_model, model_validator
 
-from loadcell.ingest.text import java_properties
+from loadcell.ingest.benchmarksql_properties import read_properties
+from loadcell.ingest.messages import PROPERTIES_WRONG, PROPERTIES_ZERO
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Message, MessageError, as_written
 from loadcell.plan.parts import Options
+from loadcell.plan.problems import SettingError
+from loadcell.workloads.messages import (
+    YCSB_DATA_INTEGRITY,
+    YCSB_HISTOGRAM,
+    YCSB_INSERT_COUNT,
+    YCSB_INSERT_START,
+    YCSB_MORE_THAN,
+    YCSB_NO_PROPORTION,
+    YCSB_NOT_CORE,
+    YCSB_PROPERTY,
+    YCSB_WRONG,
+)
 
 RequestDistribution = Literal["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"]
 
@@ -95,23 +109,30 @@ class Properties(Options):
     @model_validator(mode="after")
     def _is_consistent(self) -> Properties:
         if sum(self.proportions().values()) <= 0:
-            raise ValueError("all proportions are 0: let one be above")
+            raise SettingError(YCSB_NO_PROPORTION())
         if self.minfieldlength > self.fieldlength:
-            raise ValueError(
-                f"`minfieldlength` ({self.minfieldlength}) is more than `fieldlength` ({self.fieldlength})"
+            raise SettingError(
+                YCSB_MORE_THAN(
+                    name="minfieldlength",
+                    value=self.minfieldlength,
+                    limit="fieldlength",
+                    limit_value=self.fieldlength,
+                )
             )
         if self.minscanlength > self.maxscanlength:
-            raise ValueError(
-                f"`minscanlength` ({self.minscanlength}) is more than `maxscanlength` ({self.maxscanlength})"
+            raise SettingError(
+                YCSB_MORE_THAN(
+                    name="minscanlength",
+                    value=self.minscanlength,
+                    limit="maxscanlength",
+                    limit_value=self.maxscanlength,
+                )
             )
         if self.insertstart >= self.recordcount:
-            raise ValueError(
-                f"`insertstart` ({self.insertstart}) is not below `recordcount` ({self.recordcount})"
-            )
+            raise SettingError(YCSB_INSERT_START(start=self.insertstart, records=self.recordcount))
         if self.inserted > self.recordcount - self.insertstart:
-            raise ValueError(
-                f"`insertstart` and `insertcount` ({self.insertstart} + {self.inserted}) go beyond `recordcount` "
-                f"({self.recordcount})"
+            raise SettingError(
+                YCSB_INSERT_COUNT(start=self.insertstart, count=self.inserted, records=self.recordcount)
             )
         return self
 
@@ -211,31 +232,20 @@ class File(Options):
 
 
 def read(path: Path) -> File:
-    """Read a property file. Raises ValueError with everything that is wrong in it."""
-    try:
-        if path.stat().st_size > _LONGEST_FILE:
-            raise ValueError(f"{path} has {path.stat().st_size:,} bytes: that is no property file")
-        text = path.read_bytes().decode("latin-1")
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}") from None
-    if "\0" in text:
-        raise ValueError(f"{path} holds bytes that are no text: that is no property file")
-    return _understood({key: value.strip() for key, value in java_properties(text).items()}, path.name)
+    """Read a property file. Raises SettingError with everything that is wrong in it."""
+    properties = read_properties(path, _LONGEST_FILE)
+    return _understood({key: value.strip() for key, value in properties.items()}, path.name)
 
 
 def _understood(lines: Mapping[str, str], name: str) -> File:
-    wrong = []
+    mistakes: list[Message] = []
     kind = lines.get("workload")
     if kind and kind not in _CORE_CLASSES:
-        wrong.append(
-            f"`workload` is {kind}: of YCSB's workloads there is the core one only ({_CORE_CLASSES[0]})"
-        )
+        mistakes.append(YCSB_NOT_CORE(kind=kind, core=_CORE_CLASSES[0]))
     if lines.get("dataintegrity", "").lower() == "true":
-        wrong.append(
-            "`dataintegrity` is true: use the workload kv with `verify: true`, which checks every value"
-        )
+        mistakes.append(YCSB_DATA_INTEGRITY())
     if lines.get("fieldlengthdistribution", "").lower() == "histogram":
-        wrong.append("`fieldlengthdistribution` is histogram: use constant, uniform or zipfian")
+        mistakes.append(YCSB_HISTOGRAM())
     load: JsonObject = {key: lines[key] for key in OF_THE_LOAD if lines.get(key)}
     properties: JsonObject = {}
     for key, value in lines.items():
@@ -250,12 +260,12 @@ def _understood(lines: Mapping[str, str], name: str) -> File:
     try:
         file = File(properties=properties, unknown=tuple(key for key in lines if not _known(key)), **load)
         if file.threadcount == 0:
-            wrong.append("`threadcount` is 0")
+            mistakes.append(PROPERTIES_ZERO(key="threadcount"))
         Properties(**properties)
     except ValidationError as error:
-        wrong += explained(error)
-    if wrong:
-        raise ValueError(f"{name}: {'; '.join(wrong)}")
+        mistakes += explained(error)
+    if mistakes:
+        raise SettingError(PROPERTIES_WRONG(file=name, mistakes=mistakes))
     return file
 
 
@@ -267,24 +277,26 @@ def _known(key: str) -> bool:
     return key in KNOWN or key.startswith(_PREFIXES)
 
 
-def explained(error: ValidationError) -> list[str]:
-    """Each mistake in a line, with the property it is about."""
+def explained(error: ValidationError) -> list[Message]:
+    """Each mistake, with the property it is about."""
     parts = []
     for problem in error.errors():
         where = ".".join(str(part) for part in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ")
-        parts.append(f"`{where}` is {problem['input']!r}: {message}" if where else message)
+        cause = problem.get("ctx", {}).get("error")
+        message = cause.message if isinstance(cause, MessageError) else as_written(problem["msg"])
+        mistake = YCSB_PROPERTY(name=where, value=repr(problem["input"]), why=message)
+        parts.append(mistake if where else message)
     return parts
 
 
 def resolved(letter: str | None, file: File | None, options: JsonObject) -> Properties:
     """All properties: the plan's own before the file's, the file's before the letter's, then YCSB's defaults.
-    Raises ValueError.
+    Raises SettingError.
     """
     try:
         return Properties(**{**CORE.get(letter or "", {}), **(file.properties if file else {}), **options})
     except ValidationError as error:
-        raise ValueError("; ".join(explained(error))) from None
+        raise SettingError(YCSB_WRONG(mistakes=explained(error))) from None
 
 
 LETTERS = tuple(CORE)

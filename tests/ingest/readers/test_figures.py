@@ -95,7 +95,7 @@ def test_a_figure_that_is_not_there_is_never_guessed(source: dict[str, Any], sai
 
 @pytest.mark.parametrize("path", ["", "a..b", "a[x]", "[", "a]"])
 def test_what_is_no_path_is_said_before_anything_runs(path: str) -> None:
-    with pytest.raises(ValueError, match="path"):
+    with pytest.raises(extract.NoFigureError, match="path"):
         extract.path_of(path)
 
 

@@ -83,7 +83,10 @@ class Figure(Options):
             if groups == 0:
                 raise SettingError(FIGURE_NO_GROUP())
         if self.json_path is not None:
-            extract.path_of(self.json_path)
+            try:
+                extract.path_of(self.json_path)
+            except extract.NoFigureError as error:
+                raise SettingError(error.message) from None
         return self
 
     def source(self) -> extract.FigureSource:
