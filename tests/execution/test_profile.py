@@ -15,8 +15,8 @@ import pytest
 from documents import analyse
 from execution.world import PLAN, World
 from loadcell.execution import profiling
-from loadcell.model.trial_record import LostMemory, MemoryRecord
-from loadcell.profilers import perf
+from loadcell.model.trial_record import LostMemory, MemoryRecord, ProfileRecord
+from loadcell.profilers import perf, valgrind  # noqa: F401 - valgrind declares the metrics of lost memory
 from loadcell.profilers.perf import ProfilerError
 from loadcell.report.build import build
 
@@ -45,13 +45,13 @@ class FakeSampler:
     def end(self) -> None:
         self.log.append("end")
 
-    def said(self) -> list[str]:
+    def output(self) -> list[str]:
         return ["a word"]
 
-    def collect(self, writer: Any, title: str, log: Any) -> dict[str, Any]:
+    def collect(self, writer: Any, title: str, log: Any) -> ProfileRecord:
         self.log.append(f"collect {title}")
         writer.text("profile.folded", "server;main 3\n")
-        return {"kind": "cpu", "tool": "perf", "samples": 3, "event": "cpu-clock"}
+        return ProfileRecord("cpu", "perf", "cpu-clock", samples=3)
 
     def remove(self) -> None:
         self.log.append("remove")

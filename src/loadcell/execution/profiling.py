@@ -88,8 +88,8 @@ def profiling(
         yield
     finally:
         sampler.end()
-        for line in sampler.said():
-            output(f"perf: {line}")
+        for line in sampler.output():
+            output(line)
 
 
 @contextlib.contextmanager

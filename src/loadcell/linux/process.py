@@ -15,9 +15,13 @@ import queue
 import selectors
 import signal
 import subprocess
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from loadcell.linux import launcher
 
 #: Numbers of prctl(2): linux/prctl.h.
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -46,6 +50,24 @@ def adopt_orphans() -> None:
 def has_ended(process: subprocess.Popen[bytes]) -> bool:
     """Report whether a child has ended, leaving it a zombie, so that its id stays reserved."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def launch_command(
+    program: Sequence[str | Path],
+    directory: Path,
+    death: signal.Signals,
+    *,
+    user: Sequence[str] = ("-", "-", ""),
+    cpus: str = "",
+    memory: str = "",
+) -> list[str]:
+    """The command that runs `program` in `directory` by `linux/launcher.py`; the signal `death` ends it.
+
+    To be started by the process, and its thread, whose end shall be the program's. `user` are ids of user,
+    group and supplementary groups; processors and memory stay as they are where these are empty.
+    """
+    place = (str(int(death)), str(os.getpid()), str(directory), cpus or "-", memory or "-")
+    return [sys.executable, "-I", "-S", launcher.__file__, *user, *place, *map(str, program)]
 
 
 class LineReader:
@@ -135,13 +157,13 @@ class SupervisedProcess:
         """Exit status of a process that has ended, or minus the number of the signal that ended it."""
         return self._process.poll() if self._process is not None else None
 
-    def start(self, command: Sequence[str]) -> None:
-        """Start the program. Raises OSError."""
+    def start(self, command: Sequence[str], pass_fds: Sequence[int] = ()) -> None:
+        """Start the program, which inherits the descriptors `pass_fds`. Raises OSError."""
         self.output.clear()
         self._process = None
         started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
         self._thread = threading.Thread(
-            target=self._supervise, args=(command, started), name=f"{self.name}-log", daemon=True
+            target=self._supervise, args=(command, pass_fds, started), name=f"{self.name}-log", daemon=True
         )
         try:
             self._thread.start()
@@ -155,7 +177,10 @@ class SupervisedProcess:
             raise process
 
     def _supervise(
-        self, command: Sequence[str], started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError]
+        self,
+        command: Sequence[str],
+        pass_fds: Sequence[int],
+        started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError],
     ) -> None:
         """Start the process and pass on its output until it ends."""
         try:
@@ -166,6 +191,7 @@ class SupervisedProcess:
                 stderr=subprocess.STDOUT,
                 env=self._environment,
                 cwd="/",
+                pass_fds=pass_fds,
                 start_new_session=True,  # Ctrl-C is for loadcell, which then stops the process in its turn
             )
         except OSError as error:
@@ -201,7 +227,7 @@ class SupervisedProcess:
                     process.wait(limit_s)
                     break
                 except subprocess.TimeoutExpired:
-                    self.log(f"the server did not end within {limit_s:.0f} s of a {kind} shutdown")
+                    self.log(f"{self.name} did not end within {limit_s:.0f} s of a {kind} shutdown")
             killed = process.returncode == -signal.SIGKILL
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout=5)

@@ -99,9 +99,9 @@ class CpuSampler:
             log("profile: no sample was taken: the target used no CPU while the load measured")
         return profile
 
-    def said(self) -> list[str]:
-        """Output of perf so far."""
-        return [] if self._perf is None else self._perf.said().splitlines()
+    def output(self) -> list[str]:
+        """Lines that perf has printed so far."""
+        return [] if self._perf is None else self._perf.output()
 
     def remove(self) -> None:
         """Remove what perf wrote."""

@@ -15,12 +15,11 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loadcell.linux import launcher
+from loadcell.linux.process import StopStep, SupervisedProcess, launch_command
 from loadcell.model.message import NO_OUTPUT, ForeignText, MessageCode, MessageError, Seconds
 
 PERF_MISSING = MessageCode("perf.missing")
@@ -45,6 +44,10 @@ STACK_BYTES = 8192
 #: How long perf may take to attach to the processes that are there, on a machine that is fully loaded.
 _ATTACH_LIMIT_S = 60.0
 _END_LIMIT_S = 60.0
+_STOP_STEPS: Sequence[StopStep] = (
+    (signal.SIGTERM, _END_LIMIT_S, "orderly"),
+    (signal.SIGKILL, _END_LIMIT_S, "forced"),
+)
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 #: What inferno reads.
 _FIELDS = "comm,pid,tid,time,event,ip,sym,dso"
@@ -94,9 +97,13 @@ class Perf:
     frequency: int
     call_graph: str
     program: str = field(default_factory=found)
-    _process: subprocess.Popen[bytes] | None = None
+    _lines: list[str] = field(default_factory=list)
     _orders: int = -1
     _answers: int = -1
+
+    def __post_init__(self) -> None:
+        environment = {**os.environ, "LC_ALL": "C"}
+        self._process = SupervisedProcess("perf", self._lines.append, environment)
 
     @property
     def _data(self) -> Path:
@@ -122,28 +129,16 @@ class Perf:
             *("--control", f"fd:{orders},{answers}", "--output", str(self._data)),
             *("--pid", ",".join(map(str, self.processes))),
         ]  # fmt: skip
-        death = [str(int(signal.SIGKILL)), str(os.getpid()), str(self.home)]
-        with (self.home / "perf.txt").open("wb") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", launcher.__file__, "-", "-", "", *death, "-", "-", *command],
-                pass_fds=(orders, answers), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                env={**os.environ, "LC_ALL": "C"}, start_new_session=True,
-            )  # fmt: skip
-        os.close(orders)
-        os.close(answers)
+        try:
+            self._process.start(launch_command(command, self.home, signal.SIGKILL), (orders, answers))
+        finally:
+            os.close(orders)
+            os.close(answers)
         self._order("ping", _ATTACH_LIMIT_S)
 
     def end(self) -> None:
         """Let go of the processes, whatever happened before; what was recorded stays."""
-        process, self._process = self._process, None
-        if process is not None and process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(_END_LIMIT_S)
-            except BaseException:
-                process.kill()
-                process.wait()
-                raise
+        self._process.stop(_STOP_STEPS)
         for descriptor in (self._orders, self._answers):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -156,14 +151,21 @@ class Perf:
         Raises ProfilerError.
         """
         window = f"{from_ns // 10**9}.{from_ns % 10**9:09d},{to_ns // 10**9}.{to_ns % 10**9:09d}"
-        text, output = self.home / "perf-script.txt", self.home / "perf.txt"
-        with text.open("wb") as out, output.open("ab") as errors:
+        text = self.home / "perf-script.txt"
+        command = [self.program, "script", "--no-inline", "--time", window, "-F", _FIELDS]
+        with text.open("wb") as output:
             ended = subprocess.run(
-                [self.program, "script", "--no-inline", "--time", window, "-F", _FIELDS, "-i", str(self._data)],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env={**os.environ, "LC_ALL": "C"}, check=False,
-            )  # fmt: skip
+                [*command, "-i", str(self._data)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "LC_ALL": "C"},
+                check=False,
+            )
+        printed = ended.stderr.decode("utf-8", "replace")
+        self._lines += [f"perf: {line}" for line in printed.splitlines()]
         if ended.returncode != 0:
-            raise trouble(self.said(), PERF_UNREADABLE)
+            raise trouble(printed, PERF_UNREADABLE)
         with text.open(encoding="utf-8", errors="replace") as lines:
             first = next((match for line in lines if (match := _EVENT.search(line))), None)
         return text, None if first is None else first["event"].partition(":")[0]
@@ -176,12 +178,8 @@ class Perf:
         if not readable:
             raise ProfilerError(PERF_NO_ANSWER(limit_s=limit_s))
         if not os.read(self._answers, 64):
-            if self._process is not None:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._process.wait(_END_LIMIT_S)
-            raise trouble(self.said())
+            raise trouble("\n".join(self._process.last_output()))
 
-    def said(self) -> str:
-        """Output of perf."""
-        printed = self.home / "perf.txt"
-        return printed.read_text(encoding="utf-8", errors="replace") if printed.exists() else ""
+    def output(self) -> list[str]:
+        """Lines that perf has printed, with its name in front."""
+        return list(self._lines)

@@ -30,11 +30,16 @@ class Painter:
         self._version = version
         self._waiting: list[JsonObject] = []
         self._painted: list[bytes] = []
-        self._process = _started([sys.executable, "-m", __name__, version])
-        # a picture is larger than a pipe: without a reader, it and we would wait for each other
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-        self._writer: threading.Thread | None = None
+        self._thread: threading.Thread | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        # without room for another process, `pictures` does its work
+        with contextlib.suppress(OSError):
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, version],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
 
     def __enter__(self) -> Painter:
         return self
@@ -42,60 +47,32 @@ class Painter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-        if self._writer is not None:
-            self._writer.join()
-        self._close()
-        self._reader.join()
+        if self._process is None:
+            return
+        self._process.kill()
+        if self._thread is None:
+            self._process.communicate()
+        else:
+            self._thread.join()
 
     def hand_over(self, specs: list[JsonObject]) -> None:
-        """Give it everything there is to paint, at once: it takes what is larger than a pipe while it paints,
-        and is not waited for.
-        """
+        """Give it everything there is to paint, at once, without waiting for it."""
         self._waiting = specs
-        self._writer = threading.Thread(target=self._write, args=(specs,), daemon=True)
-        self._writer.start()
+        self._thread = threading.Thread(target=self._converse, args=(specs,), daemon=True)
+        self._thread.start()
 
-    def _write(self, specs: list[JsonObject]) -> None:
+    def _converse(self, specs: list[JsonObject]) -> None:
+        """Write and read at the same time: specifications and pictures are larger than a pipe."""
         if self._process is not None:
-            assert self._process.stdin is not None
-            with contextlib.suppress(OSError):  # it has died: `pictures` does its work
-                for spec in specs:
-                    self._process.stdin.write(json.dumps(spec).encode() + b"\n")
-        self._close()
+            lines = b"".join(json.dumps(spec).encode() + b"\n" for spec in specs)
+            self._painted = self._process.communicate(lines)[0].splitlines(keepends=True)
 
     def pictures(self) -> list[str]:
         """The pictures, once they are painted; painted here should the painter have died."""
-        self._reader.join()
+        if self._thread is not None:
+            self._thread.join()
         painted = [json.loads(line) for line in self._painted if line.endswith(b'"\n')]
         return painted + [paint(spec, self._version) for spec in self._waiting[len(painted) :]]
-
-    def _read(self) -> None:
-        if self._process is None:
-            return
-        assert self._process.stdout is not None
-        with self._process.stdout as lines:
-            self._painted.extend(lines)
-
-    def _close(self) -> None:
-        """Say that there is no more: closing a pipe that nobody reads complains once, and is closed then."""
-        if self._process is not None and self._process.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
-
-
-def _started(command: list[str]) -> subprocess.Popen[bytes] | None:
-    """None where one may not start it, or where there is no room for another process: `pictures` does its
-    work then.
-    """
-    try:
-        return subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-    except OSError:
-        return None
 
 
 def paint(spec: JsonObject, version: str) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import pwd
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
 
-from loadcell.linux import launcher
+from loadcell.linux.process import launch_command
 from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.systems.base import TargetError
 from loadcell.systems.messages import (
@@ -50,22 +49,11 @@ class Account:
 
         To be started by the process (and, on Linux, the thread) whose end shall be the program's.
         """
-        who = (
-            [str(self.uid), str(self.gid), ",".join(map(str, self.groups))] if self.other else ["-", "-", ""]
+        ids = (str(self.uid), str(self.gid), ",".join(map(str, self.groups)))
+        user = ids if self.other else ("-", "-", "")
+        return launch_command(
+            program, directory, death, user=user, cpus=self.pin.cpus, memory=self.pin.memory
         )
-        launch = [
-            sys.executable,
-            "-I",
-            "-S",
-            launcher.__file__,
-            *who,
-            str(int(death)),
-            str(os.getpid()),
-            str(directory),
-            self.pin.cpus or "-",
-            self.pin.memory or "-",
-        ]
-        return launch + [str(word) for word in program]
 
     def run(
         self, program: Sequence[str | Path], *, directory: Path = Path("/"), limit_s: float = 300
