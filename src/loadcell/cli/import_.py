@@ -21,9 +21,21 @@ if TYPE_CHECKING:
     from loadcell.report.context import ReportContext
 
 TOOLS = ("auto", *reader_names(), "csv")
+HELP = f"""Make a run of finished outputs, which reports, comparisons and histories treat like any other.
+
+TOOL is auto (whichever recognises the file), {", ".join(TOOLS[1:-1])}, or csv. Of fio and iperf3 the JSON is
+read, of BenchmarkSQL its result folder or a result.csv, of redis-benchmark the text or --csv, of stress-ng
+--metrics-brief, and of pgbench with -l its logs (pgbench-log). A text may hold several executions one after the
+other, as a shell loop makes it: alike ones are repeats, other numbers of clients are levels. Lines that were not
+understood are counted and shown, never guessed. FILE may be compressed (gzip, bzip2, xz), and - is standard
+input.
+
+What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto beside it, a
+file of samples for each file of executions, and becomes samples of these; alone it becomes a run of samples.
+"""
 
 
-@click.command("import")
+@click.command("import", help=HELP)
 @click.argument("tool", type=click.Choice(TOOLS), metavar="TOOL")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option(
@@ -72,19 +84,7 @@ def import_(
     tool: str, files: tuple[Path, ...], out: Path, name: str | None, title: str | None, by_file: bool, settings: tuple[str, ...],
     columns: tuple[str, ...], unit: str, interval: float | None, lang: str, as_json: bool,
 ) -> None:  # fmt: skip
-    """Make a run of finished outputs, which reports, comparisons and histories treat like any other.
-
-    TOOL is auto (whichever recognises the file), sysbench, pgbench, pgbench-log (-l), benchmarksql (its
-    result folder, or a result.csv), fio (JSON), iperf3 (JSON), netperf, ab, wrk, redis-benchmark (text or
-    --csv), mbw, stress-ng (--metrics-brief), dd, or csv. A text may hold several executions one after the
-    other, as a shell loop makes it: alike ones are repeats, other numbers of clients are levels. Lines that
-    were not understood are counted and shown, never guessed. FILE may be compressed (gzip, bzip2, xz), and -
-    is standard input.
-
-    What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto
-    beside it, a file of samples for each file of executions, and becomes samples of these; alone it becomes a
-    run of samples.
-    """
+    """The command `import`."""
     # the report is made ready by a process of its own while the files are read
     with prewarm.Prewarm() as soon, input_files.Inputs() as inputs:
         plain = inputs.plain(files)

@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable, Mapping
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.messages import OUTPUT_AB, OUTPUT_CUT_SHORT
+from loadcell.ingest.messages import OUTPUT_CUT_SHORT
 from loadcell.ingest.readers import Reader, by_line
-from loadcell.model.message import Labels
+from loadcell.model.message import Labels, MessageCode
 
 #: Times that reports have names for.
 _FIGURE = Labels("figure", ("connect_mean_ms", "processing_mean_ms", "waiting_mean_ms"))
+OUTPUT_AB = MessageCode("output.ab", head=str)
+
 NAME = "ab"
 
 _HEAD = "This is ApacheBench"

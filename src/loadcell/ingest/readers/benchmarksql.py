@@ -19,15 +19,19 @@ from typing import TYPE_CHECKING
 
 from loadcell import _engine
 from loadcell.ingest.base import MOST_SHOWN, Measured, NotItsOutputError, Part, Reading, Source, Unread
-from loadcell.ingest.messages import COLLECTED_AMBIGUOUS, OUTPUT_BENCHMARKSQL
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.ingest.series import Intervals, SecondSeries
 from loadcell.ingest.text import Output, java_properties
+from loadcell.model.message import Count, MessageCode
 from loadcell.monitors import host
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
+
+OUTPUT_BENCHMARKSQL = MessageCode("output.benchmarksql", head=str)
+
+COLLECTED_AMBIGUOUS = MessageCode("collected.ambiguous", file=str, count=Count)
 
 NAME = "benchmarksql"
 

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number
-from loadcell.ingest.messages import OUTPUT_DD
 from loadcell.ingest.readers import Reader, by_line
+from loadcell.model.message import MessageCode
+
+OUTPUT_DD = MessageCode("output.dd")
 
 NAME = "dd"
 

@@ -7,13 +7,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
-from loadcell.ingest.messages import OUTPUT_IPERF3, OUTPUT_IPERF3_FAILED
 from loadcell.ingest.readers import PrintedForPeople, Reader, by_text
 from loadcell.ingest.text import documents
-from loadcell.model.message import NO_OUTPUT, Message
+from loadcell.model.message import NO_OUTPUT, ForeignText, Message, MessageCode
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
+
+OUTPUT_IPERF3 = MessageCode("output.iperf3", said=ForeignText)
+
+OUTPUT_IPERF3_FAILED = MessageCode("output.iperf3.failed", said=ForeignText)
 
 NAME = "iperf3"
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
-from loadcell.ingest.messages import OUTPUT_JSTAT, OUTPUT_JSTAT_TOO_SHORT
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.samples import Samples, TooManyError
+from loadcell.model.message import MessageCode
+
+OUTPUT_JSTAT = MessageCode("output.jstat")
+
+OUTPUT_JSTAT_TOO_SHORT = MessageCode("output.jstat.too-short")
 
 NAME = "jstat"
 

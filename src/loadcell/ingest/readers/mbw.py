@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from statistics import median
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
-from loadcell.ingest.messages import OUTPUT_MBW
 from loadcell.ingest.readers import Reader, by_line
+from loadcell.model.message import MessageCode
+
+OUTPUT_MBW = MessageCode("output.mbw")
 
 NAME = "mbw"
 

@@ -8,8 +8,11 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, understood
-from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_NETPERF
+from loadcell.ingest.messages import OUTPUT_CUT_SHORT
 from loadcell.ingest.readers import Reader, by_line
+from loadcell.model.message import MessageCode
+
+OUTPUT_NETPERF = MessageCode("output.netperf")
 
 NAME = "netperf"
 

@@ -7,10 +7,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
-from loadcell.ingest.messages import OUTPUT_NMON, OUTPUT_NMON_ALL_EMPTY
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.samples import Samples, TooManyError
+from loadcell.model.message import MessageCode
 from loadcell.monitors.host import NOT_DISKS, NOT_LINKS, Host
+
+OUTPUT_NMON = MessageCode("output.nmon")
+
+OUTPUT_NMON_ALL_EMPTY = MessageCode("output.nmon.all-empty")
 
 NAME = "nmon"
 

@@ -6,9 +6,12 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_PGBENCH
+from loadcell.ingest.messages import OUTPUT_CUT_SHORT
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.series import Intervals
+from loadcell.model.message import MessageCode
+
+OUTPUT_PGBENCH = MessageCode("output.pgbench", summary=str)
 
 NAME = "pgbench"
 

@@ -11,14 +11,16 @@ from collections.abc import Iterable
 
 from loadcell import _engine
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
-from loadcell.ingest.messages import (
-    OUTPUT_PGBENCH_LOG,
-    OUTPUT_PGBENCH_LOG_ALL_EMPTY,
-    OUTPUT_PGBENCH_LOG_NONE_ENDED,
-)
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, SecondSeries
 from loadcell.ingest.text import Output
+from loadcell.model.message import MessageCode
+
+OUTPUT_PGBENCH_LOG = MessageCode("output.pgbench-log")
+
+OUTPUT_PGBENCH_LOG_NONE_ENDED = MessageCode("output.pgbench-log.none-ended")
+
+OUTPUT_PGBENCH_LOG_ALL_EMPTY = MessageCode("output.pgbench-log.all-empty")
 
 NAME = "pgbench-log"
 

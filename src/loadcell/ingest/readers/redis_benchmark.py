@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from itertools import chain
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number
-from loadcell.ingest.messages import OUTPUT_REDIS_BENCHMARK
 from loadcell.ingest.readers import Reader, by_line
+from loadcell.model.message import MessageCode
+
+OUTPUT_REDIS_BENCHMARK = MessageCode("output.redis-benchmark")
 
 NAME = "redis-benchmark"
 

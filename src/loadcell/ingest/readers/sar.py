@@ -9,14 +9,21 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
-from loadcell.ingest.messages import OUTPUT_INCOMPLETE, OUTPUT_SADF_JSON, OUTPUT_SADF_ROWS, OUTPUT_SAR
+from loadcell.ingest.messages import OUTPUT_INCOMPLETE
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.ingest.text import documents
+from loadcell.model.message import MessageCode
 from loadcell.monitors.host import NOT_DISKS, NOT_LINKS, Host
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
+
+OUTPUT_SAR = MessageCode("output.sar")
+
+OUTPUT_SADF_ROWS = MessageCode("output.sadf-rows")
+
+OUTPUT_SADF_JSON = MessageCode("output.sadf-json")
 
 NAME = "sar"
 

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
-from loadcell.ingest.messages import OUTPUT_STRESS_NG
 from loadcell.ingest.readers import Reader, by_line
+from loadcell.model.message import MessageCode
+
+OUTPUT_STRESS_NG = MessageCode("output.stress-ng")
 
 NAME = "stress-ng"
 

@@ -9,10 +9,13 @@ from collections.abc import Iterable
 
 from loadcell.ingest import columns
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_SYSBENCH
+from loadcell.ingest.messages import OUTPUT_CUT_SHORT
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, Room
 from loadcell.ingest.text import Output, Table, lines, stretches
+from loadcell.model.message import MessageCode
+
+OUTPUT_SYSBENCH = MessageCode("output.sysbench")
 
 NAME = "sysbench"
 

@@ -14,8 +14,11 @@ from loadcell.ingest.base import (
     number,
     understood,
 )
-from loadcell.ingest.messages import OUTPUT_CUT_SHORT, OUTPUT_WRK
+from loadcell.ingest.messages import OUTPUT_CUT_SHORT
 from loadcell.ingest.readers import Reader, by_line
+from loadcell.model.message import MessageCode
+
+OUTPUT_WRK = MessageCode("output.wrk")
 
 NAME = "wrk"
 

@@ -22,6 +22,7 @@ from loadcell.workloads.messages import (
     TOOL_NO_PLACEHOLDER,
     TOOL_NO_REQUESTS,
     TOOL_NO_REQUESTS_PER_CLIENT,
+    TOOL_THE_COMMAND,
 )
 from loadcell.workloads.tool.options import COMMAND, ToolOptions
 from loadcell.workloads.tool_runner.registry import (
@@ -129,7 +130,7 @@ class Tool(Workload[ToolOptions]):
     def _of_load(self, load: Load, target: TargetKind | None) -> Iterator[Misfit]:
         words = self.options.words(self._setting(target, counted=load.requests is not None))
         named = placeholder_names(words)
-        program = self.options.name or "the command"
+        program = self.options.name or TOOL_THE_COMMAND()
         if load.rate is not None:
             yield Misfit("load.rate", TOOL_LOAD_OPTION(tool=program))
         if load.requests_per_client is not None:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from loadcell.linux import procfs
 from loadcell.linux.process import LineReader, OnLine, adopt_orphans, die_with_parent, has_ended
+from loadcell.workloads.messages import TOOL_LINES_NOT_KEPT
 
 #: How often a waiting process looks round.
 _TICK_S = 0.05
@@ -251,5 +252,5 @@ class Output:
     def close(self) -> None:
         """Say what was not passed on, and forget it all."""
         if self._left_out and self._most_passed_on:
-            print(f"({self._left_out} more lines are not kept)", file=sys.stderr, flush=True)
+            print(TOOL_LINES_NOT_KEPT(count=self._left_out), file=sys.stderr, flush=True)
         self._file.close()

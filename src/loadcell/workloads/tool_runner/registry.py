@@ -16,6 +16,7 @@ from loadcell.workloads.messages import (
     TOOL_MISSING,
     TOOL_MISSING_ELSEWHERE,
     TOOL_MISSING_PACKAGE,
+    TOOL_NETPERF_SOURCE,
 )
 
 #: What every command line may name, and what targets of each protocol add.
@@ -67,7 +68,7 @@ class Tool:
     load: Fill = _nothing
     connect: Fill = _nothing
     after: Fill = _nothing
-    get: str = ""
+    get: Message | None = None
     #: options whose value is a file, and whether an argument is one that is no option's
     file_options: tuple[str, ...] = ()
     is_file: Callable[[str], bool] = lambda word: False  # noqa: ARG005
@@ -276,8 +277,7 @@ TOOLS: Mapping[str, Tool] = {
         Tool("iperf3", "iperf3", load=_iperf3, connect=_iperf3_server, errors_apart=True),
         Tool(
             "netperf", "netperf", ("-V",), _netperf, _netperf_server,
-            get="Debian has it in `non-free` only (`apt install netperf`); its source: https://github.com/HewlettPackard/netperf. "
-            "iperf3 measures streams as well.",
+            get=TOOL_NETPERF_SOURCE(),
         ),
         Tool("mbw", "mbw", ("-h",)),
         Tool("dd", "coreutils"),
