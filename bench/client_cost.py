@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from typing import Any
 
-from bench.paired import EXAMPLES, Cost, first_line, in_turn, keep, note, ratios, run_process, spread
+from bench.paired import (
+    EXAMPLES,
+    Cost,
+    first_line,
+    in_turn,
+    keep,
+    note,
+    ratios,
+    run_process,
+    spread,
+    worker_order,
+)
 
 sys.path.insert(0, "tests")
 from servers import PostgresServer, debian_postgres
@@ -53,7 +63,7 @@ def _worker(server: PostgresServer, workload: dict[str, Any], seconds: int, unit
         "workload": workload,
         "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, "duration_ns": seconds * 10**9},
     }
-    request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
+    request = worker_order(spec)
     cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result

@@ -21,7 +21,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.paired import EXAMPLES, Cost, in_turn, keep, note, on_processors, ratios, run_process, spread
+from bench.paired import (
+    EXAMPLES,
+    Cost,
+    in_turn,
+    keep,
+    note,
+    on_processors,
+    ratios,
+    run_process,
+    spread,
+    worker_order,
+)
 
 CLIENTS = 32
 #: A response as small as the facts' table has them: what is compared is clients, not copying.
@@ -89,7 +100,7 @@ def loadcell(port: int, core: int, seconds: int, version: str = "1.1") -> Cost:
             "timeout_ns": 5 * 10**9,
         },
     }
-    request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
+    request = worker_order(spec)
     # The worker looks who its parent is, so the core is set for this process instead of by taskset.
     with on_processors(core):
         cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)

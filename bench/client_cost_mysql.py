@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from typing import Any
 
 from bench.client_cost import CLIENTS, SYSBENCH, TABLE_SIZE, TABLES
-from bench.paired import Cost, first_line, in_turn, keep, note, ratios, run_process, spread
+from bench.paired import (
+    Cost,
+    first_line,
+    in_turn,
+    keep,
+    note,
+    ratios,
+    run_process,
+    spread,
+    worker_order,
+)
 
 sys.path.insert(0, "tests")
 from mariadb import MariadbServer, debian_mariadb
@@ -52,7 +61,7 @@ def loadcell(server: MariadbServer, script: str, seconds: int) -> Cost:
         "workload": {"sysbench": {"script": script, "tables": TABLES, "table_size": TABLE_SIZE}},
         "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, "duration_ns": seconds * 10**9},
     }
-    request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
+    request = worker_order(spec)
     cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result

@@ -9,15 +9,26 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from typing import Any
 
-from bench.paired import EXAMPLES, Cost, first_line, in_turn, keep, note, ratios, run_process, spread
+from bench.paired import (
+    EXAMPLES,
+    Cost,
+    first_line,
+    in_turn,
+    keep,
+    note,
+    ratios,
+    run_process,
+    spread,
+    worker_order,
+)
 
 sys.path.insert(0, "tests")
 from redis_server import RedisServer, debian_redis
+from specifications import complete
 
 CLIENTS = 32
 KEYS = 100_000
@@ -45,7 +56,7 @@ def loadcell(server: RedisServer, verb: str, pipeline: int, seconds: int, thread
     What the thread alone took of CPU time a request, within the measurement, is appended to `threads_us`.
     """
     spec = specification(server, verb, pipeline, seconds)
-    request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
+    request = worker_order(spec)
     cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
@@ -91,7 +102,7 @@ def main() -> None:
     with RedisServer(password="") as server:
         from loadcell import _engine
 
-        _engine.prepare(json.dumps(specification(server, "get", 1, 1)), lambda _: None)
+        _engine.prepare(json.dumps(complete(specification(server, "get", 1, 1))), lambda _: None)
         for name, (verb, pipeline) in CASES.items():
             note(name)
             first = bare_loop(server, verb, pipeline, 2)

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from bench.paired import EXAMPLES, ROOT, keep, note, ratios, spread
+from bench.paired import EXAMPLES, ROOT, keep, note, ratios, spread, worker_order
 
 CLIENTS = 32
 
@@ -78,7 +78,7 @@ def load(port: int, processes: int, threads: int, seconds: float) -> Measurement
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
         )  # fmt: skip
         assert worker.stdin is not None
-        worker.stdin.write(json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec}))
+        worker.stdin.write(worker_order(spec))
         workers.append(worker)
     # All begin when all have started Python.
     time.sleep(0.5)

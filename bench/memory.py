@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from bench.paired import EXAMPLES, ROOT, keep, note
+from bench.paired import EXAMPLES, ROOT, keep, note, worker_order
 
 FIRST, LAST = 1_000_000, 30_000_000
 CLIENTS = 16
@@ -59,7 +58,7 @@ def main() -> None:
     )
     assert worker.stdin is not None
     assert worker.stdout is not None
-    worker.stdin.write(json.dumps({"mode": "run", "parent": os.getpid(), "spec": specification(port, 3600)}))
+    worker.stdin.write(worker_order(specification(port, 3600)))
     worker.stdin.close()
     done, marks = 0, {}
     try:

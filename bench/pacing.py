@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from bench.paired import first_line, keep, note, run_process, spread
+from bench.paired import first_line, keep, note, run_process, spread, worker_order
 
 sys.path.insert(0, "tests")
 from servers import PostgresServer, debian_postgres
@@ -38,8 +37,8 @@ def loadcell(target: dict[str, Any], rate: float, arrivals: str, seconds: int) -
         "duration_ns": seconds * 10**9,
     }
     spec = {"version": 1, "seed": 1, "target": target, "workload": {"sysbench": sysbench}, "load": load}
-    order = {"mode": "run", "parent": os.getpid(), "spec": paced(spec, (rate, seconds), arrivals=arrivals)}
-    _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=json.dumps(order))
+    order = worker_order(paced(spec, (rate, seconds), arrivals=arrivals))
+    _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=order)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
     schedule, (thread,) = result["schedule"], result["client"]["threads"]

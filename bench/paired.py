@@ -18,6 +18,9 @@ from typing import Any, TypeVar
 
 from loadcell.stats.repeats import interval
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from specifications import complete
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 EXAMPLES = ROOT / "engine" / "target" / "release" / "examples"
@@ -44,6 +47,11 @@ class Cost:
 
 #: a cost, with further values that a client reports
 CostType = TypeVar("CostType", bound=Cost)
+
+
+def worker_order(spec: Mapping[str, Any], mode: str = "run") -> str:
+    """What a worker process is sent to carry out `spec`, whose missing fields have their defaults."""
+    return json.dumps({"mode": mode, "parent": os.getpid(), "spec": complete(spec)})
 
 
 def run_process(command: Sequence[str], *, send: str = "") -> tuple[float, str]:

@@ -31,6 +31,7 @@ from bench.paired import (
     run_process,
     spread,
     values_in_turn,
+    worker_order,
 )
 from loadcell.ingest.readers import mbw, sysbench
 
@@ -162,8 +163,7 @@ def probe(
         "workload": {"probe": section},
         "load": load,
     }
-    order = {"mode": "run", "parent": os.getpid(), "spec": spec}
-    _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=json.dumps(order))
+    _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=worker_order(spec))
     last = json.loads(output.splitlines()[-1])
     if last["type"] != "result":
         raise SystemExit(str(last))

@@ -41,6 +41,7 @@ from bench.paired import (
     ratio_to_aim,
     run_process,
     spread,
+    worker_order,
 )
 from loadcell.systems.shared.sockets import free_port
 
@@ -213,7 +214,7 @@ def order(
         "workload": {"probe": workload},
         "load": {"clients": 1, "warmup_ns": int(ramp_s * 10**9), "duration_ns": seconds * 10**9},
     }
-    send = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
+    send = worker_order(spec)
     _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=send)
     last: dict[str, Any] = json.loads(output.splitlines()[-1])
     if last["type"] != "result" or last["result"]["outcome"] != "completed":

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench import tpcc_peers
-from bench.paired import Cost, first_line, in_turn, keep, ratios, run_process, spread
+from bench.paired import Cost, first_line, in_turn, keep, ratios, run_process, spread, worker_order
 
 sys.path.insert(0, "tests")
 from servers import PostgresServer, debian_postgres
@@ -43,7 +42,7 @@ def worker(
         "workload": {"tpcc": dict(tpcc)},
         "load": {"clients": 1, "threads": 1, "warmup_ns": 0, "duration_ns": 10**9, **load},
     }
-    order = json.dumps({"mode": mode, "parent": os.getpid(), "spec": spec})
+    order = worker_order(spec, mode)
     cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=order)
     return cpu_s, json.loads(output.splitlines()[-1])["result"]
 

@@ -49,6 +49,7 @@ from loadcell.model.run_record import (
 )
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store.read import read_run
+from specifications import complete
 
 #: Keys that only the documents of one kind have.
 _TRIAL = {
@@ -101,6 +102,7 @@ def load_result(values: Mapping[str, Any]) -> LoadResult:
 
 def load_order(spec: Mapping[str, Any], made_by: str | None = None) -> LoadOrder:
     """Order of a load with one group from the engine's specification of it."""
+    spec = complete(spec)
     group = GroupOrder("", spec["workload"], {})
     return LoadOrder(spec["target"], (group,), spec["load"], spec["seed"], made_by)
 

@@ -10,6 +10,7 @@ from typing import Any
 from loadcell import _engine
 from loadcell.model.engine_messages import engine_failure, load_outcome
 from servers import PostgresServer
+from specifications import complete
 
 Event = dict[str, Any]
 Result = dict[str, Any]
@@ -29,15 +30,13 @@ def specification(
         "duration_ns": 300 * MS,
         "interval_ns": 100 * MS,
     }
-    return json.dumps(
-        {
-            "version": 1,
-            "seed": seed,
-            "target": target,
-            "workload": {workload: options},
-            "load": {**defaults, **load},
-        }
-    )
+    spec = {
+        "seed": seed,
+        "target": target,
+        "workload": {workload: options},
+        "load": {**defaults, **load},
+    }
+    return json.dumps(complete(spec))
 
 
 def prepare(

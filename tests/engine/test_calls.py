@@ -15,6 +15,7 @@ from engine.loads import MS, Event, assert_counted, failure, specification
 from loadcell import _engine
 from loadcell.model.engine_messages import load_outcome
 from servers import free_port
+from specifications import complete
 from truth.reference_server import ReferenceServer
 
 LONG_S = 60
@@ -23,7 +24,7 @@ LONG_S = 60
 def call(server: ReferenceServer, on_event: Any) -> dict[str, Any]:
     spec = server.specification("oltp_point_select", clients=4, duration_s=LONG_S, warmup_s=0.1)
     spec["load"]["interval_ns"] = 100 * MS
-    result: dict[str, Any] = json.loads(_engine.run(json.dumps(spec), on_event))
+    result: dict[str, Any] = json.loads(_engine.run(json.dumps(complete(spec)), on_event))
     return result
 
 
@@ -109,7 +110,7 @@ def test_a_stop_that_comes_first_is_not_forgotten_and_counts_once() -> None:
         assert call(server, nothing)["outcome"] == "stopped"
     with ReferenceServer() as server:
         spec = server.specification("oltp_point_select", clients=1, duration_s=0.1)
-        assert json.loads(_engine.run(json.dumps(spec), nothing))["outcome"] == "completed"
+        assert json.loads(_engine.run(json.dumps(complete(spec)), nothing))["outcome"] == "completed"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_a_stop_that_comes_first_is_not_forgotten_and_counts_once() -> None:
     [
         ({"clients": 0}, "`load.clients`"),
         ({"rate_per_s": 5.0}, "unknown field `rate_per_s`"),
-        ({"schedule": {"rate": []}}, "`load.schedule.rate`"),
+        ({"interval_ns": 0}, "`load.interval_ns`"),
         ({"colour": 1}, "unknown field `colour`"),
     ],
 )

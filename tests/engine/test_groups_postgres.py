@@ -13,6 +13,7 @@ from engine.loads import MS, Result, assert_counted, failure, operation, prepare
 from loadcell import _engine
 from loadcell.model.engine_messages import load_outcome
 from servers import PostgresServer
+from specifications import complete
 
 SYSBENCH = {"tables": 2, "table_size": 500}
 RO, RW = {**SYSBENCH, "script": "oltp_read_only"}, {**SYSBENCH, "script": "oltp_write_only"}
@@ -25,7 +26,7 @@ def specification(
     sections = [
         {"name": name, "workload": workload, "load": group_load} for name, workload, group_load in groups
     ]
-    return json.dumps({"version": 1, "seed": 7, "target": target, "load": window, "groups": sections})
+    return json.dumps(complete({"seed": 7, "target": target, "load": window, "groups": sections}))
 
 
 def run(text: str, events: list[dict[str, Any]] | None = None) -> Result:

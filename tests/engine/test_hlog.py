@@ -13,6 +13,7 @@ from hdrh.log import HistogramLogReader
 
 from engine.loads import MS, operation
 from loadcell import _engine
+from specifications import complete
 from truth.reference_server import ReferenceServer
 
 
@@ -23,7 +24,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], 
     with ReferenceServer(service_us=400, stall_at_ms=500, stall_ms=50) as server:
         spec = server.specification("oltp_read_only", clients=6, duration_s=1.25, warmup_s=0.2)
         spec["load"]["interval_ns"] = 500 * MS
-        text = _engine.run(json.dumps(spec), lambda event: lines.extend(json.loads(event).get("hlog", [])))
+        text = _engine.run(
+            json.dumps(complete(spec)), lambda event: lines.extend(json.loads(event).get("hlog", []))
+        )
     result = json.loads(text)
     path = tmp_path_factory.mktemp("hlog") / "latency.hlog"
     path.write_text("\n".join([*result["hlog_header"], *lines, *result["hlog"]]) + "\n")

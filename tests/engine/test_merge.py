@@ -23,7 +23,7 @@ from .loads import MS, SECOND, specification
 
 RANGE = 1, 3_600_000_000_000, 3
 COUNTS = ("attempted", "carried_in", "succeeded", "failed", "in_flight", "retried")
-KV = {"keys": 500, "reads": 0.5}
+KV = {"keys": 500, "mix": {"get": 0.5, "set": 0.5}}
 
 
 def execute(server: RedisServer, start_at: int, **load: Any) -> tuple[LoadResult, list[LoadEvent]]:

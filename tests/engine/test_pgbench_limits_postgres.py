@@ -14,6 +14,7 @@ from engine.loads import MS, SECOND, Result, failure, operation, until_gone
 from engine.test_pgbench_postgres import run, script, specification
 from loadcell import _engine
 from servers import PostgresServer
+from specifications import complete, section_of
 from truth.loads import paced
 
 
@@ -27,7 +28,7 @@ def at_rate(
 ) -> Result:
     spec = json.loads(specification(target, pgbench, duration_ns=int(seconds * SECOND), **load))
     spec = paced(spec, (rate, seconds), arrivals="constant")
-    result: Result = json.loads(_engine.run(json.dumps(spec), lambda line: None))
+    result: Result = json.loads(_engine.run(json.dumps(complete(spec)), lambda line: None))
     return result
 
 
@@ -93,7 +94,7 @@ class TestShell:
 
     def test_without_leave_they_are_refused_and_leave_is_asked_for(self) -> None:
         for line in ("\\shell true", "\\setshell x echo 1"):
-            section = {"pgbench": script(f"SELECT 1;\n{line}\n")}
+            section = {"pgbench": section_of("pgbench", script(f"SELECT 1;\n{line}\n"))}
             refused = failure(lambda section=section: _engine.check(json.dumps(section)))  # type: ignore[misc]
             assert "own.sql:2:1: \\" in refused["finding"]
             assert "runs a command of the operating system, which is not allowed" in refused["finding"]

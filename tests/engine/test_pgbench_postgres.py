@@ -15,6 +15,7 @@ from engine.loads import MS, SECOND, Result, assert_counted, failure, operation,
 from loadcell import _engine
 from loadcell.model.engine_messages import load_outcome
 from servers import PostgresServer, debian_postgres
+from specifications import complete, section_of
 
 SUMS = (
     "SELECT (SELECT sum(bbalance) FROM pgbench_branches), (SELECT sum(tbalance) FROM pgbench_tellers), "
@@ -50,14 +51,9 @@ SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
 
 def specification(target: dict[str, Any], pgbench: dict[str, Any], **load: Any) -> str:
     defaults = {"clients": 4, "threads": 2, "duration_ns": 300 * MS, "interval_ns": 100 * MS}
+    workload = {"pgbench": pgbench}
     return json.dumps(
-        {
-            "version": 1,
-            "seed": 7,
-            "target": target,
-            "workload": {"pgbench": pgbench},
-            "load": {**defaults, **load},
-        }
+        complete({"seed": 7, "target": target, "workload": workload, "load": {**defaults, **load}})
     )
 
 
@@ -305,7 +301,7 @@ def test_a_statement_that_cannot_be_prepared_is_reported_in_the_servers_words(ta
 
 def test_mistakes_are_found_without_a_server() -> None:
     def check(**section: Any) -> Any:
-        return json.loads(_engine.check(json.dumps({"pgbench": section})))
+        return json.loads(_engine.check(json.dumps({"pgbench": section_of("pgbench", section)})))
 
     assert check() == {"writes": True, "operations": check()["operations"]}
     assert not check(**script(RO))["writes"]

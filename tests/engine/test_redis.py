@@ -56,18 +56,19 @@ def test_all_keys_are_loaded_whatever_their_size(server: RedisServer) -> None:
 @pytest.mark.parametrize(
     ("change", "commands"),
     [
-        ({"reads": 0.5}, {"get": "get", "set": "set"}),
-        ({"reads": 0.5, "pipeline": 20}, {"get": "get", "set": "set"}),
+        ({"mix": {"get": 0.5, "set": 0.5}}, {"get": "get", "set": "set"}),
+        ({"mix": {"get": 0.5, "set": 0.5}, "pipeline": 20}, {"get": "get", "set": "set"}),
         (
             {"mix": {"mget": 1, "mset": 1, "delete": 1, "insert": 1}, "multi": 5},
             {"mget": "mget", "mset": "mset", "delete": "del", "insert": "set"},
         ),
         (
             {
+                "mix": {},
                 "commands": {
                     "push": {"command": "LPUSH ${key}:l ${value}"},
                     "see": {"command": "LLEN ${key}:l"},
-                }
+                },
             },
             {"push": "lpush", "see": "llen"},
         ),
@@ -105,15 +106,15 @@ def test_a_load_makes_as_many_transactions_as_asked(server: RedisServer) -> None
     for pipeline in (1, 7):
         before = server.calls().get("set", 0)
         more = {"requests_per_client": 25, "clients": 8, "warmup_ns": 0, "duration_ns": 20_000 * MS}
-        result = load(server, {"reads": 0, "pipeline": pipeline}, **more)
+        result = load(server, {"mix": {"set": 1}, "pipeline": pipeline}, **more)
         assert operation(result, "transaction")["succeeded"] == 200
         assert server.calls()["set"] - before == 200
 
 
 def test_values_expire(server: RedisServer) -> None:
-    load(server, {"reads": 0, "ttl_ns": 3_600_000 * MS})
+    load(server, {"mix": {"set": 1}, "ttl_ns": 3_600_000 * MS})
     assert 3_590_000 < server.ask("PTTL", server.ask("RANDOMKEY")) <= 3_600_000
-    load(server, {"reads": 0, "keys": 50, "ttl_ns": {"from": 7_200_000 * MS, "to": 10_800_000 * MS}})
+    load(server, {"mix": {"set": 1}, "keys": 50, "ttl_ns": {"from": 7_200_000 * MS, "to": 10_800_000 * MS}})
     remaining = [server.ask("PTTL", key) for key in server.ask("KEYS", "*")]
     ranged = [time for time in remaining if time > 7_100_000]
     assert len(set(ranged)) > 5
@@ -122,7 +123,7 @@ def test_values_expire(server: RedisServer) -> None:
 
 def test_a_thousand_connections(server: RedisServer) -> None:
     more = {"clients": 1000, "requests_per_client": 3, "warmup_ns": 0, "duration_ns": 60_000 * MS}
-    result = load(server, {"reads": 0.5}, **more)
+    result = load(server, {"mix": {"get": 0.5, "set": 0.5}}, **more)
     assert operation(result, "transaction")["succeeded"] == 3000
     assert errors(result) == {}
     assert result["client"]["connects"] == 1000
@@ -130,7 +131,7 @@ def test_a_thousand_connections(server: RedisServer) -> None:
 
 def test_a_rate_is_kept_and_has_no_pipeline(server: RedisServer) -> None:
     schedule = {"rate": [{"from_per_s": 500, "to_per_s": 500, "for_ns": 300 * MS}]}
-    result = load(server, {"reads": 0.5}, schedule=schedule)
+    result = load(server, {"mix": {"get": 0.5, "set": 0.5}}, schedule=schedule)
     assert result["schedule"]["offered"] == 150
     problem = failure(lambda: run(server.endpoint(), {"pipeline": 2}, workload="kv", schedule=schedule))
     assert "pipeline" in problem["finding"]
@@ -186,7 +187,7 @@ def test_stale_values_are_found(server: RedisServer) -> None:
             server.ask_all([("RESTORE", key(number), 0, dump, "REPLACE") for number, dump in enumerate(old)])
             spoilt.set()
 
-    options = {**SMALL, "keys": 20, "reads": 0.9, "verify": True}
+    options = {**SMALL, "keys": 20, "mix": {"get": 0.9, "set": 0.1}, "verify": True}
     result = run(server.endpoint(), options, workload="kv", on_event=put_back, warmup_ns=300 * MS)
     assert spoilt.is_set()
     assert errors(result).keys() == {"stale"}
@@ -209,7 +210,7 @@ def test_resp2_and_a_socket_and_another_database(server: RedisServer) -> None:
 def test_a_user_with_a_password_and_one_with_few_rights(server: RedisServer) -> None:
     server.ask("ACL", "SETUSER", "reader", "on", ">other", "~*", "+get", "+hello", "+select", "+client")
     endpoint = server.endpoint(user="reader", password="other")
-    result = run(endpoint, {**SMALL, "reads": 0.5}, workload="kv")
+    result = run(endpoint, {**SMALL, "mix": {"get": 0.5, "set": 0.5}}, workload="kv")
     assert result["outcome"] == "completed"
     assert errors(result).keys() == {"NOPERM"}
     assert operation(result, "get")["succeeded"] > 0
@@ -264,13 +265,13 @@ def test_tls(tls_server: tuple[RedisServer, Path]) -> None:
 
 def test_errors_have_the_servers_own_code(server: RedisServer) -> None:
     server.ask("LPUSH", key(0), "a list")
-    result = load(server, {"keys": 1, "reads": 1})
+    result = load(server, {"keys": 1, "mix": {"get": 1}})
     assert errors(result).keys() == {"WRONGTYPE"}
-    result = load(server, {"commands": {"odd": {"command": "NOSUCH ${key}"}}})
+    result = load(server, {"mix": {}, "commands": {"odd": {"command": "NOSUCH ${key}"}}})
     assert errors(result).keys() == {"ERR"}
     server.ask_all([("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory-policy", "noeviction")])
     try:
-        result = load(server, {"reads": 0})
+        result = load(server, {"mix": {"set": 1}})
         problem = failure(lambda: prepare(server.endpoint(), SMALL, workload="kv"))
     finally:
         server.ask("CONFIG", "SET", "maxmemory", "0")
@@ -288,7 +289,7 @@ def test_a_node_of_a_cluster_is_named_as_such() -> None:
 def half_served(node: RedisServer, code: str, message: str) -> None:
     """A load on a node with half of a cluster's slots: requests to the other half fail with this code."""
     before = node.calls().get("set", 0)
-    result = load(node, {"reads": 0}, duration_ns=100 * MS)
+    result = load(node, {"mix": {"set": 1}}, duration_ns=100 * MS)
     assert errors(result).keys() == {code}
     assert message in next(error["message"] for error in result["errors"])
     assert result["lifetime"]["operations"]["set"] == node.calls()["set"] - before > 0

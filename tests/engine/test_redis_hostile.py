@@ -14,7 +14,7 @@ from hostile import Answer, Hostile, never, resets, says
 
 #: Deeper and longer than any server's answers are.
 NEST = b"*1\r\n" * 10_000
-GETS = {"reads": 1.0}
+GETS = {"mix": {"get": 1}}
 HELLO = b"%2\r\n+server\r\n+redis\r\n+proto\r\n:3\r\n"
 
 
@@ -81,7 +81,7 @@ def test_an_answer_that_is_no_success_has_a_class(text: bytes, code: str, messag
 
 @pytest.mark.parametrize("nest", [NEST, b"%1\r\n+k\r\n" * 10_000, b"*?\r\n" * 10_000])
 def test_lists_in_lists_without_end_are_refused_where_lists_may_come(nest: bytes) -> None:
-    result = load(says(nest), {"commands": {"see": {"command": "LRANGE ${key} 0 -1"}}})
+    result = load(says(nest), {"mix": {}, "commands": {"see": {"command": "LRANGE ${key} 0 -1"}}})
     assert errors(result).keys() == {"protocol"}
     assert "lists in lists, more than 32 deep" in errors(result)["protocol"]
 

@@ -313,7 +313,6 @@ class TestTrouble:
     @pytest.mark.parametrize(
         ("options", "load", "part"),
         [
-            ({"payment_weight": 44}, {}, "weights of the tpcc transactions sum to 101"),
             ({"warehouses": 2}, {"clients": 21}, "21 terminals are more than 2 warehouses"),
             ({"warehouses": 0}, {}, "`workload.tpcc.warehouses` cannot be `0`"),
             ({"warehouse": 1}, {}, "unknown field `warehouse`"),

@@ -59,10 +59,10 @@ def test_every_verb_is_counted_as_the_server_does(server: RedisServer, resp: int
 
 
 def test_values_expire_and_commands_of_ones_own_are_done(server: RedisServer) -> None:
-    load(server.endpoint(), {**SMALL, "reads": 0, "ttl_ns": 3_600_000 * MS})
+    load(server.endpoint(), {**SMALL, "mix": {"set": 1}, "ttl_ns": 3_600_000 * MS})
     assert 3_590_000 < server.ask("PTTL", server.ask("RANDOMKEY")) <= 3_600_000
     commands = {"push": {"command": "LPUSH ${key}:l ${value}"}, "all": {"command": "HGETALL none"}}
-    result = load(server.endpoint(), {**SMALL, "commands": commands})
+    result = load(server.endpoint(), {**SMALL, "mix": {}, "commands": commands})
     assert errors(result) == {}
     assert result["lifetime"]["operations"]["push"] == server.calls()["lpush"] > 0
 
@@ -80,7 +80,7 @@ def test_ways_to_come_in(server: RedisServer) -> None:
     server.ask("ACL", "SETUSER", "reader", "on", ">other", "~*", "+get", "+hello", "+select", "+client")
     socket = {"socket": str(server.root / "s")}
     for change in (socket, {**socket, "resp": 2}, {"user": "reader", "password": "other"}):
-        result = load(server.endpoint(**change), {**SMALL, "reads": 0.5})
+        result = load(server.endpoint(**change), {**SMALL, "mix": {"get": 0.5, "set": 0.5}})
         assert errors(result).keys() == ({"NOPERM"} if "user" in change else set())
     result = run(server.endpoint(password="wrong"), SMALL, workload="kv")
     assert (result["outcome"], "WRONGPASS" in result["reason"]) == ("connect-failed", True)
@@ -109,7 +109,7 @@ def test_half_of_a_cluster() -> None:
         until(lambda: complete in str(first.ask("CLUSTER", "INFO")), "the nodes to meet")
         until(lambda: "cluster_state:ok" in str(first.ask("CLUSTER", "INFO")), "both to serve")
         before = first.calls().get("set", 0)
-        result = load(first.endpoint(), {**SMALL, "reads": 0})
+        result = load(first.endpoint(), {**SMALL, "mix": {"set": 1}})
         assert errors(result).keys() == {"MOVED"}
         assert f" {second.host}:{second.port}" in next(error["message"] for error in result["errors"])
         assert result["lifetime"]["operations"]["set"] == first.calls()["set"] - before > 0

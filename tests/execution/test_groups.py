@@ -186,6 +186,8 @@ def test_the_engine_is_given_what_is_common_once_and_each_groups_own(tmp_path: P
         "clients": 2,
         "threads": 1,
         "max_retries": 10,
+        "drain_ns": 5_000_000_000,
+        "lost_ns": 10_000_000_000,
         "timeout_ns": None,
         "schedule": None,
     }

@@ -13,6 +13,7 @@ import pytest
 from execution.world import PLAN, World, figures
 from loadcell.execution.load_order import schedule
 from loadcell.plan.model import Load
+from specifications import complete
 
 OPEN = PLAN.replace("clients: 2,", "clients: 2, rate: 200/s, arrivals: poisson, max_backlog: 2s,")
 TWO = OPEN + "factors: {load.clients: [2, 4]}\n"
@@ -59,7 +60,7 @@ def test_the_engine_itself_takes_what_it_is_told(tmp_path: Path) -> None:
             "target": {"protocol": "postgres", "host": "127.0.0.1", "port": 1, "user": "u", "database": "d"},
             "load": {"clients": 1, "duration_ns": 10**9, "schedule": schedule(loop({"rate": rate}))},
         }  # fmt: skip
-        result = json.loads(_engine.run(json.dumps(spec), lambda _: None))
+        result = json.loads(_engine.run(json.dumps(complete(spec)), lambda _: None))
         assert result["outcome"] == "connect-failed"
 
 

@@ -42,6 +42,8 @@ def with_target(target: str) -> str:
 #: Messages that consist of names, or of other messages.
 SAME_IN_BOTH = {"allowed.names", "plan.restated", "plan.placement-impossible"}
 CASES = [
+    Case("a duration of over a year", with_load("{clients: 1, duration: ‹400d}"), "load.duration", "400d", ""),
+    Case("a step of over a year", with_load("{clients: 1, rate: {steps: [{rate: 5/s, for: ‹400d}]}}"), "load.rate.steps.0.for", "400d", ""),
     # -- names
     Case("unknown key", PLAN + "‹titel: x", "titel", 'no key "titel"', "title, question", "title"),
     Case("a setting where it does not belong", PLAN + "‹duration: 5s", "duration", "no key", nearest="load.duration"),

@@ -13,6 +13,7 @@ from hdrh.log import HistogramLogReader
 from engine.loads import MS
 from loadcell import _engine
 from loadcell.store.hlog import read
+from specifications import complete
 from truth.reference_server import ReferenceServer
 
 
@@ -42,7 +43,9 @@ def test_the_engines_own_log(tmp_path: Path) -> None:
     with ReferenceServer(service_us=300) as server:
         spec = server.specification("oltp_read_only", clients=4, duration_s=1.0)
         spec["load"]["interval_ns"] = 250 * MS
-        text = _engine.run(json.dumps(spec), lambda event: lines.extend(json.loads(event).get("hlog", [])))
+        text = _engine.run(
+            json.dumps(complete(spec)), lambda event: lines.extend(json.loads(event).get("hlog", []))
+        )
     result = json.loads(text)
     path = tmp_path / "latency.hlog"
     path.write_text("\n".join([*result["hlog_header"], *lines, *result["hlog"]]) + "\n")

@@ -21,7 +21,13 @@ def target(tmp_path: Path, **options: Any) -> Http:
 
 def test_the_engine_is_told_where_and_whom_to_trust(tmp_path: Path) -> None:
     plain = target(tmp_path, url="http://shop.example:8080").endpoint().section()
-    assert plain == {"protocol": "http", "host": "shop.example", "port": 8080, "sslmode": "disable"}
+    assert plain == {
+        "protocol": "http",
+        "host": "shop.example",
+        "port": 8080,
+        "sslmode": "disable",
+        "connect_timeout_ns": 10_000_000_000,
+    }
     secure = target(tmp_path, url="https://shop.example/", tls={"ca": "/ca.pem", "name": "shop"}).endpoint()
     assert (secure.port, secure.sslmode, secure.sslrootcert) == (443, "verify-full", "/ca.pem")
     assert secure.tls_name == "shop"

@@ -13,6 +13,7 @@ from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
 from loadcell import _engine
+from specifications import complete
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -34,7 +35,7 @@ def load(specification: dict[str, Any], *, outcome: str = "completed") -> tuple[
     """Run a load to its end: its result, and the events it sent on the way."""
     events: Events = []
     keep: Callable[[str], None] = lambda text: events.append(json.loads(text))  # noqa: E731
-    result = json.loads(_engine.run(json.dumps(specification), keep))
+    result = json.loads(_engine.run(json.dumps(complete(specification)), keep))
     assert result["outcome"] == outcome, result
     return result, events
 

@@ -16,6 +16,7 @@ import pytest
 from loadcell import _engine
 from loadcell.design.search import Answer, Question, Seen, answer, decide
 from loadcell.design.search.observe import SUSTAINED_SHARE
+from specifications import complete
 from truth.assertions import agrees
 from truth.loads import SECOND, bound, operation, paced, undisturbed
 from truth.reference_server import ReferenceServer
@@ -29,7 +30,7 @@ RATES = tuple(float(f"{200 * 1.02**step:.3g}") for step in range(120))
 
 def run(specification: dict[str, Any]) -> dict[str, Any]:
     """A load's result, whatever its outcome: an overload is an answer."""
-    result: dict[str, Any] = json.loads(_engine.run(json.dumps(specification), lambda _: None))
+    result: dict[str, Any] = json.loads(_engine.run(json.dumps(complete(specification)), lambda _: None))
     return result
 
 

@@ -144,7 +144,10 @@ def test_a_body_may_be_in_a_file(tmp_path: Path) -> None:
         ({"parameters": {"key": {"from": 5, "to": 3}}}, "not below"),
         ({"parameters": {"key": {"to": 3, "letters": 3}}}, "one of: numbers"),
         ({"parameters": {"key": {"file": "/nowhere/at/all"}}}, "cannot be read"),
-        ({"parameters": {"key": {"to": 9, "distribution": "zipfian", "theta": 1.0}}}, "make no sense"),
+        (
+            {"parameters": {"key": {"to": 9, "distribution": "zipfian", "theta": 1.0}}},
+            "`theta` of 1 makes no sense",
+        ),
         ({"parameters": {"a b": {"to": 9}}}, "pattern"),
         ({"depth": 1}, "Extra inputs"),
     ],

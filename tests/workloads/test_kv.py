@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from loadcell.parts import installed
 from loadcell.plan.model import Load
-from loadcell.workloads.kv import Kv, KvOptions
+from loadcell.workloads.kv import Kv, KvOptions, Mix
 
 
 def workload(**options: Any) -> Kv:
@@ -74,7 +74,7 @@ def test_the_engine_is_told_plain_numbers() -> None:
         ttl="1500ms",
         commands={"push": {"command": "LPUSH ${key} ${value}", "share": 3}},
     ).engine()["kv"]
-    assert section["mix"] == {"get": 1, "scan": 2}
+    assert section["mix"] == {**dict.fromkeys(Mix.model_fields, 0), "get": 1, "scan": 2}
     assert section["value_size"] == {"mean": 1000, "deviation": 200}
     assert section["scan_length"] == {"from": 1, "to": 9}
     assert (section["hot_data"], section["percentile"]) == (0.05, 95.0)
@@ -98,7 +98,19 @@ def test_the_engine_is_told_plain_numbers() -> None:
         ({"keys": 0}, "greater than or equal to 1"),
         ({"keys": 10**9, "key_size": "10B"}, "use 13B or more"),
         ({"theta": 1.2, "distribution": "latest"}, "below 1 for `latest`"),
+        ({"theta": 0.99995, "distribution": "scrambled_zipfian"}, "(0.9999 at most)"),
         ({"theta": 0}, "greater than 0"),
+        ({"key_size": "2kB"}, "less than or equal to 1024"),
+        ({"value_size": "1TiB"}, "less than or equal to 536870912"),
+        ({"value_size": {"mean": "0B", "deviation": "0B"}}, "greater than or equal to 1"),
+        ({"scan_length": 0}, "greater than or equal to 1"),
+        ({"multi": 0}, "greater than or equal to 1"),
+        ({"pipeline": 0}, "greater than or equal to 1"),
+        ({"batch": 0}, "greater than or equal to 1"),
+        ({"hot_data": "110%"}, "less than or equal to 1"),
+        ({"deviation": "0%"}, "greater than 0"),
+        ({"percentile": "100%"}, "less than 1"),
+        ({"fraction": "0%"}, "greater than 0"),
         ({"value_size": 100}, "without a unit"),
         ({"value_size": {"from": "9B", "to": "1B"}}, "swap them"),
         ({"value_size": {"mean": "10B", "deviation": "11B"}}, "is more than `mean`"),

@@ -104,6 +104,10 @@ def test_mistakes_in_scripts_are_mistakes_of_the_plan_with_script_line_and_colum
         ("scale: 0", "at least 1"),
         ("init_steps: dtx", "init_steps"),
         ("init_steps: dgv", "makes no tables"),
+        ("init_steps: dtgG", "makes the data twice"),
+        ("init_steps: dtgf", "makes foreign keys without primary keys"),
+        ("fillfactor: 9", "at least 10"),
+        ("max_tries: 0", "at least 1"),
     ],
 )
 def test_what_cannot_work_is_a_mistake(tmp_path: Path, options: str, part: str) -> None:

@@ -42,6 +42,7 @@ def test_defaults_are_those_of_the_tools() -> None:
         "probe": {
             "memory": {
                 "test": "sysbench",
+                "size": 256 * 2**20,
                 "block": 1024,
                 "access": "seq",
                 "operation": "write",
@@ -52,9 +53,8 @@ def test_defaults_are_those_of_the_tools() -> None:
 
 
 def test_arrays_and_working_sets_have_a_size() -> None:
-    assert probe(memory={"test": "dumb", "size": "1MiB"}).engine() == {
-        "probe": {"memory": {"test": "dumb", "size": 2**20}}
-    }
+    memory = probe(memory={"test": "dumb", "size": "1MiB"}).engine()["probe"]["memory"]
+    assert (memory["test"], memory["size"]) == ("dumb", 2**20)
     assert probe(latency={"size": "4KiB"}).engine() == {"probe": {"latency": {"size": 4096}}}
 
 
@@ -92,6 +92,12 @@ def test_one_thing_is_probed(sections: dict[str, Any]) -> None:
 def test_settings_that_say_nothing_are_mistakes(memory: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         probe(memory=memory)
+
+
+@pytest.mark.parametrize("max_prime", [0, 3, 1_000_000_001])
+def test_numbers_beyond_what_a_pass_can_do_are_mistakes(max_prime: int) -> None:
+    with pytest.raises(ValidationError, match="max_prime"):
+        probe(cpu={"max_prime": max_prime})
 
 
 def test_a_plan_varies_any_of_it(tmp_path: Path) -> None:

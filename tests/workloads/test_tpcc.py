@@ -44,7 +44,8 @@ def test_the_data_depend_on_warehouses_alone_and_how_they_are_loaded_is_no_part_
     ten = workload(warehouses=10, load_workers=10)
     assert ten.data() == workload(warehouses=10, load_workers=100, think_time=True).data()
     assert ten.data() != workload(warehouses=20).data()
-    assert ten.loading() == {"tpcc": {"warehouses": 10, "load_workers": 10}}
+    assert ten.loading() == ten.engine()
+    assert ten.engine()["tpcc"]["load_workers"] == 10
     assert ten.changes_data
 
 

@@ -43,11 +43,6 @@ impl SpecError {
         Self::new("engine.spec.value", path, json!({"value": text}))
     }
 
-    /// A setting that contradicts another one.
-    pub fn conflict(path: &str, other: &str) -> Self {
-        Self::new("engine.spec.conflict", path, json!({"other": other}))
-    }
-
     pub fn workload(name: &str) -> Self {
         Self::new("engine.spec.workload", "workload", json!({"workload": name}))
     }

@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock::{Nanos, SECOND};
+use crate::clock::Nanos;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SslMode {
     Disable,
     Allow,
-    #[default]
     Prefer,
     Require,
     VerifyCa,
@@ -23,44 +22,28 @@ pub enum SslMode {
 #[serde(deny_unknown_fields)]
 pub struct Target {
     pub protocol: Protocol,
-    #[serde(default)]
     pub host: Option<String>,
     /// Default: that of the protocol.
-    #[serde(default)]
     pub port: Option<u16>,
     /// The path of a Unix socket; takes precedence over `host`.
-    #[serde(default)]
     pub socket: Option<PathBuf>,
-    #[serde(default)]
-    pub user: String,
-    #[serde(default)]
+    pub user: Option<String>,
     pub password: Option<String>,
-    #[serde(default)]
-    pub database: String,
-    #[serde(default)]
+    pub database: Option<String>,
     pub sslmode: SslMode,
-    #[serde(default)]
     pub sslrootcert: Option<PathBuf>,
     /// The name that TLS asks for and verifies, where it is not `host`.
-    #[serde(default)]
     pub tls_name: Option<String>,
-    #[serde(default)]
     pub application_name: Option<String>,
-    #[serde(default)]
     pub options: Option<String>,
     /// Version of RESP; by default the newest that the server supports.
-    #[serde(default)]
     pub resp: Option<u8>,
-    #[serde(default = "ten_seconds")]
     pub connect_timeout_ns: Nanos,
     /// Embedded store: its engine and directory, as the crate `embedded` reads them.
-    #[serde(default)]
     pub store: Option<serde_json::Value>,
     /// Directory for files of a host's probes; it exists.
-    #[serde(default)]
     pub directory: Option<PathBuf>,
     /// Peer of a host's network probes, `HOST:PORT`; by default this process.
-    #[serde(default)]
     pub peer: Option<String>,
 }
 
@@ -126,8 +109,4 @@ impl Protocol {
 pub enum Dialect {
     Postgres,
     Mysql,
-}
-
-fn ten_seconds() -> Nanos {
-    10 * SECOND
 }

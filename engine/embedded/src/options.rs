@@ -22,16 +22,12 @@ pub struct Options {
     /// Directory of its files: existing and otherwise empty.
     pub directory: PathBuf,
     /// Writes are durable when they return; otherwise when the operating system writes them.
-    #[serde(default = "yes")]
     pub sync: bool,
     /// Number of files (or the engine's equivalent) over which keys are spread.
-    #[serde(default = "one_file")]
     pub files: usize,
     /// Size of the engine's cache for all files together, in bytes.
-    #[serde(default = "cache")]
     pub cache_bytes: u64,
     /// Path of an engine's shared library, instead of the system's.
-    #[serde(default)]
     pub library: Option<PathBuf>,
 }
 
@@ -45,14 +41,4 @@ impl Options {
     pub fn name(file: usize) -> String {
         format!("kv-{file}")
     }
-}
-
-fn yes() -> bool {
-    true
-}
-fn one_file() -> usize {
-    1
-}
-fn cache() -> u64 {
-    256 << 20
 }

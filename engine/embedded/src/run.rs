@@ -4,15 +4,14 @@ use std::any::Any;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::kv_client::KvClient;
 use super::ycsb_client::YcsbClient;
 use super::{Engine, Fault, Fjall, Handle, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
-use loadcell_core::error::{LoadError, LoadStep, SpecError};
+use loadcell_core::error::{LoadError, LoadStep, SpecError, within};
 use loadcell_core::record::Operation;
-use loadcell_core::spec::Spec;
+use loadcell_core::spec::{self, Spec};
 use loadcell_load::ClientFactory;
 use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, BlockingLoad};
 use loadcell_workloads::keyvalue::{self, Clients};
@@ -70,31 +69,14 @@ pub fn opened<S: Store>(options: &Options, threads: u32) -> Result<S, LoadError>
 /// Options of the store in a specification.
 pub fn options(spec: &Spec) -> Result<Options, SpecError> {
     let section = spec.target.store.as_ref().ok_or_else(|| SpecError::value("target.store", Value::Null))?;
-    let options =
-        Options::deserialize(section).map_err(|error| SpecError::unreadable("target.store", &error))?;
-    if options.files == 0 || options.files > MOST_FILES {
-        return Err(SpecError::value("target.store.files", options.files));
-    }
+    let options: Options = spec::section("target.store", section)?;
+    within("target.store.files", options.files, 1..=usize::MAX)?;
     Ok(options)
 }
 
-const MOST_FILES: usize = 1024;
-
-/// Options of a key-value workload; rejects those that embedded stores do not support.
+/// Options of a key-value workload.
 pub fn work(name: &str, section: &Value) -> Result<keyvalue::Options, SpecError> {
-    let options = match name {
-        "kv" => keyvalue::Options::read(section)?,
-        _ => {
-            return Err(SpecError::workload(name));
-        }
-    };
-    if !options.commands.is_empty() {
-        return Err(SpecError::conflict("workload.kv.commands", "target.store"));
-    }
-    if options.ttl_ns.is_some() {
-        return Err(SpecError::conflict("workload.kv.ttl", "target.store"));
-    }
-    Ok(options)
+    if name == "kv" { keyvalue::Options::read(section) } else { Err(SpecError::workload(name)) }
 }
 
 /// Client factory of a specification.

@@ -45,8 +45,8 @@ fn spec(directory: &TempDirectory, engine: &str, kv: Value, load: Value) -> Valu
     load_spec.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
     let store = json!({"engine": engine, "directory": directory.path(), "sync": false, "files": 2,
         "cache_bytes": 1 << 22});
-    json!({"version": 1, "seed": 5, "target": {"protocol": "store", "store": store}, "workload": {"kv": kv},
-        "load": load_spec})
+    loadcell_testing::specification(json!({"target": {"protocol": "store", "store": store},
+        "workload": {"kv": kv}, "seed": 5, "load": load_spec}))
 }
 
 fn loaded(spec: &Value) {
@@ -136,7 +136,7 @@ fn load_ends_at_its_transaction_count() {
         (json!({"requests_per_client": 300}), 600),
         (json!({"requests": 101, "schedule": schedule}), 101),
     ];
-    let kinds = [json!({"reads": 1.0}), json!({"batch": 1}), json!({"batch": 3})];
+    let kinds = [json!({"mix": {"get": 1}}), json!({"batch": 1}), json!({"batch": 3})];
     for ((bounds, expected), kind) in cases.iter().flat_map(|case| kinds.iter().map(move |kind| (case, kind)))
     {
         let directory = TempDirectory::new();
@@ -176,9 +176,10 @@ fn groups_share_a_store() {
     load.remove("clients");
     let group = |name: &str, reads: f64| {
         json!({"name": name, "workload": {"kv": {"keys": 100,
-        "reads": reads}}, "load": {"clients": 2}})
+        "mix": {"get": reads, "set": 1.0 - reads}}}, "load": {"clients": 2}})
     };
     object.insert("groups".into(), json!([group("readers", 1.0), group("writers", 0.0)]));
+    let spec = loadcell_testing::specification(spec);
     let result = loadcell_dispatch::run(&spec.to_string(), &mut Watch::default()).unwrap();
     assert_eq!(result["outcome"], "completed");
     for name in ["readers:get", "writers:set"] {
@@ -193,12 +194,6 @@ fn invalid_options_are_rejected_before_the_load() {
         let spec = spec(&directory, engine, kv, json!({})).to_string();
         loadcell_dispatch::run(&spec, &mut Watch::default()).unwrap_err()
     };
-    assert!(
-        refused(json!({"commands": {"a": {"command": "PING"}}}), "redb")
-            .to_string()
-            .contains("workload.kv.commands")
-    );
-    assert!(refused(json!({"ttl_ns": 5_000_000_000u64}), "redb").to_string().contains("workload.kv.ttl"));
     assert!(refused(json!({}), "leveldb").to_string().contains("unknown variant `leveldb`"));
     let without = spec(&directory, "redb", json!({}), json!({}));
     let mut without = without.as_object().unwrap().clone();
@@ -343,16 +338,16 @@ fn lost_and_corrupt_values_are_detected() {
 #[test]
 fn back_to_back_reads_are_checked_and_timed_individually() {
     for (fault, code) in [(FaultKind::Forgets, "lost"), (FaultKind::Garbles, "corrupt")] {
-        let result = run_faulty(fault, json!({"reads": 1.0}));
+        let result = run_faulty(fault, json!({"mix": {"get": 1}}));
         assert_eq!(codes(&result), [code]);
         let (failed, gets) = (figure(&result, "get", "failed"), figure(&result, "get", "attempted"));
         // Operations in progress at the end of the window are in no window.
         assert!(failed.abs_diff(gets.div_ceil(10)) <= 4, "{failed} of {gets}");
     }
-    let missed = run_faulty(FaultKind::Forgets, json!({"reads": 1.0, "verify": false}));
+    let missed = run_faulty(FaultKind::Forgets, json!({"mix": {"get": 1}, "verify": false}));
     let (missing, gets) = (figure(&missed, "missed", "succeeded"), figure(&missed, "get", "succeeded"));
     assert!(missing.abs_diff(gets.div_ceil(10)) <= 4, "{missing} of {gets}");
-    let dawdled = run_faulty(FaultKind::SlowCalls, json!({"reads": 1.0}));
+    let dawdled = run_faulty(FaultKind::SlowCalls, json!({"mix": {"get": 1}}));
     let load_spec = |times: &Value| times["mean_ns"].as_f64().unwrap() * times["count"].as_f64().unwrap();
     let get = operation(&dawdled, "get");
     assert!(get["service"]["p95_ns"].as_u64().unwrap() >= SLOW_NS, "one in ten takes so long: {get}");
@@ -385,7 +380,7 @@ fn ycsb_spec(directory: &TempDirectory, engine: &str, ycsb: Value) -> Value {
     let mut section = json!({"recordcount": 300, "fieldcount": 3, "fieldlength": 10, "maxscanlength": 20});
     section.as_object_mut().unwrap().extend(ycsb.as_object().unwrap().clone());
     load_spec["workload"] = json!({"ycsb": section});
-    load_spec
+    loadcell_testing::specification(load_spec)
 }
 
 #[test]

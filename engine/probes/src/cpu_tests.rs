@@ -2,12 +2,8 @@
 
 use serde_json::json;
 
-use super::cpu::{Cpu, Options, primes};
+use super::cpu::{Options, primes};
 use super::read;
-
-fn options(section: serde_json::Value) -> Options {
-    read("cpu", &section).unwrap()
-}
 
 #[test]
 fn prime_counts_are_correct() {
@@ -39,17 +35,7 @@ fn loops_are_aligned_like_sysbench() {
 }
 
 #[test]
-fn default_bound_is_that_of_sysbench() {
-    assert_eq!(options(json!({})).max_prime, 10_000);
-    assert_eq!(options(json!({"max_prime": 20_000})).max_prime, 20_000);
-}
-
-#[test]
-fn invalid_bound_is_rejected() {
-    for max_prime in [0, 3, 1_000_000_001] {
-        let problem = Cpu::new(&Options { max_prime }).err().unwrap();
-        assert!(problem.to_string().contains("cpu.max_prime"), "{problem}");
-    }
+fn unknown_options_are_rejected() {
     assert!(
         read::<Options>("cpu", &json!({"primes": 5}))
             .unwrap_err()

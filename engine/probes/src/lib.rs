@@ -25,7 +25,7 @@ use serde_json::Value;
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::{LoadError, SpecError};
 use loadcell_core::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
-use loadcell_core::spec::Spec;
+use loadcell_core::spec::{self, Spec};
 use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, BlockingLoad, Fault};
 use loadcell_load::{ClientFactory, Measurement};
 
@@ -137,9 +137,6 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, LoadError> {
     if name != "probe" {
         return Err(SpecError::workload(name).into());
     }
-    if spec.load.schedule.is_some() {
-        return Err(SpecError::conflict("load.rate", "workload.probe").into());
-    }
     let only = section
         .as_object()
         .filter(|sections| sections.len() == 1)
@@ -149,11 +146,11 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, LoadError> {
     };
     let clients = spec.load.clients;
     match name.as_str() {
-        "cpu" => Ok(boxed(cpu::Cpu::new(&read(name, section)?)?)),
+        "cpu" => Ok(boxed(cpu::Cpu::new(&read(name, section)?))),
         "memory" => Ok(boxed(memory::Memory::new(&read(name, section)?, clients, spec.seed)?)),
         "latency" => Ok(boxed(latency::Latency::new(&read(name, section)?, clients, spec.seed)?)),
-        "disk" => Ok(Box::new(BlockingLoad(disk::Disk::new(section, spec)?))),
-        "network" => Ok(Box::new(BlockingLoad(network::Network::new(section, spec)?))),
+        "disk" => Ok(Box::new(BlockingLoad(disk::Disk::new(read(name, section)?, spec)?))),
+        "network" => Ok(Box::new(BlockingLoad(network::Network::new(read(name, section)?, spec)?))),
         _ => Err(SpecError::value("workload.probe", name).into()),
     }
 }
@@ -164,5 +161,5 @@ fn boxed<P: Probe + 'static>(probe: P) -> Box<dyn ClientFactory> {
 
 /// Options of the probe `name`.
 fn read<O: DeserializeOwned>(name: &str, section: &Value) -> Result<O, SpecError> {
-    O::deserialize(section).map_err(|error| SpecError::unreadable(&format!("workload.probe.{name}"), &error))
+    spec::section(&format!("workload.probe.{name}"), section)
 }

@@ -22,7 +22,8 @@ fn spec(probe: Value, load: Value) -> Value {
         json!({"clients": 2, "warmup_ns": 10_000_000, "duration_ns": 60_000_000, "interval_ns": 20_000_000});
     load_spec.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
     let target = json!({"protocol": "host", "directory": "/tmp", "peer": null});
-    json!({"version": 1, "seed": 5, "target": target, "workload": {"probe": probe}, "load": load_spec})
+    let spec = json!({"seed": 5, "target": target, "workload": {"probe": probe}, "load": load_spec});
+    loadcell_testing::specification(spec)
 }
 
 fn run(spec: &Value) -> Value {
@@ -116,8 +117,6 @@ fn unknown_probe_is_rejected() {
     assert!(finding(json!({})).contains("workload.probe"));
     assert!(finding(json!({"cpu": {}, "latency": {"size": 4096}})).contains("workload.probe"));
     assert!(finding(json!({"latency": {}})).contains("missing field `size`"));
-    let schedule = json!({"schedule": {"rate": [{"from_per_s": 5, "to_per_s": 5, "for_ns": 1_000_000_000}]}});
-    assert!(refused(&spec(json!({"cpu": {}}), schedule)).to_string().contains("engine.spec.conflict"));
     let mut other = spec(json!({}), json!({}));
     other["workload"] = json!({"kv": {}});
     assert!(refused(&other).to_string().contains("engine.spec.workload"));

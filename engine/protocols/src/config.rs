@@ -18,9 +18,9 @@ impl Config {
     /// Build from the specification.
     pub fn new(target: &Target) -> Self {
         Self {
-            user: target.user.clone(),
+            user: target.user.clone().unwrap_or_default(),
             password: target.password.clone(),
-            database: target.database.clone(),
+            database: target.database.clone().unwrap_or_default(),
             application_name: target.application_name.clone().unwrap_or_default(),
             options: target.options.clone().unwrap_or_default(),
             sslmode: target.sslmode,

@@ -86,7 +86,8 @@ mod tests {
 
     fn target(change: impl FnOnce(&mut Target)) -> Target {
         let mut target: Target = serde_json::from_str(
-            r#"{"protocol":"postgres","host":"127.0.0.1","user":"u","database":"d","sslmode":"disable"}"#,
+            r#"{"protocol":"postgres","host":"127.0.0.1","user":"u","database":"d","sslmode":"disable",
+                "connect_timeout_ns":1}"#,
         )
         .unwrap();
         change(&mut target);

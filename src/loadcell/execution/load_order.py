@@ -16,6 +16,10 @@ from loadcell.workloads.composite import CompositeWorkload
 LOCAL_SHARE = 4
 #: From a machine of its own it takes half: the kernel's network work needs the other half.
 REMOTE_SHARE = 2
+#: Time limit of transactions in progress at the end of a load.
+_DRAIN_NS = 5_000_000_000
+#: Time without any connection after which a load is aborted.
+_LOST_NS = 10_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,8 @@ def group_load(load: Load, clients: int, threads: int) -> JsonObject:
         "threads": threads,
         **{key: value for key in BOUNDS if (value := getattr(load, key)) is not None},
         "timeout_ns": None if load.timeout is None else load.timeout.ns,
+        "drain_ns": _DRAIN_NS,
+        "lost_ns": _LOST_NS,
         "max_retries": load.max_retries,
         "schedule": schedule(load),
     }

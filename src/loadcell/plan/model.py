@@ -49,7 +49,7 @@ _Clients = Annotated[
     int, Field(ge=1, le=100_000), BeforeValidator(_counted, json_schema_input_type=int | Literal["cpus"])
 ]
 _Count = Annotated[int, Field(ge=1, le=1_000_000_000_000)]
-_Positive = Annotated[Duration, Field(gt=0)]
+_Positive = Annotated[Duration, Field(gt=0, le=rates.LONGEST_S)]
 
 
 class Head(Options, use_attribute_docstrings=True):
@@ -84,7 +84,7 @@ class Load(Options, use_attribute_docstrings=True):
     grows, the trial ends as overloaded."""
     threads: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
     """Threads of the load generator that the connections are spread over; `auto` fits the machine."""
-    warmup: Annotated[Duration, Field(ge=0)] = Duration(5)
+    warmup: Annotated[Duration, Field(ge=0, le=rates.LONGEST_S)] = Duration(5)
     """Load that is not counted, before the measurement."""
     duration: _Positive = Duration(30)
     """The measured time. Beside `requests` or `requests_per_client` the longest it may take, 1h where it is not given."""

@@ -35,8 +35,10 @@ _ROUND_TRIP_S = 50e-6
 #: with fewer requests the 99th percentile is decided by less than ten of them
 _FEWEST = 1_000
 
+#: a year; instants are computed with spans of time, and their clock counts nanoseconds
+LONGEST_S = 366 * 86_400
 _Rate = Annotated[Rate, Field(ge=0, le=HIGHEST)]
-_Positive = Annotated[Duration, Field(gt=0)]
+_Positive = Annotated[Duration, Field(gt=0, le=LONGEST_S)]
 
 
 @dataclass(frozen=True)

@@ -64,13 +64,12 @@ class Workload(ABC, Generic[Opts]):
     def data(self) -> dict[str, Any] | None:
         """Description of the data set, as plain JSON values; None if the workload needs no data.
 
-        Two workloads with equal `data()` can share a data set. The dict is also the `workload` the
-        engine is given to load the data.
+        Two workloads with equal `data()` can share a data set.
         """
 
     def loading(self) -> dict[str, Any] | None:
-        """Specification for loading the data: `data()`, and settings of the loading itself."""
-        return self.data()
+        """The section that data are loaded from: that of the load, of which the data are a part."""
+        return self.engine() if self.data() else None
 
     @property
     @abstractmethod

@@ -6,7 +6,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Secret = SecretStr
 Opts = TypeVar("Opts", bound=Options)
 
+#: Time limit of a connection, its handshake included.
+CONNECT_LIMIT_S = 10
 #: Raised when the same description of data would no longer give the same tables.
 _DATA_FORMAT = 1
 
@@ -40,6 +42,8 @@ class Endpoint:
     """
 
     protocol: str
+    sslmode: str = field(default="disable", kw_only=True)
+    connect_timeout_ns: int = field(default=CONNECT_LIMIT_S * 1_000_000_000, kw_only=True)
 
     def section(self) -> JsonObject:
         """The `target` section of the engine's specification, secrets included: never to be written anywhere."""
@@ -64,13 +68,12 @@ class ServerEndpoint(Endpoint):
     user: str | None = None
     password: Secret | None = None
     database: str | None = None
-    sslmode: str | None = None
+    sslmode: str = field(default="prefer", kw_only=True)
     sslrootcert: str | None = None
     tls_name: str | None = None
     application_name: str | None = None
     options: str | None = None
     resp: int | None = None
-    connect_timeout_ns: int | None = None
 
 
 @dataclass(frozen=True)

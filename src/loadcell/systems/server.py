@@ -35,7 +35,6 @@ from loadcell.systems.shared.owned_directory import OwnedDirectory
 from loadcell.systems.shared.sockets import SocketDirectory, free_port
 from loadcell.systems.shared.startup_errors import PortTakenError, StillHeldError
 
-CONNECT_LIMIT_S = 10
 #: How long a server may take to answer whether it is alive.
 ALIVE_LIMIT_S = 3
 _PORT_TRIES = 5

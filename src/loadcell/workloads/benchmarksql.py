@@ -124,9 +124,6 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     def data(self) -> JsonObject:
         return self._tpcc.data()
 
-    def loading(self) -> JsonObject:
-        return self._tpcc.loading()
-
     @property
     def changes_data(self) -> bool:
         return self._tpcc.changes_data

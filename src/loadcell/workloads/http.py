@@ -35,6 +35,7 @@ from loadcell.workloads.messages import (
     HTTP_NEVER_SENT,
     HTTP_PARAMETER_RANGE,
     HTTP_PARAMETER_SOURCE,
+    HTTP_PARAMETER_THETA,
     HTTP_REFUSED,
     HTTP_REQUEST_NAME,
     HTTP_STREAMS_WITH_RATE,
@@ -130,21 +131,18 @@ class Parameter(Options):
             raise SettingError(HTTP_PARAMETER_SOURCE())
         if numbers and (self.to is None or (self.start or 0) > self.to):
             raise SettingError(HTTP_PARAMETER_RANGE())
+        if self.theta == 1:
+            raise SettingError(HTTP_PARAMETER_THETA())
         if self.file is not None:
             self._lines = _lines(Path((info.context or {}).get("directory") or Path()) / self.file)
         return self
 
     def section(self) -> JsonObject:
         """The section for the engine."""
-        law = {
-            key: getattr(self, key)
-            for key in ("distribution", "theta", "hot_data", "hot_operations", "deviation")
-        }
-        if self.letters is not None:
-            return {"letters": self.letters}
+        section = self.model_dump(exclude={"start", "values", "file"})
         if self.values is not None or self.file is not None:
-            return {"values": [_text(value) for value in self.values or ()] or list(self._lines), **law}
-        return {"from": self.start or 0, "to": self.to, "digits": self.digits, **law}
+            section["values"] = [_text(value) for value in self.values or ()] or list(self._lines)
+        return {"from": self.start, **section}
 
 
 class BodyFile(Options):

@@ -284,7 +284,7 @@ class KvOptions(Options):
         needed = len(self.key_prefix.encode()) + len(str(self.keys - 1))
         if self.key_size < needed:
             raise SettingError(KV_KEY_SIZE(size=self.key_size.text, keys=self.keys, needed=f"{needed}B"))
-        if self.theta >= 1 and self.distribution in ("scrambled_zipfian", "latest"):
+        if self.theta > 0.9999 and self.distribution in ("scrambled_zipfian", "latest"):
             raise SettingError(KV_THETA(distribution=self.distribution))
         if self.verify:
             self._can_be_verified()
@@ -319,7 +319,7 @@ class KvOptions(Options):
                 include={"keys", "key_prefix", "distribution", "theta", "multi", "pipeline", "batch"}
             ),
             **self.model_dump(include={"load", "verify"}),
-            "mix": self.shares() or None,
+            "mix": {**dict.fromkeys(Mix.model_fields, 0), **self.shares()},
             "key_size": int(self.key_size),
             **{
                 name: float(getattr(self, name))
@@ -333,10 +333,10 @@ class KvOptions(Options):
         }
 
 
-def _mistake(name: str, command: CommandOptions) -> Message | None:
-    """The mistake in a command, as the engine reports it."""
+def _mistake(section: JsonObject, name: str) -> Message | None:
+    """The mistake in a command of the engine's section, as the engine reports it."""
     try:
-        _engine.check(json.dumps({"kv": {"commands": {name: {**command.model_dump(), "share": 1}}}}))
+        _engine.check(json.dumps({"kv": {**section, "commands": {name: section["commands"][name]}}}))
     except _engine.EngineError as error:
         return engine_failure(json.loads(str(error)))
     return None
@@ -409,8 +409,8 @@ class Kv(Workload[KvOptions]):
                 without("mix.scan", KV_NO_SCAN())
             if options.pipeline > 1 and load.rate is not None:
                 without("pipeline", KV_PIPELINE_WITH_RATE())
-            for name, command in options.commands.items():
-                mistake = _mistake(name, command)
+            for name in options.commands:
+                mistake = _mistake(options.section(), name)
                 if mistake is not None:
                     without(f"commands.{name}.command", mistake)
             if options.ttl is not None and "mset" in options.shares():

@@ -42,6 +42,7 @@ from loadcell.workloads.messages import (
     PGBENCH_STEPS_TWICE,
     PGBENCH_WEIGHT,
 )
+from loadcell.workloads.sysbench import LOAD_WORKERS
 
 #: Outcomes that reports explain.
 _OUTCOME = Labels("outcome", ("late",))
@@ -233,6 +234,7 @@ class PgbenchOptions(Options):
             "allow_shell": self.allow_shell,
             "init_steps": self.init_steps,
             "fillfactor": self.fillfactor,
+            "load_workers": LOAD_WORKERS,
         }
 
 

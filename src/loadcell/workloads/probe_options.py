@@ -203,9 +203,7 @@ class MemoryOptions(Section):
         return self
 
     def engine(self) -> JsonObject:
-        if self.test == "sysbench":
-            return {"test": self.test, **{name: getattr(self, name) for name in _OF_SYSBENCH}}
-        return {"test": self.test, "size": int(self.size)}
+        return {**self.model_dump(), "size": int(self.size), "block": int(self.block)}
 
     def notes(self) -> tuple[str, ...]:
         return (f"probe.memory.{_TOOLS[self.test]}",)

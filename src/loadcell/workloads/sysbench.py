@@ -50,6 +50,8 @@ _OF_THE_DATA = {"tables", "table_size", "auto_inc", "create_secondary", "distrib
 
 _Count = Annotated[int, Field(ge=0, le=1_000_000)]
 SqlState = Annotated[str, Field(pattern=r"^[0-9A-Z]{5}$")]
+#: Connections that load the data.
+LOAD_WORKERS = 4
 #: A tuple's values, the first of equal ones.
 each_once = AfterValidator(lambda values: tuple(dict.fromkeys(values)))
 
@@ -162,7 +164,7 @@ class Sysbench(Workload[SysbenchOptions]):
         return script in _WRITING or (script in _MIXED and self.options.writes() > 0)
 
     def engine(self) -> JsonObject:
-        return {"sysbench": self.options.model_dump(mode="json")}
+        return {"sysbench": {**self.options.model_dump(mode="json"), "load_workers": LOAD_WORKERS}}
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
         return unknown_protocol(self.name, self.options.protocol, target)

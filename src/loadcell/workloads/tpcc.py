@@ -119,9 +119,6 @@ class Tpcc(Workload[TpccOptions]):
     def data(self) -> JsonObject:
         return {"tpcc": {"warehouses": self.options.warehouses}}
 
-    def loading(self) -> JsonObject:
-        return {"tpcc": {"warehouses": self.options.warehouses, "load_workers": self.options.load_workers}}
-
     @property
     def changes_data(self) -> bool:
         return True

@@ -30,7 +30,7 @@ from loadcell.workloads.messages import (
     YCSB_UNKNOWN,
     YCSB_UNKNOWN_NEAR,
 )
-from loadcell.workloads.sysbench import SqlState, each_once, unknown_protocol
+from loadcell.workloads.sysbench import LOAD_WORKERS, SqlState, each_once, unknown_protocol
 from loadcell.workloads.ycsb_properties import File, Given, Properties
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ class YcsbOptions(Given):  # type: ignore[misc, valid-type]
             "phase": self.phase,
             "protocol": self.protocol,
             "retry_sqlstates": list(self.retry_sqlstates),
+            "load_workers": LOAD_WORKERS,
         }
 
 

@@ -16,6 +16,7 @@ from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError
 from loadcell.workloads.messages import (
     YCSB_DATA_INTEGRITY,
+    YCSB_EXPECTED_INSERTS,
     YCSB_HISTOGRAM,
     YCSB_INSERT_COUNT,
     YCSB_INSERT_START,
@@ -42,7 +43,7 @@ class Exponential(Options):
     percentile: Annotated[float, Field(ge=0.001, le=99.999)] = Field(
         default=95, description="So many percent of the operations ..."
     )
-    frac: Annotated[float, Field(gt=0, le=1e9)] = Field(
+    frac: Annotated[float, Field(ge=1e-9, le=1e9)] = Field(
         default=0.8571428571, description="... go to this part of the records, the latest ones."
     )
 
@@ -128,6 +129,8 @@ class Properties(Options):
                     limit_value=self.maxscanlength,
                 )
             )
+        if self.expected_inserts() > _MOST_RECORDS:
+            raise SettingError(YCSB_EXPECTED_INSERTS(inserts=self.expected_inserts(), most=_MOST_RECORDS))
         if self.insertstart >= self.recordcount:
             raise SettingError(YCSB_INSERT_START(start=self.insertstart, records=self.recordcount))
         if self.inserted > self.recordcount - self.insertstart:

@@ -41,7 +41,7 @@ class Bench:
         workload = self.workload(writes=writes, **kv)
 
         def load(endpoint: Endpoint) -> int | None:
-            order = self.order(endpoint, workload.data(), DATA_SEED)
+            order = self.order(endpoint, workload.engine(), DATA_SEED)
             return WorkerExecutor().prepare(order, LoadHooks(120, on_output=self.log.append)).rows
 
         return store.prepare(DataSpec(workload.data()), load, will_change=workload.changes_data)

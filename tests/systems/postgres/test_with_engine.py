@@ -14,6 +14,7 @@ from loadcell.systems.base import DataSpec, Endpoint
 from loadcell.systems.postgres.target import Postgres
 from loadcell.workloads.sysbench import Sysbench, SysbenchOptions
 from servers import PostgresServer
+from specifications import complete
 
 from .conftest import Bench, query
 
@@ -25,13 +26,13 @@ _SECOND = 1_000_000_000
 def spec(target: Endpoint, workload: dict[str, Any], seconds: float, clients: int = 4) -> str:
     load = {"clients": clients, "threads": 1, "duration_ns": int(seconds * _SECOND)}
     return json.dumps(
-        {"version": 1, "seed": DATA_SEED, "target": target.section(), "workload": workload, "load": load}
+        complete({"seed": DATA_SEED, "target": target.section(), "workload": workload, "load": load})
     )
 
 
 def prepare(target: Postgres, workload: Sysbench) -> str:
     def load(endpoint: Endpoint) -> int:
-        account = json.loads(_engine.prepare(spec(endpoint, workload.data(), 1), lambda _: None))
+        account = json.loads(_engine.prepare(spec(endpoint, workload.engine(), 1), lambda _: None))
         return int(account["rows"])
 
     return target.prepare(DataSpec(workload.data()), load, will_change=workload.changes_data).how
@@ -98,7 +99,7 @@ def test_a_load_that_breaks_off_leaves_nothing_that_could_be_taken_for_data(shar
         def stop(_: str) -> None:
             raise KeyboardInterrupt
 
-        return int(json.loads(_engine.prepare(spec(endpoint, workload.data(), 1), stop))["rows"])
+        return int(json.loads(_engine.prepare(spec(endpoint, workload.engine(), 1), stop))["rows"])
 
     with pytest.raises(KeyboardInterrupt):
         target.prepare(DataSpec(workload.data()), broken, will_change=False)

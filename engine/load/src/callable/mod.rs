@@ -16,6 +16,7 @@ pub use span_log::SpanLog;
 use crate::blocking::Fault;
 use loadcell_core::error::{Failure, SpecError};
 use loadcell_core::record::{Kind, Operation};
+use loadcell_core::spec;
 
 /// Creates the callables of a load.
 pub trait CallableFactory: Sync {
@@ -67,8 +68,7 @@ const MAX_OPERATIONS: usize = 1000;
 
 /// Reads the operations of a `calls` section, and puts the transaction first.
 pub fn operations(section: &Value) -> Result<Vec<Operation>, SpecError> {
-    let options =
-        Options::deserialize(section).map_err(|error| SpecError::unreadable("workload.calls", &error))?;
+    let options: Options = spec::section("workload.calls", section)?;
     if options.operations.len() > MAX_OPERATIONS {
         return Err(SpecError::value("workload.calls.operations", options.operations.len()));
     }

@@ -74,7 +74,7 @@ fn measure(service: &Service, load: &Load, section: Value) -> Value {
         "workload": {"http": section},
         "load": {"clients": load.clients, "duration_ns": load.duration_ns},
     });
-    let spec = Spec::read(&spec.to_string()).unwrap();
+    let spec = Spec::read(&loadcell_testing::specification(spec).to_string()).unwrap();
     let sessions = Sessions::<Http1>::new(&spec, spec.workload().1).unwrap();
     let mut watch = Watch::new(|_| Directive::Continue);
     let result = run(&sessions, &ground_of(service.address), load, &mut watch).unwrap();
@@ -242,7 +242,7 @@ fn an_open_loop_connects_when_something_is_due() {
         "workload": {"http": one_path()},
         "load": {"clients": 4, "duration_ns": 1},
     });
-    let spec = Spec::read(&spec.to_string()).unwrap();
+    let spec = Spec::read(&loadcell_testing::specification(spec).to_string()).unwrap();
     let sessions = Sessions::<Http1>::new(&spec, spec.workload().1).unwrap();
     let mut watch = Watch::new(|_| Directive::Continue);
     let load = Load { schedule: Some(schedule), ..load(4, 1, 0, 400) };
@@ -266,7 +266,7 @@ fn a_refused_connection_is_reported_from_the_first() {
         "workload": {"http": one_path()},
         "load": {"clients": 2, "duration_ns": 1},
     });
-    let spec = Spec::read(&spec.to_string()).unwrap();
+    let spec = Spec::read(&loadcell_testing::specification(spec).to_string()).unwrap();
     let sessions = Sessions::<Http1>::new(&spec, spec.workload().1).unwrap();
     let context = ground_of(service.address);
     let result =

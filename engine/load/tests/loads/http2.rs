@@ -166,7 +166,7 @@ fn measure_several(
         "workload": {"http": {"version": "2", "streams": streams, "requests": [{"path": "/"}]}},
         "load": {"clients": load.clients, "duration_ns": load.duration_ns},
     });
-    let spec = Spec::read(&spec.to_string()).unwrap();
+    let spec = Spec::read(&loadcell_testing::specification(spec).to_string()).unwrap();
     let section = spec.workload().1;
     let sessions: Box<dyn ClientFactory> = match streams {
         1 => Box::new(Sessions::<Http2>::new(&spec, section).unwrap()),

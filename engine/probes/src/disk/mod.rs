@@ -28,7 +28,7 @@ use self::psync::Psync;
 use self::ring::Ring;
 use crate::memory_budget;
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::{LoadError, LoadStep, SpecError};
+use loadcell_core::error::{LoadError, LoadStep, SpecError, within};
 use loadcell_core::random::Random;
 use loadcell_core::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 use loadcell_core::session::Remark;
@@ -74,8 +74,8 @@ impl Ops {
 
 impl Disk {
     /// Prepare the probe, and check free space and permissions.
-    pub fn new(section: &Value, spec: &Spec) -> Result<Self, LoadError> {
-        let options = Options::read(section)?;
+    pub fn new(options: Options, spec: &Spec) -> Result<Self, LoadError> {
+        within("workload.probe.disk.block", options.block_bytes, 1..=u64::MAX)?;
         let Some(directory) = spec.target.directory.clone() else {
             return Err(SpecError::value("target.directory", Value::Null).into());
         };

@@ -81,7 +81,10 @@ mod tests {
         let section = json!({"access": access, "size_bytes": 100 * 512, "block_bytes": 512, "direct": true,
             "fdatasync": 0,
             "depth": 1, "engine": "psync", "random_map": random_map});
-        Order::new(&Options::read(&section).unwrap(), Random::stream(3, 0))
+        Order::new(
+            &crate::read("disk", &loadcell_testing::section("probe.disk", &section)).unwrap(),
+            Random::stream(3, 0),
+        )
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use serde_json::{Value, json};
 
-use super::options::Engine;
+use super::options::{Engine, Options};
 use super::order::Order;
 use super::psync::Psync;
 use super::ring::Ring;
@@ -69,8 +69,8 @@ fn spec(directory: &Path, disk: Value, load: Value) -> Value {
     section.as_object_mut().unwrap().extend(disk.as_object().unwrap().clone());
     let mut load_spec = json!({"clients": 2, "duration_ns": 150_000_000, "interval_ns": 50_000_000});
     load_spec.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
-    json!({"version": 1, "seed": 5, "target": {"protocol": "host", "directory": directory},
-        "workload": {"probe": {"disk": section}}, "load": load_spec})
+    loadcell_testing::specification(json!({"seed": 5, "target": {"protocol": "host", "directory": directory},
+        "workload": {"probe": {"disk": section}}, "load": load_spec}))
 }
 
 fn run(disk: Value, load: Value) -> Value {
@@ -178,12 +178,17 @@ fn direct_io_where_supported() {
     assert_eq!((count(&result, "transaction"), &result["outcome"]), (BLOCKS, &json!("completed")));
 }
 
+/// Options of the probe in a specification.
+fn section(load_spec: &Value) -> Options {
+    crate::read("disk", &load_spec["workload"]["probe"]["disk"]).unwrap()
+}
+
 /// A probe with a replaced `go_direct`, to simulate unsupported or failing files.
 fn by_hand(go_direct: fn(&File) -> io::Result<bool>) -> Value {
     let directory = TempDirectory::new();
     let load_spec = spec(directory.path(), json!({"direct": true}), bounded());
     let spec = Spec::read(&load_spec.to_string()).unwrap();
-    let disk = Disk::new(&load_spec["workload"]["probe"]["disk"], &spec).unwrap();
+    let disk = Disk::new(section(&load_spec), &spec).unwrap();
     let probe = BlockingLoad(Disk { go_direct, ..disk });
     let endpoint = std::sync::Arc::new(Endpoint::of(&spec.target).unwrap());
     let ground = TargetContext { endpoint, connect_timeout_ns: 0 };
@@ -282,9 +287,7 @@ fn single_step(engine: &Value, path: &str) -> (Fault, Recorder) {
     let directory = TempDirectory::new();
     let load_spec =
         spec(directory.path(), with(engine, &json!({"access": "write", "fdatasync": 1})), json!({}));
-    let disk =
-        Disk::new(&load_spec["workload"]["probe"]["disk"], &Spec::read(&load_spec.to_string()).unwrap())
-            .unwrap();
+    let disk = Disk::new(section(&load_spec), &Spec::read(&load_spec.to_string()).unwrap()).unwrap();
     let (file, mut random) = (File::options().write(true).open(path).unwrap(), Random::stream(1, 1));
     let (order, mut recorder) = (Order::new(&disk.options, random.clone()), Recorder::new(&disk.operations));
     let mut client = match disk.options.engine {

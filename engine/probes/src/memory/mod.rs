@@ -49,30 +49,12 @@ pub enum Scope {
 pub struct Options {
     pub test: Test,
     /// Size of one array of each thread in bytes; not for sysbench's test.
-    #[serde(default)]
     pub size: u64,
     /// For sysbench's test: size of the block in bytes, and the access to it.
-    #[serde(default = "one_kib")]
     pub block: u64,
-    #[serde(default = "in_sequence")]
     pub access: Access,
-    #[serde(default = "write")]
     pub operation: Operation,
-    #[serde(default = "global")]
     pub scope: Scope,
-}
-
-fn one_kib() -> u64 {
-    1024
-}
-fn in_sequence() -> Access {
-    Access::Seq
-}
-fn write() -> Operation {
-    Operation::Write
-}
-fn global() -> Scope {
-    Scope::Global
 }
 
 /// Test and its shared state.

@@ -8,7 +8,7 @@ use super::*;
 use crate::read;
 
 fn options(section: Value) -> Options {
-    read("memory", &section).unwrap()
+    read("memory", &loadcell_testing::section("probe.memory", &section)).unwrap()
 }
 
 fn memory(section: Value, clients: u32) -> Memory {
@@ -163,7 +163,9 @@ fn stream_kernels_match_mccalpin() {
 #[test]
 fn invalid_options_are_rejected() {
     let refused = |section: Value, clients| Memory::new(&options(section), clients, 1).err().unwrap();
-    assert!(refused(json!({"test": "memcpy"}), 1).to_string().contains("workload.probe.memory.size"));
+    assert!(
+        refused(json!({"test": "memcpy", "size": 0}), 1).to_string().contains("workload.probe.memory.size")
+    );
     assert!(
         refused(json!({"test": "add", "size": 12}), 1).to_string().contains("workload.probe.memory.size")
     );

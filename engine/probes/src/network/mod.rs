@@ -17,8 +17,6 @@ mod tests;
 
 use std::io;
 
-use serde_json::Value;
-
 use self::exchange::Exchange;
 use self::options::{Kind, Options};
 use self::peer::Peer;
@@ -42,8 +40,7 @@ pub struct Network {
 
 impl Network {
     /// Connect to the peer, or start one.
-    pub fn new(section: &Value, spec: &Spec) -> Result<Self, LoadError> {
-        let options = Options::read(section)?;
+    pub fn new(options: Options, spec: &Spec) -> Result<Self, LoadError> {
         let peer = match &spec.target.peer {
             Some(name) => Peer::connect_to(name)?,
             None => Peer::start_child()?,

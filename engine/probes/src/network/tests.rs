@@ -36,10 +36,9 @@ fn spec(peer: &str, network: &Value, load: &Value) -> String {
     let mut load_spec =
         json!({"clients": 2, "warmup_ns": 20_000_000, "duration_ns": 150_000_000, "interval_ns": 50_000_000});
     load_spec.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
-    json!({"version": 1, "seed": 5, "target": {"protocol": "host", "peer": peer},
-        "workload": {"probe": {"network": network}},
-        "load": load_spec})
-    .to_string()
+    let spec = json!({"seed": 5, "target": {"protocol": "host", "peer": peer},
+        "workload": {"probe": {"network": network}}, "load": load_spec});
+    loadcell_testing::specification(spec).to_string()
 }
 
 fn run(server: &Server, network: &Value, load: &Value) -> Value {

@@ -11,15 +11,11 @@ use loadcell_core::error::{Failure, SpecError};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    #[serde(default)]
     pub contains: Option<String>,
-    #[serde(default)]
     pub equals: Option<String>,
     /// A regular expression.
-    #[serde(default)]
     pub pattern: Option<String>,
     /// Expected length in bytes.
-    #[serde(default)]
     pub size: Option<u64>,
 }
 

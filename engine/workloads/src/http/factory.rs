@@ -33,7 +33,8 @@ impl<H: Http> Sessions<H> {
     pub fn new(spec: &Spec, section: &Value) -> Result<Self, SpecError> {
         let plan = Plan::read(section, &spec.target)?;
         if plan.streams > 1 && spec.load.schedule.is_some() {
-            return Err(SpecError::conflict("workload.http.streams", "load.rate"));
+            // Its requests have no instants of their own.
+            return Err(SpecError::value("workload.http.streams", plan.streams));
         }
         let (operations, numbers) = counted(&plan);
         let (seed, clients) = (spec.seed, spec.load.clients);
@@ -65,7 +66,7 @@ impl<H: Http> Sessions<H> {
 
 /// Validate an `http` section without a target. Returns its description.
 pub fn check(section: &Value) -> Result<Value, SpecError> {
-    let nowhere = json!({"protocol": "http", "sslmode": "disable"});
+    let nowhere = json!({"protocol": "http", "sslmode": "disable", "connect_timeout_ns": 0});
     let nowhere = serde_json::from_value(nowhere).expect("a target needs no more");
     let (operations, _) = counted(&Plan::read(section, &nowhere)?);
     Ok(json!({"operations": operations.iter().map(|operation| operation.name).collect::<Vec<_>>()}))

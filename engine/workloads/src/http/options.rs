@@ -10,26 +10,21 @@ use super::check::{self, Check, Statuses};
 use super::parameter::{self, Parameter};
 use super::template::Template;
 use loadcell_core::error::SpecError;
+use loadcell_core::spec;
 use loadcell_core::target::{SslMode, Target};
 use loadcell_protocols::http::{Fields, Limits, Version};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    #[serde(default)]
     pub version: Version,
     pub requests: Vec<RequestOptions>,
-    #[serde(default)]
     pub parameters: BTreeMap<String, parameter::Options>,
     /// Reuse connections for subsequent requests; otherwise each request connects.
-    #[serde(default = "yes")]
     pub keep_alive: bool,
     /// Concurrent requests per connection.
-    #[serde(default = "one_request")]
     pub streams: u32,
-    #[serde(default = "two_and_three")]
     pub success: Vec<String>,
-    #[serde(default = "most_header_bytes")]
     pub header_bytes: usize,
 }
 
@@ -37,19 +32,13 @@ pub struct Options {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestOptions {
-    #[serde(default)]
     pub name: String,
-    #[serde(default = "get")]
     pub method: String,
     /// Path and query.
     pub path: String,
-    #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    #[serde(default)]
     pub body: Option<BodyOptions>,
-    #[serde(default = "one_share")]
     pub share: f64,
-    #[serde(default)]
     pub check: Option<check::Options>,
 }
 
@@ -59,25 +48,6 @@ pub struct RequestOptions {
 pub enum BodyOptions {
     Text(String),
     Bytes { base64: String },
-}
-
-fn yes() -> bool {
-    true
-}
-fn one_share() -> f64 {
-    1.0
-}
-fn one_request() -> u32 {
-    1
-}
-fn get() -> String {
-    "GET".into()
-}
-fn two_and_three() -> Vec<String> {
-    ["2xx", "3xx"].map(String::from).to_vec()
-}
-fn most_header_bytes() -> usize {
-    Limits::default().header_bytes
 }
 
 /// Compiled section, shared by all sessions of a load.
@@ -111,9 +81,6 @@ pub struct Kind {
     pub written: Option<Vec<u8>>,
 }
 
-/// Limit of concurrent requests per connection, beyond what servers accept.
-const MOST_STREAMS: u32 = 10_000;
-
 /// Header fields that the protocol sets itself.
 const RESERVED: [&str; 4] = ["connection", "content-length", "transfer-encoding", "upgrade"];
 
@@ -124,22 +91,15 @@ fn refused(code: &'static str, arguments: Value) -> SpecError {
     SpecError::new(code, "workload.http", arguments)
 }
 
-fn options(section: &Value) -> Result<Options, SpecError> {
-    serde_json::from_value(section.clone()).map_err(|error| SpecError::unreadable("workload.http", &error))
-}
-
 /// HTTP version of `section`, and its number of concurrent requests per connection.
 pub fn version(section: &Value) -> Result<(Version, u32), SpecError> {
-    let options = options(section)?;
+    let options: Options = spec::section("workload.http", section)?;
     Ok((options.version, options.streams))
 }
 
 /// Check the number of concurrent requests per connection.
 fn check_streams(options: &Options) -> Result<(), SpecError> {
     let streams = options.streams;
-    if !(1..=MOST_STREAMS).contains(&streams) {
-        return Err(refused("engine.spec.streams", json!({"streams": streams, "most": MOST_STREAMS})));
-    }
     if streams > 1 && options.version == Version::One {
         return Err(refused("engine.spec.streams-version", json!({"streams": streams})));
     }
@@ -151,13 +111,9 @@ fn check_streams(options: &Options) -> Result<(), SpecError> {
 
 impl Plan {
     pub fn read(section: &Value, target: &Target) -> Result<Self, SpecError> {
-        let options = options(section)?;
+        let options: Options = spec::section("workload.http", section)?;
         check_streams(&options)?;
-        let (names, parameters): (Vec<&str>, Vec<_>) = options
-            .parameters
-            .iter()
-            .map(|(name, parameter)| (name.as_str(), Parameter::read(name, parameter)))
-            .unzip();
+        let names: Vec<&str> = options.parameters.keys().map(String::as_str).collect();
         let requests: Result<Vec<_>, _> = options
             .requests
             .iter()
@@ -166,7 +122,7 @@ impl Plan {
         let plan = Self {
             requests: requests?,
             bounds: bounds(options.requests.iter().map(|request| request.share))?,
-            parameters: parameters.into_iter().collect::<Result<_, _>>()?,
+            parameters: options.parameters.values().map(Parameter::new).collect(),
             keep_alive: options.keep_alive,
             streams: options.streams,
             tls: target.sslmode != SslMode::Disable,
@@ -289,13 +245,21 @@ fn is_token(byte: u8) -> bool {
 }
 
 #[cfg(test)]
+impl Plan {
+    /// The plan of a section that states only what a test is about.
+    pub fn of(section: &Value, target: &Target) -> Result<Self, SpecError> {
+        Self::read(&loadcell_testing::section("http", section), target)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
 
     fn target(text: &str) -> Target {
-        serde_json::from_str(text).unwrap()
+        loadcell_testing::read("target", text).unwrap()
     }
 
     fn plain() -> Target {
@@ -303,12 +267,12 @@ mod tests {
     }
 
     fn finding(section: &Value) -> String {
-        Plan::read(section, &plain()).unwrap_err().to_string()
+        Plan::of(section, &plain()).unwrap_err().to_string()
     }
 
     #[test]
-    fn options_have_defaults() {
-        let plan = Plan::read(&json!({"requests": [{"path": "/"}]}), &plain()).unwrap();
+    fn fields_of_requests_are_complete() {
+        let plan = Plan::of(&json!({"requests": [{"path": "/"}]}), &plain()).unwrap();
         let kind = &plan.requests[0];
         assert_eq!((kind.method.as_str(), kind.fields.authority.as_str()), ("GET", "shop:8080"));
         assert!(plan.keep_alive && !plan.tls && !plan.is_mixed() && kind.parameters.is_empty());
@@ -321,7 +285,7 @@ mod tests {
 
     #[test]
     fn body_is_a_template_or_bytes() {
-        let read = |body: Value| Plan::read(&json!({"requests": [{"path": "/", "body": body}]}), &plain());
+        let read = |body: Value| Plan::of(&json!({"requests": [{"path": "/", "body": body}]}), &plain());
         let written = |body: Value| {
             let (plan, mut out) = (read(body).unwrap(), Vec::new());
             plan.requests[0].body.as_ref().unwrap().write(&mut out, |_| b"");
@@ -348,7 +312,7 @@ mod tests {
 
     #[test]
     fn each_kind_lists_its_parameters() {
-        let plan = Plan::read(
+        let plan = Plan::of(
             &json!({
                 "requests": [
                     {"name": "get", "path": "/get?key=${key}", "share": 3},
@@ -395,10 +359,6 @@ mod tests {
         };
         assert!(streams(json!({})).contains("streams-version"));
         assert!(streams(json!({"version": "2", "keep_alive": false})).contains("streams-keep-alive"));
-        assert!(streams(json!({"streams": 0})).contains("spec.streams workload.http {\"most\":10000"));
         assert!(finding(&json!({"requests": [{"path": "/"}], "depth": 1})).contains("unknown field `depth`"));
-        assert!(
-            finding(&json!({"requests": [{"path": "/"}], "parameters": {"p": {}}})).contains("parameters.p ")
-        );
     }
 }

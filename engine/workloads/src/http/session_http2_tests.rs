@@ -44,7 +44,7 @@ impl Harness {
             "requests": [{"path": "/${key}"}],
             "parameters": {"key": {"from": 10, "to": 99, "distribution": "sequential"}},
         });
-        let plan = Plan::read(&section, &serde_json::from_str(target).unwrap()).unwrap();
+        let plan = Plan::of(&section, &loadcell_testing::read("target", target).unwrap()).unwrap();
         let session = HttpSession::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS);
         let mut harness = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
         harness.connect();

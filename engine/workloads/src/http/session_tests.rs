@@ -33,7 +33,7 @@ struct Harness {
 impl Harness {
     fn of(section: Value) -> Self {
         let target = r#"{"protocol":"http","host":"h","port":80,"sslmode":"disable"}"#;
-        let plan = Plan::read(&section, &serde_json::from_str(target).unwrap()).unwrap();
+        let plan = Plan::of(&section, &loadcell_testing::read("target", target).unwrap()).unwrap();
         let session = HttpSession::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS);
         let mut harness = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
         assert_eq!(harness.session.opened(&mut harness.out), NextAction::Idle);

@@ -133,7 +133,7 @@ impl Clients {
         options.check_clients(clients)?;
         let commands = options.commands()?;
         let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
-        let shares = options.mix().shares();
+        let shares = options.mix.shares();
         let op_kinds = OP_KINDS.into_iter().zip(shares);
         let of_commands =
             options.commands.values().enumerate().map(|(at, option)| (OpKind::Command(at), option.share));

@@ -10,7 +10,7 @@ use loadcell_core::random::Random;
 use loadcell_core::record::{Kind, OpId};
 
 fn options(section: &Value) -> Options {
-    Options::read(section).unwrap()
+    Options::of(section).unwrap()
 }
 
 fn client(section: &Value) -> Client {
@@ -51,8 +51,8 @@ fn operations_follow_the_mix() {
     let missed = ("missed", Kind::Outcome);
     let transaction = ("transaction", Kind::Transaction);
     assert_eq!(names(json!({})), [transaction, ("get", Kind::Read), ("set", Kind::Write), missed]);
-    assert_eq!(names(json!({"reads": 1.0})), [transaction, ("get", Kind::Read), missed]);
-    assert_eq!(names(json!({"reads": 0.0})), [transaction, ("set", Kind::Write)]);
+    assert_eq!(names(json!({"mix": {"get": 1}})), [transaction, ("get", Kind::Read), missed]);
+    assert_eq!(names(json!({"mix": {"set": 1}})), [transaction, ("set", Kind::Write)]);
     let all = json!({"mset": 1, "mget": 1, "delete": 1, "insert": 1, "scan": 1, "read_modify_write": 1});
     let commands =
         json!({"push": {"command": "LPUSH ${key} ${value}"}, "never": {"command": "PING", "share": 0}});

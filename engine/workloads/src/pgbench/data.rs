@@ -151,7 +151,7 @@ mod tests {
     use serde_json::json;
 
     fn data(section: serde_json::Value) -> DataSet {
-        DataSet::new(&Options::read(&section).unwrap())
+        DataSet::new(&Options::of(&section).unwrap())
     }
 
     fn rows(data: &DataSet, table: usize, units: Range<u64>) -> String {

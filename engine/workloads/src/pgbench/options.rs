@@ -9,6 +9,7 @@ use super::program::Builder;
 use super::{ScriptError, builtin, statement};
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::{LoadError, SpecError, within};
+use loadcell_core::spec;
 use loadcell_protocols::Mode;
 
 /// SQLSTATEs retried by pgbench: serialization_failure and deadlock_detected.
@@ -25,18 +26,12 @@ const MOST_SCALE: u32 = i32::MAX as u32;
 pub struct ScriptOption {
     /// Name of a built-in script, or the name of the text in errors and results.
     pub name: String,
-    #[serde(default)]
     pub source: Option<String>,
-    #[serde(default = "one_weight")]
     pub weight: u32,
 }
 
-fn one_weight() -> u32 {
-    1
-}
-
 #[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct Options {
     pub scripts: Vec<ScriptOption>,
     pub scale: u32,
@@ -54,44 +49,12 @@ pub struct Options {
     pub load_workers: u32,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            scripts: vec![ScriptOption { name: "tpcb-like".into(), source: None, weight: 1 }],
-            scale: 1,
-            variables: BTreeMap::new(),
-            protocol: Mode::Simple,
-            max_tries: None,
-            latency_limit_ns: None,
-            allow_shell: false,
-            init_steps: "dtgvp".into(),
-            fillfactor: 100,
-            load_workers: 4,
-        }
-    }
-}
-
 impl Options {
     /// Parse and validate the `pgbench` section; scripts are compiled by [`Options::builder`].
     pub fn read(section: &Value) -> Result<Self, SpecError> {
-        let options: Self = serde_json::from_value(section.clone())
-            .map_err(|error| SpecError::unreadable("workload.pgbench", &error))?;
-        options.check()?;
+        let options: Self = spec::section("workload.pgbench", section)?;
+        within("workload.pgbench.scale", options.scale, 1..=MOST_SCALE)?;
         Ok(options)
-    }
-
-    fn check(&self) -> Result<(), SpecError> {
-        within("workload.pgbench.scale", self.scale, 1..=MOST_SCALE)?;
-        within("workload.pgbench.fillfactor", self.fillfactor, 10..=100)?;
-        within("workload.pgbench.load_workers", self.load_workers, 1..=1_000)?;
-        within("workload.pgbench.max_tries", self.max_tries.unwrap_or(1), 1..=u32::MAX)?;
-        let has = |step| self.init_steps.contains(step);
-        let unknown = self.init_steps.chars().any(|step| !"dtgGvpf ".contains(step));
-        let without_tables = "dgGvpf".chars().any(has) && !has('t');
-        if unknown || without_tables || (has('g') && has('G')) || (has('f') && !has('p')) {
-            return Err(SpecError::value("workload.pgbench.init_steps", &self.init_steps));
-        }
-        Ok(())
     }
 
     /// Compile the scripts. Reports all mistakes of all scripts at once.
@@ -135,32 +98,24 @@ impl Options {
 }
 
 #[cfg(test)]
+impl Options {
+    /// The options of a section that states only what a test is about.
+    pub fn of(section: &Value) -> Result<Self, SpecError> {
+        Self::read(&loadcell_testing::section("pgbench", section))
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
     #[test]
-    fn defaults_match_pgbench() {
-        let options = Options::read(&json!({})).unwrap();
-        assert_eq!((options.scripts[0].name.as_str(), options.scale), ("tpcb-like", 1));
-        assert_eq!((options.protocol, options.max_tries), (Mode::Simple, None));
-        assert_eq!((options.init_steps.as_str(), options.fillfactor), ("dtgvp", 100));
-    }
-
-    #[test]
-    fn invalid_options_are_rejected_with_advice() {
-        let cases = [
-            (json!({"scale": 0}), r#"scale {"value":"0"}"#),
-            (json!({"sclae": 1}), "unknown field `sclae`"),
-            (json!({"fillfactor": 9}), r#"fillfactor {"value":"9"}"#),
-            (json!({"max_tries": 0}), r#"max_tries {"value":"0"}"#),
-            (json!({"init_steps": "dtx"}), r#"init_steps {"value":"dtx"}"#),
-            (json!({"init_steps": "dtgG"}), r#"init_steps {"value":"dtgG"}"#),
-            (json!({"init_steps": "gv"}), r#"init_steps {"value":"gv"}"#),
-            (json!({"init_steps": "dtgf"}), r#"init_steps {"value":"dtgf"}"#),
-        ];
+    fn unknown_and_impossible_options_are_rejected() {
+        let cases =
+            [(json!({"scale": 0}), r#"scale {"value":"0"}"#), (json!({"sclae": 1}), "unknown field `sclae`")];
         for (section, part) in cases {
-            let problem = Options::read(&section).unwrap_err();
+            let problem = Options::of(&section).unwrap_err();
             assert!(problem.to_string().contains(part), "{section}: {problem}");
         }
     }
@@ -172,12 +127,12 @@ mod tests {
             {"name": "b.sql", "source": "select 1;\n\\if 1\n"},
             {"name": "c.sql", "source": "select '\u{0}'"},
         ]});
-        let problem = Options::read(&section).unwrap().builder().unwrap_err();
+        let problem = Options::of(&section).unwrap().builder().unwrap_err();
         assert_eq!(problem.code, "script");
         for part in ["a.sql:1:", "b.sql:2:1: \\if without matching \\endif", "c.sql:1:9: a NUL byte"] {
             assert!(problem.message.contains(part), "{problem}");
         }
-        let unknown = Options::read(&json!({"scripts": [{"name": "tpc"}, {"name": "x"}]})).unwrap();
+        let unknown = Options::of(&json!({"scripts": [{"name": "tpc"}, {"name": "x"}]})).unwrap();
         assert!(unknown.builder().unwrap_err().to_string().contains("no builtin script"));
     }
 }

@@ -33,18 +33,8 @@ const REFUSED: [(&[&str], &str); 4] = [
     (&["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"], "engine.spec.command-transaction"),
 ];
 
-/// Reject options and commands that Redis does not support.
+/// Reject commands that a load cannot send.
 pub fn check(options: &Options) -> Result<(), SpecError> {
-    let mix = options.mix();
-    if mix.scan > 0.0 {
-        return Err(SpecError::new("engine.spec.redis-scan", "workload.kv.mix.scan", json!({})));
-    }
-    if options.batch > 1 {
-        return Err(SpecError::value("workload.kv.batch", options.batch));
-    }
-    if mix.mset > 0.0 && options.ttl_ns.is_some() {
-        return Err(SpecError::conflict("workload.kv.ttl", "mix.mset"));
-    }
     for command in options.commands()? {
         let refusal = |code: &'static str, word: &str| {
             let arguments = json!({"name": command.name, "command": word});
@@ -113,7 +103,7 @@ impl Writer {
                 key(client, 0, out);
             }
             OpKind::Command(at) => template(client, at, out),
-            OpKind::Scan => debug_assert!(false, "options with scans are refused"),
+            OpKind::Scan => debug_assert!(false, "Redis has no scans in order"),
         }
     }
 
@@ -205,7 +195,7 @@ mod tests {
     }
 
     fn bytes(options: serde_json::Value) -> Vec<u8> {
-        let options = Options::read(&options).unwrap();
+        let options = Options::of(&options).unwrap();
         check(&options).unwrap();
         let mut client = Clients::new(&options, 1, 1).unwrap().client(0);
         let mut out = Vec::new();
@@ -215,7 +205,8 @@ mod tests {
     }
 
     fn with(change: serde_json::Value) -> serde_json::Value {
-        let mut options = json!({"keys": 1, "key_prefix": "k", "key_size": 3, "value_size": 0, "multi": 2});
+        let mut options =
+            json!({"mix": {}, "keys": 1, "key_prefix": "k", "key_size": 3, "value_size": 0, "multi": 2});
         options.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
         options
     }
@@ -249,7 +240,7 @@ mod tests {
     #[test]
     fn expiry_is_within_its_bounds() {
         let options = json!({"mix": {"set": 1}, "ttl_ns": {"from": 8_000_000u64, "to": 12_999_999u64}});
-        let options = Options::read(&with(options)).unwrap();
+        let options = Options::of(&with(options)).unwrap();
         let mut client = Clients::new(&options, 1, 1).unwrap().client(0);
         let writer = Writer::new(options.ttl_ns);
         let mut seen = std::collections::BTreeSet::new();
@@ -279,11 +270,8 @@ mod tests {
     }
 
     #[test]
-    fn unsupported_options_are_rejected() {
+    fn commands_that_a_load_cannot_send_are_rejected() {
         for (change, finding) in [
-            (json!({"mix": {"scan": 1}}), "redis-scan"),
-            (json!({"mix": {"get": 1}, "batch": 2}), "value workload.kv.batch"),
-            (json!({"mix": {"mset": 1}, "ttl_ns": 1_000_000_000u64}), "conflict workload.kv.ttl"),
             (
                 json!({"commands": {"all": {"command": "flushall"}}}),
                 "command-destroys workload.kv.commands.all {\"command\":\"FLUSHALL\"",
@@ -294,7 +282,7 @@ mod tests {
             ),
             (json!({"commands": {"odd": {"command": "${key} x"}}}), "command-word"),
         ] {
-            let problem = check(&Options::read(&with(change)).unwrap()).unwrap_err();
+            let problem = check(&Options::of(&with(change)).unwrap()).unwrap_err();
             assert!(problem.to_string().contains(finding), "{problem}");
         }
     }

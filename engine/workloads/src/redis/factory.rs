@@ -23,7 +23,7 @@ pub fn sessions(spec: &Spec, section: &serde_json::Value) -> Result<Sessions, Sp
     let options = Options::read(section)?;
     check(&options)?;
     if options.pipeline > 1 && spec.load.schedule.is_some() {
-        return Err(SpecError::conflict("workload.kv.pipeline", "load.rate"));
+        return Err(SpecError::value("workload.kv.pipeline", options.pipeline)); // A batch has no instant.
     }
     let keep =
         if options.verify { options.value_shape().size.most().max(LEAST_RETAINED) as usize } else { 0 };

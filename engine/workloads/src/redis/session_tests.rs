@@ -30,9 +30,9 @@ impl Harness {
     fn new(change: Value, target: &str) -> Self {
         let mut options = json!({"keys": 10, "key_prefix": "k", "key_size": 3, "value_size": 20});
         options.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-        let options = Options::read(&options).unwrap();
+        let options = Options::of(&options).unwrap();
         let clients = Clients::new(&options, 1, 1).unwrap();
-        let target = serde_json::from_str(&format!("{{\"protocol\":\"resp\"{target}}}")).unwrap();
+        let target = loadcell_testing::read("target", &format!("{{\"protocol\":\"resp\"{target}}}")).unwrap();
         let keep = if options.verify { 64 } else { 0 };
         let settings = Settings { writer: Writer::new(None), pipeline: options.pipeline as usize, keep };
         let session =
@@ -196,7 +196,8 @@ fn read_modify_write_reads_first_and_ends_the_batch() {
 
 #[test]
 fn user_commands_accept_any_reply() {
-    let mut harness = Harness::idle(json!({"commands": {"mine": {"command": "LRANGE ${key} 0 -1"}}}));
+    let mut harness =
+        Harness::idle(json!({"mix": {}, "commands": {"mine": {"command": "LRANGE ${key} 0 -1"}}}));
     for answer in [&b"*2\r\n:1\r\n*1\r\n$1\r\nx\r\n"[..], b"+OK\r\n", b"%0\r\n", b",1.5\r\n", b"_\r\n"] {
         harness.begin();
         assert_eq!(harness.feed(answer), Ok(NextAction::Idle));

@@ -27,8 +27,8 @@ impl Harness {
         let mut options = json!({"fieldcount": 2, "fieldlength": 3, "recordcount": 10, "hashed": false,
             "proportions": {"read": 0, "update": 0, act: 1}});
         options.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-        let clients = Clients::new(&Options::read(&options).unwrap(), 1, 1);
-        let target = serde_json::from_str("{\"protocol\":\"resp\"}").unwrap();
+        let clients = Clients::new(&Options::of(&options).unwrap(), 1, 1);
+        let target = loadcell_testing::read("target", "{\"protocol\":\"resp\"}").unwrap();
         let session = YcsbSession::new(Arc::new(Access::of(&target).unwrap()), clients.client(0));
         let operations = clients.operations().to_vec();
         let mut harness =

@@ -213,7 +213,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn workload(section: &Value) -> Sysbench {
-        Sysbench::new(Dialect::Postgres, &Options::read(section).unwrap(), 42, 4)
+        Sysbench::new(Dialect::Postgres, &Options::of(section).unwrap(), 42, 4)
     }
 
     /// Texts of the statements of one transaction, in simple mode.

@@ -109,7 +109,7 @@ mod tests {
     use serde_json::json;
 
     fn data(section: serde_json::Value, seed: u64) -> DataSet {
-        DataSet::new(Dialect::Postgres, &Options::read(&section).unwrap(), seed)
+        DataSet::new(Dialect::Postgres, &Options::of(&section).unwrap(), seed)
     }
 
     fn rows(data: &DataSet, table: usize, rows: Range<u64>) -> String {
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn mysql_tables_are_clustered_by_primary_key() {
-        let data = DataSet::new(Dialect::Mysql, &Options::read(&json!({})).unwrap(), 1);
+        let data = DataSet::new(Dialect::Mysql, &Options::of(&json!({})).unwrap(), 1);
         let table = &data.tables()[0];
         assert_eq!(
             table.create,

@@ -103,13 +103,13 @@ mod tests {
     use serde_json::json;
 
     fn names(section: serde_json::Value) -> Vec<&'static str> {
-        let options = Options::read(&section).unwrap();
+        let options = Options::of(&section).unwrap();
         options.script.steps(&options).iter().map(|step| step.shape.operation().name).collect()
     }
 
     /// Number of statements: in total, reads, writes, others.
     fn counts(section: serde_json::Value) -> (usize, usize, usize, usize) {
-        let options = Options::read(&section).unwrap();
+        let options = Options::of(&section).unwrap();
         let steps = options.script.steps(&options);
         let of = |kind| steps.iter().filter(|step| step.shape.operation().kind == kind).count();
         (steps.len(), of(Kind::Read), of(Kind::Write), of(Kind::Other))
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn table_is_drawn_once_per_group() {
-        let options = Options::read(&json!({"delete_inserts": 2})).unwrap();
+        let options = Options::of(&json!({"delete_inserts": 2})).unwrap();
         let steps = options.script.steps(&options);
         let drawing = steps.iter().filter(|step| step.draws_table).map(|step| step.shape.operation().name);
         let groups = [

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 fn terminal(section: &Value, number: u32) -> Client {
     let mut section = section.clone();
     section["protocol"] = "simple".into();
-    Tpcc::new(Dialect::Postgres, &Options::read(&section).unwrap(), 42, 10).unwrap().client(number)
+    Tpcc::new(Dialect::Postgres, &Options::of(&section).unwrap(), 42, 10).unwrap().client(number)
 }
 
 /// A terminal with a single transaction type.
@@ -537,7 +537,7 @@ fn keying_terminal_knows_its_next_type() {
 
 #[test]
 fn every_statement_is_prepared_at_connect() {
-    let prepared = Tpcc::new(Dialect::Postgres, &Options::read(&json!({})).unwrap(), 1, 1).unwrap();
+    let prepared = Tpcc::new(Dialect::Postgres, &Options::of(&json!({})).unwrap(), 1, 1).unwrap();
     let parse = prepared.client(0).parse().to_vec();
     let mut wait = &parse[..];
     let mut names = HashSet::new();
@@ -553,7 +553,7 @@ fn every_statement_is_prepared_at_connect() {
 
 #[test]
 fn more_terminals_than_districts_are_rejected() {
-    let options = Options::read(&json!({"warehouses": 1})).unwrap();
+    let options = Options::of(&json!({"warehouses": 1})).unwrap();
     assert!(Tpcc::new(Dialect::Postgres, &options, 1, 10).is_ok());
     assert_eq!(
         Tpcc::new(Dialect::Postgres, &options, 1, 11).map(drop).unwrap_err().code,
@@ -563,9 +563,8 @@ fn more_terminals_than_districts_are_rejected() {
 
 #[test]
 fn mysql_uses_read_committed_without_autocommit() {
-    let parse = |protocol| {
-        Tpcc::new(protocol, &Options::read(&json!({"protocol": "simple"})).unwrap(), 1, 1).unwrap()
-    };
+    let parse =
+        |protocol| Tpcc::new(protocol, &Options::of(&json!({"protocol": "simple"})).unwrap(), 1, 1).unwrap();
     let text = String::from_utf8_lossy(&parse(Dialect::Mysql).shared.sql.parse).into_owned();
     assert!(text.contains("READ COMMITTED") && text.ends_with("SET SESSION autocommit = 0"), "{text}");
     assert!(parse(Dialect::Postgres).shared.sql.parse.is_empty());

@@ -6,7 +6,7 @@ use super::*;
 use serde_json::json;
 
 fn data(warehouses: u32, seed: u64) -> DataSet {
-    DataSet::new(Dialect::Postgres, &Options::read(&json!({"warehouses": warehouses})).unwrap(), seed)
+    DataSet::new(Dialect::Postgres, &Options::of(&json!({"warehouses": warehouses})).unwrap(), seed)
 }
 
 fn cut(data: &DataSet, of: Of, units: Range<u64>) -> String {

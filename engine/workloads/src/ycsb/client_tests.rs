@@ -11,7 +11,7 @@ use loadcell_core::random::Random;
 use loadcell_core::record::Kind;
 
 fn options(section: &Value) -> Options {
-    Options::read(section).unwrap()
+    Options::of(section).unwrap()
 }
 
 fn client(section: &Value) -> Client {

@@ -125,7 +125,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn rows(section: &Value, units: Range<u64>) -> String {
-        let data = DataSet::new(Dialect::Postgres, &Options::read(section).unwrap(), 1);
+        let data = DataSet::new(Dialect::Postgres, &Options::of(section).unwrap(), 1);
         let mut out = Vec::new();
         assert_eq!(data.rows(0, units.clone(), &mut out), units.end - units.start);
         String::from_utf8(out).unwrap()
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn load_phase_starts_without_records() {
-        let options = Options::read(&json!({"phase": "load"})).unwrap();
+        let options = Options::of(&json!({"phase": "load"})).unwrap();
         let data = DataSet::new(Dialect::Postgres, &options, 1);
         assert_eq!((data.tables()[0].rows, data.records.count), (0, 0));
         assert!(

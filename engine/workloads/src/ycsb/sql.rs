@@ -213,7 +213,7 @@ mod tests {
     fn ycsb(section: Value) -> Ycsb {
         let mut section = section;
         section["protocol"] = json!("simple");
-        Ycsb::new(Dialect::Postgres, &Options::read(&section).unwrap(), 42, 1)
+        Ycsb::new(Dialect::Postgres, &Options::of(&section).unwrap(), 42, 1)
     }
 
     /// Text and operation of each statement of one transaction.
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn every_statement_is_prepared_once() {
-        let options = Options::read(&json!({"fieldcount": 3})).unwrap();
+        let options = Options::of(&json!({"fieldcount": 3})).unwrap();
         let client = Ycsb::new(Dialect::Postgres, &options, 1, 1).client(0);
         let parse = String::from_utf8_lossy(client.parse()).into_owned();
         assert_eq!(parse.matches("SELECT").count(), 2);

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from loadcell.model.message import Message
-from loadcell.systems.base import Secret, ServerEndpoint, TargetError
+from loadcell.systems.base import CONNECT_LIMIT_S, Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import (
     CONNECTION_FAILED,
     CONNECTION_NO_DATABASE,
@@ -41,7 +41,7 @@ from loadcell.systems.mysql.messages import (
     MYSQL_USER_LIMITS,
     MYSQL_WANTS_TLS,
 )
-from loadcell.systems.server import CONNECT_LIMIT_S, ServerAddress
+from loadcell.systems.server import ServerAddress
 from loadcell.systems.shared import sockets
 from loadcell.systems.shared.owned_directory import no_room
 
@@ -79,7 +79,6 @@ class Address(ServerAddress):
             sslmode="disable" if self.socket else self.sslmode,
             sslrootcert=self.sslrootcert,
             application_name=APPLICATION,
-            connect_timeout_ns=CONNECT_LIMIT_S * 1_000_000_000,
         )
 
     def check(self, *, limit_s: int) -> None:

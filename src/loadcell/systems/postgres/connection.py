@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.model.capability import Capability
 from loadcell.model.message import Message
-from loadcell.systems.base import Secret, ServerEndpoint, TargetError
+from loadcell.systems.base import CONNECT_LIMIT_S, Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import (
     CONNECTION_FAILED,
     CONNECTION_NO_DATABASE,
@@ -39,7 +39,7 @@ from loadcell.systems.postgres.messages import (
     POSTGRES_TLS,
     USER_THIS,
 )
-from loadcell.systems.server import CONNECT_LIMIT_S, ServerAddress
+from loadcell.systems.server import ServerAddress
 from loadcell.systems.shared import sockets
 from loadcell.systems.shared.owned_directory import no_room
 
@@ -74,7 +74,6 @@ class Address(ServerAddress):
             sslrootcert=self.sslrootcert,
             application_name=APPLICATION,
             options=options,
-            connect_timeout_ns=CONNECT_LIMIT_S * 1_000_000_000,
         )
 
     def check(self, *, limit_s: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from loadcell.model.capability import Capability
 from loadcell.model.message import Message
-from loadcell.systems.base import ServerEndpoint, TargetError
+from loadcell.systems.base import CONNECT_LIMIT_S, ServerEndpoint, TargetError
 from loadcell.systems.messages import CONNECTION_REFUSED, SERVER_WENT_AWAY, USER_NAMED
 from loadcell.systems.redis.messages import (
     REDIS_CANNOT_SAVE,
@@ -36,7 +36,7 @@ from loadcell.systems.redis.messages import (
     USER_DEFAULT,
     WHERE_SERVER,
 )
-from loadcell.systems.server import CONNECT_LIMIT_S, ServerAddress
+from loadcell.systems.server import ServerAddress
 from loadcell.systems.shared import sockets
 
 if TYPE_CHECKING:
@@ -161,7 +161,6 @@ class Address(ServerAddress):
             sslrootcert=self.tls_ca if self.tls and self.tls_verify else None,
             application_name=APPLICATION,
             resp=self.resp,
-            connect_timeout_ns=CONNECT_LIMIT_S * 1_000_000_000,
         )
 
     def check(self, *, limit_s: int) -> None:

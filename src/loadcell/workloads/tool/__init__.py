@@ -76,9 +76,6 @@ class Tool(Workload[ToolOptions]):
         commands = self.options.others("prepare")
         return {"tool": {"prepare": commands}} if commands else None
 
-    def loading(self) -> JsonObject | None:
-        return self.engine() if self.data() else None
-
     @property
     def changes_data(self) -> bool:
         """Nobody knows what a tool does with its data."""
