@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.execution.messages import INTERRUPTED
-from loadcell.model.json import convert, document
+from loadcell.model.json import JsonObject, convert, document
 from loadcell.model.run_record import RunRecord
 from loadcell.store.errors import cannot_write
 from loadcell.store.layout import EVENTS, OUTPUT, RUN, TRIAL, resume_command
@@ -55,7 +55,7 @@ def asked_again(sets: Iterable[str]) -> dict[str, str]:
     return {path: value for path, _, value in pairs if DIRECTORY in value or MOUNT in value or PEER in value}
 
 
-def _resume_command(document: dict[str, Any], run: Path) -> None:
+def _resume_command(document: JsonObject, run: Path) -> None:
     """The command that resumes the run, as it is called from beside it."""
     if document.get("reason_code") == "interrupted":
         by = document["reason_args"]["resume"].partition(" --resume ")[0]
@@ -82,7 +82,7 @@ def _instead(documents: Any) -> dict[str, str]:
     return dict(sorted(placeholders.items(), key=lambda pair: -len(pair[0])))
 
 
-def _hosts(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _hosts(document: JsonObject) -> Iterator[JsonObject]:
     for section in (document, *document.get("treatments", ())):
         yield ((section.get("settings") or {}).get("target") or {}).get("host") or {}
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from loadcell.linux import inventory
 from loadcell.linux.time_limits import LIMIT_S
+from loadcell.model.json import JsonObject
 from loadcell.model.numbers import utc_text
 from loadcell.store.layout import SCHEMA
 
 
 def collect(
     role: str, root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool = False
-) -> dict[str, Any]:
+) -> JsonObject:
     """The document for this host; `role` is `client+target`, or `client` when the target runs elsewhere.
 
     `anonymous` leaves names and addresses out.

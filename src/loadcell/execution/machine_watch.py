@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -28,6 +27,7 @@ from loadcell.linux.procfs import (
     process_stat,
     read_small,
 )
+from loadcell.model.json import JsonObject
 from loadcell.model.trial_record import Check
 
 #: Kernel threads are children of this process: they work for whoever made the work, which may be the target.
@@ -49,7 +49,7 @@ class Used:
     cpu_s: float
 
 
-def on_this_machine(endpoint: Mapping[str, Any]) -> bool:
+def on_this_machine(endpoint: JsonObject) -> bool:
     """True if the target that the engine is pointed at may run here; another name is taken for another
     machine's.
     """

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from loadcell.model.json import JsonObject
 from loadcell.plan.model import Resolved
 from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.systems.base import Target, TargetContext
 
-Event = Callable[[dict[str, Any]], None]
+Event = Callable[[JsonObject], None]
 
 
 class TargetPool:

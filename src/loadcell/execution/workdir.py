@@ -11,9 +11,9 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from loadcell.linux import procfs
+from loadcell.model.json import JsonObject
 from loadcell.systems.shared.disk_image import undo_below
 
 HOME = Path("/var/tmp")  # noqa: S108 - on disk, survives a reboot, and what we make in it is checked to be ours
@@ -84,7 +84,7 @@ def sweep(home: Path = HOME) -> list[str]:
 
 def _abandoned(path: Path) -> bool:
     try:
-        owner: dict[str, Any] = json.loads((path / _OWNER).read_text())
+        owner: JsonObject = json.loads((path / _OWNER).read_text())
         return bool(procfs.started(int(owner["pid"])) != owner["pid_start_time"])
     except (OSError, ValueError, KeyError, TypeError):
         with contextlib.suppress(OSError):

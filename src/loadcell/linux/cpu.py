@@ -10,11 +10,11 @@ import platform
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from loadcell.linux.messages import NO_CPUFREQ, NO_TURBO
 from loadcell.linux.procfs import chosen, line, numbers, text, whole
 from loadcell.linux.time_limits import UnavailableError
+from loadcell.model.json import JsonObject
 from loadcell.plan.affinity import ranges
 from loadcell.plan.topology import Topology
 
@@ -42,7 +42,7 @@ _SIMD = (
 )  # fmt: skip
 
 
-def cpu(root: Path) -> dict[str, Any]:
+def cpu(root: Path) -> JsonObject:
     """Model, sockets, cores, threads, the nominal or present clock (MHz), and what this process may use."""
     about = _first_of_cpuinfo(root)
     online = numbers(line(root / _CPUS / "online"))
@@ -90,7 +90,7 @@ def _place(root: Path, number: int) -> tuple[int | None, int | None]:
     return whole(topology / "physical_package_id"), siblings[0] if siblings else whole(topology / "core_id")
 
 
-def caches(root: Path) -> list[dict[str, Any]] | None:
+def caches(root: Path) -> list[JsonObject] | None:
     """Each kind of cache: level, type, size of one, how many of them there are, and by how many threads one
     is shared.
     """
@@ -187,7 +187,7 @@ def numa_nodes(root: Path) -> int:
     return len(_nodes(root)) or 1
 
 
-def numa(root: Path) -> list[dict[str, Any]] | None:
+def numa(root: Path) -> list[JsonObject] | None:
     """Each node: its threads, its memory, and how far the others are; None when there is one only."""
     nodes = _nodes(root)
     if len(nodes) < 2:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 from loadcell.linux.procfs import chosen, line, text, whole
 from loadcell.linux.time_limits import ask
+from loadcell.model.json import JsonObject
 
 #: Devices that hold no data of their own.
 _NO_DISK = ("loop", "ram", "zram", "sr", "fd")
@@ -32,7 +32,7 @@ _OF_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 _MEMORY_DEVICE = re.compile(r"/dev/z?ram\d+")
 
 
-def disks(root: Path) -> list[dict[str, Any]]:
+def disks(root: Path) -> list[JsonObject]:
     """Each block device: model, size, whether it rotates, its scheduler and write cache."""
     devices = []
     for device in sorted((root / "sys/block").glob("*")):
@@ -52,11 +52,11 @@ def disks(root: Path) -> list[dict[str, Any]]:
     return devices
 
 
-def mounts(root: Path) -> list[dict[str, Any]]:
+def mounts(root: Path) -> list[JsonObject]:
     """Each mounted file system that stores: source, type, options (proc(5), mountinfo); each source once, at
     its first mount.
     """
-    by_mount: dict[str, dict[str, Any]] = {}
+    by_mount: dict[str, JsonObject] = {}
     for row in text(root / "proc/self/mountinfo").splitlines():
         before, _, after = row.partition(" - ")
         head, tail = before.split(), after.split()
@@ -73,7 +73,7 @@ def mounts(root: Path) -> list[dict[str, Any]]:
     return list(by_mount.values())
 
 
-def filesystems(root: Path) -> list[dict[str, Any]]:
+def filesystems(root: Path) -> list[JsonObject]:
     """The same with size and free space, or `answers: false` where a file system does not say so in time.
 
     Where so many of them hang that others could not be asked, these have neither.
@@ -100,7 +100,7 @@ def _plain(path: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), path)
 
 
-def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/sys/block")) -> dict[str, Any]:
+def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/sys/block")) -> JsonObject:
     """File system of `path`: `type`, `device`, `mount`, `options`, `size_bytes`, `free_bytes`.
 
     Of a file system in a file, `image` is the same of that file, and `direct` whether the device goes past
@@ -109,7 +109,7 @@ def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/s
     """
     real = path.resolve()
     table = Path("/proc/self/mountinfo").read_text() if mountinfo is None else mountinfo
-    best: dict[str, Any] | None = None
+    best: JsonObject | None = None
     for row in table.splitlines():
         before, _, after = row.partition(" - ")
         before_fields, right = before.split(), after.split()
@@ -126,7 +126,7 @@ def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/s
                 "mount": str(mount),
                 "options": ",".join(dict.fromkeys(f"{before_fields[5]},{right[2]}".split(","))),
             }
-    facts: dict[str, Any] = {"path": str(path), **(best or {})}
+    facts: JsonObject = {"path": str(path), **(best or {})}
     image = _image(facts.get("device", ""), block)
     if image is not None:
         on = file_system(image[0].parent, table, block)
@@ -145,7 +145,7 @@ def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/s
     }
 
 
-def _memory(facts: dict[str, Any], mountinfo: str, block: Path) -> str | None:
+def _memory(facts: JsonObject, mountinfo: str, block: Path) -> str | None:
     """What holds a file system's files in memory, itself or below; None for a device, or if it cannot be
     seen.
     """

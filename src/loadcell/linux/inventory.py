@@ -14,6 +14,7 @@ from typing import Any
 from loadcell.linux import cpu, disks, network, system
 from loadcell.linux.messages import NO_FILE, ONLY_ROOT
 from loadcell.linux.time_limits import LIMIT_S, UnavailableError, ask
+from loadcell.model.json import JsonObject
 
 #: What tells who somebody is, and nothing about speed: left out for sharing.
 PRIVATE = ("hostname",)
@@ -92,7 +93,7 @@ def _reasoned(name: str, question: Callable[[], Any], root: Path) -> Callable[[]
     return answer
 
 
-def collect(root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool = False) -> dict[str, Any]:
+def collect(root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool = False) -> JsonObject:
     """Every answer by its question's name; `unavailable` has the reasons for the others, `unavailable_codes`
     the same as messages.
 
@@ -116,7 +117,7 @@ def collect(root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool
     return host
 
 
-def nameless(host: dict[str, Any]) -> dict[str, Any]:
+def nameless(host: JsonObject) -> JsonObject:
     """A host without what tells whose it is."""
     others = {key: value for key, value in host.items() if key not in (*PRIVATE, "kernel_command_line")}
     if "network" in others:

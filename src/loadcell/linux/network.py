@@ -9,13 +9,13 @@ import re
 import socket
 import struct
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from loadcell.linux.messages import NO_NAMES, NO_SPEED
 from loadcell.linux.procfs import line, text, whole
 from loadcell.linux.time_limits import UnavailableError
+from loadcell.model.json import JsonObject
 
 _SIOCETHTOOL = 0x8946
 #: Offloads by the ethtool command that asks for them (linux/ethtool.h).
@@ -26,7 +26,7 @@ _NEXT_MAKER = re.compile(r"\n[^\t#\n]")
 _NAME_BYTES = 16
 
 
-def interfaces(root: Path) -> list[dict[str, Any]]:
+def interfaces(root: Path) -> list[JsonObject]:
     """Each but the loopback: state, speed (Mbit/s), MTU, driver, device, queues, offloads, addresses."""
     addresses = psutil.net_if_addrs()
     names = pci_list(root)

@@ -9,11 +9,11 @@ import resource
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from loadcell.linux.messages import NO_FILE, NO_HYPERVISOR, NO_MODULE, NO_TABLE, ONLY_ROOT
 from loadcell.linux.procfs import line, process_ids, read_small, text
 from loadcell.linux.time_limits import UnavailableError
+from loadcell.model.json import JsonObject
 
 #: DMI words that give a hypervisor away, and its name (as `systemd-detect-virt` has them).
 _VENDORS = {
@@ -105,7 +105,7 @@ def limits() -> dict[str, int]:
     return {"open_files": soft, "open_files_hard": hard}
 
 
-def container(root: Path) -> dict[str, Any] | None:
+def container(root: Path) -> JsonObject | None:
     """Limits of the control groups: processors by quota, and memory; None without a limit.
 
     The smallest of all groups that this process is in, cgroup v2 and v1.
@@ -123,7 +123,7 @@ def container(root: Path) -> dict[str, Any] | None:
                     memories.append(int(size))
             if folder == root / "sys/fs/cgroup" or folder == root / "sys/fs/cgroup" / controllers:
                 break
-    facts: dict[str, Any] = {}
+    facts: JsonObject = {}
     if quotas:
         facts["cpus"] = min(quotas)
     if memories:
@@ -158,7 +158,7 @@ class _Timex(ctypes.Structure):
                 ("esterror", ctypes.c_long), ("status", ctypes.c_int), ("rest", ctypes.c_char * 256))  # fmt: skip
 
 
-def time_sync(root: Path) -> dict[str, Any]:
+def time_sync(root: Path) -> JsonObject:
     """Who keeps the clock right, and whether the kernel believes that it is (adjtimex, which asks only)."""
     names = set()
     for pid in process_ids(root):
@@ -200,7 +200,7 @@ def _meminfo(root: Path, key: str) -> int | None:
     return None
 
 
-def dimms(root: Path) -> list[dict[str, Any]]:
+def dimms(root: Path) -> list[JsonObject]:
     """Each module: where it is, its size, its rated and its configured speed (MT/s).
 
     Raises UnavailableError.
@@ -237,7 +237,7 @@ def _structures(data: bytes) -> Iterator[tuple[int, bytes, list[str]]]:
         at = end + 2
 
 
-def _module(body: bytes, names: list[str]) -> dict[str, Any] | None:
+def _module(body: bytes, names: list[str]) -> JsonObject | None:
     """None for an empty slot."""
     if len(body) < 0x17:
         return None

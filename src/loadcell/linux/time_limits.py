@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loadcell.linux.messages import SLOW, UNREADABLE
+from loadcell.model.json import JsonValue
 from loadcell.model.message import Message, MessageError
 
 #: Reading /proc and /sys takes microseconds; a dead mount, or a broken firmware table, can take forever.
@@ -27,7 +28,7 @@ class UnavailableError(MessageError):
 class Answers:
     """Answers by question, and the reasons of the questions without one."""
 
-    found: dict[str, Any] = field(default_factory=dict)
+    found: dict[str, JsonValue] = field(default_factory=dict)
     unavailable: dict[str, Message] = field(default_factory=dict)
     unasked: frozenset[str] = frozenset()
 
@@ -38,7 +39,7 @@ def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) ->
     A question returns None without an answer, and raises UnavailableError to state the reason.
     Questions that no thread reached in time are in `unasked`.
     """
-    answers: dict[str, Any] = {}
+    answers: dict[str, JsonValue] = {}
     reasons: dict[str, Message] = {}
 
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()

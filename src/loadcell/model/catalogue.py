@@ -18,7 +18,6 @@ from functools import cache
 from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 _FILE = re.compile(r"messages(-[\w-]+)?\.toml")
 LANGUAGES = ("en", "zh")
@@ -49,7 +48,7 @@ def files() -> Iterator[Path]:
             yield from (Path(folder, name) for name in sorted(names) if _FILE.fullmatch(name))
 
 
-def flattened(table: Mapping[str, Any], prefix: str = "") -> dict[str, Mapping[str, str]]:
+def flattened(table: Mapping[str, object], prefix: str = "") -> dict[str, Mapping[str, str]]:
     """The texts of nested tables, each under its full dotted code."""
     entries: dict[str, Mapping[str, str]] = {}
     for name, value in table.items():

@@ -6,13 +6,13 @@ The texts are in `messages-engine.toml` and `messages-remedies.toml`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from loadcell.model import catalogue
 from loadcell.model.json import JsonObject
 from loadcell.model.message import (
     NO_OUTPUT,
+    Argument,
     Bytes,
     Count,
     ForeignText,
@@ -28,13 +28,13 @@ from loadcell.model.message import (
 def load_failure(code: str, finding: Message | str, remedy: Message | None) -> Message:
     """The failure of a load: its class, which is a server's or the engine's, and what was found."""
     text, advice = str(finding), "" if remedy is None else remedy.text
-    arguments: dict[str, Any] = {"finding": finding, "advice": advice}
+    arguments: dict[str, Argument] = {"finding": finding, "advice": advice}
     if remedy is not None:
         arguments["remedy"] = remedy
     return Message(f"load.{code}", arguments, recorded=(text, advice))
 
 
-def engine_failure(document: Mapping[str, Any], protocol: str = "") -> Message:
+def engine_failure(document: JsonObject, protocol: str = "") -> Message:
     """The failure that the engine reports as `{"code", "reason": {"code", "args"}}`, of a load over
     `protocol`.
     """
@@ -85,7 +85,7 @@ def _argument(code: str, name: str, value: Any) -> Any:
     return value if declaration is not None and declaration.arguments.get(name) is Count else str(value)
 
 
-def _variant(outcome: str, arguments: Mapping[str, Any]) -> str:
+def _variant(outcome: str, arguments: JsonObject) -> str:
     """The code of the text that fits an outcome's arguments."""
     if outcome == "lost" and not arguments.get("here"):
         return "lost-unreachable"

@@ -58,7 +58,7 @@ def read(kind: type[Record], text: bytes | str) -> Record:
     return record
 
 
-def convert(kind: type[Record], document: Mapping[str, Any]) -> Record:
+def convert(kind: type[Record], document: Mapping[str, JsonValue]) -> Record:
     """Record of this kind from a parsed JSON object. Raises MismatchError."""
     return read(kind, json.dumps(document))
 

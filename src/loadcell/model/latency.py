@@ -12,6 +12,8 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import core_schema
 
+from loadcell.model.json import JsonObject, JsonValue
+
 #: Values of one distribution in ascending order, by their keys in JSON.
 _RISING = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "p99.99_ms", "max_ms")
 #: Histograms keep three digits; a mean may lie this far beside an extreme that all values share.
@@ -52,7 +54,7 @@ class Latency:
         return self.values()
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> Latency:
+    def from_values(cls, values: Mapping[str, JsonValue]) -> Latency:
         """Inverse of `values`; what is no finite number is left out."""
         numbers = {
             name: value
@@ -77,7 +79,7 @@ class Latency:
     @classmethod
     def __get_pydantic_json_schema__(
         cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         number = {"type": "number"}
         return {
             "type": "object",

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from loadcell.model import catalogue, numbers
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
 
 Severity = Literal["good", "info", "caution", "problem"]
 #: The value of an argument. A number's unit is the suffix of the argument's name (`UNITS`).
@@ -122,7 +125,7 @@ class Message:
     """
 
     code: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, object] = field(default_factory=dict)
     severity: Severity = "problem"
     recorded: tuple[str, str] | None = None
 
@@ -160,11 +163,11 @@ class Message:
         return why.remedy if isinstance(why, Message) else None
 
     @property
-    def plain_arguments(self) -> dict[str, Any]:
+    def plain_arguments(self) -> JsonObject:
         """The arguments as JSON values."""
         return {name: _plain(value) for name, value in self.arguments.items()}
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """The message as JSON, with its English text and advice."""
         return {
             "code": self.code or None,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.model.json import document
 from loadcell.model.latency import Latency
+from loadcell.model.tables import Row
 from loadcell.model.trial_record import Counts, Totals, TrialRecord
 from loadcell.store import layout
 from loadcell.store.errors import StoreError
@@ -126,8 +127,8 @@ def _csv_view(
     Complete files are read by DuckDB when the query runs; cut ones are read here, up to their last whole
     line.
     """
-    files: list[dict[str, Any]] = []
-    cut_rows: list[dict[str, Any]] = []
+    files: list[Row] = []
+    cut_rows: list[Row] = []
     header: dict[str, None] = {}
     text: set[str] = set()
     for run in runs:
@@ -165,7 +166,7 @@ def _csv_view(
         )
     else:
         connection.execute(f"CREATE VIEW {view} AS FROM {view}_cut")
-    return [Path(file["file"]) for file in files]
+    return [Path(str(file["file"])) for file in files]
 
 
 def _csv_rows(content: bytes) -> Iterator[dict[str, str | None]]:
@@ -187,7 +188,7 @@ _QUANTILES = ("mean", "min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max
 _LATENCIES = [f"{kind}_{name}_ms" for kind in ("response", "service") for name in _QUANTILES]
 
 
-def trial_rows(runs: Iterable[StoredRun]) -> list[dict[str, Any]]:
+def trial_rows(runs: Iterable[StoredRun]) -> list[Row]:
     """A row a finished trial: identity, status, common metrics, a column for each factor, and the record as
     JSON.
     """
@@ -218,7 +219,7 @@ def _latency(kind: str, latency: Latency | None) -> dict[str, float | None]:
 _FACTOR = "factor."
 
 
-def _trial_types(rows: Sequence[Mapping[str, Any]]) -> dict[str, ColumnType]:
+def _trial_types(rows: Sequence[Row]) -> dict[str, ColumnType]:
     """Types of the columns of `trials`; those of factors are texts, as their levels differ in type."""
     factors = dict.fromkeys(name for row in rows for name in row if name.startswith(_FACTOR))
     return {

@@ -15,6 +15,7 @@ from loadcell.model import json as json_records
 from loadcell.model.json import JsonObject, Record
 from loadcell.model.message import Message
 from loadcell.model.run_record import PlannedTrial, RunRecord
+from loadcell.model.tables import Row
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.store import csv_tables, frames, layout
 from loadcell.store.errors import StoreError
@@ -166,7 +167,7 @@ class StoredRun:
                 utc, name = event.pop("utc", None), event.pop("event", None)
                 yield *front(trial).values(), t_s, mono, utc, name, json.dumps(event, ensure_ascii=False)
 
-    def _event_lines(self, trial: str) -> Iterator[dict[str, Any]]:
+    def _event_lines(self, trial: str) -> Iterator[JsonObject]:
         path = self.directory(trial) / layout.EVENTS
         try:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -312,7 +313,7 @@ def _read_files(files: Sequence[_TrialFile]) -> Frame | None:
     return trials.take(frames.repeated(counts)).adding(frame.columns)
 
 
-def front(trial: TrialRecord) -> dict[str, Any]:
+def front(trial: TrialRecord) -> Row:
     """A trial's values of the columns FRONT."""
     return {
         "trial": trial.name,

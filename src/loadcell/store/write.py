@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from loadcell.model.json import document
+from loadcell.model.json import JsonObject, document
 from loadcell.model.run_record import RunRecord
+from loadcell.model.tables import Cell
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store import layout
 from loadcell.store.errors import StoreError, cannot_write
@@ -113,7 +114,7 @@ class RunWriter:
         """Replace run.json."""
         self._replace(layout.RUN, json_text(redacted(document(run), self.redact)))
 
-    def write_environment(self, document: Mapping[str, Any]) -> None:
+    def write_environment(self, document: JsonObject) -> None:
         """Replace environment.json."""
         self._replace(layout.ENVIRONMENT, json_text(redacted(document, self.redact)))
 
@@ -186,11 +187,11 @@ class TrialWriter:
         except OSError as error:
             raise cannot_write(self.path, error, run.path) from None
 
-    def intervals(self, rows: Iterable[Mapping[str, Any]]) -> None:
+    def intervals(self, rows: Iterable[Mapping[str, Cell]]) -> None:
         """Append rows to intervals.csv."""
         self.rows(layout.INTERVALS, layout.INTERVAL_COLUMNS, rows)
 
-    def rows(self, file: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    def rows(self, file: str, columns: Sequence[str], rows: Iterable[Mapping[str, Cell]]) -> None:
         """Append rows to a CSV file with these columns; a missing value or None is an empty field."""
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
@@ -200,7 +201,7 @@ class TrialWriter:
             table.writerow([self._field(row.get(column)) for column in columns])
         self._append(file, text.getvalue())
 
-    def event(self, event: Mapping[str, Any]) -> None:
+    def event(self, event: JsonObject) -> None:
         """Append one event."""
         line = json.dumps(redacted(event, self._run.redact), ensure_ascii=False, allow_nan=False)
         self._append(layout.EVENTS, line + "\n")
