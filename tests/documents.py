@@ -10,20 +10,20 @@ from typing import Any
 
 from loadcell.analysis import ab as _ab
 from loadcell.analysis import analyse as _analyse
-from loadcell.analysis import failure_reasons as _failure_reasons
+from loadcell.analysis import comparability as _placements
+from loadcell.analysis import comparability as _unit
+from loadcell.analysis import error_codes as _failure_reasons
 from loadcell.analysis import findings as _findings
+from loadcell.analysis import flames as _leaks
 from loadcell.analysis import import_findings as _import_findings
-from loadcell.analysis import leaks as _leaks
-from loadcell.analysis import placements as _placements
 from loadcell.analysis import search as _search
 from loadcell.analysis import server as _server
 from loadcell.analysis import treatments as _treatments
 from loadcell.analysis import trials as _trials
 from loadcell.analysis import types as _types
-from loadcell.analysis import unit as _unit
 from loadcell.analysis.compare import differences as _differences
 from loadcell.analysis.compare import sides as _sides
-from loadcell.analysis.history import series as _series
+from loadcell.analysis.history import changes as _series
 from loadcell.analysis.hosts import scores as _scores
 from loadcell.design.search import decide as _decide
 from loadcell.execution import failures as _abort_policy
@@ -148,9 +148,9 @@ outcome, profiled = typed(_progress.outcome), typed(_progress.profiled)
 metrics = typed(_trial_metrics.metrics)
 ab = SimpleNamespace(**{**vars(_ab), "of_record": typed(_ab.of_record)})
 unit = SimpleNamespace(
-    **{**vars(_unit), "of": lambda records: _unit.of([trial(record) for record in records])}
+    **{**vars(_unit), "of": lambda records: _unit.unit_of([trial(record) for record in records])}
 )
-placements = SimpleNamespace(findings=typed(_placements.findings))
+placements = SimpleNamespace(findings=typed(_placements.placement_findings))
 sides = SimpleNamespace(
     **{name: typed(getattr(_sides, name)) for name in ("arms", "levels", "runs", "factors")}
 )
@@ -159,7 +159,7 @@ plans, designs, tools, targets = (
 )
 resume = SimpleNamespace(**{**vars(_resume), "compare": typed(_resume.compare)})
 profiling = SimpleNamespace(**{**vars(_profiling), "wanted": typed(_profiling.wanted)})
-leaks = SimpleNamespace(**{**vars(_leaks), "from_record": typed(_leaks.from_record)})
+leaks = SimpleNamespace(**{**vars(_leaks), "from_record": typed(_leaks.lost_memory)})
 scores = SimpleNamespace(
     **{
         **vars(_scores),

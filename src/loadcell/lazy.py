@@ -23,10 +23,8 @@ else:
 #: Modules, no packages: a submodule could be imported before its package is loaded.
 LAZY = frozenset(
     {
-        "loadcell.analysis.compare.errors",
         "loadcell.analysis.compare.metrics",
         "loadcell.analysis.history.changes",
-        "loadcell.analysis.history.series",
         "loadcell.analysis.host_remarks",
         "loadcell.cli.adhoc.act",
         "loadcell.cli.check_report",

@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.runs import run_of
 from documents import analyse, from_record, trial
-from loadcell.analysis import littles_law
+from loadcell.analysis import validity
 from loadcell.analysis.analyse import Analysis
 from loadcell.analysis.groups import over, records
 
@@ -101,13 +101,13 @@ def test_a_run_without_groups_has_none() -> None:
 
 
 class TestLittlesLaw:
-    def law(self, shop_s: float = 40.0, look_s: float = 15.0) -> littles_law.Law:
+    def law(self, shop_s: float = 40.0, look_s: float = 15.0) -> validity.Law:
         """Of groups whose response times add up to so many seconds."""
         _, found = run_of({"10": [100.0]})
         record = with_groups(found[0], 400, 300)
         record["operations"]["shop"]["response"]["mean_ms"] = shop_s * 1e3 / 400
         record["operations"]["look"]["response"]["mean_ms"] = look_s * 1e3 / 300
-        return littles_law.check(from_record(record))
+        return validity.littles_law(from_record(record))
 
     def test_holds_if_it_holds_of_each(self) -> None:
         law = self.law()

@@ -13,8 +13,7 @@ import pytest
 from analysis.runs import run_of as documents
 from documents import run_of
 from loadcell.analysis.history import findings
-from loadcell.analysis.history.changes import History, Options, history
-from loadcell.analysis.history.series import METRICS, Run
+from loadcell.analysis.history.changes import METRICS, History, Options, Run, history
 
 
 def runs(levels: Sequence[float | None], *, treatments: int = 1, **more: Any) -> list[Run]:

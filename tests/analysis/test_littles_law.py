@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from documents import from_record
-from loadcell.analysis import littles_law
+from loadcell.analysis import validity
 from loadcell.analysis.trials import Trial
 
 
@@ -28,45 +28,45 @@ def trial(
 
 
 def test_it_holds_where_clients_equal_throughput_times_response_time() -> None:
-    law = littles_law.check(trial())
+    law = validity.littles_law(trial())
     assert (law.verdict, law.expected, law.found) == ("ok", 16, pytest.approx(16))
 
 
 @pytest.mark.parametrize(("succeeded", "mean_ms"), [(16_000, 11.0), (16_000, 9.0), (14_000, 10.0)])
 def test_lost_counts_and_wrong_times_break_it(succeeded: int, mean_ms: float) -> None:
-    assert littles_law.check(trial(succeeded=succeeded, mean_ms=mean_ms)).verdict == "broken"
+    assert validity.littles_law(trial(succeeded=succeeded, mean_ms=mean_ms)).verdict == "broken"
 
 
 def test_what_is_in_progress_at_the_ends_is_made_up_for() -> None:
     """A tenth of the time is in transactions that were not over when the window was."""
-    assert littles_law.check(trial(succeeded=14_400)).verdict == "broken"
-    assert littles_law.check(trial(succeeded=14_400, edges_s=16.0)).verdict == "ok"
-    assert littles_law.check(trial(edges_s=16.0)).verdict == "broken"
+    assert validity.littles_law(trial(succeeded=14_400)).verdict == "broken"
+    assert validity.littles_law(trial(succeeded=14_400, edges_s=16.0)).verdict == "ok"
+    assert validity.littles_law(trial(edges_s=16.0)).verdict == "broken"
 
 
 def test_long_transactions_are_given_the_windows_two_edges() -> None:
     """Four clients whose transactions take 2 s: within 10 s, one transaction a client more or less."""
-    assert littles_law.check(trial(clients=4, succeeded=24, mean_ms=2000)).verdict == "ok"
-    assert littles_law.check(trial(clients=4, succeeded=40, mean_ms=2000)).verdict == "broken"
+    assert validity.littles_law(trial(clients=4, succeeded=24, mean_ms=2000)).verdict == "ok"
+    assert validity.littles_law(trial(clients=4, succeeded=40, mean_ms=2000)).verdict == "broken"
 
 
 def test_time_without_a_connection_may_be_missing() -> None:
     """Four client-seconds of 160 were spent without one."""
-    assert littles_law.check(trial(succeeded=15_600)).verdict == "broken"
-    assert littles_law.check(trial(succeeded=15_600, reconnecting_s=4.0)).verdict == "ok"
+    assert validity.littles_law(trial(succeeded=15_600)).verdict == "broken"
+    assert validity.littles_law(trial(succeeded=15_600, reconnecting_s=4.0)).verdict == "ok"
 
 
 def test_time_that_clients_rest_is_part_of_it() -> None:
     """Each of 16 clients rests for 9 of 10 s, and is in a transaction for one."""
-    assert littles_law.check(trial(succeeded=1_600, resting_s=144.0)).verdict == "ok"
-    assert littles_law.check(trial(succeeded=1_600, resting_s=100.0)).verdict == "broken"
+    assert validity.littles_law(trial(succeeded=1_600, resting_s=144.0)).verdict == "ok"
+    assert validity.littles_law(trial(succeeded=1_600, resting_s=100.0)).verdict == "broken"
 
 
 def test_it_is_not_judged_without_what_it_needs() -> None:
-    assert littles_law.check(trial(clients=None)).verdict == "unknown"
-    assert littles_law.check(trial(succeeded=0)).verdict == "unknown"
-    assert littles_law.check(trial(failed=1600)).verdict == "unknown"
-    assert littles_law.check(Trial(1, "n", "t", 1, 1, "failed")).verdict == "unknown"
+    assert validity.littles_law(trial(clients=None)).verdict == "unknown"
+    assert validity.littles_law(trial(succeeded=0)).verdict == "unknown"
+    assert validity.littles_law(trial(failed=1600)).verdict == "unknown"
+    assert validity.littles_law(Trial(1, "n", "t", 1, 1, "failed")).verdict == "unknown"
 
 
 def test_as_many_at_once_as_the_run_judged_by_are_no_mistake() -> None:

@@ -8,10 +8,9 @@ import pytest
 
 from analysis.runs import run_of, said
 from documents import analyse
-from loadcell.analysis import littles_law
+from loadcell.analysis import validity
 from loadcell.analysis.analyse import Analysis
-from loadcell.analysis.open_loop import OpenLoop
-from loadcell.analysis.open_loop_capacity import kept
+from loadcell.analysis.open_loop import OpenLoop, kept
 from loadcell.analysis.trials import Trial
 
 
@@ -130,16 +129,16 @@ class TestLittlesLaw:
         )  # fmt: skip
 
     def test_it_is_held_against_requests_not_clients(self) -> None:
-        law = littles_law.check(self.trial(4.0))
+        law = validity.littles_law(self.trial(4.0))
         assert (law.verdict, law.expected, law.found) == ("ok", 4.0, pytest.approx(4.0))
-        assert littles_law.check(self.trial(4.4)).verdict == "broken"
-        assert littles_law.check(self.trial(3.6)).verdict == "broken"
+        assert validity.littles_law(self.trial(4.4)).verdict == "broken"
+        assert validity.littles_law(self.trial(3.6)).verdict == "broken"
 
     def test_what_is_under_way_at_the_ends_is_allowed_for(self) -> None:
-        assert littles_law.check(self.trial(4.4, edges_s=4.0)).verdict == "ok"
-        assert littles_law.check(self.trial(4.0, edges_s=4.0)).verdict == "broken"
-        assert littles_law.check(self.trial(5.0, edges_s=10.0)).verdict == "ok"
+        assert validity.littles_law(self.trial(4.4, edges_s=4.0)).verdict == "ok"
+        assert validity.littles_law(self.trial(4.0, edges_s=4.0)).verdict == "broken"
+        assert validity.littles_law(self.trial(5.0, edges_s=10.0)).verdict == "ok"
 
     def test_it_is_not_judged_without_what_it_needs(self) -> None:
-        assert littles_law.check(self.trial(None)).verdict == "unknown"
-        assert littles_law.check(self.trial(4.0, failed=400)).verdict == "unknown"
+        assert validity.littles_law(self.trial(None)).verdict == "unknown"
+        assert validity.littles_law(self.trial(4.0, failed=400)).verdict == "unknown"

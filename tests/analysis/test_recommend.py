@@ -10,7 +10,7 @@ import pytest
 from analysis.reported import storages
 from analysis.runs import analysis_of, run_of, said
 from documents import analyse
-from loadcell.analysis import recommend_findings
+from loadcell.analysis import recommend
 from loadcell.analysis.analyse import Analysis
 from loadcell.model.message import Message
 
@@ -26,7 +26,7 @@ def with_tails(throughputs: dict[str, list[float | None]], tails: dict[str, floa
 
 def risks(analysis: Analysis) -> set[str]:
     assert analysis.recommendation is not None
-    return {item.message.code for item in recommend_findings.risks(analysis.recommendation)}
+    return {item.message.code for item in recommend.risks(analysis.recommendation)}
 
 
 def test_of_what_is_nearly_as_fast_the_shortest_tail_is_chosen() -> None:
@@ -45,7 +45,7 @@ def test_nothing_is_bought_that_repeats_do_not_tell_from_the_slowest() -> None:
     def bought(throughputs: dict[str, list[float | None]]) -> int:
         found = with_tails(throughputs, {"10": 5, "20": 12}).recommendation
         assert found is not None
-        return len([*recommend_findings.buys(found)])
+        return len([*recommend.buys(found)])
 
     assert bought({"10": [100, 101], "20": [190, 192]}) == 1
     assert bought({"10": [100, 191], "20": [190, 192]}) == 0
@@ -85,10 +85,10 @@ def test_where_repeats_tell_nothing_apart_nothing_is_recommended() -> None:
     found = analysis.recommendation
     assert found is not None
     assert not found.founded
-    assert replace(recommend_findings.choice(found).message, severity="problem") == Message(
+    assert replace(recommend.choice(found).message, severity="problem") == Message(
         "found.recommend.none", {"treatment": "clients = 40", "count": 2}
     )
-    assert [*recommend_findings.buys(found), *recommend_findings.risks(found)] == []
+    assert [*recommend.buys(found), *recommend.risks(found)] == []
     assert analysis.document()["recommendation"]["founded"] is False
 
 

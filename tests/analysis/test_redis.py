@@ -6,7 +6,7 @@ import pytest
 
 from analysis.runs import analysis_of
 from frame_values import frame_of_rows
-from loadcell.analysis import redis
+from loadcell.analysis import server
 from loadcell.store.frames import Frame
 from loadcell.store.layout import ColumnType
 
@@ -25,7 +25,9 @@ def test_what_was_counted_before_the_measurement_is_in_no_rate() -> None:
     none.
     """
     treatments = analysis_of({"1": [1000.0]}).treatments
-    (found,) = redis.by_treatment(samples((0.6, 1.0, 800), (1.6, 1.0, 1000), (1.9, 0.3, 300)), treatments)
+    (found,) = server.redis_by_treatment(
+        samples((0.6, 1.0, 800), (1.6, 1.0, 1000), (1.9, 0.3, 300)), treatments
+    )
     assert found.commands_per_s == pytest.approx(1000)
     assert found.cpu == pytest.approx(0.5)
     assert found.clients == 9
@@ -33,5 +35,5 @@ def test_what_was_counted_before_the_measurement_is_in_no_rate() -> None:
 
 def test_of_a_measurement_without_a_whole_sample_there_is_no_rate() -> None:
     treatments = analysis_of({"1": [1000.0]}).treatments
-    (found,) = redis.by_treatment(samples((0.6, 1.0, 800)), treatments)
+    (found,) = server.redis_by_treatment(samples((0.6, 1.0, 800)), treatments)
     assert (found.commands_per_s, found.cpu, found.clients) == (None, None, 9)

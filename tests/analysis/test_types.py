@@ -9,7 +9,7 @@ from typing import Any
 from analysis.runs import run_of, said
 from documents import analyse
 from loadcell.analysis.analyse import Analysis
-from loadcell.analysis.figure_names import figure_name
+from loadcell.analysis.error_codes import figure_name
 
 
 def operation(kind: str, succeeded: int, p99_ms: float, failed: int = 0) -> dict[str, Any]:

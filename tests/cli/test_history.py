@@ -13,8 +13,8 @@ from rich.cells import cell_len
 
 import fake_runs
 from lines import CliRunner
+from loadcell.analysis.history.changes import METRICS as KNOWN
 from loadcell.analysis.history.changes import Options
-from loadcell.analysis.history.series import METRICS as KNOWN
 from loadcell.cli import main
 from loadcell.cli.history import METHODS, METRICS
 

@@ -13,7 +13,7 @@ import pytest
 import documents
 from documents import all_requests_failed
 from execution.world import PLAN, World
-from loadcell.analysis import failure_reasons
+from loadcell.analysis import error_codes
 from loadcell.execution.failures import wanted
 from loadcell.plan.expect import Expectation
 from loadcell.report.texts import Texts
@@ -73,7 +73,7 @@ def test_the_reader_is_told_in_chinese_too(tmp_path: Path) -> None:
     _, trial = run(tmp_path, failing(REFUSED, NOT_FOUND))
     texts = Texts("zh")
     stored = documents.trial(trial)
-    said, remedy = texts.recorded(failure_reasons.why(stored)), texts.recorded(failure_reasons.remedy(stored))
+    said, remedy = texts.recorded(error_codes.why(stored)), texts.recorded(error_codes.remedy(stored))
     assert said.startswith("没有一次成功：测量期内结束的 200 次全部失败，最多的是 http-404（150 次）：未找到")
     assert remedy.startswith("请更正请求")
 

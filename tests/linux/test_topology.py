@@ -9,7 +9,7 @@ import pytest
 
 from documents import trial
 from linux import trees
-from loadcell.analysis.failure_reasons import remedy, why
+from loadcell.analysis.error_codes import remedy, why
 from loadcell.execution.messages import AFFINITY_GONE
 from loadcell.linux.cpu import topology
 from loadcell.plan.affinity import Affinity, ranges

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import fake_runs
 from documents import read_run
-from loadcell.analysis.compare.errors import CannotCompareError
+from loadcell.analysis.compare.metrics import CannotCompareError
 from loadcell.report.brief import next_steps
 from loadcell.report.comparison.build import brief, build, document, pages
 from loadcell.report.comparison.gather import Gathered, Wanted, gather

@@ -12,7 +12,7 @@ import pytest
 
 from documents import trial
 from fake_runs import Fate, Shape, write_run
-from loadcell.analysis.failure_reasons import remedy, why
+from loadcell.analysis.error_codes import remedy, why
 from loadcell.execution.messages import CHECK_CLIENT_LIMIT, PHASE_PREPARE, TIMED_OUT_WITHIN
 from loadcell.model import catalogue
 from loadcell.model.engine_messages import engine_failure, failure_remedy, load_failure, load_outcome

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from loadcell.analysis.redis import RedisServed
+from loadcell.analysis.server import RedisServed
 from loadcell.report import build
 from loadcell.report.blocks import Chart, Paragraph, Section, Table
 from loadcell.report.charts import series

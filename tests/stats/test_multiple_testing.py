@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from loadcell.stats.multiple_testing import benjamini_hochberg
+from loadcell.stats.hodges_lehmann import benjamini_hochberg
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -15,7 +15,7 @@ import pytest
 
 from loadcell import _engine
 from loadcell.design.search import Answer, Question, Seen, answer, decide
-from loadcell.design.search.observe import SUSTAINED_SHARE
+from loadcell.design.search.model import SUSTAINED_SHARE
 from specifications import complete
 from truth.assertions import agrees
 from truth.loads import SECOND, bound, operation, paced, undisturbed

@@ -8,16 +8,23 @@ pass of it goes over), not under which conditions: a number of clients.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.hosts.scores import PROBE, SECTIONS
-from loadcell.model.run_record import TreatmentRecord
+from loadcell.model import catalogue
+from loadcell.model.json import JsonObject
+from loadcell.model.run_record import RunRecord, TreatmentRecord
+from loadcell.model.trial_record import TrialRecord
 
 if TYPE_CHECKING:
     from loadcell.analysis.treatments import Treatment
     from loadcell.analysis.trials import Trial
 
+#: Factors of where something runs: `target`, `client`, `memory` behind it say of what, and alone would be
+#: that itself.
+PLACING = "affinity."
 #: What a probe's test is called in its options, where that is not `test`.
 _TEST = {"disk": "access"}
 #: What one of the things is as large as that a probe counts, where it has no size of its own: an array that
@@ -101,3 +108,97 @@ def _of_tool(options: Mapping[str, Any]) -> Iterator[str]:
 
 
 _OF = {PROBE: _of_probe, "tool": _of_tool}
+
+
+T = TypeVar("T")
+
+
+def alike_groups(items: Iterable[T], alike: Callable[[T, T], bool]) -> list[list[T]]:
+    """Items in groups of which each is `alike` to every other: in the order given, each in the first group
+    that it fits.
+    """
+    classes: list[list[T]] = []
+    for item in items:
+        home = next((group for group in classes if all(alike(item, other) for other in group)), None)
+        if home is None:
+            classes.append([item])
+        else:
+            home.append(item)
+    return classes
+
+
+#: Where everything of a trial was: processors of the target and of the client, and whose memory each had.
+Place = tuple[Any, ...]
+
+SAME_PLACE = FindingCode(
+    "found.same-place", Subject.PLACEMENTS, "caution", (Concern.TRUST, 10), cpus=str, factor=str, levels=list
+)
+SAME_PLACE_MEMORY = FindingCode(
+    "found.same-place.memory", Subject.PLACEMENTS, "caution", (Concern.TRUST, 10), factor=str, levels=list
+)
+
+
+def placement_findings(run: RunRecord, records: Sequence[TrialRecord]) -> Iterator[Finding]:
+    """For each factor that places: its levels that were equal on this machine, from run.json and each
+    trial.json.
+    """
+    placed = {trial.treatment: _place(trial.affinity) for trial in records if trial.affinity}
+    treatments = [treatment for treatment in run.treatments if treatment.id in placed]
+    for factor in run.factors:
+        key = factor.key
+        if not key.startswith(PLACING):
+            continue
+        labels = [level.label for level in factor.levels]
+        places = {label: _places(treatments, placed, key, label) for label in labels}
+        for group in _alike(labels, places):
+            cpus = _cpus(places[group[0]])
+            yield (SAME_PLACE if cpus else SAME_PLACE_MEMORY).finding(factor=key, levels=group, cpus=cpus)
+
+
+def _place(affinity: JsonObject) -> Place:
+    sides = [affinity.get(side) or {} for side in ("target", "client")]
+    return tuple(side.get(kind) for side in sides for kind in ("cpus", "memory"))
+
+
+def _places(
+    treatments: Sequence[TreatmentRecord], placed: Mapping[str, Place], key: str, label: str
+) -> dict[tuple[tuple[str, str], ...], Place]:
+    """Where a level put things, by the levels of the other factors beside it."""
+    return {
+        tuple((other, level) for other, level in treatment.levels.items() if other != key): placed[
+            treatment.id
+        ]
+        for treatment in treatments
+        if treatment.levels.get(key) == label
+    }
+
+
+def _alike(
+    labels: Sequence[str], places: Mapping[str, Mapping[tuple[tuple[str, str], ...], Place]]
+) -> list[list[str]]:
+    """Levels in groups of two and more that were the same place, whatever stood beside them."""
+    ran = [label for label in labels if places[label]]
+    same = alike_groups(ran, lambda first, other: places[first] == places[other])
+    return [group for group in same if len(group) > 1]
+
+
+def _cpus(places: Mapping[tuple[tuple[str, str], ...], Place]) -> str:
+    """The target's processors, or the client's if it has none; empty if they differ between trials."""
+    cpus = {str(position[0] or position[2] or "") for position in places.values()}
+    return cpus.pop() if len(cpus) == 1 else ""
+
+
+#: What is moved, and not done: there is more or less of it, but none that fails.
+DATA = "MiB"
+#: Of a store or of anything else; also what stands for units of several kinds.
+OPERATION = "operation"
+
+
+def unit_of(records: Iterable[TrialRecord]) -> str:
+    """The unit of these trials; `operation` where they have different ones, or one there is no word for.
+
+    Records that do not say it are of databases: there was nothing else then.
+    """
+    units = {record.unit or "transaction" for record in records} or {"transaction"}
+    unit = units.pop()
+    return OPERATION if units or f"unit.{unit}" not in catalogue.texts() else unit

@@ -18,12 +18,11 @@ from typing import Literal
 import numpy as np
 
 from loadcell.analysis.layout import asked
-from loadcell.analysis.logarithms import Figure, fit
-from loadcell.analysis.sweep import LOAD
+from loadcell.analysis.sweep import LOAD, Figure, fit
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.stats import additive
 from loadcell.stats.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Indices
-from loadcell.stats.distributions import f_tail, t_quantile
+from loadcell.stats.cross_check import f_tail, t_quantile
 
 #: A term is significant if chance gives its F this rarely, over all terms (Bonferroni).
 SURPRISE = 0.05

@@ -1,11 +1,17 @@
-"""What an error code means: SQLSTATEs (PostgreSQL's manual, appendix A), numbers of MySQL's and MariaDB's
-errors that have no SQLSTATE of their own, statuses of HTTP, codes of HTTP/2, first words of Redis', and
-loadcell's own.
+"""Messages for what records name: error codes, reasons of failures, and metrics.
+
+Codes are SQLSTATEs (PostgreSQL's manual, appendix A), numbers of MySQL's and MariaDB's errors that have no
+SQLSTATE of their own, statuses of HTTP, codes of HTTP/2, first words of Redis', and loadcell's own.
 """
 
 from __future__ import annotations
 
-from loadcell.model.message import Message, MessageCode
+import re
+
+from loadcell.model import catalogue
+from loadcell.model.json import JsonObject
+from loadcell.model.message import Message, MessageCode, as_written
+from loadcell.model.trial_record import TrialRecord
 
 _LOADCELL_CODES = (
     "connection", "timeout", "protocol", "refused", "reset", "length", "body", "ports", "descriptors",
@@ -76,3 +82,66 @@ def _class_of(code: str) -> str:
     if code.startswith("http-"):
         return code[:6]
     return code[:2] if len(code) == 5 else ""
+
+
+def why(record: TrialRecord) -> Message | None:
+    """The reason that a record gives; None where it gives none."""
+    reason = record.reason
+    if not reason:
+        return None
+    code, args = _coded(record)
+    if not record.died_during:
+        return Message(code, args, recorded=(reason, ""))
+    phase = {"code": f"phase.{record.died_during}"}
+    arguments = {"phase": phase, "why": {"code": code, "args": args}}
+    return Message("died", arguments, recorded=(reason, ""))
+
+
+def remedy(record: TrialRecord) -> Message | None:
+    """Remedy of a record; None if it has none."""
+    code, args = _coded(record)
+    advice = record.advice
+    return Message(f"{code}.advice", args, recorded=(advice, "")) if advice else None
+
+
+def _coded(record: TrialRecord) -> tuple[str, JsonObject]:
+    """Code and arguments of the reason; early records have no arguments, or neither."""
+    return record.reason_code or "", record.reason_args or {}
+
+
+_SYNCED = re.compile(r"sync_(?P<of>\S+_ms)")
+
+
+def figure_code(metric: str) -> str:
+    """The code of a metric's name."""
+    return f"figure.{metric}"
+
+
+def figure_name(metric: str) -> Message:
+    """The name of a metric with its unit; its name in the record where the catalogue has none.
+
+    A metric of one part that a tool reports separately (fio's jobs, mbw's methods) is `PART.METRIC`.
+    """
+    recorded = (metric, "")
+    if _has_text(metric):
+        return Message(figure_code(metric), recorded=recorded)
+    if (sync := _SYNCED.fullmatch(metric)) is not None:
+        statistic = sync["of"]
+        part = (
+            Message(figure_code(f"sync.{statistic}"))
+            if _has_text(f"sync.{statistic}")
+            else as_written(statistic.removesuffix("_ms"))
+        )
+        return Message("figure.sync", {"what": part}, recorded=recorded)
+    part_name, dot, metric_of_part = metric.rpartition(".")
+    while dot and not (_has_text(metric_of_part) or _SYNCED.fullmatch(metric_of_part)):
+        part_name, dot, before = part_name.rpartition(".")
+        metric_of_part = f"{before}.{metric_of_part}"
+    if dot and part_name:
+        arguments = {"part": part_name, "figure": figure_name(metric_of_part)}
+        return Message("figure.of-part", arguments, recorded=recorded)
+    return as_written(metric)
+
+
+def _has_text(metric: str) -> bool:
+    return figure_code(metric) in catalogue.texts()

@@ -6,12 +6,18 @@ nothing has to tell it from its name.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from loadcell.model import extensions
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message, MessageCode, Severity, declared
+from loadcell.model.message import ForeignText, Message, MessageCode, Severity, declared
+
+if TYPE_CHECKING:
+    from loadcell.analysis.analyse import Analysis
+    from loadcell.store.read import StoredRun
 
 
 class Concern(IntEnum):
@@ -190,3 +196,27 @@ def _plain(value: Any) -> Any:
             "params": {name: _plain(item) for name, item in value.arguments.items()},
         }
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+Finder = Callable[["StoredRun", "Analysis"], Iterable[Finding]]
+
+FINDER_FAILED = MessageCode("extension.finder-failed", "caution", name=str, error=ForeignText)
+
+_finders: list[Finder] = []
+
+
+def finder(function: Finder) -> Finder:
+    """Register a finder."""
+    _finders.append(function)
+    return function
+
+
+def of_extensions(stored: StoredRun, analysis: Analysis) -> Iterator[Finding]:
+    """Findings of all extensions. An exception of a finder becomes a finding. Raises ExtensionError."""
+    extensions.load_all(extensions.FINDINGS)
+    for function in _finders:
+        try:
+            yield from function(stored, analysis)
+        except Exception as error:
+            name = f"{function.__module__}.{function.__name__}"
+            yield Finding("trust", FINDER_FAILED(name=name, error=f"{type(error).__name__}: {error}"))

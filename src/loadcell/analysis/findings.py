@@ -12,17 +12,17 @@ from loadcell.analysis import (
     comparability,
     drift,
     effects_findings,
+    flames,
     groups,
-    leaks,
-    open_loop_capacity,
-    recommend_findings,
+    open_loop,
+    recommend,
     saturation_findings,
     search,
     validity,
 )
 from loadcell.analysis.best import Best
 from loadcell.analysis.effects import Effects
-from loadcell.analysis.figure_names import figure_name
+from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.recommend import RATE, Recommendation
@@ -225,7 +225,7 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
         yield ALIKE.finding(ids, count=len(measured), throughput_per_s=throughput_per_s)
         return
     only = best.lowest is top
-    behind = open_loop_capacity.fell_behind(top)
+    behind = open_loop.fell_behind(top)
     if p50 is None or p99 is None or behind:
         code = THROUGHPUT_NO_LATENCY if only else HIGHEST_NO_LATENCY
     else:
@@ -273,7 +273,7 @@ def _besides_the_best(best: Best) -> Iterator[Finding]:
 def _along_the_factor(best: Best) -> Iterator[Finding]:
     """Course of throughput along a numeric factor; for a load, saturation reports it in more detail."""
     top, highest = best.treatment, best.treatment.throughput.median or 0.0
-    if best.at_edge and open_loop_capacity.fell_behind(top):
+    if best.at_edge and open_loop.fell_behind(top):
         return  # more that falls due would not be answered either
     if best.at_edge:
         yield AT_EDGE.finding((top.id,), treatment=top.label)
@@ -458,11 +458,11 @@ def find(
     """
     return (
         *(search.findings(searches) if searches else throughput(treatments, layout)),
-        *leaks.findings(all_trials),
+        *flames.leak_findings(all_trials),
         *saturation_findings.summary(lines),
-        *open_loop_capacity.findings(treatments),
+        *open_loop.findings(treatments),
         *effects_findings.summary(effects),
-        *([recommend_findings.choice(recommendation)] if recommendation is not None else []),
+        *([recommend.choice(recommendation)] if recommendation is not None else []),
         *spread(treatments),
         *trials(all_trials),
         *unusable(all_trials),

@@ -1,13 +1,18 @@
-"""Result of an open loop in one trial: offered and completed load, lateness of the client, backlog at the
-end.
-"""
+"""Open loops: offered and completed load, lateness of the client, and where the time of requests went."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Subject
+from loadcell.model.message import Count, Microseconds, Milliseconds, Rate
 from loadcell.model.trial_record import Schedule
+from loadcell.stats.repeats import Repeats, summarise
+
+if TYPE_CHECKING:
+    from loadcell.analysis.treatments import Treatment
 
 
 @dataclass(frozen=True)
@@ -41,3 +46,160 @@ def from_schedule(schedule: Schedule | None) -> OpenLoop | None:
         backlog_at_end=schedule.backlog.at_end,
         requests_mean=schedule.requests_mean,
     )
+
+
+#: The share of the offered load that must have been completed for the target to have kept up: what is under
+#: way at the window's ends, and the chance in Poisson arrivals, are the rest.
+SUSTAINED_SHARE = 0.98
+#: Response time above service time by less than this factor is not worth a sentence.
+NOTABLE_WAIT = 1.2
+
+KEPT_UP = FindingCode("found.kept-up", Subject.OPEN_LOOP, "good", (Concern.ANSWER, 90), offered_per_s=Rate)
+KEPT_UP_HIGHEST = FindingCode(
+    "found.kept-up.highest", Subject.OPEN_LOOP, "good", (Concern.ANSWER, 90), offered_per_s=Rate,
+    treatment=str,
+)  # fmt: skip
+OVERLOADED = FindingCode(
+    "found.overloaded", Subject.OPEN_LOOP, "problem", (Concern.ANSWER, 100), achieved_per_s=Rate,
+    count=Count, of=Count, offered_per_s=Rate, treatment=str,
+)  # fmt: skip
+BEHIND = FindingCode(
+    "found.behind", Subject.OPEN_LOOP, "caution", (Concern.ANSWER, 110), achieved_per_s=Rate,
+    offered_per_s=Rate, treatment=str,
+)  # fmt: skip
+BEHIND_OTHERS = FindingCode(
+    "found.behind.others", Subject.OPEN_LOOP, "problem", (Concern.ANSWER, 120), count=Count
+)
+WAITING = FindingCode(
+    "found.waiting",
+    Subject.OPEN_LOOP,
+    "info",
+    (Concern.COST, 0),
+    p99_ms=Milliseconds,
+    service_p99_ms=Milliseconds,
+    treatment=str,
+).marked(evidence=Evidence.WAITING)
+PACING = FindingCode(
+    "found.pacing", Subject.OPEN_LOOP, "info", (Concern.COST, 20), p50_us=Microseconds, p99_us=Microseconds
+)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenLoopResult:
+    """Result of a treatment's schedule over the succeeded trials; if none succeeded, over those overloaded.
+
+    `service` and `pacing` are in ms by the keys of `treatments.LATENCIES`; service times only of trials that
+    ended well.
+    """
+
+    treatment: Treatment
+    arrivals: str
+    offered: Repeats
+    achieved: Repeats
+    service: Mapping[str, Repeats]
+    pacing: Mapping[str, Repeats]
+    backlog: Repeats
+    overloaded: int
+
+    @property
+    def share(self) -> float | None:
+        """Achieved of offered."""
+        if not self.offered.median or self.achieved.median is None:
+            return None
+        return self.achieved.median / self.offered.median
+
+    @property
+    def kept_up(self) -> bool:
+        """True if (nearly) all that was due was achieved, in every trial."""
+        return not self.overloaded and self.share is not None and self.share >= SUSTAINED_SHARE
+
+
+_SHOWN = ("p50_ms", "p99_ms")
+
+
+def kept(treatment: Treatment) -> OpenLoopResult | None:
+    """None when no trial was an open loop."""
+    loops = [trial for trial in treatment.trials if trial.open_loop is not None]
+    if not loops:
+        return None
+    well = [trial for trial in loops if trial.counts]
+    overloaded = [trial for trial in loops if trial.overloaded]
+    found = [trial.open_loop for trial in (well or overloaded) if trial.open_loop is not None]
+    return OpenLoopResult(
+        treatment=treatment,
+        arrivals=loops[0].open_loop.arrivals if loops[0].open_loop else "",
+        offered=summarise([loop.offered_per_s for loop in found]),
+        achieved=summarise([loop.achieved_per_s for loop in found]),
+        service={key: summarise([(trial.service or {}).get(key) for trial in well]) for key in _SHOWN},
+        pacing={key: summarise([(loop.pacing or {}).get(key) for loop in found]) for key in _SHOWN},
+        backlog=summarise([float(loop.backlog_peak) for loop in found]),
+        overloaded=len(overloaded),
+    )
+
+
+def fell_behind(treatment: Treatment) -> bool:
+    """True if more fell due than was answered: how long its requests took is then a matter of how long the
+    trials lasted.
+    """
+    loop = kept(treatment)
+    return loop is not None and loop.share is not None and not loop.kept_up
+
+
+def all_results(treatments: Sequence[Treatment]) -> tuple[OpenLoopResult, ...]:
+    """Results of every treatment with an open loop, in the plan's order."""
+    return tuple(loop for treatment in treatments if (loop := kept(treatment)) is not None)
+
+
+def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
+    """Completed against offered load, waiting, and punctuality of the client; nothing for closed loops."""
+    loops = all_results(treatments)
+    good = [loop for loop in loops if loop.kept_up]
+    behind = [loop for loop in loops if not loop.kept_up and loop.share is not None]
+    if good:
+        top = max(good, key=lambda loop: loop.offered.median or 0.0)
+        yield (KEPT_UP if len(loops) == 1 else KEPT_UP_HIGHEST).finding(
+            (top.treatment.id,), treatment=top.treatment.label, offered_per_s=top.offered.median or 0.0
+        )
+    yield from _behind(behind)
+    yield from _waiting(loops)
+    late = [loop for loop in loops if loop.pacing["p50_ms"].median is not None]
+    if late:
+        worst = max(late, key=lambda loop: loop.pacing["p50_ms"].median or 0.0)
+        yield PACING.finding(
+            (worst.treatment.id,),
+            p50_us=(worst.pacing["p50_ms"].median or 0.0) * 1e3,
+            p99_us=(worst.pacing["p99_ms"].median or 0.0) * 1e3,
+        )
+
+
+def _behind(behind: Sequence[OpenLoopResult]) -> Iterator[Finding]:
+    """The lowest rate at which the target fell behind, and how many others there are."""
+    if not behind:
+        return
+    first = min(behind, key=lambda item: item.offered.median or 0.0)
+    yield (OVERLOADED if first.overloaded else BEHIND).finding(
+        (first.treatment.id,),
+        treatment=first.treatment.label,
+        offered_per_s=first.offered.median or 0.0,
+        achieved_per_s=first.achieved.median or 0.0,
+        count=first.overloaded,
+        of=len(first.treatment.trials),
+    )
+    if others := tuple(item.treatment.id for item in behind if item is not first):
+        yield BEHIND_OTHERS.finding(others, count=len(others))
+
+
+def _waiting(loops: Sequence[OpenLoopResult]) -> Iterator[Finding]:
+    """Where response time differs most from service time: what a closed loop would not have shown."""
+    both = [
+        (response / service, loop, response, service)
+        for loop in loops
+        if (response := loop.treatment.latency_ms("p99_ms")) and (service := loop.service["p99_ms"].median)
+    ]
+    if not both:
+        return
+    factor, most, response, service = max(both, key=lambda item: item[0])
+    if factor >= NOTABLE_WAIT:
+        yield WAITING.finding(
+            (most.treatment.id,), treatment=most.treatment.label, p99_ms=response, service_p99_ms=service
+        )

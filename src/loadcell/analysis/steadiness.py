@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from loadcell.analysis import timelines
+from loadcell.analysis import series
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Rank, Statement, Subject
-from loadcell.analysis.timelines import Timeline
+from loadcell.analysis.series import Timeline
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import Count, Factor, Message, MessageCode, Seconds, Severity, Share
@@ -163,7 +163,7 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
         trial for trial in trials if trial.status in {"ok", "invalid"} and steps.get(trial.name) is not None
     ]
     able = any((steps[trial.name] or (0, 0.0))[0] >= FEWEST_VALUES for trial in measured)
-    lines = timelines.of_trials(recorded.intervals()) if able else {}
+    lines = series.of_trials(recorded.intervals()) if able else {}
     judged = [
         Judged(trial, line, judge(line.throughput))
         for trial in measured
@@ -172,7 +172,7 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
     if not any(judgement.steadiness.dips for judgement in judged):
         return tuple(judged)
     frames = {source: recorded.samples(source) for source in {cause.source for cause in dip_causes()}}
-    samples = {cause: timelines.samples_of(frames[cause.source], cause) for cause in dip_causes()}
+    samples = {cause: series.samples_of(frames[cause.source], cause) for cause in dip_causes()}
     checkpoints = _times_of(recorded.events(), CHECKPOINT)
     return tuple(
         Judged(

@@ -1,15 +1,54 @@
-"""The lines of a run along which the load rises and everything else is held: what saturation is read from."""
+"""The lines of a run along which the load rises and everything else is held: what saturation is read from.
+
+Throughput and response times are taken on the logarithmic scale, where levels and machines act as factors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from loadcell.analysis.logarithms import fit, response_of, speed_of
 from loadcell.analysis.treatments import Treatment, short_keys
+from loadcell.analysis.trials import Trial
+from loadcell.stats import additive
 from loadcell.stats.additive import Additive, Floats
+
+#: What is read from a trial: a number above 0, or None where it has none.
+Figure = Callable[[Trial], float | None]
+
+
+def speed_of(trial: Trial) -> float | None:
+    """A trial's throughput where it counts and is above 0, which a logarithm needs."""
+    value = trial.throughput_per_s
+    return value if trial.counts and value is not None and math.isfinite(value) and value > 0 else None
+
+
+def response_of(trial: Trial) -> float | None:
+    """A counting trial's mean response time in ms."""
+    value = (trial.response or {}).get("mean_ms")
+    return value if trial.counts and value is not None and math.isfinite(value) and value > 0 else None
+
+
+def fit(treatments: Sequence[Treatment], figure: Figure) -> Additive | None:
+    """A figure's logarithm over treatments (rows) and blocks; None without any.
+
+    Every treatment must have one.
+    """
+    values, rows, blocks = [], [], []
+    for row, treatment in enumerate(treatments):
+        for trial in treatment.trials:
+            value = figure(trial)
+            if value is not None:
+                values.append(math.log(value))
+                rows.append(row)
+                blocks.append(trial.block)
+    if not values:
+        return None
+    return additive.fit(np.array(values), np.array(rows, dtype=np.int64), additive.numbered(blocks))
+
 
 #: The factor that is the load of a closed loop.
 LOAD = "load.clients"

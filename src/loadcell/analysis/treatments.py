@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.analysis import comparability as measures
+from loadcell.analysis.comparability import PLACING
 from loadcell.analysis.quantiles import QUANTILES
 from loadcell.analysis.trials import STATUSES, Trial
 from loadcell.analysis.types import OfType, over
@@ -57,10 +58,6 @@ class Treatment:
     def latency_ms(self, key: str) -> float | None:
         """The median over repeats of a response-time figure."""
         return self.latency[key].median
-
-
-#: Where something runs: `target`, `client`, `memory` behind it say of what, and alone would be that itself.
-PLACING = "affinity."
 
 
 def short_keys(keys: Sequence[str]) -> dict[str, str]:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.analysis import failure_reasons, groups, leaks, open_loop, quantiles, types
+from loadcell.analysis import error_codes, flames, groups, open_loop, quantiles, types
 from loadcell.analysis.error_codes import error_meaning
-from loadcell.analysis.leaks import Lost
+from loadcell.analysis.flames import Lost
 from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.types import Counted
 from loadcell.model.json import JsonObject
@@ -164,8 +164,8 @@ def from_record(record: TrialRecord) -> Trial:
         repeat=record.repeat,
         block=record.repeat if record.block is None else record.block,
         status=str(record.status),
-        why=failure_reasons.why(record),
-        remedy=failure_reasons.remedy(record),
+        why=error_codes.why(record),
+        remedy=error_codes.remedy(record),
         reason_code=record.reason_code,
         throughput_per_s=_number(totals.throughput_per_s),
         queries_per_s=_number(totals.queries_per_s),
@@ -193,7 +193,7 @@ def from_record(record: TrialRecord) -> Trial:
         outcomes=types.counted(record, types.OUTCOME),
         arm=record.arm,
         unit=record.unit,
-        lost=leaks.from_record(record),
+        lost=flames.lost_memory(record),
         reported=record.tool is not None,
         groups={name: from_record(group) for name, group in groups.records(record).items()},
     )

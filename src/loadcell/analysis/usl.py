@@ -19,7 +19,7 @@ import numpy as np
 from loadcell.analysis.sweep import Sweep
 from loadcell.stats import additive
 from loadcell.stats.additive import COVERAGE, Additive, Floats
-from loadcell.stats.distributions import f_tail
+from loadcell.stats.cross_check import f_tail
 
 #: Three parameters can be bent through any three points; from six loads on a fit can also be wrong (Gunther
 #: 2007).

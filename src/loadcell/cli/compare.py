@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from loadcell.analysis.compare import errors as compare_errors
 from loadcell.analysis.compare import metrics as compared_metrics
 from loadcell.cli import language, messages
 from loadcell.cli.arguments import baselines, language_option, runs
@@ -172,7 +171,7 @@ def compare(
             wanted = _wanted(named, baseline, factor, levels, metrics, least_effect, noise, anyway)
             pages = run_comparison.pages(gathering.gather(wanted), lang, command)
         _show(pages, formats, path, command, as_json=as_json)
-    except compare_errors.CannotCompareError as error:
+    except compared_metrics.CannotCompareError as error:
         raise click.ClickException(str(error)) from None
     if pages.verdicts & set(fail_on):
         return 1

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.analysis.history import changes
-from loadcell.analysis.history import series as history_series
 from loadcell.cli import language, messages
 from loadcell.cli.arguments import language_option, plan_argument
 from loadcell.report.history import build
@@ -77,7 +76,7 @@ def history(
     """
 
     options = _options(method, level, least_change)
-    gathered = gathering.gather(plan, Path(results), history_series.METRICS[metric], options, last)
+    gathered = gathering.gather(plan, Path(results), changes.METRICS[metric], options, last)
     if as_json:
         click.echo(json.render(build.document(gathered)))
     written = None

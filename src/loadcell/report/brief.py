@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loadcell.analysis import figure_names
+from loadcell.analysis import error_codes
 from loadcell.analysis.best import reach
 from loadcell.analysis.import_findings import samples_alone
-from loadcell.analysis.open_loop_capacity import all_results, kept
+from loadcell.analysis.open_loop import all_results, kept
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
 from loadcell.model import numbers
@@ -156,7 +156,7 @@ def table(context: ReportContext) -> Table:
         # The metric asked for takes the place of the interval of the throughput it is derived from.
         values.pop("terminal.interval", None)
         items = list(values.items())
-        items.insert(1, (figure_names.code(foremost), _figure(foremost, shown)))
+        items.insert(1, (error_codes.figure_code(foremost), _figure(foremost, shown)))
         values = dict(items)
     titles = {"terminal.throughput": "terminal.throughput.mixed"} if context.mixed else {}
     names, name = treatment_names(context, shown)

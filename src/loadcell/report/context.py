@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from loadcell.analysis import finders, import_findings, run_trend, steadiness, unit
+from loadcell.analysis import comparability, drift, finding, import_findings, steadiness
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.steadiness import Judged
@@ -19,8 +19,7 @@ from loadcell.model.trial_record import TrialRecord
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
-    from loadcell.analysis.redis import RedisServed
-    from loadcell.analysis.server import Evidence
+    from loadcell.analysis.server import Evidence, RedisServed
     from loadcell.store.read import StoredRun
 
 
@@ -67,7 +66,7 @@ class ReportContext:
     def of(cls, stored: StoredRun, language: str) -> ReportContext:
         """Analyse a run and get ready to speak about it."""
         analysis = analyse(stored.run, stored.trials)
-        texts = Texts(language, unit.of(stored.trials), micro=_is_micro(analysis))
+        texts = Texts(language, comparability.unit_of(stored.trials), micro=_is_micro(analysis))
         return cls(stored, _named(analysis, texts), texts)
 
     @cached_property
@@ -89,9 +88,9 @@ class ReportContext:
         return (
             *self.analysis.findings,
             *import_findings.findings(self.stored.run),
-            *run_trend.findings(treatments),
+            *drift.trend_findings(treatments),
             *steadiness.findings(self.steadiness, treatments),
-            *finders.find(self.stored, self.analysis),
+            *finding.of_extensions(self.stored, self.analysis),
         )
 
     def advised(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -126,9 +125,9 @@ class ReportContext:
     @cached_property
     def redis(self) -> tuple[RedisServed, ...]:
         """Activity of a Redis at each treatment."""
-        from loadcell.analysis.redis import by_treatment
+        from loadcell.analysis.server import redis_by_treatment
 
-        return by_treatment(self.stored.samples("redis"), self.analysis.treatments)
+        return redis_by_treatment(self.stored.samples("redis"), self.analysis.treatments)
 
     @cached_property
     def best(self) -> Treatment | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from loadcell.analysis.figure_names import figure_name
+from loadcell.analysis.error_codes import figure_name
 from loadcell.model import numbers
 
 if TYPE_CHECKING:

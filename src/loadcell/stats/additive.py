@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from loadcell.stats.distributions import t_quantile
+from loadcell.stats.cross_check import t_quantile
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

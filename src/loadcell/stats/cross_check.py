@@ -13,6 +13,23 @@ import numpy as np
 
 from loadcell.stats.hodges_lehmann import Array
 
+
+def f_tail(f: float, above: int, below: int) -> float:
+    """The probability that a ratio of two mean squares with these degrees of freedom is `f` or more by
+    chance.
+    """
+    from scipy.special import fdtrc
+
+    return float(fdtrc(above, below, f)) if f > 0 else 1.0
+
+
+def t_quantile(share: float, freedom: int) -> float:
+    """Two-sided quantile of Student's t with `freedom` degrees of freedom, for probability `share`."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + share) / 2))
+
+
 RESAMPLES = 4000
 #: Many values need fewer resamples for the same certainty of the ends, and as many numbers at once are
 #: enough.

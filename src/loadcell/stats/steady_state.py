@@ -7,16 +7,58 @@ another.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from loadcell.stats import dips as dip_search
-from loadcell.stats import trend as line
 from loadcell.stats import warmup
-from loadcell.stats.batch_means import Within, mean_of
+from loadcell.stats.batch_means import Within, batch_means, mean_of, neighbours_alike
 from loadcell.stats.dips import Dips
 from loadcell.stats.energy import Array
-from loadcell.stats.trend import Trend
+
+#: Points a line is put through: longer series are joined to this many.
+POINTS = 60
+#: With fewer points there is no judging a line.
+FEWEST = 8
+
+
+@dataclass(frozen=True)
+class Trend:
+    """`change` from the line's first to its last value, as a share of the mean; `p` is how likely chance
+    makes it.
+    """
+
+    change: float
+    p: float
+
+
+def find(series: Array) -> Trend | None:
+    """The trend along a series of equal steps; None when it is too short, or 0 on average."""
+    from scipy.special import stdtr
+
+    if series.size < FEWEST:
+        return None
+    joined = batch_means(series, -(-series.size // POINTS)) if series.size > POINTS else series
+    mean, n = float(joined.mean()), joined.size
+    if mean == 0 or n < FEWEST:
+        return None
+    x = np.arange(n) - (n - 1) / 2
+    slope = float((x * joined).sum() / (x**2).sum())
+    residuals = joined - mean - slope * x
+    left_over = float((residuals**2).sum())
+    change = slope * (n - 1) / mean
+    if left_over <= (1e-12 * mean) ** 2 * n:
+        return Trend(change, 0.0 if abs(change) > 1e-9 else 1.0)
+    r = neighbours_alike(residuals)
+    effective = n * (1 - r) / (1 + r)
+    if effective <= 3:
+        return Trend(change, 1.0)
+    error = math.sqrt(left_over / (effective - 2) / float((x**2).sum()))
+    return Trend(change, float(2 * stdtr(effective - 2, -abs(slope) / error)))
+
 
 #: A trend counts when chance makes it in fewer than this share of trials,
 LEVEL = 0.01
@@ -65,7 +107,7 @@ def judge(series: Array) -> Steadiness:
     cut = warmup.cut(level)
     if cut is None:
         return Steadiness("too-short", within=mean_of(series), dips=dips)
-    within, trend = mean_of(series[cut.values :]), line.find(level[cut.values :])
+    within, trend = mean_of(series[cut.values :]), find(level[cut.values :])
     state: State = "steady"
     if not cut.settled:
         state = "never-settled"
@@ -75,7 +117,7 @@ def judge(series: Array) -> Steadiness:
         and abs(trend.change) * series.size / (series.size - cut.values) >= NOTABLE_TREND
     ):
         # a change that continues at the same pace after the cut was no warm-up before it
-        return Steadiness("trend", 0, 0.0, mean_of(series), line.find(level), dips)
+        return Steadiness("trend", 0, 0.0, mean_of(series), find(level), dips)
     elif (dips is None or dips.period is None) and (within is None or within.effective < FEWEST_EFFECTIVE):
         state = "too-dependent"
     return Steadiness(state, cut.values, cut.difference, within, trend, dips)

@@ -13,8 +13,7 @@ from analysis.compare.known import drifting, levels_of, record, run_of, runs_of
 from documents import sides
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row, compare, noise_floor
-from loadcell.analysis.compare.errors import CannotCompareError
-from loadcell.analysis.compare.metrics import METRICS, named
+from loadcell.analysis.compare.metrics import METRICS, CannotCompareError, named
 from loadcell.analysis.compare.sides import Side, Sides
 
 CHANCE = np.random.default_rng(42)

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.compare.known import Document, record, run_of
 from documents import sides
-from loadcell.analysis.compare.errors import CannotCompareError
+from loadcell.analysis.compare.metrics import CannotCompareError
 from loadcell.analysis.compare.sides import Sides
 
 TWO_FACTORS = {

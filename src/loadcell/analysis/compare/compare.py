@@ -11,13 +11,11 @@ from statistics import median
 import numpy as np
 
 from loadcell.analysis.compare.metrics import USUAL, Metric
-from loadcell.analysis.compare.ranking import Ranked, rank
 from loadcell.analysis.compare.sides import Side, Sides
-from loadcell.analysis.compare.verdict import LEAST_EFFECT, Verdict, judge
+from loadcell.analysis.compare.verdict import LEAST_EFFECT, Ranked, Verdict, judge, rank
 from loadcell.stats import hodges_lehmann as effect
 from loadcell.stats.cross_check import CrossCheck, cross_check
-from loadcell.stats.hodges_lehmann import Array, Effect
-from loadcell.stats.multiple_testing import benjamini_hochberg
+from loadcell.stats.hodges_lehmann import Array, Effect, benjamini_hochberg
 
 #: The context that stands for all of them together.
 OVERALL = "*"

@@ -10,7 +10,7 @@ from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Side, Sides
 from loadcell.analysis.compare.verdict import Reason, Word
-from loadcell.analysis.figure_names import figure_name
+from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.model.message import Change, Count, Message, MessageCode, Severity, Share
 from loadcell.stats.hodges_lehmann import Effect

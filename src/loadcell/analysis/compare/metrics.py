@@ -6,10 +6,23 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE, QUANTILES, carries
 from loadcell.analysis.trials import Trial
 from loadcell.model.metrics import MetricFacts
+
+
+class CannotCompareError(Exception):
+    """Why things cannot be compared, and what to do; `differences` where that is what they are."""
+
+    def __init__(self, finding: str, *, advice: str, differences: Sequence[str] = ()) -> None:
+        super().__init__(finding)
+        self.finding = finding
+        self.advice = advice
+        self.differences = tuple(differences)
+
+    def __str__(self) -> str:
+        lines = "".join(f"\n  {difference}" for difference in self.differences)
+        return f"{self.finding}{':' if lines else '.'}{lines}{chr(10) if lines else ' '}{self.advice}"
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from loadcell.analysis.compare import comparable_levels
-from loadcell.analysis.compare.errors import CannotCompareError
+from loadcell.analysis import comparability
+from loadcell.analysis.compare.metrics import CannotCompareError
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.trials import Trial, of_run
 from loadcell.model.run_record import RunRecord, TreatmentRecord
@@ -98,7 +98,7 @@ def levels(
             context = ", ".join(f"{short} = {treatment.levels.get(other)}" for other, short in others.items())
             contexts.setdefault(context, context)
             by_level[level][context] = trials.get(treatment.id, ())
-            if thing := comparable_levels.measured(treatment, by_level[level][context]):
+            if thing := measured_quantity(treatment, by_level[level][context]):
                 measured[level][context] = thing
     shared = {
         context: label
@@ -109,7 +109,7 @@ def levels(
         raise CannotCompareError(
             f"no two treatments differ in {key} alone", advice="Use `design: full`, or name other levels."
         )
-    comparable_levels.check(key, measured)
+    check_levels(key, measured)
     return Sides(
         "levels", tuple(Side(level, by_level[level]) for level in chosen), shared, paired=True, factor=key
     )
@@ -194,3 +194,43 @@ def _by_treatment(trials: Iterable[Trial]) -> dict[str, tuple[Trial, ...]]:
     for trial in trials:
         by_treatment.setdefault(trial.treatment, []).append(trial)
     return {name: tuple(sorted(each, key=lambda trial: trial.block)) for name, each in by_treatment.items()}
+
+
+#: The quantity that a level measures; None if no trial of it succeeded.
+Measured = Mapping[str, str]
+
+
+def measured_quantity(described: TreatmentRecord, trials: Sequence[Trial]) -> str | None:
+    """The quantity that a treatment measures; None if none of its trials tells."""
+    counting = [trial for trial in trials if trial.counts]
+    return comparability.of_treatment(described, counting) if counting else None
+
+
+def check_levels(factor: str, levels: Mapping[str, Measured]) -> None:
+    """Raises CannotCompareError, with the levels that can be compared, where any two of these measure unlike
+    things.
+    """
+    groups = comparability.alike_groups(
+        levels, lambda first_level, other: _alike(levels[first_level], levels[other])
+    )
+    if len(groups) < 2:
+        return
+    comparable = [",".join(group) for group in groups if len(group) > 1]
+    advice = (
+        f"Name levels that measure the same: --levels {' or '.join(comparable)}."
+        if comparable
+        else "Compare each with the same treatment of another run: `loadcell compare A B`."
+    )
+    raise CannotCompareError(
+        f"the levels of {factor} measure unlike things, of which none is more or less than the other",
+        advice=advice,
+        differences=[f"{', '.join(group)}: {'; '.join(_things(levels, group))}" for group in groups],
+    )
+
+
+def _alike(first: Measured, other: Measured) -> bool:
+    return all(first[context] == other[context] for context in first.keys() & other.keys())
+
+
+def _things(levels: Mapping[str, Measured], group: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(thing for level in group for thing in levels[level].values()))

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.finding import Finding, FindingCode, Subject
-from loadcell.analysis.history.changes import FEWEST_RUNS, Event, History
-from loadcell.analysis.history.series import METRICS
+from loadcell.analysis.history.changes import FEWEST_RUNS, METRICS, Event, History
 from loadcell.model.message import Count, Message, MessageCode, Share
 
 #: How many differences a sentence names before it only counts.

@@ -12,8 +12,7 @@ from loadcell.analysis.compare.verdict import LEAST_EFFECT, Verdict, judge
 from loadcell.analysis.hosts.facts import Fact, Host, facts
 from loadcell.analysis.hosts.scores import Score
 from loadcell.stats import hodges_lehmann as effect
-from loadcell.stats.hodges_lehmann import Effect
-from loadcell.stats.multiple_testing import benjamini_hochberg
+from loadcell.stats.hodges_lehmann import Effect, benjamini_hochberg
 
 
 @dataclass(frozen=True)

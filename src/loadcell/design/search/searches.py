@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from loadcell.design.order import DIGITS_AT_LEAST, Trial, blocks
-from loadcell.design.search import decide, observe, standing
+from loadcell.design.search import decide, model, standing
 from loadcell.design.search.decide import most, question, usual
 from loadcell.design.search.model import Probe, Seen, Standing
 from loadcell.model.trial_record import SearchObservation, TrialRecord
@@ -75,7 +75,7 @@ class Searches:
         self, step: Step, record: TrialRecord, figures: Mapping[str, float | None]
     ) -> SearchObservation:
         """Observation of a finished trial; `figures` are its metrics by key."""
-        return observe.observed(self.search, step.group, step.probe, record, figures)
+        return model.observed(self.search, step.group, step.probe, record, figures)
 
     def learn(self, step: Step, observed: SearchObservation) -> None:
         """Take a trial's observation into account."""

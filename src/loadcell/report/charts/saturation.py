@@ -10,9 +10,8 @@ import altair as alt
 import numpy as np
 
 from loadcell.analysis.layout import MOST_SERIES, Axis, axis
-from loadcell.analysis.logarithms import speed_of
 from loadcell.analysis.saturation import Saturation
-from loadcell.analysis.sweep import LOAD
+from loadcell.analysis.sweep import LOAD, speed_of
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.report.blocks import Chart, DataRow

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from loadcell.analysis.open_loop_capacity import all_results
+from loadcell.analysis.open_loop import all_results
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style

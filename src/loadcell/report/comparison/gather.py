@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loadcell.analysis import unit
+from loadcell.analysis import comparability
 from loadcell.analysis.compare import compare as comparing
 from loadcell.analysis.compare import differences, sides
 from loadcell.analysis.compare.compare import Comparison, Noise
 from loadcell.analysis.compare.differences import Difference
-from loadcell.analysis.compare.errors import CannotCompareError
-from loadcell.analysis.compare.metrics import METRICS, USUAL, Metric, named
+from loadcell.analysis.compare.metrics import METRICS, USUAL, CannotCompareError, Metric, named
 from loadcell.analysis.compare.sides import Sides
 from loadcell.analysis.compare.verdict import LEAST_EFFECT
 from loadcell.analysis.trials import Trial
@@ -63,7 +62,7 @@ class Gathered:
     @property
     def unit(self) -> str:
         """Unit of throughput in these runs."""
-        return unit.of(record for run in self.runs for record in run.trials)
+        return comparability.unit_of(record for run in self.runs for record in run.trials)
 
     @property
     def all_differences(self) -> list[Difference]:

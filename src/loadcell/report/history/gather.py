@@ -6,9 +6,8 @@ import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcell.analysis import unit
-from loadcell.analysis.history.changes import History, Options, history
-from loadcell.analysis.history.series import METRICS, Metric, Run, run_of
+from loadcell.analysis import comparability
+from loadcell.analysis.history.changes import METRICS, History, Metric, Options, Run, history, run_of
 from loadcell.model.message import Labels, Message
 from loadcell.report.messages import (
     HISTORY_NO_RUNS,
@@ -39,7 +38,7 @@ class Gathered:
     @property
     def unit(self) -> str:
         """Unit of throughput in these runs."""
-        return unit.of(record for run in self.history.runs for record in run.records)
+        return comparability.unit_of(record for run in self.history.runs for record in run.records)
 
 
 def plan_name(named: str) -> str:

@@ -12,8 +12,7 @@ from loadcell.analysis import host_remarks, trials, validity
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.hosts import scores as scoring
 from loadcell.analysis.hosts.compare import Machine
-from loadcell.analysis.hosts.findings import WIDE
-from loadcell.analysis.hosts.names import score_name
+from loadcell.analysis.hosts.findings import WIDE, score_name
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model import numbers
 from loadcell.model.message import Labels, Message

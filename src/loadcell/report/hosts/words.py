@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from loadcell.analysis.hosts.compare import Row, Times
 from loadcell.analysis.hosts.facts import FACTS, Fact
-from loadcell.analysis.hosts.names import row_name, score_name
+from loadcell.analysis.hosts.findings import row_name, score_name
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model import numbers
 from loadcell.model.message import Labels

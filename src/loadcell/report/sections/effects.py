@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis import effects_findings, recommend_findings
+from loadcell.analysis import effects_findings, recommend
 from loadcell.analysis.effects import Interaction, MainEffect
 from loadcell.model import numbers
 from loadcell.report import charts
@@ -64,8 +64,8 @@ def recommendation(context: ReportContext) -> Section | None:
     if chosen is None:
         return None
     findings = [
-        recommend_findings.choice(chosen),
-        *recommend_findings.buys(chosen),
-        *recommend_findings.risks(chosen),
+        recommend.choice(chosen),
+        *recommend.buys(chosen),
+        *recommend.risks(chosen),
     ]
     return Section("recommendation", context.texts("section.recommendation"), [Sentences(findings)])

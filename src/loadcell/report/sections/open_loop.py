@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.open_loop_capacity import OpenLoopResult, all_results
+from loadcell.analysis.open_loop import OpenLoopResult, all_results
 from loadcell.model import numbers
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from loadcell.analysis import failure_reasons, flames
+from loadcell.analysis import error_codes, flames
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.flames import Profile
 from loadcell.model import numbers
@@ -53,8 +53,8 @@ def _profile(record: TrialRecord, scored: Mapping[str, float | None], context: R
         trial=record.name,
         treatment=context.labels.get(record.treatment, record.treatment),
         status=str(record.status),
-        why=failure_reasons.why(record),
-        remedy=failure_reasons.remedy(record),
+        why=error_codes.why(record),
+        remedy=error_codes.remedy(record),
         account=record.profile,
         measured_s=record.measure.duration_s if record.measure else None,
         throughput_per_s=record.totals.throughput_per_s if record.totals else None,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from loadcell.analysis.comparability import OPERATION
 from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import STATUSES, lack
-from loadcell.analysis.unit import OPERATION
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.report import figures

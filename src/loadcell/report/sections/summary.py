@@ -7,10 +7,10 @@ from datetime import datetime
 from statistics import median
 
 from loadcell.analysis import import_findings, ranking
+from loadcell.analysis.comparability import DATA
 from loadcell.analysis.finding import Finding
-from loadcell.analysis.open_loop_capacity import fell_behind
+from loadcell.analysis.open_loop import fell_behind
 from loadcell.analysis.treatments import short_keys
-from loadcell.analysis.unit import DATA
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
