@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import pkgutil
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 import loadcell
 from loadcell import lazy
@@ -223,3 +226,19 @@ def test_every_check_that_can_break_says_why() -> None:
 def test_errors_outside_the_usual_way_are_reasons_too() -> None:
     assert isinstance(trouble("what?"), MessageError)
     assert '"args"' in str(_trouble(DUCKDB_STOPPED))
+
+
+def test_a_damaged_or_outdated_cache_of_texts_only_costs_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache_file = tmp_path / "loadcell" / "texts.json"
+    read = catalogue.texts.__wrapped__
+    expected = read()
+    content = cache_file.read_text(encoding="utf-8")
+    for damaged in ("", content[:-1], "[{}, {}]"):
+        cache_file.write_text(damaged, encoding="utf-8")
+        assert read() == expected
+        assert cache_file.read_text(encoding="utf-8") == content
+    cache_file.write_text(content.replace(f'"en": {json.dumps(expected["mark.list"]["en"])}', '"en": "+"', 1))
+    assert read() != expected, "read from the cache"

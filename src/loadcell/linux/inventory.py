@@ -15,6 +15,7 @@ from loadcell.linux import cpu, disks, network, system
 from loadcell.linux.messages import NO_FILE, ONLY_ROOT
 from loadcell.linux.time_limits import LIMIT_S, UnavailableError, ask
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
 
 #: What tells who somebody is, and nothing about speed: left out for sharing.
 PRIVATE = ("hostname",)
@@ -58,6 +59,7 @@ def questions(root: Path = Path("/")) -> dict[str, Callable[[], Any]]:
     }
 
 
+_LABEL = Labels("env", (*questions(), "unavailable"))
 #: Where answers are read from that every Linux has: where one is not there, it was kept from us (a container,
 #: another root).
 READ_FROM = {

@@ -10,14 +10,18 @@ a number.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
+
+from loadcell.model.user_cache import cache_directory, keep
 
 _FILE = re.compile(r"messages(-[\w-]+)?\.toml")
 LANGUAGES = ("en", "zh")
@@ -30,10 +34,30 @@ VARIANTS = ("", ".advice", ".exact", ".advice.exact")
 
 @cache
 def texts() -> Mapping[str, Mapping[str, str]]:
-    """Code -> language -> text. Raises ValueError where two files have the same code."""
+    """Code -> language -> text. Raises ValueError where two files have the same code.
+
+    All files together are kept in the user's cache: reading them as TOML takes a fifth of a second. A cache
+    that cannot be read or written only costs time.
+    """
+    sources = {str(file): file.stat().st_mtime_ns for file in files()}
+    kept: Path | None = None
+    with contextlib.suppress(OSError, RuntimeError, ValueError):  # RuntimeError: no home directory
+        kept = cache_directory() / "texts.json"
+        entries: Mapping[str, Mapping[str, str]]
+        previous, entries = json.loads(kept.read_text(encoding="utf-8"))
+        if previous == sources:
+            return entries
+    entries = _read(sources)
+    if kept is not None:
+        with contextlib.suppress(OSError):
+            keep(kept, json.dumps([sources, entries], ensure_ascii=False))
+    return entries
+
+
+def _read(sources: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
     entries: dict[str, Mapping[str, str]] = {}
-    for file in files():
-        section = flattened(tomllib.loads(file.read_text(encoding="utf-8")))
+    for file in sources:
+        section = flattened(tomllib.loads(Path(file).read_text(encoding="utf-8")))
         if repeated := sorted(entries.keys() & section.keys()):
             raise ValueError(f"{file}: {', '.join(repeated)} is in another file already")
         entries |= section

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +24,13 @@ _ROUNDING = 0.01
 BUCKET = 0.02
 _MOMENTS = ("mean_ms", "stdev_ms", "min_ms", "max_ms")
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)_ms")
+
+
+@lru_cache(maxsize=256)
+def _percentile(key: str) -> str | None:
+    """The percentile that a key names; None of others."""
+    match = _PERCENTILE.fullmatch(key)
+    return match[1] if match is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +64,19 @@ class Latency:
     @classmethod
     def from_values(cls, values: Mapping[str, JsonValue]) -> Latency:
         """Inverse of `values`; what is no finite number is left out."""
-        numbers = {
-            name: value
-            for name, value in values.items()
-            if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        }
-        percentiles = {
-            match[1]: float(value)
-            for name, value in numbers.items()
-            if (match := _PERCENTILE.fullmatch(name)) is not None
-        }
-        count = numbers.get("count")
-        moments = {name: numbers.get(name) for name in _MOMENTS}
-        return cls(None if count is None else int(count), **moments, percentiles_ms=percentiles)
+        percentiles: dict[str, float] = {}
+        moments: dict[str, float] = {}
+        count = None
+        for name, value in values.items():
+            if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+                continue
+            if (percentile := _percentile(name)) is not None:
+                percentiles[percentile] = float(value)
+            elif name in _MOMENTS:
+                moments[name] = value
+            elif name == "count":
+                count = int(value)
+        return cls(count, **moments, percentiles_ms=percentiles)
 
     @classmethod
     def __get_pydantic_core_schema__(

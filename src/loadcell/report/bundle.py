@@ -6,12 +6,11 @@ Making it takes 1.7 s, so it is kept in the user's cache.
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from pathlib import Path
 
 import vl_convert
 
+from loadcell.model.user_cache import cache_directory, keep
 from loadcell.report.pictures import VEGA_LITE
 
 
@@ -19,12 +18,6 @@ def _made_by() -> str:
     from importlib.metadata import version
 
     return version("vl-convert-python")
-
-
-def cache_directory() -> Path:
-    """Where loadcell keeps what it can make again: `$XDG_CACHE_HOME/loadcell`, or `~/.cache/loadcell`."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(home) if Path(home).is_absolute() else Path.home() / ".cache") / "loadcell"
 
 
 def javascript() -> str:
@@ -47,19 +40,5 @@ def javascript() -> str:
     text = f'{head}(() => {{"use strict";{script}}})();{tail}'
     if previous is not None:
         with contextlib.suppress(OSError):
-            _keep(previous, text)
+            keep(previous, text)
     return text
-
-
-def _keep(path: Path, text: str) -> None:
-    """Write by rename, so that a reader sees all of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(name, path)  # noqa: PTH105 - both are names in one directory
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(name)  # noqa: PTH108
-        raise

@@ -8,7 +8,6 @@ from typing import Any
 
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.hosts.facts import Host, cache_sizes, clock_mhz, memory_mts
-from loadcell.linux.inventory import questions
 from loadcell.model import numbers
 from loadcell.model.message import Labels, Message
 from loadcell.report.blocks import Definitions, Report, Section, Sentences
@@ -47,8 +46,6 @@ DESCRIBED = {
 _DESCRIBED = Labels(
     "host-page", (f"{key}.{word.partition(' ')[0]}" for key, words in DESCRIBED.items() for word in words)
 )
-#: Names of properties; those of other inventories are shown as they are recorded.
-ENVIRONMENT = Labels("env", (*questions(), "unavailable"))
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ def parts(host: Host, texts: Texts) -> list[Part]:
 
 
 def _name(key: str, texts: Texts) -> str:
-    return texts.or_none(ENVIRONMENT(key)) or key
+    return texts.or_none(f"env.{key}") or key
 
 
 def unavailable(host: Host, texts: Texts) -> Iterator[Row]:

@@ -7,9 +7,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcell.report import FORMATS, build
+from loadcell import lazy
+from loadcell.report import FORMATS, build, charts
 from loadcell.report.blocks import Report
-from loadcell.report.gc_pause import uncollected
+from loadcell.report.context import ReportContext
+from loadcell.report.gc_pause import keep_loaded, uncollected
 from loadcell.report.messages import OUT_WRONG_SUFFIX
 from loadcell.report.pictures import VEGA_LITE, Painter
 from loadcell.report.render import html, json, markdown
@@ -31,7 +33,9 @@ def publish(run_dir: Path, lang: str, formats: Sequence[str], out: Path | None) 
 
 
 def _of_run(run_dir: Path, lang: str) -> Report:
-    return build.build(read_run(run_dir), lang)
+    context = ReportContext.of(read_run(run_dir), lang)
+    keep_loaded()
+    return build.of_context(context)
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,10 @@ def write_report(
     Raises StoreError when one cannot be written.
     """
     with uncollected(), (ready or Painter(VEGA_LITE)) if "md" in where else nullcontext() as painter:
-        report = make()  # after the painter has started: charts and renderers take a second to load
+        charts.drawers()  # after the painter has started: charts and renderers take a second to load
+        lazy.load(html)
+        keep_loaded()
+        report = make()
         if painter is not None:
             painter.hand_over([markdown.drawing(chart) for chart in report.charts()])
         try:

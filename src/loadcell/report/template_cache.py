@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import FileSystemBytecodeCache
 from jinja2.bccache import Bucket
 
-from loadcell.report.bundle import cache_directory
+from loadcell.model.user_cache import cache_directory
 
 
 class Compiled(FileSystemBytecodeCache):

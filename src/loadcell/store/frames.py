@@ -29,9 +29,12 @@ class Text:
     @classmethod
     def of(cls, texts: Sequence[str | None]) -> Text:
         """Encode texts; codes are in the order of first appearance."""
-        values = tuple(text for text in dict.fromkeys(texts) if text is not None)
-        codes: dict[str | None, int] = {None: -1, **{text: code for code, text in enumerate(values)}}
-        return cls(np.fromiter(map(codes.__getitem__, texts), np.int32, len(texts)), values)
+        distinct = dict.fromkeys(texts)
+        distinct.pop(None, None)
+        codes: dict[str | None, int] = dict(zip(distinct, range(len(distinct)), strict=True))
+        codes[None] = -1
+        numbers = np.fromiter(map(codes.__getitem__, texts), np.int32, len(texts))
+        return cls(numbers, tuple(text for text in distinct if text is not None))
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -194,7 +194,7 @@ class StoredRun:
                 if content := self.complete_lines(path, trial):
                     header = content[: content.find(b"\n") + 1]
                     by_header.setdefault(header, []).append(_TrialFile(trial, path, content))
-        tables = [frames.Frame.from_rows(FRONT, ())]
+        tables: list[frames.Frame] = []
         for files in by_header.values():
             frame = _read_files(files)
             if frame is not None:
@@ -205,7 +205,7 @@ class StoredRun:
                     self._note(file.path, DAMAGED_CSV(), LEFT_WITHOUT())
                 else:
                     tables.append(frame)
-        return frames.Frame.concat(tables)
+        return frames.Frame.concat(tables) if tables else frames.Frame.from_rows(FRONT, ())
 
     def complete_lines(self, path: Path, trial: TrialRecord) -> bytes:
         """A CSV file up to its last whole line; empty when nothing of it can be used."""

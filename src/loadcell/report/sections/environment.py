@@ -12,7 +12,7 @@ from loadcell.model.message import Labels
 from loadcell.model.numbers import seconds, size
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Details, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
-from loadcell.report.host import ENVIRONMENT, in_words, unavailable
+from loadcell.report.host import in_words, unavailable
 from loadcell.report.texts import Texts
 from loadcell.report.values import fact, plain
 from loadcell.report.values import name as called
@@ -67,7 +67,7 @@ def _host(host: JsonObject, number: int, measured: bool, texts: Texts) -> list[B
     for key, value in host.items():
         if key in ("role", "unavailable_codes") or value in _NOTHING:
             continue
-        name = texts.or_none(ENVIRONMENT(key)) or key
+        name = texts.or_none(f"env.{key}") or key
         if key == "unavailable":
             more += unavailable(host, texts)
         elif isinstance(value, dict) and key != "cpu":
