@@ -28,7 +28,7 @@ def drawers() -> tuple[ModuleType, ...]:
 
 def drawn_in(section: str, context: ReportContext) -> list[Chart]:
     """Every chart of a section that there is something to draw for, in order."""
-    modules = [module for module in drawers() if module.SECTION == section]
+    modules = [module for module in drawers() if section == module.SECTION]
     from altair.utils.schemapi import debug_mode  # half a second that a terminal does not have to wait
 
     # Every part checked against Vega-Lite's schema as it is made takes half of the time; tests paint every
