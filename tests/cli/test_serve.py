@@ -12,7 +12,7 @@ import pytest
 from execution.live import LOADCELL
 from lines import CliRunner
 from loadcell.cli.host import host
-from loadcell.systems.host.probe_server import ServeError, welcome, whole
+from loadcell.systems.host.probe_server import ServeError, complete_address, welcome
 
 
 def test_it_says_where_it_listens_what_to_type_and_what_it_served(tmp_path: Path) -> None:
@@ -46,13 +46,13 @@ def test_for_others_it_says_so() -> None:
     ],
 )  # fmt: skip
 def test_what_is_left_out_is_filled_in(written: str, meant: str) -> None:
-    assert whole(written) == meant
+    assert complete_address(written) == meant
 
 
 @pytest.mark.parametrize("written", ["10.0.0.5:http", "10.0.0.5:70000", "10.0.0.5:", "a:b:c"])
 def test_what_is_no_address_is_refused(written: str) -> None:
     with pytest.raises(ServeError, match="is no address to listen on"):
-        whole(written)
+        complete_address(written)
 
 
 def test_a_place_that_is_taken_is_one_line() -> None:

@@ -23,7 +23,7 @@ from hostile import Hostile, response, says
 from lines import called, command
 from loadcell.systems.mysql import connection as mysql
 from loadcell.systems.postgres import connection as postgres
-from loadcell.systems.redis import errors as redis
+from loadcell.systems.redis import connection as redis
 from mariadb import MariadbServer
 from redis_server import RedisServer
 from servers import PostgresServer

@@ -22,13 +22,16 @@ SwapTotal:      1000000 kB
 SwapFree:        900000 kB
 HugePages_Total:       0
 """
-DISKSTATS = """   7       0 loop0 9 9 9 9 9 9 9 9 9 9 9
- 259       0 nvme0n1 {reads} 0 {read_sectors} {read_ms} {writes} 0 {write_sectors} {write_ms} 0 {busy_ms} 0 0 0 0 0
- 259       1 nvme0n1p1 {reads} 0 {read_sectors} {read_ms} {writes} 0 {write_sectors} {write_ms} 0 {busy_ms} 0 0 0 0 0
- 253       0 dm-0 {reads} 0 {read_sectors} {read_ms} {writes} 0 {write_sectors} {write_ms} 0 {busy_ms} 0 0 0 0 0
+#: Reads and writes of a disk, as /proc/diskstats gives them.
+_IO = "{reads} 0 {read_sectors} {read_ms} {writes} 0 {write_sectors} {write_ms} 0 {busy_ms} 0 0 0 0 0"
+DISKSTATS = f"""   7       0 loop0 9 9 9 9 9 9 9 9 9 9 9
+ 259       0 nvme0n1 {_IO}
+ 259       1 nvme0n1p1 {_IO}
+ 253       0 dm-0 {_IO}
 """
 NET_DEV = """Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls \
+carrier compressed
     lo: 999999 9 0 0 0 0 0 0 999999 9 0 0 0 0 0 0
   eth0: {rx} 9 0 0 0 0 0 0 {tx} 9 0 0 0 0 0 0
 veth12: 999999 9 0 0 0 0 0 0 999999 9 0 0 0 0 0 0
@@ -51,8 +54,9 @@ class ProcTree:
         for device in ("loop0", "nvme0n1", "dm-0"):
             (root / "sys/block" / device).mkdir(parents=True)
         self.values = dict.fromkeys(
-            ("user", "system", "idle", "iowait", "steal", "ctxt", "reads", "read_sectors", "read_ms", "writes",
-             "write_sectors", "write_ms", "busy_ms", "rx", "tx", "retransmits", "some", "majfault"), 0,
+            ("user", "system", "idle", "iowait", "steal", "ctxt", "reads", "read_sectors", "read_ms",
+             "writes", "write_sectors", "write_ms", "busy_ms", "rx", "tx", "retransmits", "some",
+             "majfault"), 0,
         )  # fmt: skip
         self.write()
 
@@ -60,16 +64,17 @@ class ProcTree:
         self.values.update(values)
         files = {
             "stat": STAT, "loadavg": "1.50 1.00 0.50 3/400 4242\n", "meminfo": MEMINFO,
-            "vmstat": "pgmajfault {majfault}\npswpin 0\npswpout 0\n", "diskstats": DISKSTATS, "net/dev": NET_DEV,
+            "vmstat": "pgmajfault {majfault}\npswpin 0\npswpout 0\n", "diskstats": DISKSTATS,
+            "net/dev": NET_DEV,
             "net/snmp": SNMP, "pressure/cpu": PRESSURE, "pressure/io": PRESSURE, "pressure/memory": PRESSURE,
         }  # fmt: skip
         for name, text in files.items():
             self.file(f"proc/{name}", text.format(**self.values))
 
     def file(self, path: str, text: str) -> None:
-        place = self.root / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text)
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
 
     def process(
         self,
@@ -92,11 +97,14 @@ class ProcTree:
         cuser, csystem = children_cpu
         self.file(
             f"proc/{pid}/stat",
-            f"{pid} ({name}) {state} {parent} 1 1 0 -1 0 0 0 {faults} 0 {user} {system} {cuser} {csystem} 20 0 {threads} 0 "
-            f"{start} 1000000 250 18446744073709551615 0 0\n",
+            f"{pid} ({name}) {state} {parent} 1 1 0 -1 0 0 0 {faults} 0 {user} {system} {cuser} {csystem} "
+            f"20 0 {threads} 0 {start} 1000000 250 18446744073709551615 0 0\n",
         )
         self.file(f"proc/{pid}/cmdline", title + "\0")
-        status = f"Name:\t{name}\nvoluntary_ctxt_switches:\t{switches[0]}\nnonvoluntary_ctxt_switches:\t{switches[1]}\n"
+        status = (
+            f"Name:\t{name}\nvoluntary_ctxt_switches:\t{switches[0]}\n"
+            f"nonvoluntary_ctxt_switches:\t{switches[1]}\n"
+        )
         self.file(f"proc/{pid}/status", status)
         for thread in range(threads):
             self.file(f"proc/{pid}/task/{pid + thread}/status", status)

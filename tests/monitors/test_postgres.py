@@ -35,15 +35,15 @@ class Watch:
     """A monitor of one server, asked by hand."""
 
     def __init__(
-        self, server: PostgresServer, *, own: bool = True, user: str = "postgres", database: str = "load",
+        self, server: PostgresServer, *, managed: bool = True, user: str = "postgres", database: str = "load",
         dsn_database: str = "postgres", options: PostgresMonitorOptions | None = None,
     ) -> None:  # fmt: skip
         address = Address(server.host, server.port, user, dsn_database, sslmode="disable")
-        observed = Observed(address, database, own, None)
+        observed = Observed(address, database, managed, None)
         context = MonitorContext(roots=lambda: [server.pid], observed=observed)
         self.monitor = PostgresMonitor(options or PostgresMonitorOptions(), context)
         self.rows: list[Row] = []
-        self.beside: dict[str, list[Row]] = {}
+        self.further: dict[str, list[Row]] = {}
         self.events: list[Row] = []
         OPEN.append(self)
         self.sample()
@@ -58,27 +58,27 @@ class Watch:
 
     def _keep(self, rows: list[Row]) -> None:
         self.rows += rows
-        for table, own in self.monitor.beside().items():
-            self.beside.setdefault(table, []).extend(own)
+        for table, managed in self.monitor.further_rows().items():
+            self.further.setdefault(table, []).extend(managed)
         self.events += self.monitor.events()
 
-    def until(self, what: Callable[[], Any], why: str) -> Any:
-        """Sample until `what` gives something: a session's figures reach the server's a moment later."""
+    def until(self, condition: Callable[[], Any], why: str) -> Any:
+        """Sample until `condition` gives something: sessions report their counters a moment later."""
         deadline = time.monotonic() + PATIENCE_S
-        while not (found := what()):
+        while not (result := condition()):
             assert time.monotonic() < deadline, f"waited in vain for {why}"
             time.sleep(0.05)
             self.sample()
-        return found
+        return result
 
     def total(self, column: str) -> float:
         return sum(row[column] or 0 for row in self.rows)
 
     def waits(self) -> Counter[tuple[str, str]]:
-        found: Counter[tuple[str, str]] = Counter()
-        for row in self.beside.get("waits", []):
-            found[row["wait_event_type"], row["wait_event"]] += row["sessions"]
-        return found
+        result: Counter[tuple[str, str]] = Counter()
+        for row in self.further.get("waits", []):
+            result[row["wait_event_type"], row["wait_event"]] += row["sessions"]
+        return result
 
     def notes(self) -> set[str]:
         return {note["note"] for note in self.monitor.account().notes or ()}
@@ -94,7 +94,8 @@ def _closed() -> Iterator[None]:
 
 def bins() -> dict[str, Path]:
     return {
-        "debian": debian_postgres(), "16": binaries.embedded(16).directory, "18": binaries.embedded(18).directory,
+        "debian": debian_postgres(), "16": binaries.embedded(16).directory,
+        "18": binaries.embedded(18).directory,
     }  # fmt: skip
 
 
@@ -123,8 +124,8 @@ def _reachable(directory: Path) -> Path:
     from loadcell.systems.shared import account
 
     who = account.choose(None, product="PostgreSQL", kind="postgres")
-    found = binaries.usable_by(binaries.local(str(directory), None), who)
-    return found.directory
+    result = binaries.usable_by(binaries.local(str(directory), None), who)
+    return result.directory
 
 
 def session(server: PostgresServer, database: str = "load") -> psycopg.Connection[Any]:
@@ -150,7 +151,7 @@ def commits(server: PostgresServer) -> int:
 
 
 def until_left(server: PostgresServer) -> None:
-    """Wait for the sessions on the load's database to end: each reports its last figures before it does."""
+    """Wait for the sessions on the load's database to end: each reports its last counters before."""
     deadline = time.monotonic() + PATIENCE_S
     while server.sql("SELECT 1 FROM pg_stat_activity WHERE datname = 'load'"):
         assert time.monotonic() < deadline
@@ -232,17 +233,19 @@ def test_a_checkpoint_is_an_event_with_its_reason_and_its_price(server: Postgres
     assert not watch.events
     server.sql("UPDATE t SET v = v + 1", database="load")
     server.sql("CHECKPOINT")
-    watch.until(lambda: [one for one in watch.events if one["event"] == "checkpoint-end"], "the checkpoint")
-    begun = [one for one in watch.events if one["event"] == "checkpoint"]
-    ended = [one for one in watch.events if one["event"] == "checkpoint-end"]
-    assert [one["reason"] for one in begun] == ["requested"]
+    watch.until(
+        lambda: [event for event in watch.events if event["event"] == "checkpoint-end"], "the checkpoint"
+    )
+    begun = [event for event in watch.events if event["event"] == "checkpoint"]
+    ended = [event for event in watch.events if event["event"] == "checkpoint-end"]
+    assert [event["reason"] for event in begun] == ["requested"]
     assert len(ended) == 1
     assert ended[0]["buffers"] > 0
     assert watch.total("checkpoints_requested") == 1
     watch.finish()
 
 
-def test_io_is_told_by_who_did_it(server: PostgresServer) -> None:
+def test_io_is_counted_by_who_did_it(server: PostgresServer) -> None:
     watch = Watch(server)
     with session(server) as connection:
         connection.execute("CREATE TABLE big AS SELECT n, repeat('x', 500) FROM generate_series(1, 20000) n")
@@ -250,18 +253,18 @@ def test_io_is_told_by_who_did_it(server: PostgresServer) -> None:
         version = connection.info.server_version
     if version < 160000:
         watch.until(lambda: watch.total("blocks_hit") > 0, "its figures")
-        assert not watch.beside.get("io")
+        assert not watch.further.get("io")
         return
-    own = watch.until(
+    managed = watch.until(
         lambda: [
             row
-            for row in watch.beside.get("io", [])
+            for row in watch.further.get("io", [])
             if row["backend_type"] == "client backend" and row["extends"]
         ],
         "its I/O",
     )
-    assert own[0]["object"] == "relation"
-    assert sum(row["write_bytes"] for row in own) >= 20000 * 500
+    assert managed[0]["object"] == "relation"
+    assert sum(row["write_bytes"] for row in managed) >= 20000 * 500
     watch.finish()
 
 
@@ -274,7 +277,7 @@ def test_waits_can_be_looked_at_more_often_than_counters(server: PostgresServer)
             watch.sample()
         sleeper.cancel_safe()
     assert [row["looks"] for row in watch.rows] == [10, 10]
-    asleep = [row for row in watch.beside["waits"] if row["wait_event"] == "PgSleep"]
+    asleep = [row for row in watch.further["waits"] if row["wait_event"] == "PgSleep"]
     assert [(row["looks"], row["sessions"]) for row in asleep] == [(10, 10), (10, 10)]
     watch.finish()
 
@@ -299,14 +302,14 @@ class TestTopStatements:
                 connection.execute(f"INSERT INTO t (id, v) VALUES ({n}, {7 * n})".encode())
             connection.execute(b"SELECT count(*) FROM t WHERE 'hunter2' <> 'x' /* hunter2 */")
         account = watch.finish()
-        found = {row["query"]: row for row in watch.beside["statements"]}
-        inserted = next(row for text, row in found.items() if text.startswith("INSERT INTO t"))
+        result = {row["query"]: row for row in watch.further["statements"]}
+        inserted = next(row for text, row in result.items() if text.startswith("INSERT INTO t"))
         assert inserted["calls"] == 25
         assert inserted["rows"] == 25
         assert inserted["total_ms"] == pytest.approx(25 * inserted["mean_ms"])
-        assert "CREATE ROLE …" in found
-        assert not [text for text in found if "hunter2" in text]
-        assert sum(row["share"] for row in found.values()) == pytest.approx(1)
+        assert "CREATE ROLE …" in result
+        assert not [text for text in result if "hunter2" in text]
+        assert sum(row["share"] for row in result.values()) == pytest.approx(1)
         assert account.notes is None
 
     def test_only_the_loads_database_and_only_what_happened_meanwhile(self, loaded: PostgresServer) -> None:
@@ -316,7 +319,7 @@ class TestTopStatements:
             loaded.sql("SELECT 1 AS elsewhere")
             connection.execute("SELECT min(id) FROM t")
         watch.finish()
-        assert [row["query"] for row in watch.beside["statements"]] == ["SELECT min(id) FROM t"]
+        assert [row["query"] for row in watch.further["statements"]] == ["SELECT min(id) FROM t"]
 
     def test_the_most_expensive_come_first_and_no_more_than_asked_for(self, loaded: PostgresServer) -> None:
         watch = Watch(loaded, options=PostgresMonitorOptions(statements=1))
@@ -324,24 +327,24 @@ class TestTopStatements:
             connection.execute("SELECT 1 AS quick")
             connection.execute("SELECT pg_sleep(0.2)")
         watch.finish()
-        assert [row["query"] for row in watch.beside["statements"]] == ["SELECT pg_sleep($1)"]
+        assert [row["query"] for row in watch.further["statements"]] == ["SELECT pg_sleep($1)"]
 
     def test_none_when_none_are_wanted(self, loaded: PostgresServer) -> None:
         watch = Watch(loaded, options=PostgresMonitorOptions(statements=0))
         assert watch.finish().notes is None
-        assert "statements" not in watch.beside
+        assert "statements" not in watch.further
 
     def test_a_server_of_somebody_elses_is_not_changed_for_it(self, loaded: PostgresServer) -> None:
         loaded.sql("DROP EXTENSION IF EXISTS pg_stat_statements")
-        watch = Watch(loaded, own=False)
+        watch = Watch(loaded, managed=False)
         assert "statements-not-installed" in watch.notes()
         assert not loaded.sql("SELECT 1 FROM pg_extension WHERE extname = 'pg_stat_statements'")
         watch.finish()
         loaded.sql("CREATE EXTENSION pg_stat_statements", database="load")
-        watch = Watch(loaded, own=False)
+        watch = Watch(loaded, managed=False)
         loaded.sql("SELECT 1 AS mine", database="load")
         watch.finish()
-        assert any(row["query"] == "SELECT $1 AS mine" for row in watch.beside["statements"])
+        assert any(row["query"] == "SELECT $1 AS mine" for row in watch.further["statements"])
 
 
 class TestTrouble:
@@ -357,7 +360,7 @@ class TestTrouble:
     def test_a_server_that_dies_is_noted_and_found_again(self, mine: PostgresServer) -> None:
         watch = Watch(mine)
         watch.sample()
-        mine.sql("CHECKPOINT")  # of what was not synced, nothing would be left
+        mine.sql("CHECKPOINT")  # nothing would be left that was not synced
         mine.kill()
         watch.until(lambda: watch.events, "the loss")
         assert watch.events[0]["what"] == "lost"
@@ -401,27 +404,27 @@ class TestTrouble:
 
     def test_a_role_without_rights_says_what_it_does_not_see(self, mine: PostgresServer) -> None:
         mine.sql("CREATE ROLE plain LOGIN")
-        watch = Watch(mine, own=False, user="plain")
+        watch = Watch(mine, managed=False, user="plain")
         assert watch.notes() == {"others-hidden", "statements-not-installed"}
         with session(mine) as other, background(other, "SELECT pg_sleep(600)"):
             until_asleep(mine)
             watch.sample()
             other.cancel_safe()
         assert watch.rows[-1]["sessions"] == 0, "sessions of others have no state for it"
-        with psycopg.connect(mine.dsn("load").replace("postgres@", "plain@"), autocommit=True) as own:
-            own.execute("SELECT 1")
+        with psycopg.connect(mine.dsn("load").replace("postgres@", "plain@"), autocommit=True) as managed:
+            managed.execute("SELECT 1")
             watch.sample()
         assert watch.rows[-1]["sessions"] == 1, "those of its own role have"
         mine.sql("GRANT pg_monitor TO plain")
         watch.finish()
-        watch = Watch(mine, own=False, user="plain")
+        watch = Watch(mine, managed=False, user="plain")
         assert "others-hidden" not in watch.notes()
         watch.finish()
 
     def test_a_role_that_may_enter_one_database_only_says_so(self, mine: PostgresServer) -> None:
         mine.sql("CREATE ROLE narrow LOGIN")
         mine.sql("REVOKE CONNECT ON DATABASE postgres FROM PUBLIC")
-        watch = Watch(mine, own=False, user="narrow", dsn_database="load")
+        watch = Watch(mine, managed=False, user="narrow", dsn_database="load")
         assert "same-database" in watch.notes()
         watch.sample()
         assert len(watch.rows) == 1
@@ -468,7 +471,7 @@ def test_statements_are_shown_without_what_they_were_given(text: str, shown_as: 
 
 
 @pytest.mark.parametrize("major", [12, 13, 14, 15, 16, 17, 18])
-def test_every_version_is_asked_for_the_same_figures_under_the_same_names(major: int) -> None:
+def test_every_version_is_asked_for_the_same_values_under_the_same_names(major: int) -> None:
     asked = queries.counters(major * 10000, "load") + (queries.io(major * 10000) or "")
     assert ("pg_stat_wal" in asked) == (major >= 14)
     assert ("pg_stat_io" in asked) == (major >= 16)

@@ -163,7 +163,10 @@ def test_a_kernel_without_lists_of_children(tree: ProcTree) -> None:
 
 
 def test_a_real_tree_that_works_and_forks() -> None:
-    code = "import os\nwhile True:\n  pid = os.fork()\n  if not pid: sum(range(300000)); os._exit(0)\n  os.waitpid(pid, 0)"
+    code = (
+        "import os\nwhile True:\n  pid = os.fork()\n  if not pid: sum(range(300000)); os._exit(0)\n  "
+        "os.waitpid(pid, 0)"
+    )
     process = subprocess.Popen([sys.executable, "-c", code])
     try:
         target = Target(TargetOptions(), MonitorContext(roots=lambda: [process.pid]))
@@ -184,5 +187,5 @@ def test_of_a_long_load_processes_have_fewer_rows_and_the_total_has_all() -> Non
     target = Target(TargetOptions(), context)
     assert target.sample(0.0) == []
     rows = [[row["pid"] for row in target.sample(1.0)] for _ in range(6)]
-    assert [len(found) > 1 for found in rows] == [False, False, True, False, False, True]
-    assert all(found[-1] == 0 for found in rows), "the total is always there"
+    assert [len(pids) > 1 for pids in rows] == [False, False, True, False, False, True]
+    assert all(pids[-1] == 0 for pids in rows), "the total is always there"

@@ -12,7 +12,7 @@ from redis_server import RedisServer
 
 
 class Clock:
-    """Goes on when it is told to."""
+    """A clock that moves when the test moves it."""
 
     now_s = 100.0
 

@@ -76,10 +76,10 @@ def run(probe: Probe, seconds: float, interval_ns: int = 50 * MS) -> tuple[Any, 
     sampler.start()
     time.sleep(seconds)
     account = sampler.stop()
-    found = []
+    samples = []
     while not rows.empty():
-        found += rows.get()
-    return account, found
+        samples += rows.get()
+    return account, samples
 
 
 def test_every_row_says_when_how_late_and_at_what_price() -> None:
@@ -126,7 +126,7 @@ def test_a_monitor_that_raises_loses_its_sample_and_is_named() -> None:
 
 
 class Talker(Probe):
-    """Has a table beside its file, events, a last look and an account of its own."""
+    """Has a table beside its file, events, a last look and a dedicated account."""
 
     tables: ClassVar[Mapping[str, SampleTable]] = {
         "words": SampleTable("probe-words", ("word",), text=frozenset({"word"})),
@@ -137,7 +137,7 @@ class Talker(Probe):
         assert elapsed_s > 0
         return [{"elapsed_s": -1.0}]
 
-    def beside(self) -> dict[str, list[Row]]:
+    def further_rows(self) -> dict[str, list[Row]]:
         return {"words": [{"word": "a"}], "never": []}
 
     def events(self) -> list[Row]:
@@ -150,10 +150,14 @@ class Talker(Probe):
 
 def test_tables_events_and_a_last_look() -> None:
     put: dict[str, list[Row]] = {}
-    told: list[Row] = []
+    events: list[Row] = []
     talker = Talker()
     sampler = Sampler(
-        "talker", talker, lambda name, rows: put.setdefault(name, []).extend(rows), 50 * MS, tell=told.append
+        "talker",
+        talker,
+        lambda name, rows: put.setdefault(name, []).extend(rows),
+        50 * MS,
+        tell=events.append,
     )
     sampler.start()
     time.sleep(0.2)
@@ -161,9 +165,9 @@ def test_tables_events_and_a_last_look() -> None:
     assert put["talker"][-1]["elapsed_s"] == -1.0
     assert set(put) == {"talker", "talker.words"}
     assert put["talker.words"][0].keys() >= {"mono_ns", "utc", "word"}
-    assert len(told) == len(talker.calls) + 1
-    assert told[0]["event"] == "said"
-    assert told[0]["mono_ns"] <= told[-1]["mono_ns"]
+    assert len(events) == len(talker.calls) + 1
+    assert events[0]["event"] == "said"
+    assert events[0]["mono_ns"] <= events[-1]["mono_ns"]
     assert record.tables == {"words": "probe-words.csv"}, "a table without a row has no file"
     assert record.text_columns == {"probe.csv": (), "probe-words.csv": ("word",)}
     assert record.questions == len(talker.calls)
@@ -179,7 +183,7 @@ def test_a_monitor_that_gave_no_row_names_no_file() -> None:
 
 
 def test_what_the_monitors_of_a_host_cost() -> None:
-    """Facts: some 16 files, 0.15 ms in C; in Python, on a busy machine, still below 0.3% of a core at 1 Hz."""
+    """Facts: some 16 files, 0.15 ms in C; in Python, on a busy machine, below 0.3% of a core at 1 Hz."""
     from loadcell.monitors.host import Host, HostOptions
 
     monitor = Host(HostOptions(), MonitorContext(roots=list))

@@ -19,7 +19,7 @@ from loadcell.profilers.cpu import CpuSampler, named
 from loadcell.profilers.perf import ProfilerError, trouble
 from loadcell.store.write import RunWriter
 
-#: A process that begins another when it is told to; both do nothing but work.
+#: A process that begins another on request; both do nothing but work.
 BUSY = """
 import os, sys
 def work_of_the_test():
@@ -36,29 +36,39 @@ WORK_S = 0.15
 
 COMPLAINTS = [
     (
-        "Error:\nAccess to performance monitoring and observability operations is limited.\nConsider adjusting /proc/sys/"
-        "kernel/perf_event_paranoid setting to open\naccess to performance monitoring",
+        "Error:\nAccess to performance monitoring and observability operations is limited.\nConsider "
+        "adjusting /proc/sys/kernel/perf_event_paranoid setting to open\naccess to performance monitoring",
         "does not let perf sample", "kernel.perf_event_paranoid=1",
     ),
     (
         "Error:\nNo permission to enable cycles event.\n\nYou may not have permission to collect stats.",
         "does not let perf sample", "--cap-add PERFMON",
     ),
-    ("perf_event_open(...) failed unexpectedly with error 1 (Operation not permitted)", "does not let perf", "seccomp"),
+    (
+        "perf_event_open(...) failed unexpectedly with error 1 (Operation not permitted)",
+        "does not let perf",
+        "seccomp",
+    ),
     ("Error:\nToo many events are opened.\nToo many open files", "run out of them", "ulimit -n"),
-    ("/usr/bin/perf: line 13: exec: perf_5.10: not found\nE: linux-perf-5.10 is not installed.\nWARNING: perf not found for "
-     "kernel 5.10", "not the kernel's", "apt-get install linux-perf"),
+    ((
+        "/usr/bin/perf: line 13: exec: perf_5.10: not found\nE: linux-perf-5.10 is not installed.\nWARNING: "
+        "perf not found for kernel 5.10"
+    ), "not the kernel's", "apt-get install linux-perf"),
     ("  Error: unknown option `control'\n\n Usage: perf record [<options>]", "too old", "linux-perf"),
-    ("The sys_perf_event_open() syscall returned with 38 (Function not implemented) for event (cpu-clock)", "no perf events", "CONFIG_PERF_EVENTS"),
+    (
+        "The sys_perf_event_open() syscall returned with 38 (Function not implemented) for event (cpu-clock)",
+        "no perf events",
+        "CONFIG_PERF_EVENTS",
+    ),
     ("Couldn't create thread/CPU maps: No such process", "ended while perf began", "try again"),
     ("Error:\nsomething else", "could not sample the target: Error:", "output.log"),
     ("", "it said nothing", "output.log"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("said", "finding", "advice"), COMPLAINTS)
-def test_what_perf_complains_of_has_a_remedy(said: str, finding: str, advice: str) -> None:
-    error = trouble(said)
+@pytest.mark.parametrize(("output", "finding", "advice"), COMPLAINTS)
+def test_what_perf_complains_of_has_a_remedy(output: str, finding: str, advice: str) -> None:
+    error = trouble(output)
     assert finding in error.finding
     assert advice in error.advice
 
@@ -66,7 +76,7 @@ def test_what_perf_complains_of_has_a_remedy(said: str, finding: str, advice: st
 def test_a_missing_perf_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ProfilerError, match="not installed") as caught:
-        perf.found()
+        perf.find_program()
     assert "linux-perf" in caught.value.advice
 
 
@@ -99,13 +109,13 @@ def cpu_s(pid: int) -> float:
 
 
 def may_sample(home: Path) -> bool:
-    """Whether this machine's kernel lets perf sample at all: asked of perf itself."""
+    """True if this machine's kernel lets perf sample at all, as perf itself finds."""
     command = ["perf", "record", "--quiet", "--output", str(home / "asked.data"), "--", "true"]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def test_a_process_and_what_it_begins_are_sampled(tmp_path: Path) -> None:
-    """Where the kernel forbids it, it is said that it does."""
+    """A kernel that forbids it is named as the reason."""
     busy = subprocess.Popen(
         [sys.executable, "-c", BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

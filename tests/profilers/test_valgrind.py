@@ -26,7 +26,8 @@ SERVER = r"""
 static void lose(void) { char *volatile lost = malloc(100); lost[0] = 1; lost = NULL; }
 static void pair(void) { void **volatile lost = malloc(32); lost[0] = malloc(48); lost = NULL; }
 int main(int count, char **words) {
-  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(atoi(words[1])), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(atoi(words[1])),
+                           .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   int server = socket(AF_INET, SOCK_STREAM, 0);
   if (bind(server, (struct sockaddr *)&at, sizeof at) || listen(server, 16)) return 1;
   for (;;) {
@@ -42,7 +43,8 @@ int main(int count, char **words) {
   }
 }
 """
-ERROR = """<error><kind>{kind}</kind><xwhat><text>{text}</text><leakedbytes>{size}</leakedbytes><leakedblocks>2</leakedblocks></xwhat>
+ERROR = """<error><kind>{kind}</kind><xwhat><text>{text}</text>
+<leakedbytes>{size}</leakedbytes><leakedblocks>2</leakedblocks></xwhat>
 <stack><frame><fn>a&lt;b&gt;</fn></frame><frame><obj>/lib/x.so</obj></frame></stack></error>"""
 
 
@@ -89,7 +91,7 @@ def test_what_a_server_has_lost_is_known_to_the_byte(program: Path, tmp_path: Pa
 def test_a_missing_valgrind_is_named_with_its_package(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(valgrind, "found", lambda: None)
+    monkeypatch.setattr(valgrind, "find_program", lambda: None)
     with pytest.raises(TargetError, match="valgrind is not installed") as caught:
         target(program, tmp_path, []).up()
     assert "apt-get install valgrind" in caught.value.advice

@@ -17,12 +17,13 @@ from loadcell.systems.base import TargetContext, TargetError
 from loadcell.systems.command.options import CommandOptions
 from loadcell.systems.command.target import Command
 
-#: A server with a child of its own; says that it listens, or is told to do something else.
+#: A server with a child; it prints that it listens, or does something else as its arguments say.
 SERVER = """
 import http.server, os, subprocess, sys, time
 print("variables", sorted(os.environ), os.environ.get("TOKEN"), flush=True)
 subprocess.Popen(["sleep", "300"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler)
+address = ("127.0.0.1", int(sys.argv[1]))
+server = http.server.ThreadingHTTPServer(address, http.server.SimpleHTTPRequestHandler)
 print("now listening", flush=True)
 server.serve_forever()
 """
@@ -31,7 +32,7 @@ Make = Callable[..., Command]
 
 
 class Log(list[str]):
-    """What the target said."""
+    """Lines that the target logged."""
 
 
 @pytest.fixture
@@ -41,10 +42,10 @@ def log() -> Log:
 
 @pytest.fixture
 def make(tmp_path: Path, log: Log) -> Iterator[Make]:
-    """Targets that are put away at the end."""
+    """Targets that are removed at the end."""
     made: list[Command] = []
 
-    def one(**options: Any) -> Command:
+    def make_target(**options: Any) -> Command:
         base = {
             "command": [sys.executable, "{work}/server.py", "{port}"],
             "url": "http://127.0.0.1:{port}",
@@ -57,13 +58,13 @@ def make(tmp_path: Path, log: Log) -> Iterator[Make]:
         made.append(Command(parsed, context))
         return made[-1]
 
-    yield one
+    yield make_target
     for target in made:
         target.destroy()
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended, within a while."""
+    """True if a process has ended, within a while."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         try:
@@ -105,9 +106,9 @@ def test_it_sees_what_the_plan_gives_and_nothing_else(
     monkeypatch.setenv("SECRET_OF_LOADCELL", "x")
     target = make(env={"TOKEN": "${env:TOKEN}", "PLACE": "{work}"}, ready={"log": "listening"})
     target.up()
-    [said] = [line for line in log if "variables" in line]
-    assert said.endswith("hush")
-    assert "SECRET_OF_LOADCELL" not in said
+    [message] = [line for line in log if "variables" in line]
+    assert message.endswith("hush")
+    assert "SECRET_OF_LOADCELL" not in message
     assert "hush" not in str(target.describe())
 
 
@@ -133,7 +134,7 @@ def test_one_that_died_is_started_again(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"command": "no-such-program-at-all"}, "no program 'no-such-program-at-all'"),
         ({"command": "./missing"}, "no program './missing'"),
@@ -144,11 +145,11 @@ def test_one_that_died_is_started_again(make: Make) -> None:
         ({"directory": "nowhere"}, "there is no directory"),
     ],
 )
-def test_what_does_not_come_up_is_said(make: Make, options: dict[str, Any], said: str) -> None:
+def test_what_does_not_come_up_is_reported(make: Make, options: dict[str, Any], message: str) -> None:
     target = make(**options)
     with pytest.raises(TargetError) as caught:
         target.up()
-    assert said in caught.value.finding
+    assert message in caught.value.finding
     assert caught.value.advice
     assert target.processes() == []
 
@@ -170,7 +171,8 @@ def test_somebody_else_s_server_is_not_loaded_by_mistake(make: Make) -> None:
 
 def test_one_that_does_not_want_to_end_is_killed(make: Make, log: Log) -> None:
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); " + (
-        "import http.server as h; h.HTTPServer(('127.0.0.1', int(sys.argv[1])), h.SimpleHTTPRequestHandler).serve_forever()"
+        "import http.server as h; h.HTTPServer(('127.0.0.1', int(sys.argv[1])), "
+        "h.SimpleHTTPRequestHandler).serve_forever()"
     )
     target = make(
         command=[sys.executable, "-c", code, "{port}"], stop={"signal": "SIGINT", "within": "200ms"}
@@ -183,7 +185,7 @@ def test_one_that_does_not_want_to_end_is_killed(make: Make, log: Log) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"command": ""}, "the command is empty"),
         ({"command": []}, "the command is empty"),
@@ -197,7 +199,7 @@ def test_one_that_does_not_want_to_end_is_killed(make: Make, log: Log) -> None:
         ({"command": "x", "ready": {"log": "("}}, "no regular expression"),
     ],
 )
-def test_a_mistake_is_named(options: dict[str, Any], said: str) -> None:
+def test_a_mistake_is_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError) as caught:
         CommandOptions.model_validate({"url": "http://127.0.0.1:1", **options})
-    assert said in str(caught.value)
+    assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""DuckDB in the load's own process: how its data come to be, what loads leave, and what is said when
+"""DuckDB in the load's own process: how its data come to be, what loads leave, and the errors when
 something is wrong.
 """
 
@@ -135,12 +135,12 @@ def test_the_same_data_are_made_whoever_makes_them_and_however_many_threads(tmp_
 
 def test_a_run_does_the_same_with_the_same_seed(bench: Bench) -> None:
     target = bench.target()
-    found = []
+    values = []
     for seed in (1, 1, 2):
         bench.prepare(target, updates=5)
         bench.run(target, seed, updates=5)
-        found.append(rows(target))
-    assert found[0] == found[1] != found[2]
+        values.append(rows(target))
+    assert values[0] == values[1] != values[2]
 
 
 def test_clients_that_update_the_same_rows_try_again(bench: Bench) -> None:
@@ -152,12 +152,12 @@ def test_clients_that_update_the_same_rows_try_again(bench: Bench) -> None:
     assert target.counters()["calls_update"] == 12 * 50
 
 
-def test_it_works_with_as_many_threads_as_it_has_processors_or_is_told(bench: Bench) -> None:
+def test_it_works_with_as_many_threads_as_it_has_processors_or_as_the_plan_says(bench: Bench) -> None:
     assert bench.target().endpoint().config["threads"] == len(os.sched_getaffinity(0))
     assert bench.target(Pin("0-2,7")).endpoint().config["threads"] == 4
-    told = bench.target(threads=3, memory_limit="64MiB")
-    bench.prepare(told, updates=0)
-    described = document(told.describe())
+    limited = bench.target(threads=3, memory_limit="64MiB")
+    bench.prepare(limited, updates=0)
+    described = document(limited.describe())
     assert described["version"] == duckdb.__version__
     assert (described["settings"]["threads"], described["settings"]["memory_limit"]) == (3, "64.0 MiB")
     assert described["data"]["type"]
@@ -173,7 +173,7 @@ def test_rows_that_are_gone_fail_what_looks_for_them(bench: Bench) -> None:
     assert ("transaction", "corrupt") in codes
 
 
-def test_a_file_that_another_has_open_is_said(bench: Bench) -> None:
+def test_a_file_that_another_has_open_is_reported(bench: Bench) -> None:
     target = bench.target()
     bench.prepare(target)
     with duckdb.connect(target.endpoint().database):
@@ -182,7 +182,7 @@ def test_a_file_that_another_has_open_is_said(bench: Bench) -> None:
         assert "nothing else has the file open" in caught.value.advice
 
 
-def test_memory_that_is_too_little_is_said(bench: Bench) -> None:
+def test_memory_that_is_too_little_is_reported(bench: Bench) -> None:
     target = bench.target(memory_limit="16MiB", threads=1)
     with pytest.raises(LoadError, match="Out of Memory") as caught:
         bench.prepare(target, rows=1_000_000, distinct=900_000, pages=1)
@@ -203,17 +203,17 @@ def test_a_directory_that_is_somebody_else_s_is_not_touched(bench: Bench, tmp_pa
     assert (theirs / "sales.duckdb").read_text() == file.read_text() == "precious"
 
 
-def test_what_is_kept_is_found_again_and_what_another_version_wrote_is_made_anew(
+def test_what_is_kept_is_found_again_and_what_another_version_wrote_is_made_again(
     bench: Bench, tmp_path: Path
 ) -> None:
-    kept = {"data": str(tmp_path / "kept"), "keep_data": True}
-    target = bench.target(**kept)
+    options = {"data": str(tmp_path / "kept"), "keep_data": True}
+    target = bench.target(**options)
     bench.prepare(target, updates=0)
     target.destroy()
-    assert bench.prepare(bench.target(**kept), updates=0).how == "reused"
+    assert bench.prepare(bench.target(**options), updates=0).how == "reused"
     marker = tmp_path / "kept" / "duckdb" / "loadcell.json"
     marker.write_text(json.dumps({**json.loads(marker.read_text()), "version": "0.1"}))
-    assert bench.prepare(bench.target(**kept), updates=0).how == "loaded"
+    assert bench.prepare(bench.target(**options), updates=0).how == "loaded"
 
 
 @pytest.mark.parametrize(

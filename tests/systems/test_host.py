@@ -1,4 +1,4 @@
-"""The machine as a target: a directory of its own, and nothing else."""
+"""The machine as a target: one directory, and nothing else."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_what_killed_runs_left_is_swept_and_what_others_made_is_not(tmp_path: Pa
     disk = tmp_path / "disk"
     owner = Owner.of(tmp_path)
     gone = {**asdict(owner), "started": owner.started - 1}
-    left = {"loadcell-host-dead": gone, "loadcell-host-alive": asdict(owner), "other-dead": gone}
-    for name, mark in left.items():
+    leftovers = {"loadcell-host-dead": gone, "loadcell-host-alive": asdict(owner), "other-dead": gone}
+    for name, mark in leftovers.items():
         (disk / name).mkdir(parents=True)
         (disk / name / "loadcell.json").write_text(json.dumps(mark))
     (disk / "loadcell-host-strange").mkdir()
@@ -86,9 +86,9 @@ def test_a_directory_that_is_not_there_or_cannot_be_written_is_refused(tmp_path:
     assert "target.host.directory" in caught.value.advice
     if os.geteuid() != 0:  # root may write anywhere
         (tmp_path / "sealed").mkdir(mode=0o500)
-    place = "/proc" if os.geteuid() == 0 else str(tmp_path / "sealed")
+    directory = "/proc" if os.geteuid() == 0 else str(tmp_path / "sealed")
     with pytest.raises(TargetError, match="cannot make a directory") as caught:
-        make(directory=place).up()
+        make(directory=directory).up()
     assert "may write to" in caught.value.advice
 
 

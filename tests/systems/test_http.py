@@ -1,4 +1,4 @@
-"""A service that stands already: its address, whom to trust, and who listens there."""
+"""An existing service: its address, whom to trust, and who listens there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def target(tmp_path: Path, **options: Any) -> Http:
     return Http(HttpOptions.model_validate(options), context)
 
 
-def test_the_engine_is_told_where_and_whom_to_trust(tmp_path: Path) -> None:
+def test_the_endpoint_names_where_and_whom_to_trust(tmp_path: Path) -> None:
     plain = target(tmp_path, url="http://shop.example:8080").endpoint().section()
     assert plain == {
         "protocol": "http",
@@ -37,7 +37,7 @@ def test_the_engine_is_told_where_and_whom_to_trust(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({}, "Field required"),
         ({"url": "shop.example"}, "no url of a service"),
@@ -50,26 +50,26 @@ def test_the_engine_is_told_where_and_whom_to_trust(tmp_path: Path) -> None:
         ({"url": "https://shop.example", "tls": {"verify": False, "ca": "x"}}, "leave one of them out"),
     ],
 )
-def test_a_mistake_is_named(options: dict[str, Any], said: str) -> None:
+def test_a_mistake_is_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError) as caught:
         HttpOptions.model_validate(options)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_service_is_found_with_its_process_and_what_it_says_it_is(tmp_path: Path) -> None:
     answer = says(response(b"", "200 OK", "Server: known/1"))
     with Hostile(answer) as server:
-        found = target(tmp_path, url=f"http://127.0.0.1:{server.port}")
-        found.up()
-        assert found.alive()
-        assert found.processes() == [os.getpid()]
-        assert found.describe().software == "known/1"
-        assert found.counters() == {}
-    found.down()
-    found.destroy()
+        service = target(tmp_path, url=f"http://127.0.0.1:{server.port}")
+        service.up()
+        assert service.alive()
+        assert service.processes() == [os.getpid()]
+        assert service.describe().software == "known/1"
+        assert service.counters() == {}
+    service.down()
+    service.destroy()
 
 
-def test_nobody_there_is_said_with_what_to_do(tmp_path: Path) -> None:
+def test_nobody_there_is_reported_with_what_to_do(tmp_path: Path) -> None:
     with Hostile(says(response())) as server:
         gone = target(tmp_path, url=f"http://127.0.0.1:{server.port}")
     with pytest.raises(TargetError) as caught:

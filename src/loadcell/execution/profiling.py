@@ -57,7 +57,7 @@ def trials(treatments: Sequence[Treatment], *, after: int, repeats: int) -> list
 def forewarn(note: Callable[[str], None]) -> None:
     """Say at the beginning what the end would find: that there is nothing to sample with."""
     try:
-        perf.found()
+        perf.find_program()
     except ProfilerError as error:
         note(f"profile: {error}: the results will have no profile; {error.advice}")
 

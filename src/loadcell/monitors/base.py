@@ -45,7 +45,7 @@ class Monitor(ABC, Generic[Opts]):
     Options: ClassVar[type[Options]]
     #: the table of its rows
     table: ClassVar[SampleTable]
-    #: its further tables, by the names that `beside` gives them
+    #: its further tables, by the names that `further_rows` gives them
     tables: ClassVar[Mapping[str, SampleTable]] = {}
     #: capabilities of which a target must offer one; none: any target can be watched
     needs: ClassVar[frozenset[Capability]] = frozenset()
@@ -69,7 +69,7 @@ class Monitor(ABC, Generic[Opts]):
         """A last look when the load is over, like `sample`."""
         return []
 
-    def beside(self) -> Mapping[str, list[Row]]:
+    def further_rows(self) -> Mapping[str, list[Row]]:
         """Rows of its other tables since the last call, by name of the table."""
         return {}
 
@@ -82,7 +82,7 @@ class Monitor(ABC, Generic[Opts]):
         return {}
 
     def account(self) -> MonitorRecord:
-        """Its cost to the server and its notes, asked for once, after `close`; the sampler fills in the rest."""
+        """Its cost to the server and its notes, asked for once, after `close`."""
         return MonitorRecord()
 
     def close(self) -> None:

@@ -52,10 +52,12 @@ class Host(Monitor[HostOptions]):
     table = SampleTable(
         "host",
         (
-            "cpu_user_percent", "cpu_system_percent", "cpu_iowait_percent", "cpu_steal_percent", "cpu_idle_percent",
-            "cpu_busy_percent", "cpu_max_core_percent", "load1", "runnable", "blocked", "context_switches_per_s",
-            "memory_used_bytes", "memory_available_bytes", "memory_dirty_bytes", "swap_used_bytes", "swap_in_per_s",
-            "swap_out_per_s", "major_faults_per_s", "disk_read_bytes_per_s", "disk_write_bytes_per_s",
+            "cpu_user_percent", "cpu_system_percent", "cpu_iowait_percent", "cpu_steal_percent",
+            "cpu_idle_percent", "cpu_busy_percent", "cpu_max_core_percent", "load1", "runnable", "blocked",
+            "context_switches_per_s",
+            "memory_used_bytes", "memory_available_bytes", "memory_dirty_bytes", "swap_used_bytes",
+            "swap_in_per_s", "swap_out_per_s", "major_faults_per_s", "disk_read_bytes_per_s",
+            "disk_write_bytes_per_s",
             "disk_reads_per_s", "disk_writes_per_s", "disk_read_await_ms", "disk_write_await_ms",
             "disk_util_max_percent", "net_rx_bytes_per_s", "net_tx_bytes_per_s", "tcp_retransmits_per_s",
             "pressure_cpu_some_percent", "pressure_io_some_percent", "pressure_memory_some_percent",

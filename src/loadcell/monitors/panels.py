@@ -12,10 +12,15 @@ declare(
         Line("disk_read_bytes_per_s", "series.read", divide=MIB),
         Line("disk_write_bytes_per_s", "series.write", divide=MIB),
     ), place=51, least=1, legend=True, colour=2),
-    Panel("target", "axis.target-cpu", (Line("cpu_percent", "series.cpu", envelope=True),), place=70, least=10, total="pid", colour=4),
-    Panel("target", "axis.target-memory", (Line("rss_bytes", "series.rss", divide=MIB),), place=71, total="pid", colour=4),
+    Panel("target", "axis.target-cpu", (
+        Line("cpu_percent", "series.cpu", envelope=True),
+    ), place=70, least=10, total="pid", colour=4),
+    Panel("target", "axis.target-memory", (
+        Line("rss_bytes", "series.rss", divide=MIB),
+    ), place=71, total="pid", colour=4),
     Panel("target", "axis.target-io", (
-        Line("read_bytes_per_s", "series.read", divide=MIB), Line("write_bytes_per_s", "series.write", divide=MIB),
+        Line("read_bytes_per_s", "series.read", divide=MIB),
+        Line("write_bytes_per_s", "series.write", divide=MIB),
     ), place=72, least=1, total="pid", colour=4),
     AggregateTable("host", "table.sampled.host", (
         Aggregate("cpu_busy_percent", "mean", "column.sampled.cpu-mean"),

@@ -1,4 +1,4 @@
-"""The target's own processes, once a second, from /proc: CPU, memory, I/O, threads, context switches of each."""
+"""The target's processes, once a second, from /proc: CPU, memory, I/O, threads, context switches of each."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ class Target(Monitor[TargetOptions]):
     table = SampleTable(
         "processes",
         (
-            "pid", "name", "role", "cpu_user_percent", "cpu_system_percent", "cpu_percent", "rss_bytes", "threads",
-            "read_bytes_per_s", "write_bytes_per_s", "voluntary_switches_per_s", "involuntary_switches_per_s",
+            "pid", "name", "role", "cpu_user_percent", "cpu_system_percent", "cpu_percent", "rss_bytes",
+            "threads", "read_bytes_per_s", "write_bytes_per_s", "voluntary_switches_per_s",
+            "involuntary_switches_per_s",
             "major_faults_per_s", "processes",
         ), text=frozenset({"name", "role"}),
     )  # fmt: skip
@@ -154,7 +155,8 @@ class Target(Monitor[TargetOptions]):
         """The sum, with the CPU time of processes that came and went between two samples.
 
         A parent inherits the CPU time of the children it waited for, so the tree's `own + children` total
-        goes on over a child's death; the sum over those alive is a lower bound where a parent does not wait.
+        continues over a child's death; the sum over those alive is a lower bound where a parent does not
+        wait.
         """
 
         def used(totals: dict[tuple[int, int], _Totals]) -> int:

@@ -64,14 +64,14 @@ class Account:
     trouble: str | None = None
     #: further tables that got rows
     tables: dict[str, SampleTable] = field(default_factory=dict)
-    own: MonitorRecord = field(default_factory=MonitorRecord)
+    further: MonitorRecord = field(default_factory=MonitorRecord)
     metrics: Mapping[str, float] = field(default_factory=dict)
 
     def record(self) -> MonitorRecord:
         """For the trial's record. A file that got no row is not there, and not named."""
         written = [*([self.table] if self.samples else []), *self.tables.values()]
         return replace(
-            self.own,
+            self.further,
             samples=self.samples,
             file=self.table.file if self.samples else None,
             cpu_s=self.cpu_ns / 1e9,
@@ -131,7 +131,7 @@ class Sampler:
         with contextlib.suppress(OSError):
             self._monitor.close()
         try:
-            self.account.own = self._monitor.account()
+            self.account.further = self._monitor.account()
             self.account.metrics = self._monitor.metrics()
         except Exception as error:  # as in `_sample`
             self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"
@@ -142,7 +142,7 @@ class Sampler:
         cpu_before = time.thread_time_ns()
         try:
             rows = ask(elapsed_s)
-            tables, events = self._monitor.beside(), self._monitor.events()
+            tables, events = self._monitor.further_rows(), self._monitor.events()
         except Exception as error:  # a monitor of whatever make must not take the trial with it
             self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"
             return

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from loadcell import _engine
 from loadcell.linux.procfs import command_line, tree
 from loadcell.model.trial_record import ProfileRecord
 from loadcell.plan.profile import CpuProfile
@@ -75,8 +76,6 @@ class CpuSampler:
 
         Raises ProfilerError.
         """
-        from loadcell import _engine
-
         assert self._perf is not None
         script, event = self._perf.script(*self._window)
         folded = "".join(f"{line}\n" for line in named(_engine.fold_stacks(script), self._roles))

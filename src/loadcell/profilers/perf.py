@@ -58,7 +58,7 @@ class GoneError(ProfilerError):
     """A process was gone before perf could look at it."""
 
 
-def found() -> str:
+def find_program() -> str:
     """The program. Raises ProfilerError where it is not installed."""
     program = shutil.which("perf")
     if program is None:
@@ -96,7 +96,7 @@ class Perf:
     processes: Sequence[int]
     frequency: int
     call_graph: str
-    program: str = field(default_factory=found)
+    program: str = field(default_factory=find_program)
     _lines: list[str] = field(default_factory=list)
     _orders: int = -1
     _answers: int = -1

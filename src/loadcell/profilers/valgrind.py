@@ -57,7 +57,7 @@ class UnreadableError(Exception):
     """The account is not whole, or none."""
 
 
-def found() -> str | None:
+def find_program() -> str | None:
     """The program; None where it is not installed."""
     return shutil.which("valgrind")
 
@@ -65,7 +65,8 @@ def found() -> str | None:
 def command(program: str, words: Sequence[str], account: Path) -> list[str]:
     """The command that runs `words` under memcheck. Children that the server forks are not accounted for."""
     return [
-        program, "--quiet", "--tool=memcheck", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible",
+        program, "--quiet", "--tool=memcheck", "--leak-check=full",
+        "--show-leak-kinds=definite,indirect,possible",
         "--errors-for-leak-kinds=none", "--num-callers=20", "--child-silent-after-fork=yes", "--xml=yes",
         f"--xml-file={str(account).replace('%', '%%')}", *words,
     ]  # fmt: skip

@@ -46,7 +46,7 @@ class Endpoint:
     connect_timeout_ns: int = field(default=CONNECT_LIMIT_S * 1_000_000_000, kw_only=True)
 
     def section(self) -> JsonObject:
-        """The `target` section of the engine's specification, secrets included: never to be written anywhere."""
+        """The `target` section of the engine's specification, secrets included: never to be written."""
         values = {name: value for name, value in asdict(self).items() if value is not None}
         return {
             name: value.get_secret_value() if isinstance(value, Secret) else value
@@ -95,7 +95,7 @@ class SettingFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetFacts:
-    """What a target reports of itself for the record; each kind of target adds its fields.
+    """Facts that a target reports of itself, for the record; each kind of target adds its fields.
 
     `server` is how it came to run (`embedded`, `local`, `external` ...), `settings` are those read back, and
     `data` is the file system of the data.
@@ -200,7 +200,7 @@ class Target(ABC, Generic[Opts]):
 
     @classmethod
     def started(cls, options: Opts) -> bool:
-        """True if loadcell starts the system's processes with these options, and so decides where they run."""
+        """True if loadcell starts the system's processes with these options, and decides where they run."""
         return getattr(options, "server", None) != "external"
 
     @classmethod

@@ -46,7 +46,7 @@ def checked_settings(
 
 
 def is_secret(value: object) -> bool:
-    """True if the plan takes the value from `${env:...}`: it is never read back, the plan's text is recorded."""
+    """True if the plan takes the value from `${env:...}`: the plan's text is recorded, never the value."""
     return isinstance(value, str) and "${env:" in value
 
 
@@ -101,7 +101,8 @@ class ManagedOrExternalOptions(Options):
     )
     keep_data: bool = Field(
         default=False,
-        description="Keep the data sets at the run's end, for the next run (needs `data`, or `server: external`).",
+        description="Keep the data sets at the run's end, for the next run (needs `data`, or `server: "
+        "external`).",
     )
     password: str | None = Field(default=None, description="`external` only: the password, as `${env:NAME}`.")
 
@@ -117,7 +118,8 @@ class ManagedOrExternalOptions(Options):
         if server == "external" and name in cls.managed_only and value not in (None, {}):
             if name == "settings":
                 raise ValueError(
-                    "an external server is never reconfigured: set these on the server itself, or use `server: local`"
+                    "an external server is never reconfigured: set these on the server itself, or use "
+                    "`server: local`"
                 )
             raise ValueError(f"an external server is not started by loadcell, so `{name}` has no meaning")
         if server not in ("external", None) and name in cls.external_only and value is not None:

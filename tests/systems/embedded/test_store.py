@@ -1,4 +1,4 @@
-"""Stores on real engines: how their data come to be, what a killed process leaves, and what is said when
+"""Stores on real engines: how their data come to be, what a killed process leaves, and the errors when
 something is wrong.
 """
 
@@ -66,7 +66,7 @@ def test_a_killed_load_leaves_what_the_next_trial_can_put_back(bench: Bench, eng
     assert failures(bench.run(store)) == {}
 
 
-def test_a_load_of_data_that_was_given_up_begins_anew(bench: Bench) -> None:
+def test_a_load_of_data_that_was_aborted_begins_again(bench: Bench) -> None:
     store = bench.store()
 
     def dies(endpoint: Endpoint) -> int:
@@ -92,7 +92,7 @@ def test_what_was_kept_is_found_by_the_next_run(bench: Bench, tmp_path: Path) ->
     assert not (tmp_path / "here").exists()
 
 
-def test_files_of_another_version_are_made_anew(bench: Bench, tmp_path: Path) -> None:
+def test_files_of_another_version_are_made_again(bench: Bench, tmp_path: Path) -> None:
     store = bench.store(data=str(tmp_path / "here"))
     bench.prepare(store)
     [marker] = (tmp_path / "here").glob("*/loadcell.json")
@@ -129,13 +129,13 @@ def test_damaged_files_are_one_clear_error(bench: Bench, engine: str) -> None:
     assert "look at the device" in caught.value.advice
 
 
-@pytest.mark.parametrize("place", ["a file", "/sys/loadcell"])
-def test_a_place_that_cannot_be_used_is_named(bench: Bench, tmp_path: Path, place: str) -> None:
-    if place == "a file":
+@pytest.mark.parametrize("path", ["a file", "/sys/loadcell"])
+def test_a_place_that_cannot_be_used_is_named(bench: Bench, tmp_path: Path, path: str) -> None:
+    if path == "a file":
         (tmp_path / "a file").write_text("")
-        place = str(tmp_path / "a file")
+        path = str(tmp_path / "a file")
     with pytest.raises(TargetError) as caught:
-        bench.store(data=place)
+        bench.store(data=path)
     assert "target.store.data" in caught.value.advice
 
 
@@ -169,7 +169,7 @@ def test_a_library_that_is_not_there_is_named_with_its_package(bench: Bench, eng
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "advice"),
     [
         ({"engine": "leveldb"}, "'redb', 'fjall', 'lmdb', 'sqlite' or 'rocksdb'"),
         ({"files": 0}, "greater than or equal to 1"),
@@ -180,12 +180,12 @@ def test_a_library_that_is_not_there_is_named_with_its_package(bench: Bench, eng
         ({"keep_data": True, "data": {"image": "/x", "size": "2GiB"}}, "an image goes away"),
     ],
 )
-def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], advice: str) -> None:
+    with pytest.raises(ValidationError, match=advice):
         StoreOptions(**options)
 
 
 def test_settings_without_effect_are_remarked_upon() -> None:
-    said = Store.advice(StoreOptions(engine="lmdb", cache="1GiB"), Load(threads=4, clients=8))
-    assert [one.path for one in said] == ["load.threads", "target.store.cache"]
+    advice = Store.advice(StoreOptions(engine="lmdb", cache="1GiB"), Load(threads=4, clients=8))
+    assert [remark.path for remark in advice] == ["load.threads", "target.store.cache"]
     assert Store.advice(StoreOptions(), Load(threads="auto", clients=8)) == []

@@ -1,4 +1,4 @@
-"""Targets on real MariaDB servers, each with a work directory of its own, and a small data set to fill them
+"""Targets on real MariaDB servers, each with a separate work directory, and a small data set to fill them
 with.
 """
 
@@ -88,12 +88,12 @@ class Bench:
 @pytest.fixture
 def bench() -> Iterator[Bench]:
     # A directory that other users can reach; pytest's own are closed to them.
-    place = Path(tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp"))
-    place.chmod(0o755)
-    made = Bench(place / "work")
+    directory = Path(tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp"))
+    directory.chmod(0o755)
+    made = Bench(directory / "work")
     made.work.mkdir(mode=0o755)
     yield made
     for target in made.made:
         target.down()
         target.destroy()
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(directory, ignore_errors=True)

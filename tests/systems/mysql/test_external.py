@@ -1,4 +1,4 @@
-"""A server that stands already: only what loadcell made is touched, and nothing is reconfigured."""
+"""An existing server: only what loadcell made is touched, and nothing is reconfigured."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_table_put_beside_loadcells_stops_it(bench: Bench, mariadb_server: Mar
     assert ("theirs",) in mariadb_server.sql("SHOW TABLES", database="mixed")
 
 
-def test_a_load_that_was_given_up_is_begun_again(bench: Bench, mariadb_server: MariadbServer) -> None:
+def test_a_load_that_was_aborted_is_begun_again(bench: Bench, mariadb_server: MariadbServer) -> None:
     def broken(endpoint: ServerEndpoint) -> int:
         ask(endpoint, "CREATE TABLE sbtest1 (id INTEGER)")
         raise RuntimeError("given up")
@@ -91,7 +91,7 @@ def test_a_load_that_was_given_up_is_begun_again(bench: Bench, mariadb_server: M
     assert ask(target.endpoint(), "SELECT count(*) FROM sbtest1") == [(ROWS,)]
 
 
-def test_a_user_without_rights_is_told_what_is_missing(bench: Bench, mariadb_server: MariadbServer) -> None:
+def test_a_user_without_rights_learns_what_is_missing(bench: Bench, mariadb_server: MariadbServer) -> None:
     mariadb_server.sql("CREATE USER IF NOT EXISTS poor@'%' IDENTIFIED BY 'poor'")
     bench.env["POOR"] = "poor"
     url = f"mysql://poor@{mariadb_server.host}:{mariadb_server.port}"

@@ -1,4 +1,4 @@
-"""What a plan may say of a MariaDB or MySQL, and what is remarked upon."""
+"""Options of a plan for MariaDB and MySQL, and the remarks on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadcell.systems.mysql.target import Mysql
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"server": "external"}, "needs a `url`"),
         ({"server": "external", "url": "mysql://u@h", "settings": {"port": 1}}, "never reconfigured"),
@@ -29,13 +29,13 @@ from loadcell.systems.mysql.target import Mysql
         ({"server": "embedded"}, "'local' or 'external'"),
     ],
 )
-def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         MysqlOptions(**options)
 
 
 @pytest.mark.parametrize(
-    ("settings", "clients", "path", "said"),
+    ("settings", "clients", "path", "message"),
     [
         ({}, 200, "max_connections", "200 clients need as many"),
         ({"max_connections": 10}, 11, "max_connections", "gives 10"),
@@ -45,11 +45,11 @@ def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], said: str) ->
     ],
 )
 def test_what_is_unwise_is_remarked_upon(
-    settings: dict[str, Any], clients: int, path: str, said: str
+    settings: dict[str, Any], clients: int, path: str, message: str
 ) -> None:
     [remark] = Mysql.advice(MysqlOptions(settings=settings), Load(clients=clients))
     assert remark.path == f"target.mysql.settings.{path}"
-    assert said in remark.message.text
+    assert message in remark.message.text
 
 
 def test_an_ordinary_plan_is_not_remarked_upon() -> None:

@@ -30,7 +30,7 @@ def test_it_comes_up_is_described_and_goes_without_a_trace(bench: Bench) -> None
     assert (made.how, made.rows) == ("loaded", 2 * ROWS)
     record = document(target.describe())
     assert record["product"] == "MariaDB"
-    settings = {one["name"]: one for one in record["settings"]}
+    settings = {setting["name"]: setting for setting in record["settings"]}
     assert settings["innodb_buffer_pool_size"]["value"] == str(64 << 20)
     assert settings["innodb_buffer_pool_size"]["given"] == "64M"
     assert settings["innodb_io_capacity"]["value"] == "300"
@@ -86,10 +86,10 @@ def test_data_sets_are_put_back_each_by_itself(bench: Bench) -> None:
 
 
 def test_another_setting_runs_on_the_same_data(bench: Bench) -> None:
-    one = bench.up()
-    one.prepare(DATA, load, will_change=True)
-    ask(one.endpoint(), "DELETE FROM sbtest1")
-    one.down()
+    setting = bench.up()
+    setting.prepare(DATA, load, will_change=True)
+    ask(setting.endpoint(), "DELETE FROM sbtest1")
+    setting.down()
     other = bench.up(settings={"innodb_log_file_size": "32M"})
     assert other.prepare(DATA, load, will_change=True).how == "restored"
     assert _count(other.endpoint()) == ROWS
@@ -109,17 +109,17 @@ def test_a_server_that_was_killed_comes_up_again_with_its_data(bench: Bench) -> 
 
 
 def test_data_that_are_kept_are_there_for_the_next_run(bench: Bench) -> None:
-    place = bench.work.parent / "another"
-    place.mkdir(mode=0o755)
-    first = bench.up(data=str(place), keep_data=True)
+    directory = bench.work.parent / "another"
+    directory.mkdir(mode=0o755)
+    first = bench.up(data=str(directory), keep_data=True)
     first.prepare(DATA, load, will_change=True)
     ask(first.endpoint(), "DELETE FROM sbtest1")
     first.destroy()
-    second = bench.up(data=str(place))
+    second = bench.up(data=str(directory))
     assert second.prepare(DATA, load, will_change=True).how == "restored"
     assert _count(second.endpoint()) == ROWS
     second.destroy()
-    assert list(place.iterdir()) == []
+    assert list(directory.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_what_cannot_come_up_says_why(
 
 
 def test_a_directory_of_somebody_else_is_left_alone(bench: Bench) -> None:
-    place = bench.work.parent / "theirs"
-    place.mkdir()
-    (place / "ibdata1").touch()
+    directory = bench.work.parent / "theirs"
+    directory.mkdir()
+    (directory / "ibdata1").touch()
     with pytest.raises(TargetError, match="did not make"):
-        bench.up(data=str(place))
-    assert (place / "ibdata1").exists()
+        bench.up(data=str(directory))
+    assert (directory / "ibdata1").exists()

@@ -1,4 +1,4 @@
-"""Targets on real servers, each with a work directory of its own, and a small data set to fill them with."""
+"""Targets on real servers, each with a separate work directory, and a small data set to fill them with."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def load(endpoint: ServerEndpoint) -> int:
 
 
 def query(target: Postgres, statement: str) -> list[tuple[Any, ...]]:
-    """What the load would be told, on the prepared data set."""
+    """Rows that the load would get, on the prepared data set."""
     with session(target.endpoint()) as connection:
         cursor = connection.execute(statement)
         return list(cursor.fetchall()) if cursor.description else []
@@ -88,14 +88,14 @@ def open_directory() -> Path:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    place = open_directory()
-    made = Bench(place / "work")
+    directory = open_directory()
+    made = Bench(directory / "work")
     made.work.mkdir(mode=0o755)
     yield made
     for target in made.made:
         target.down()
         target.destroy()
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def _one_directory() -> Iterator[Path]:
 
 @pytest.fixture
 def shared(_one_directory: Path) -> Iterator[Bench]:
-    """A bench on a data directory that other tests of the module use too: quicker, as `initdb` is run once."""
+    """A bench on a data directory shared by the tests of a module: quicker, as `initdb` is run once."""
     made = Bench(_one_directory)
     yield made
     for target in made.made:
@@ -150,7 +150,7 @@ def standing() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def external(bench: Bench, standing: PostgresServer) -> Iterator[Callable[..., Postgres]]:
-    """Targets on the standing server, for one of its roles; what they and the tests made is gone afterwards."""
+    """Targets on the standing server, for one of its roles; what they and the tests made is removed."""
 
     def of(role: str, **options: Any) -> Postgres:
         bench.env[f"PW_{role}"] = f"{role}-secret"

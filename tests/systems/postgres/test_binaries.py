@@ -36,9 +36,9 @@ def installation(directory: Path, version: str) -> Path:
 
 
 def test_the_machines_own_are_found() -> None:
-    found = binaries.local()
-    assert found.directory == debian_postgres()
-    assert found.version.startswith(f"{found.major}.")
+    programs = binaries.local()
+    assert programs.directory == debian_postgres()
+    assert programs.version.startswith(f"{programs.major}.")
 
 
 def test_on_path_even_as_links(
@@ -112,8 +112,8 @@ def test_programs_where_only_root_can_go_are_copied_once(
     cache = another_directory / "cache"
     cache.mkdir(mode=0o755)
     monkeypatch.setattr(binaries, "_cache", lambda: cache)
-    found = Binaries(package / "pginstall18" / "bin", "18.4")
-    monkeypatch.setattr(binaries, "embedded", lambda version: found)
+    programs = Binaries(package / "pginstall18" / "bin", "18.4")
+    monkeypatch.setattr(binaries, "embedded", lambda version: programs)
 
     target = bench.up()
     target.prepare(DATA, load, will_change=False)
@@ -121,12 +121,12 @@ def test_programs_where_only_root_can_go_are_copied_once(
     used = Path(target.describe().binaries)
     copies = list(cache.iterdir())
     if os.geteuid() != 0:
-        assert (used, copies) == (found.directory, [])
+        assert (used, copies) == (programs.directory, [])
         return
     assert used.is_relative_to(cache)
     assert len(copies) == 1
     assert (
-        binaries.usable_by(found, account.choose(None, product="PostgreSQL", kind="postgres")).directory
+        binaries.usable_by(programs, account.choose(None, product="PostgreSQL", kind="postgres")).directory
         == used
     )
     assert list(cache.iterdir()) == copies

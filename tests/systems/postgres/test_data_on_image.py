@@ -16,23 +16,23 @@ from .conftest import Bench
 
 
 def test_a_server_on_an_image_and_nothing_of_it_afterwards(bench: Bench) -> None:
-    place = bench.work.parent
-    target = bench.target(data={"image": str(place), "size": "256MiB"})
+    directory = bench.work.parent
+    target = bench.target(data={"image": str(directory), "size": "256MiB"})
     if refusal(target.up) is not None:
         return
     data = target.describe().data
     assert data["type"] == "ext4"
     assert Path(data["device"]).name.startswith("loop")
-    assert data["image"]["path"].startswith(f"{place}/loadcell-")
-    other = bench.target(data={"image": str(place), "size": "256MiB"}, settings={"work_mem": "8MB"})
+    assert data["image"]["path"].startswith(f"{directory}/loadcell-")
+    other = bench.target(data={"image": str(directory), "size": "256MiB"}, settings={"work_mem": "8MB"})
     target.down()
     other.up()
-    assert len(images_in(place)) == 1, "other settings, the same data directory"
+    assert len(images_in(directory)) == 1, "other settings, the same data directory"
     other.down()
     target.destroy()
     other.destroy()
-    assert images_in(place) == []
-    assert str(place) not in Path("/proc/self/mountinfo").read_text()
+    assert images_in(directory) == []
+    assert str(directory) not in Path("/proc/self/mountinfo").read_text()
 
 
 def test_check_says_that_only_root_can(monkeypatch: pytest.MonkeyPatch) -> None:

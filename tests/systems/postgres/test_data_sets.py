@@ -42,7 +42,7 @@ def state_of_schema(server: PostgresServer) -> Mark | None:
     return parse(rows[0][0]) if rows else None
 
 
-class TestOnOurOwnServer:
+class TestOnManagedServer:
     def test_loaded_once_then_reused(self, embedded: Postgres) -> None:
         data = DataSpec({"small": "reused"})
         first = embedded.prepare(data, load, will_change=False)
@@ -90,14 +90,14 @@ class TestOnOurOwnServer:
         with session(embedded.endpoint()):
             assert embedded.prepare(data, never, will_change=True).how == "restored"
 
-    def test_broken_off_half_way_it_is_made_anew(self, embedded: Postgres) -> None:
+    def test_broken_off_half_way_it_is_made_again(self, embedded: Postgres) -> None:
         data = DataSpec({"small": "half"})
         with pytest.raises(KeyboardInterrupt):
             embedded.prepare(data, half, will_change=False)
         assert embedded.prepare(data, load, will_change=False).how == "loaded"
         assert query(embedded, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
 
-    def test_a_server_killed_while_loading_is_a_finding_and_made_anew(self, bench: Bench) -> None:
+    def test_a_server_killed_while_loading_is_a_finding_and_made_again(self, bench: Bench) -> None:
         target = bench.up()
 
         def killed(endpoint: ServerEndpoint) -> int:
@@ -157,7 +157,7 @@ class TestOnAnotherServer:
     ) -> None:
         keeping = external("maker", keep_data=True)
         keeping.up()
-        kept = keeping.prepare(OTHER, load, will_change=False)
+        data_set = keeping.prepare(OTHER, load, will_change=False)
         keeping.destroy()
         bench.work = bench.work / "another-run"
         bench.work.mkdir()
@@ -165,9 +165,9 @@ class TestOnAnotherServer:
         target.up()
         target.prepare(DATA, load, will_change=False)
         target.destroy()
-        assert list(marks(standing)) == [f"loadcell_{kept.fingerprint}"]
+        assert list(marks(standing)) == [f"loadcell_{data_set.fingerprint}"]
 
-    def test_left_half_loaded_by_a_run_that_died_it_is_made_anew(
+    def test_left_half_loaded_by_a_run_that_died_it_is_made_again(
         self, external: External, standing: PostgresServer
     ) -> None:
         target = external("maker")
@@ -251,7 +251,7 @@ class TestInASchema:
         assert (again.how, again.method) == ("restored", "load")
         assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
 
-    def test_broken_off_half_way_it_is_made_anew(self, external: External) -> None:
+    def test_broken_off_half_way_it_is_made_again(self, external: External) -> None:
         target = external("plain")
         target.up()
         with pytest.raises(KeyboardInterrupt):
@@ -283,7 +283,7 @@ class TestInASchema:
         assert standing.sql("SELECT count(*) FROM loadcell.precious", database="plain") == [(0,)]
         assert standing.sql("SELECT count(*) FROM loadcell.sbtest1", database="plain") == [(ROWS,)]
 
-    def test_a_role_that_may_create_nothing_is_told_what_it_lacks(self, external: External) -> None:
+    def test_a_role_that_may_create_nothing_learns_what_it_lacks(self, external: External) -> None:
         target = external("poor")
         target.up()
         with pytest.raises(TargetError, match="not allowed to create a schema in database poor") as caught:

@@ -34,14 +34,14 @@ _AS_NOBODY = [
 def runner(
     work: Path, how: str = "", prefix: tuple[str, ...] = ()
 ) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A run in a process of its own, and its server's process id."""
+    """A run in a separate process, and its server's process id."""
     command = [*prefix, sys.executable, str(_RUNNER), str(work), how]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        said = json.loads(process.stdout.readline())
-        assert said["alive"]
-        [pid] = said["pid"]
+        report = json.loads(process.stdout.readline())
+        assert report["alive"]
+        [pid] = report["pid"]
         yield process, pid
     finally:
         process.kill()

@@ -1,4 +1,4 @@
-"""What a plan may say of a PostgreSQL target, and what loadcell remarks on it."""
+"""Options of a plan for PostgreSQL, and the remarks on them."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ EXTERNAL = {"server": "external", "dsn": "postgresql://me@db/bench"}
 def test_what_does_not_go_together_is_a_mistake_at_its_place(
     options: dict[str, Any], path: str, part: str
 ) -> None:
-    [(place, message)] = mistakes(**options)
-    assert place == path
+    [(position, message)] = mistakes(**options)
+    assert position == path
     assert part in message
 
 
@@ -107,8 +107,8 @@ def test_off_has_many_spellings() -> None:
 
 def remarks(clients: int = 8, **options: Any) -> dict[str, str]:
     return {
-        one.path: one.message.text
-        for one in Postgres.advice(PostgresOptions(**options), Load(clients=clients))
+        remark.path: remark.message.text
+        for remark in Postgres.advice(PostgresOptions(**options), Load(clients=clients))
     }
 
 
@@ -124,8 +124,8 @@ def test_more_clients_than_connections_are_remarked_upon() -> None:
 
 
 def test_what_is_not_durable_is_noted() -> None:
-    told = remarks(settings={"fsync": False, "synchronous_commit": "off", "full_page_writes": "no"})
-    assert sorted(told) == [
+    messages = remarks(settings={"fsync": False, "synchronous_commit": "off", "full_page_writes": "no"})
+    assert sorted(messages) == [
         "target.postgres.settings.fsync",
         "target.postgres.settings.full_page_writes",
         "target.postgres.settings.synchronous_commit",

@@ -1,4 +1,4 @@
-"""Servers that loadcell runs itself: brought up, set as the plan says, asked, put away."""
+"""Servers that loadcell runs itself: brought up, set as the plan says, asked, removed."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def test_a_setting_that_administration_overrides_for_itself_is_read_back_as_the_
     embedded: Postgres,
 ) -> None:
     settings = {setting["name"]: setting for setting in document(embedded.describe())["settings"]}
-    given = settings["synchronous_commit"]
-    assert (given["value"], given["source"]) == ("off", "configuration file")
+    commit = settings["synchronous_commit"]
+    assert (commit["value"], commit["source"]) == ("off", "configuration file")
 
 
 def test_the_record_says_what_the_data_lies_on(embedded: Postgres) -> None:
@@ -122,9 +122,9 @@ def test_a_work_directory_with_a_long_name_is_no_trouble(bench: Bench) -> None:
     target = bench.up(connect="socket")
     target.prepare(DATA, load, will_change=False)
     assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
-    place = Path(target.endpoint().socket).parent
+    directory = Path(target.endpoint().socket).parent
     target.down()
-    assert not place.exists()
+    assert not directory.exists()
 
 
 def test_one_data_directory_serves_targets_with_other_settings(shared: Bench) -> None:
@@ -190,12 +190,12 @@ def test_counters_hold_what_the_load_did(shared: Bench) -> None:
 
 
 def test_data_go_where_the_plan_says_and_away_again(bench: Bench, another_directory: Path) -> None:
-    place = another_directory / "made" / "by-us"
-    target = bench.up(data=str(place))
-    assert (place / "postgres-18" / "pgdata" / "PG_VERSION").exists()
-    assert target.describe().data["path"].startswith(str(place))
+    directory = another_directory / "made" / "by-us"
+    target = bench.up(data=str(directory))
+    assert (directory / "postgres-18" / "pgdata" / "PG_VERSION").exists()
+    assert target.describe().data["path"].startswith(str(directory))
     target.destroy()
-    assert not place.exists()
+    assert not directory.exists()
 
 
 def test_a_directory_that_was_there_stays_when_the_data_goes(bench: Bench, another_directory: Path) -> None:
@@ -219,7 +219,7 @@ def test_kept_data_is_there_for_the_next_run(bench: Bench, another_directory: Pa
     assert target.prepare(DATA, load, will_change=False).how == "reused"
 
 
-def test_the_second_on_one_data_directory_is_told_who_uses_it(bench: Bench, another_directory: Path) -> None:
+def test_the_second_on_one_data_directory_learns_who_uses_it(bench: Bench, another_directory: Path) -> None:
     first = bench.up(data=str(another_directory))
     second = bench.target(data=str(another_directory))
     with pytest.raises(TargetError, match=f"in use by the server with process id {first.processes()[0]}"):

@@ -85,7 +85,7 @@ def test_a_setting_from_the_environment_is_not_read_back(shared: Bench) -> None:
 
 
 def test_the_verifier_is_the_standards() -> None:
-    """Of RFC 7677's example: user `user`, password `pencil`."""
+    """Example of RFC 7677: user `user`, password `pencil`."""
     salt = target.base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
     assert scram_verifier("pencil", lambda _: salt) == (
         "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$"

@@ -1,4 +1,4 @@
-"""What goes wrong is found, named, and comes with a remedy."""
+"""Errors are found, named, and come with a remedy."""
 
 from __future__ import annotations
 
@@ -111,18 +111,18 @@ class TestSettings:
         assert target.processes() == []
 
     def test_memory_that_is_not_there(self) -> None:
-        said = ["FATAL:  could not map anonymous shared memory: Cannot allocate memory"]
-        trouble = startup_error(said, {"work_mem": "4MB", "shared_buffers": "4000GB"})
+        output = ["FATAL:  could not map anonymous shared memory: Cannot allocate memory"]
+        trouble = startup_error(output, {"work_mem": "4MB", "shared_buffers": "4000GB"})
         assert "no memory for `shared_buffers: 4000GB`" in trouble.finding
         assert "a smaller `target.postgres.settings.shared_buffers`" in trouble.advice
 
     def test_what_is_not_understood_is_handed_on_in_the_servers_words(self) -> None:
-        said = [
+        output = [
             "LOG:  starting",
             "FATAL:  the moon is in the wrong house",
             "LOG:  database system is shut down",
         ]
-        assert "the moon is in the wrong house" in startup_error(said, {}).finding
+        assert "the moon is in the wrong house" in startup_error(output, {}).finding
 
 
 class TestDataDirectory:
@@ -190,7 +190,7 @@ class TestDataDirectory:
 
 
 class TestPorts:
-    def test_a_port_that_is_taken_meanwhile_is_given_up_for_another(
+    def test_a_port_that_is_taken_meanwhile_is_changed_for_another(
         self, shared: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -211,18 +211,21 @@ class TestRoom:
     """A full device, in words that servers really said: 15 and 18, on a small tmpfs."""
 
     @pytest.mark.parametrize(
-        "said",
+        "output",
         [
             'FATAL:  could not extend file "base/1/2691": wrote only 4096 of 8192 bytes at block 10',
             'initdb: error: could not create directory "pgdata/base/1": No space left on device',
         ],
     )
-    def test_initdb(self, said: str) -> None:
-        assert "no room left" in initdb_error(f"creating subdirectories ... ok\n{said}\n").finding
+    def test_initdb(self, output: str) -> None:
+        assert "no room left" in initdb_error(f"creating subdirectories ... ok\n{output}\n").finding
 
     def test_start(self) -> None:
-        said = '2026-11-21 07:19:27 UTC [1] FATAL:  could not write lock file "postmaster.pid": No space left on device'
-        assert "no room left" in startup_error([said], {}).finding
+        output = (
+            '2026-11-21 07:19:27 UTC [1] FATAL:  could not write lock file "postmaster.pid": '
+            "No space left on device"
+        )
+        assert "no room left" in startup_error([output], {}).finding
 
     def test_prepare(self, external: External, standing: PostgresServer) -> None:
         target = external("maker")
@@ -385,7 +388,7 @@ def test_an_external_servers_record_has_settings_but_no_secrets(external: Extern
     target.up()
     target.prepare(DATA, load, will_change=False)
     record = document(target.describe())
-    names = {one["name"] for one in record["settings"]}
+    names = {setting["name"] for setting in record["settings"]}
     assert {"shared_buffers", "fsync", "synchronous_commit"} <= names
     assert "maker-secret" not in json.dumps(record)
     assert record["tls"] is False
@@ -394,7 +397,7 @@ def test_an_external_servers_record_has_settings_but_no_secrets(external: Extern
 def test_ctrl_c_for_loadcell_is_not_one_for_the_server(bench: Bench) -> None:
     """The terminal sends its interrupt to the whole process group: the server must not be in it."""
     target = bench.up()
-    said = subprocess.run(
+    output = subprocess.run(
         ["ps", "-o", "sid=", "-p", str(target.processes()[0])], capture_output=True, text=True, check=True
     )
-    assert int(said.stdout) != os.getsid(0)
+    assert int(output.stdout) != os.getsid(0)

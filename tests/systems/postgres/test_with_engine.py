@@ -39,8 +39,8 @@ def prepare(target: Postgres, workload: Sysbench) -> str:
 
 
 def run(target: Postgres, workload: Sysbench, clients: int = 4) -> dict[str, Any]:
-    told = spec(target.endpoint(), workload.engine(), 0.5, clients)
-    result: dict[str, Any] = json.loads(_engine.run(told, lambda _: None))
+    specification = spec(target.endpoint(), workload.engine(), 0.5, clients)
+    result: dict[str, Any] = json.loads(_engine.run(specification, lambda _: None))
     assert result["outcome"] == "completed"
     return result
 

@@ -1,4 +1,4 @@
-"""A server that stands already: only what loadcell made is touched, and nothing is reconfigured or flushed."""
+"""An existing server: only what loadcell made is touched, and nothing is reconfigured or flushed."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_another_database_and_keeping_the_keys(bench: Bench, server: RedisServer
     assert server.ask("DBSIZE", database=5) == 0
 
 
-def test_a_load_that_was_given_up_is_begun_again(bench: Bench, server: RedisServer) -> None:
+def test_a_load_that_was_aborted_is_begun_again(bench: Bench, server: RedisServer) -> None:
     def broken(endpoint: ServerEndpoint) -> int:
         ask(endpoint, "SET", "key:1", "half")
         raise RuntimeError("given up")
@@ -136,15 +136,15 @@ def test_a_server_that_cannot_be_reached_says_why(
 
 
 def test_a_node_among_others_of_a_cluster_is_refused(bench: Bench) -> None:
-    with RedisServer({"cluster-enabled": "yes"}) as one, RedisServer({"cluster-enabled": "yes"}) as two:
-        for node, slots in ((one, ("0", "8000")), (two, ("8001", "16383"))):
+    with RedisServer({"cluster-enabled": "yes"}) as first, RedisServer({"cluster-enabled": "yes"}) as second:
+        for node, slots in ((first, ("0", "8000")), (second, ("8001", "16383"))):
             node.ask("CLUSTER", "ADDSLOTSRANGE", *slots)
             node.ask("CONFIG", "SET", "masterauth", node.password)
-        one.ask("CLUSTER", "MEET", two.host, two.port)
+        first.ask("CLUSTER", "MEET", second.host, second.port)
 
         def refusal() -> str | None:
             try:
-                external(bench, one)
+                external(bench, first)
             except TargetError as error:
                 return error.finding
             return None
@@ -216,7 +216,7 @@ def _saying(answer: bytes) -> Iterator[int]:
         b"+half a line\n",
     ],
 )
-def test_what_is_no_redis_is_told_from_one(bench: Bench, answer: bytes) -> None:
+def test_what_is_no_redis_is_recognised(bench: Bench, answer: bytes) -> None:
     with _saying(answer) as port, pytest.raises(TargetError) as raised:
         bench.up(server="external", host="127.0.0.1", port=port)
     assert raised.value.advice

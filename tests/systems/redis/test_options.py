@@ -1,4 +1,4 @@
-"""What a plan may say of a Redis, and what is remarked on it before anything runs."""
+"""Options of a plan for Redis, and the remarks on them before anything runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from loadcell.systems.redis.target import Redis
     ("options", "part"),
     [
         ({"settings": {"port": 6379}}, "a free port"),
-        ({"settings": {"REQUIREPASS": "x"}}, "password of its own"),
+        ({"settings": {"REQUIREPASS": "x"}}, "a new password at each start"),
         ({"settings": {"no setting": 1}}, "not the name of a setting"),
         ({"settings": {"save": "a\nb"}}, "more than one line"),
         ({"settings": {"max-memory": 1, "max_memory": 2}}, "twice"),
@@ -57,26 +57,27 @@ def test_settings_are_written_as_redis_reads_them() -> None:
 
 def _paths(options: dict[str, Any], clients: int = 10) -> dict[str, str]:
     return {
-        one.path: one.message.text for one in Redis.advice(RedisOptions(**options), Load(clients=clients))
+        remark.path: remark.message.text
+        for remark in Redis.advice(RedisOptions(**options), Load(clients=clients))
     }
 
 
-def test_what_a_reader_should_know_is_said() -> None:
+def test_what_a_reader_should_know_is_remarked() -> None:
     quiet = {"save": ""}
     assert _paths({"settings": quiet}) == {}
     assert "snapshot" in _paths({})["target.redis.settings.save"]
     assert "10000" in _paths({"settings": quiet}, 10_000)["target.redis.settings.maxclients"]
     lax = {**quiet, "appendonly": "yes", "appendfsync": "no"}
     assert "loses" in _paths({"settings": lax})["target.redis.settings.appendfsync"]
-    said = _paths({"settings": {**quiet, "maxmemory": "999999gb"}})
-    assert "will swap" in said["target.redis.settings.maxmemory"]
-    assert "noeviction" in said["target.redis.settings.maxmemory-policy"]
+    remarks = _paths({"settings": {**quiet, "maxmemory": "999999gb"}})
+    assert "will swap" in remarks["target.redis.settings.maxmemory"]
+    assert "noeviction" in remarks["target.redis.settings.maxmemory-policy"]
     assert _paths({"server": "external", "host": "h"}, 10**5) == {}
 
 
 def test_too_few_file_descriptors_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 1000))
-    said = _paths({"settings": {"save": "", "maxclients": 5000}}, 1000)["load.clients"]
-    assert "1042 file descriptors" in said
-    assert "may have 1000" in said
-    assert "ulimit -Hn 1042" in said
+    remarks = _paths({"settings": {"save": "", "maxclients": 5000}}, 1000)["load.clients"]
+    assert "1042 file descriptors" in remarks
+    assert "may have 1000" in remarks
+    assert "ulimit -Hn 1042" in remarks

@@ -28,7 +28,7 @@ def test_it_comes_up_is_described_and_goes_without_a_trace(bench: Bench) -> None
     assert (made.how, made.rows) == ("loaded", KEYS)
     record = document(target.describe())
     assert (record["product"], record["server"], record["role"]) == ("Redis", "local", "master")
-    settings = {one["name"]: (one["value"], one["given"]) for one in record["settings"]}
+    settings = {setting["name"]: (setting["value"], setting["given"]) for setting in record["settings"]}
     assert settings["maxmemory"] == (str(64 << 20), "64mb")
     assert settings["maxmemory-policy"] == ("allkeys-lru", "allkeys-lru")
     assert settings["save"] == ("", "")
@@ -100,17 +100,17 @@ def test_what_is_persisted_is_there_after_a_restart(bench: Bench) -> None:
 
 
 def test_a_directory_is_taken_and_given_back(bench: Bench) -> None:
-    place = bench.work / "store age"
-    target = bench.up(data=str(place), settings={"save": ""})
+    directory = bench.work / "store age"
+    target = bench.up(data=str(directory), settings={"save": ""})
     target.prepare(DATA, load, will_change=False)
-    assert target.describe().data["path"].startswith(str(place))
+    assert target.describe().data["path"].startswith(str(directory))
     target.destroy()
-    assert not place.exists()
-    place.mkdir()
-    (place / "dump.rdb").write_text("theirs")
+    assert not directory.exists()
+    directory.mkdir()
+    (directory / "dump.rdb").write_text("theirs")
     with pytest.raises(TargetError, match="data directory of a server that loadcell did not make"):
-        bench.up(data=str(place))
-    assert (place / "dump.rdb").read_text() == "theirs"
+        bench.up(data=str(directory))
+    assert (directory / "dump.rdb").read_text() == "theirs"
 
 
 @pytest.mark.parametrize(

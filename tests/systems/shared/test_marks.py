@@ -36,11 +36,11 @@ def test_other_comments_are_no_marks(comment: str | None) -> None:
     assert parse(comment) is None
 
 
-def test_runs_are_told_apart_by_host_and_directory() -> None:
-    one, same, other = Owner.of(Path("/runs/1")), Owner.of(Path("/runs/1")), Owner.of(Path("/runs/2"))
-    assert one.same_run(same)
-    assert not one.same_run(other)
-    assert one.tag == same.tag != other.tag
+def test_runs_differ_by_host_and_directory() -> None:
+    owner, same, other = Owner.of(Path("/runs/1")), Owner.of(Path("/runs/1")), Owner.of(Path("/runs/2"))
+    assert owner.same_run(same)
+    assert not owner.same_run(other)
+    assert owner.tag == same.tag != other.tag
 
 
 def test_only_an_owner_that_surely_ended_is_dead() -> None:

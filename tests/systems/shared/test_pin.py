@@ -29,7 +29,7 @@ def started(where: Pin) -> subprocess.CompletedProcess[str]:
 
 
 def may_place_memory() -> bool:
-    """Whether this machine's kernel (or a container's filter of system calls) lets us."""
+    """True if this machine's kernel (or a container's filter of system calls) permits it."""
     code = "from loadcell.linux import launcher; launcher.pin('', 'bind:0')"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
@@ -44,7 +44,7 @@ def test_what_is_not_said_stays_as_it_is() -> None:
     assert f"Cpus_allowed_list:\t{ranges(MINE)}\n" in started(Pin()).stdout
 
 
-def test_memory_comes_from_where_it_is_said_or_the_reason_is() -> None:
+def test_memory_comes_from_where_the_plan_says_or_the_reason_is_named() -> None:
     done = started(Pin(memory="bind:0"))
     if may_place_memory():
         assert " bind:0 " in done.stdout

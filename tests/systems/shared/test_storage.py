@@ -16,8 +16,8 @@ _MOUNTS = """\
 
 
 def at(path: str) -> tuple[str, str, str]:
-    found = file_system(Path(path), _MOUNTS)
-    return found["type"], found["device"], found["mount"]
+    facts = file_system(Path(path), _MOUNTS)
+    return facts["type"], facts["device"], facts["mount"]
 
 
 def test_the_innermost_mount_counts() -> None:
@@ -39,9 +39,9 @@ def test_options_of_mount_and_file_system_are_joined() -> None:
 
 
 def test_of_a_real_directory(tmp_path: Path) -> None:
-    found = file_system(tmp_path)
-    assert Path(found["mount"]).is_mount()
-    assert 0 <= found["free_bytes"] <= found["size_bytes"]
+    facts = file_system(tmp_path)
+    assert Path(facts["mount"]).is_mount()
+    assert 0 <= facts["free_bytes"] <= facts["size_bytes"]
 
 
 def test_used_bytes_are_those_on_the_device(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_used_bytes_are_those_on_the_device(tmp_path: Path) -> None:
     assert 100_000 <= used_bytes(tmp_path) < 200_000
 
 
-def test_what_lies_in_memory_is_told_however_far_below_it_does(tmp_path: Path) -> None:
+def test_what_lies_in_memory_is_reported_however_far_below_it_does(tmp_path: Path) -> None:
     upper, block = tmp_path / "upper", tmp_path / "block"
     upper.mkdir()
     (block / "loop7" / "loop").mkdir(parents=True)
@@ -72,8 +72,8 @@ def test_what_lies_in_memory_is_told_however_far_below_it_does(tmp_path: Path) -
         held = file_system(Path(path), mounts, block).get("memory")
         return held if held is None else str(held)
 
-    found = {path: memory(path) for path in ("/run/x", "/bare", "/squeezed", "/image", "/over/x")}
-    assert found == {
+    facts = {path: memory(path) for path in ("/run/x", "/bare", "/squeezed", "/image", "/over/x")}
+    assert facts == {
         "/run/x": "tmpfs", "/bare": "ramfs", "/squeezed": "/dev/zram0", "/image": "tmpfs", "/over/x": "tmpfs",
     }  # fmt: skip
     assert [memory(path) for path in ("/var/tmp", "/mnt", "/container", "/read-only")] == [None] * 4

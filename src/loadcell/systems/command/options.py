@@ -82,8 +82,9 @@ class CommandOptions(Options):
     model_config = ConfigDict(extra="forbid", frozen=True, title="command")
 
     command: str | tuple[str, ...] = Field(
-        description="The program and its arguments: a list, or one line that is taken apart as a shell would, without running "
-        "one. It must stay in the foreground. `{port}` is a free port, `{work}` a directory of the run's own.",
+        description="The program and its arguments: a list, or one line that is taken apart as a shell "
+        "would, without running one. It must stay in the foreground. `{port}` is a free port, `{work}` a "
+        "directory of the run's own.",
         examples=["python3 -m http.server {port}", ["nginx", "-p", "{work}", "-c", "nginx.conf"]],
     )
     url: str = Field(
@@ -98,20 +99,23 @@ class CommandOptions(Options):
     )
     env: dict[str, str] = Field(
         default_factory=dict,
-        description="Environment variables beside PATH, HOME and a few that are harmless; secrets as `${env:NAME}`.",
+        description="Environment variables beside PATH, HOME and a few that are harmless; secrets as "
+        "`${env:NAME}`.",
     )
     files: dict[str, str] = Field(
         default_factory=dict,
-        description="Files made in the directory of the run's own before it is started: name and text, with `{port}` and `{work}`.",
+        description="Files made in the directory of the run's own before it is started: name and text, "
+        "with `{port}` and `{work}`.",
     )
     ready: Ready = Field(
         default_factory=Ready, description="When it can be loaded. Default: it takes connections at `url`."
     )
     stop: Stop = Field(default_factory=Stop, description="How it is stopped.")
-    fresh: bool = Field(default=False, description="Start it anew for each trial.")
+    fresh: bool = Field(default=False, description="Start it again for each trial.")
     under: Literal["valgrind"] | None = Field(
         default=None,
-        description="Run it under valgrind's memcheck, and account for the memory that it has lost at its end.",
+        description="Run it under valgrind's memcheck, and account for the memory that it has lost at its "
+        "end.",
     )
 
     _directory: Path = PrivateAttr(default_factory=Path)
@@ -156,7 +160,7 @@ class CommandOptions(Options):
         return self
 
     @property
-    def place(self) -> Path | None:
+    def path(self) -> Path | None:
         """The directory it is run in, whole; None for that of the run's own."""
         return None if self.directory is None else (self._directory / self.directory).expanduser().absolute()
 

@@ -99,8 +99,8 @@ class Command(Target[CommandOptions]):
 
     @classmethod
     def misfits(cls, options: CommandOptions) -> Iterator[Misfit]:
-        if options.place is not None:
-            yield from path_checks.there("directory", options.place, _missing(options.place))
+        if options.path is not None:
+            yield from path_checks.there("directory", options.path, _missing(options.path))
 
     def up(self) -> None:
         process = self._process
@@ -131,7 +131,7 @@ class Command(Target[CommandOptions]):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self._filled(text))
             path.chmod(0o600)
-        directory = self.options.place or work
+        directory = self.options.path or work
         if not directory.is_dir():
             raise TargetError(_missing(directory))
         words = [self._filled(word) for word in words_of(self.options.command)]
@@ -158,19 +158,19 @@ class Command(Target[CommandOptions]):
     def _program_path(self, program: str, directory: Path, path: str) -> str:
         if "/" in program:
             path = str((directory / program).absolute())
-            path_found = path if os.access(path, os.X_OK) else None
+            executable = path if os.access(path, os.X_OK) else None
         else:
-            path_found = shutil.which(program, path=f"{path}:/usr/sbin:/sbin")
-        if path_found is None:
+            executable = shutil.which(program, path=f"{path}:/usr/sbin:/sbin")
+        if executable is None:
             raise TargetError(COMMAND_NO_PROGRAM(program=repr(program)))
-        return path_found
+        return executable
 
     @property
     def _account(self) -> Path:
         return self.context.work / "valgrind.xml"
 
     def _valgrind(self) -> str:
-        program = valgrind.found()
+        program = valgrind.find_program()
         if program is None:
             raise TargetError(VALGRIND_MISSING())
         self._account.unlink(missing_ok=True)
@@ -240,14 +240,14 @@ class Command(Target[CommandOptions]):
         process, self._process = self._process, None
         if process is None:
             return
-        leader = process.pid
+        pid = process.pid
         stop = self.options.stop
         first = Signals[f"SIG{stop.signal}"]
         within = max(stop.within, valgrind.END_WITHIN_S) if self.options.under else stop.within
         process.stop(((first, within, f"SIG{stop.signal}"), (SIGKILL, 10.0, "SIGKILL")))
-        if leader is not None:  # what it started and left behind
+        if pid is not None:  # what it started and left behind
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(leader, SIGKILL)
+                os.killpg(pid, SIGKILL)
 
     def destroy(self) -> None:
         self.down()
@@ -272,7 +272,7 @@ class Command(Target[CommandOptions]):
             server="command",
             command=command if isinstance(command, str) else shlex.join(command),
             url=self.options.url,
-            directory=str(self.options.place or self.context.work),
+            directory=str(self.options.path or self.context.work),
         )
 
     def roles(self) -> tuple[Role, ...]:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 import duckdb
 
 from loadcell import _engine
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageCode
+from loadcell.systems.base import TargetError
 from loadcell.systems.duckdb.messages import (
     DOING_LOAD_THE_DATA,
     DOING_OPEN,
@@ -25,6 +26,7 @@ from loadcell.systems.duckdb.messages import (
     DUCKDB_FAILED,
     DUCKDB_NO_MEMORY,
     DUCKDB_STOPPED,
+    DUCKDB_UNREADABLE,
 )
 
 OPERATIONS = (
@@ -38,11 +40,13 @@ _CHUNK = 2_000_000
 #: Knuth's multiplier (2^32 divided by the golden ratio) scatters values over all rows without any randomness.
 _SCATTER = 2_654_435_761
 _TABLE = """CREATE TABLE readings (
-    id BIGINT NOT NULL, name VARCHAR NOT NULL, taken TIMESTAMP NOT NULL, value DOUBLE NOT NULL, state VARCHAR NOT NULL,
-    updates INTEGER NOT NULL)"""
+    id BIGINT NOT NULL, name VARCHAR NOT NULL, taken TIMESTAMP NOT NULL, value DOUBLE NOT NULL,
+    state VARCHAR NOT NULL, updates INTEGER NOT NULL)"""
 _ROWS = """INSERT INTO readings
-SELECT i, 'sensor-' || lpad(((i * {step}) % {distinct})::VARCHAR, 9, '0'), TIMESTAMP '2024-01-01' + to_seconds(i),
-    (i * {scatter} + {seed}) % 4294967296 / 1000.0, ['good', 'late', 'lost'][1 + (i * {scatter} // 65536) % 3], 0
+SELECT i, 'sensor-' || lpad(((i * {step}) % {distinct})::VARCHAR, 9, '0'),
+    TIMESTAMP '2024-01-01' + to_seconds(i),
+    (i * {scatter} + {seed}) % 4294967296 / 1000.0,
+    ['good', 'late', 'lost'][1 + (i * {scatter} // 65536) % 3], 0
 FROM range({first}, {last}) rows(i)"""
 
 _DISTINCT = "SELECT DISTINCT name FROM readings"
@@ -190,6 +194,17 @@ def _open(target: JsonObject) -> duckdb.DuckDBPyConnection:
         )
     except duckdb.Error as error:
         raise _of_duckdb(error, DOING_OPEN(path=target["database"])) from error
+
+
+@contextmanager
+def read_only(database: str, config: Mapping[str, str | int]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The database as it lies on disk, while no load has it open. Raises TargetError."""
+    try:
+        with duckdb.connect(database, read_only=True, config=dict(config)) as connection:
+            yield connection
+    except duckdb.Error as error:
+        message = DUCKDB_UNREADABLE(path=database, said=str(error).splitlines()[0])
+        raise TargetError(message, during="collect") from error
 
 
 def _of_duckdb(error: duckdb.Error, doing: Message) -> _engine.EngineError:

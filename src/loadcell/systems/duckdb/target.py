@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -16,8 +16,9 @@ from loadcell.linux import disks
 from loadcell.model.capability import DUCKDB
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
-from loadcell.systems.base import Endpoint, TargetError, TargetFacts
-from loadcell.systems.duckdb.messages import DUCKDB_DEDICATED_THREADS, DUCKDB_UNREADABLE, STRANGER_DATABASE
+from loadcell.systems.base import Endpoint, TargetFacts
+from loadcell.systems.duckdb import load
+from loadcell.systems.duckdb.messages import DUCKDB_DEDICATED_THREADS, STRANGER_DATABASE
 from loadcell.systems.inprocess import DataFiles, InProcessOptions, InProcessTarget
 from loadcell.systems.shared.disk_image import Image
 
@@ -38,18 +39,19 @@ class DuckdbOptions(InProcessOptions):
         default=None,
         ge=1,
         le=1024,
-        description="How many threads DuckDB works with. Default: as many as there are processors that it may run on "
-        "(`affinity.target`).",
+        description="How many threads DuckDB works with. Default: as many as there are processors that it "
+        "may run on (`affinity.target`).",
     )
     memory_limit: Annotated[Size, Field(ge=2**24, le=2**50)] | None = Field(
         default=None,
-        description="How much memory DuckDB may use before it writes to disk. Default: DuckDB's own, 80% of the machine's.",
+        description="How much memory DuckDB may use before it writes to disk. Default: DuckDB's own, 80% "
+        "of the machine's.",
     )
     data: Annotated[str, Field(min_length=1)] | Image | None = Field(
         default=None,
-        description="Directory on the storage to be measured. loadcell makes a directory `duckdb` in it. Default: the run's work "
-        "directory. Or a file system in a file, which loadcell makes, mounts and removes: `{image: DIRECTORY, size: 2GiB, fs: "
-        "ext4}`.",
+        description="Directory on the storage to be measured. loadcell makes a directory `duckdb` in it. "
+        "Default: the run's work directory. Or a file system in a file, which loadcell makes, mounts and "
+        "removes: `{image: DIRECTORY, size: 2GiB, fs: ext4}`.",
     )
 
 
@@ -107,7 +109,7 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
         )
 
     def counters(self) -> dict[str, int]:
-        """Every update adds to its row's count, so that what a load has updated can be counted in the data."""
+        """Every update adds to its row's count, so that updates can be counted in the data."""
         [(updated,)] = self.ask(_UPDATED)
         return {"calls_update": int(updated)}
 
@@ -115,20 +117,9 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
         with self._opened() as connection:
             return connection.execute(question).fetchall()
 
-    @contextmanager
-    def _opened(self) -> Iterator[DuckDBPyConnection]:
-        """The database as it lies on disk, to be read, while no load has it open."""
-        import duckdb
-
-        where = self.endpoint()
-        try:
-            with duckdb.connect(where.database, read_only=True, config=dict(where.config)) as connection:
-                yield connection
-        except duckdb.Error as error:
-            raise TargetError(
-                DUCKDB_UNREADABLE(path=where.database, said=str(error).splitlines()[0]),
-                during="collect",
-            ) from error
+    def _opened(self) -> AbstractContextManager[DuckDBPyConnection]:
+        endpoint = self.endpoint()
+        return load.read_only(endpoint.database, endpoint.config)
 
 
 PART = Duckdb

@@ -37,13 +37,13 @@ class DuckdbOptions(Options):
         default=10_000,
         ge=1,
         le=100_000_000,
-        description="How many different names SELECT DISTINCT finds: exactly so many.",
+        description="How many different names SELECT DISTINCT finds.",
     )
     updates: int = Field(
         default=50,
         ge=0,
         le=100_000,
-        description="How many rows a composite updates, each by a statement of its own.",
+        description="How many rows a composite updates, each by a separate statement.",
     )
     page_size: int = Field(default=50, ge=1, le=100_000, description="How many rows a page of the list has.")
     pages: int = Field(
@@ -56,7 +56,8 @@ class DuckdbOptions(Options):
             raise ValueError(f"`distinct` ({self.distinct:,}) is more than `rows` ({self.rows:,})")
         if self.page_size * self.pages > self.rows:
             raise ValueError(
-                f"{self.pages:,} pages of {self.page_size:,} rows are more than `rows` ({self.rows:,}): fewer `pages`"
+                f"{self.pages:,} pages of {self.page_size:,} rows are more than `rows` ({self.rows:,}): "
+                "fewer `pages`"
             )
         return self
 

@@ -45,31 +45,31 @@ class StoreOptions(InProcessOptions):
 
     engine: Engine = Field(
         default="redb",
-        description="`redb`, `fjall` and `lmdb` are part of loadcell; `sqlite` and `rocksdb` are the machine's libraries "
-        "(Debian: libsqlite3-0, librocksdb-dev).",
+        description="`redb`, `fjall` and `lmdb` are part of loadcell; `sqlite` and `rocksdb` are the "
+        "machine's libraries (Debian: libsqlite3-0, librocksdb-dev).",
     )
     data: Annotated[str, Field(min_length=1)] | Image | None = Field(
         default=None,
-        description="Directory on the storage to be measured. loadcell makes a directory `store-<engine>-<files>` in it. "
-        "Default: the run's work directory. Or a file system in a file, which loadcell makes, mounts and removes: "
-        "`{image: DIRECTORY, size: 2GiB, fs: ext4}`.",
+        description="Directory on the storage to be measured. loadcell makes a directory "
+        "`store-<engine>-<files>` in it. Default: the run's work directory. Or a file system in a file, "
+        "which loadcell makes, mounts and removes: `{image: DIRECTORY, size: 2GiB, fs: ext4}`.",
     )
     sync: bool = Field(
         default=True,
-        description="Whether each transaction is on disk when it is answered. `false`: when the operating system, or the "
-        "engine, sees fit.",
+        description="Whether each transaction is on disk when it is answered. `false`: when the operating "
+        "system, or the engine, sees fit.",
     )
     files: int = Field(
         default=1,
         ge=1,
         le=1024,
-        description="Over how many files keys are spread by their hash: database files of redb, LMDB and SQLite, keyspaces of "
-        "fjall, column families of RocksDB.",
+        description="Over how many files keys are spread by their hash: database files of redb, LMDB and "
+        "SQLite, keyspaces of fjall, column families of RocksDB.",
     )
     cache: Annotated[Size, Field(ge=2**20, le=2**40)] = Field(
         default=Size(256 * 2**20),
-        description="Memory for the engine's own cache of what it read, divided among its files (and SQLite's connections). "
-        "LMDB has none: it reads through the system's.",
+        description="Memory for the engine's own cache of data that it read, divided among its files (and "
+        "SQLite's connections). LMDB has none: it reads through the system's.",
     )
     library: str | None = Field(
         default=None,

@@ -32,7 +32,7 @@ def serve(address: str, say: Callable[[JsonObject], None]) -> None:
         number: signal.signal(number, lambda *_: _engine.stop()) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        served = json.loads(_engine.serve(whole(address), lambda event: say(json.loads(event))))
+        served = json.loads(_engine.serve(complete_address(address), lambda event: say(json.loads(event))))
     except _engine.EngineError as error:
         failure = engine_failure(json.loads(error.args[0]))
         raise ServeError(f"{failure.text}: {failure.advice}") from error
@@ -42,7 +42,7 @@ def serve(address: str, say: Callable[[JsonObject], None]) -> None:
     say({"type": "served", **served})
 
 
-def whole(address: str) -> str:
+def complete_address(address: str) -> str:
     """`HOST:PORT` of an address whose port, or host, may be left out: `10.0.0.5`, `:8000`, `::1`.
 
     Raises ServeError.
@@ -69,13 +69,13 @@ def welcome(address: str) -> str:
     plain = ipaddress.ip_address(host.strip("[]"))
     if plain.is_loopback:
         return (
-            f"Listening on {address}, for this machine only; `loadcell host --serve ADDRESS` listens for others. Ctrl-C ends it.\n"
-            f"Here:  {_measured_from(address)}"
+            f"Listening on {address}, for this machine only; `loadcell host --serve ADDRESS` listens for "
+            f"others. Ctrl-C ends it.\nHere:  {_measured_from(address)}"
         )
     reached = f"{socket.gethostname()}:{port}" if plain.is_unspecified else address
     return (
-        f"Listening on {address}. It answers probes of whoever can reach it: end it with Ctrl-C when you are done.\n"
-        f"On the other machine:  {_measured_from(reached)}"
+        f"Listening on {address}. It answers probes of whoever can reach it: end it with Ctrl-C when you "
+        f"are done.\nOn the other machine:  {_measured_from(reached)}"
     )
 
 

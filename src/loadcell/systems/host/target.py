@@ -58,13 +58,13 @@ class HostOptions(Options):
     directory: str | None = Field(
         default=None,
         min_length=1,
-        description="Directory on the storage to be measured, relative to the plan; loadcell makes a directory of its own in it, and "
-        "removes it. Default: the run's work directory.",
+        description="Directory on the storage to be measured, relative to the plan; loadcell makes a "
+        "directory in it, and removes it. Default: the run's work directory.",
     )
     peer: str | None = Field(
         default=None,
-        description="`HOST:PORT` of `loadcell host --serve` elsewhere, for probes of the network. Default: loadcell answers itself, "
-        "on this machine's loopback.",
+        description="`HOST:PORT` of `loadcell host --serve` elsewhere, for probes of the network. Default: "
+        "loadcell answers itself, on this machine's loopback.",
     )
 
     _plan: Path = PrivateAttr(default_factory=Path)
@@ -85,14 +85,14 @@ class HostOptions(Options):
         return self
 
     @property
-    def place(self) -> Path | None:
+    def path(self) -> Path | None:
         """The directory to be measured, whole; None for the run's own."""
         return None if self.directory is None else (self._plan / Path(self.directory).expanduser()).absolute()
 
     @property
     def memory(self) -> str | None:
-        """What holds that directory's files in memory; None for a disk, or without an answer in time."""
-        path = self.place
+        """Memory file system of that directory; None for a disk, or without an answer in time."""
+        path = self.path
         if path is None:
             return None
         answer = ask({"memory": lambda: disks.file_system(path).get("memory")}).found
@@ -125,17 +125,17 @@ class Host(Target[HostOptions]):
 
     def __init__(self, options: HostOptions, context: TargetContext) -> None:
         super().__init__(options, context)
-        self._own: Path | None = None
+        self._directory: Path | None = None
 
     @classmethod
     def misfits(cls, options: HostOptions) -> Iterator[Misfit]:
-        if options.place is not None:
-            yield from path_checks.there("directory", options.place, _missing(options.place))
+        if options.path is not None:
+            yield from path_checks.there("directory", options.path, _missing(options.path))
 
     def up(self) -> None:
-        if self._own is not None and self._own.is_dir():
+        if self._directory is not None and self._directory.is_dir():
             return
-        parent = self.options.place or self.context.work
+        parent = self.options.path or self.context.work
         if not parent.is_dir():
             raise TargetError(_missing(parent))
         _sweep(parent)
@@ -144,7 +144,7 @@ class Host(Target[HostOptions]):
             (directory / _MARKER).write_text(json.dumps(asdict(Owner.of(self.context.work))) + "\n")
         except OSError as error:
             raise TargetError(HOST_NOT_WRITABLE(path=parent, said=error.strerror)) from error
-        self._own = directory
+        self._directory = directory
 
     def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
         raise TargetError(HOST_NO_DATA(), during="prepare")
@@ -170,14 +170,14 @@ class Host(Target[HostOptions]):
         pass
 
     def destroy(self) -> None:
-        if self._own is not None:
-            shutil.rmtree(self._own, ignore_errors=True)
-            self._own = None
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory = None
 
     def _made(self) -> Path:
-        if self._own is None:
+        if self._directory is None:
             raise TargetError(TARGET_NOT_UP())
-        return self._own
+        return self._directory
 
     @classmethod
     def advice(cls, options: HostOptions, load: Load) -> list[Advice]:  # noqa: ARG003

@@ -40,7 +40,8 @@ class TlsOptions(Options):
     name: str | None = Field(
         default=None,
         min_length=1,
-        description="The name that the certificate must be for, and that the server is asked for (SNI). Default: the url's host.",
+        description="The name that the certificate must be for, and that the server is asked for (SNI). "
+        "Default: the url's host.",
     )
 
     def check(self, url: str) -> None:
@@ -49,7 +50,8 @@ class TlsOptions(Options):
             raise ValueError("`tls` belongs to a url of https")
         if not self.verify and self.ca is not None:
             raise ValueError(
-                "`ca` says whom to trust, and with `verify: false` everybody is trusted: leave one of them out"
+                "`ca` says whom to trust, and with `verify: false` everybody is trusted: leave one of them "
+                "out"
             )
 
 
@@ -73,7 +75,8 @@ class Address:
             raise ValueError(f"{url!r} is no url of a service: write http://host:port, or https://host")
         if parts.username is not None or parts.password is not None:
             raise ValueError(
-                'a login is no part of the url: give the workload a header, `headers: {Authorization: "${env:NAME}"}`'
+                "a login is no part of the url: give the workload a header, "
+                '`headers: {Authorization: "${env:NAME}"}`'
             )
         if parts.path not in ("", "/") or parts.query or parts.fragment:
             raise ValueError(

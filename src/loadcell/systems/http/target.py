@@ -35,7 +35,8 @@ class HttpOptions(Options):
 
     url: str = Field(
         min_length=1,
-        description="Scheme, host and port: `http://shop.example:8080` or `https://shop.example`. Paths belong to the workload.",
+        description="Scheme, host and port: `http://shop.example:8080` or `https://shop.example`. Paths "
+        "belong to the workload.",
     )
     tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
 
@@ -63,7 +64,7 @@ class Http(Target[HttpOptions]):
     """An existing service."""
 
     name: ClassVar[str] = "http"
-    summary: ClassVar[str] = "a service of HTTP that stands already"
+    summary: ClassVar[str] = "an existing service of HTTP"
     Options: ClassVar[type[Options]] = HttpOptions
     offers = frozenset({HTTP})
 

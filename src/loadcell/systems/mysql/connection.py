@@ -24,6 +24,7 @@ from loadcell.systems.messages import (
     USER_NAMED,
     WHERE_SERVER_DATA,
 )
+from loadcell.systems.mysql import driver
 from loadcell.systems.mysql.messages import (
     MYSQL_BLOCKED_HOST,
     MYSQL_ENCRYPTED_PASSWORD,
@@ -88,8 +89,6 @@ class Address(ServerAddress):
         self, database: str | None = None, *, limit_s: int = CONNECT_LIMIT_S, during: str = "up"
     ) -> Connection:
         """An administrative connection that commits each statement. Raises TargetError."""
-        import pymysql
-
         mode = "disable" if self.socket else self.sslmode
         words: dict[str, Any] = {
             "host": self.host,
@@ -107,9 +106,9 @@ class Address(ServerAddress):
             if self.socket:
                 return _by_socket(self.socket, words)
             if mode in ("disable", "allow"):
-                return pymysql.connect(**words, ssl_disabled=True)
-            return pymysql.connect(**words, ssl=_trust(mode, self.sslrootcert))
-        except (pymysql.Error, RuntimeError, OSError) as error:
+                return driver.connect(**words, ssl_disabled=True)
+            return driver.connect(**words, ssl=_trust(mode, self.sslrootcert))
+        except (driver.Error, RuntimeError, OSError) as error:
             if mode == "prefer" and _number(error) is None and "SSL" in str(error):
                 return replace(self, sslmode="disable").connect(database, limit_s=limit_s, during=during)
             raise not_connected(error, self.where, self.user, during=during) from error
@@ -123,12 +122,10 @@ class Address(ServerAddress):
 
         `doing` completes "cannot ...".
         """
-        import pymysql
-
         connection = self.connect(database, limit_s=limit_s, during=during)
         try:
             yield connection
-        except (pymysql.Error, OSError) as error:
+        except (driver.Error, OSError) as error:
             raise not_done(error, doing, during) from error
         finally:
             if connection.open:
@@ -137,9 +134,7 @@ class Address(ServerAddress):
 
 def _by_socket(path: str, words: dict[str, Any]) -> Connection:
     """As PyMySQL does it, which leaves its socket open where nobody answers."""
-    import pymysql
-
-    connection = pymysql.connect(**words, unix_socket=path, ssl_disabled=True, defer_connect=True)
+    connection = driver.connect(**words, unix_socket=path, ssl_disabled=True, defer_connect=True)
     way = socket.socket(socket.AF_UNIX)
     try:
         way.settimeout(words["connect_timeout"])
@@ -229,9 +224,7 @@ SIGNS = {
 
 def _number(error: BaseException) -> int | None:
     """The server's own number of an error; None for what is not the server's."""
-    import pymysql
-
-    if isinstance(error, pymysql.MySQLError) and error.args and isinstance(error.args[0], int):
+    if isinstance(error, driver.MySQLError) and error.args and isinstance(error.args[0], int):
         number = error.args[0]
         return number if not 2000 <= number < 3000 and number else None
     return None

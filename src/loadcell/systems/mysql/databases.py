@@ -184,7 +184,8 @@ def _like(text: str) -> str:
 def _size(connection: Connection, name: str) -> int:
     result = rows(
         connection,
-        "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables WHERE table_schema = %s",
+        "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables WHERE "
+        "table_schema = %s",
         [name],
     )
     return int(result[0][0])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import psutil
 from pydantic import ConfigDict, Field
 
 from loadcell.model.message import MessageCode
@@ -37,7 +38,7 @@ RESERVED: dict[str, str] = {
     "log_error": "the server's log goes to the trial's output.log",
     "tmpdir": "it lies beside the data",
     "skip_name_resolve": "its users come from 127.0.0.1",
-    "skip_grant_tables": "the load has a user of its own",
+    "skip_grant_tables": "the load has a dedicated user",
     "skip_networking": "the load comes by TCP",
     "old_passwords": "the load authenticates by mysql_native_password",
 }
@@ -124,25 +125,26 @@ class MysqlOptions(ManagedOrExternalOptions):
 
     server: Literal["local", "external"] = Field(
         default="local",
-        description="`local`: loadcell runs the MariaDB of this machine (Debian: package mariadb-server). `external`: an "
-        "existing MariaDB or MySQL; it is never stopped and never reconfigured.",
+        description="`local`: loadcell runs the MariaDB of this machine (Debian: package mariadb-server). "
+        "`external`: an existing MariaDB or MySQL; it is never stopped and never reconfigured.",
     )
     settings: dict[str, Setting] = Field(
         default_factory=dict,
-        description="Server settings (`innodb_buffer_pool_size: 512M`), written as in my.cnf. Not for `external`.",
+        description="Server settings (`innodb_buffer_pool_size: 512M`), written as in my.cnf. Not for "
+        "`external`.",
         examples=[{"innodb_buffer_pool_size": "512M", "innodb_flush_log_at_trx_commit": 2}],
     )
     data: str | None = Field(
         default=None,
         min_length=1,
-        description="Directory on the storage to be measured. loadcell makes a directory `mysql-<version>` in it. "
-        "Default: the run's work directory.",
+        description="Directory on the storage to be measured. loadcell makes a directory `mysql-<version>` "
+        "in it. Default: the run's work directory.",
     )
     binaries: str | None = Field(
         default=None,
         min_length=1,
-        description="`local` only: the directory that holds `mariadbd`, or the root of an installation. Default: looked "
-        "for on PATH and in /usr/sbin, /usr/libexec and /usr/local/mysql.",
+        description="`local` only: the directory that holds `mariadbd`, or the root of an installation. "
+        "Default: looked for on PATH and in /usr/sbin, /usr/libexec and /usr/local/mysql.",
     )
     run_as: str | None = Field(
         default=None,
@@ -152,8 +154,9 @@ class MysqlOptions(ManagedOrExternalOptions):
     url: str | None = Field(
         default=None,
         min_length=1,
-        description="`external` only: where the server is, as `mysql://user@host:3306/database`. Without a database, "
-        "loadcell makes one for each data set; a database that is named must be empty or loadcell's.",
+        description="`external` only: where the server is, as `mysql://user@host:3306/database`. Without a "
+        "database, loadcell makes one for each data set; a database that is named must be empty or "
+        "loadcell's.",
     )
     sslmode: SslMode | None = Field(
         default=None,
@@ -226,8 +229,6 @@ def _memory(options: MysqlOptions) -> Iterator[Advice]:
     wanted = bytes_of(options.settings.get("innodb_buffer_pool_size"))
     if wanted is None:
         return
-    import psutil
-
     there = psutil.virtual_memory().total
     if wanted > there:
         yield Advice(

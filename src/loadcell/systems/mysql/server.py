@@ -1,4 +1,4 @@
-"""A MariaDB that loadcell starts: programs, owned directory, configuration, process, and why it did not start."""
+"""A MariaDB that loadcell starts: programs, directory, configuration, process, and startup errors."""
 
 from __future__ import annotations
 

@@ -185,10 +185,9 @@ def _version(connection: Connection) -> tuple[str, str]:
 def _database_facts(connection: Connection, name: str) -> DatabaseFacts:
     facts = rows(
         connection,
-        "SELECT s.default_character_set_name, s.default_collation_name, "
-        "COALESCE(SUM(t.data_length + t.index_length), 0) "
-        "FROM information_schema.schemata s LEFT JOIN information_schema.tables t ON t.table_schema = s.schema_name "
-        "WHERE s.schema_name = %s GROUP BY 1, 2",
+        "SELECT s.default_character_set_name, s.default_collation_name, COALESCE(SUM(t.data_length + "
+        "t.index_length), 0) FROM information_schema.schemata s LEFT JOIN information_schema.tables t ON "
+        "t.table_schema = s.schema_name WHERE s.schema_name = %s GROUP BY 1, 2",
         [name],
     )
     if not facts:

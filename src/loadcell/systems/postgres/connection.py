@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from loadcell.model.capability import Capability
 from loadcell.model.message import Message
@@ -22,6 +22,7 @@ from loadcell.systems.messages import (
     USER_NAMED,
     WHERE_SERVER_DATA,
 )
+from loadcell.systems.postgres import driver
 from loadcell.systems.postgres.messages import (
     POSTGRES_CERTIFICATE_NOT_TRUSTED,
     POSTGRES_CERTIFICATE_OF_OTHER,
@@ -42,9 +43,6 @@ from loadcell.systems.postgres.messages import (
 from loadcell.systems.server import ServerAddress
 from loadcell.systems.shared import sockets
 from loadcell.systems.shared.owned_directory import no_room
-
-if TYPE_CHECKING:
-    import psycopg
 
 APPLICATION = "loadcell"
 #: The target shows an `Observed` to monitors.
@@ -88,13 +86,11 @@ class Address(ServerAddress):
         during: str = "up",
         application: str = APPLICATION,
         replication: str | None = None,
-    ) -> psycopg.Connection[Any]:
+    ) -> driver.Connection[Any]:
         """An administrative connection outside transactions. Raises TargetError.
 
         `application` is the name the server shows for it; `replication` asks for a session of that kind.
         """
-        import psycopg
-
         words: dict[str, Any] = {
             "host": self.socket.rpartition("/")[0] if self.socket else self.host,
             "port": self.port,
@@ -109,10 +105,10 @@ class Address(ServerAddress):
             "options": options,
         }
         try:
-            return psycopg.connect(
+            return driver.connect(
                 autocommit=True, **{name: value for name, value in words.items() if value is not None}
             )
-        except psycopg.Error as error:
+        except driver.Error as error:
             raise not_connected(str(error), self.where, self.user, during=during) from error
 
     @contextmanager
@@ -124,18 +120,16 @@ class Address(ServerAddress):
         database: str | None = None,
         options: str | None = None,
         limit_s: int = CONNECT_LIMIT_S,
-    ) -> Iterator[psycopg.Connection[Any]]:
+    ) -> Iterator[driver.Connection[Any]]:
         """A connection for as long as the block lasts; what the server refuses or breaks there becomes a
         TargetError.
 
         `doing` completes "cannot ...".
         """
-        import psycopg
-
         connection = self.connect(database, options=options, limit_s=limit_s, during=during)
         try:
             yield connection
-        except psycopg.Error as error:
+        except driver.Error as error:
             raise not_done(error, doing, during) from error
         finally:
             connection.close()
@@ -157,13 +151,10 @@ class Observed:
 def external(
     dsn: str, *, password: str | None, database: str | None, sslmode: str | None, sslrootcert: str | None
 ) -> Address:
-    """The address a DSN stands for, as found by connecting once: with what libpq adds from PG* and ~/.pgpass."""
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
+    """The address a DSN stands for, found by connecting once, with what libpq adds from PG* and ~/.pgpass."""
     try:
-        words: dict[str, Any] = dict(conninfo_to_dict(dsn))
-    except psycopg.Error:
+        words: dict[str, Any] = dict(driver.conninfo_to_dict(dsn))
+    except driver.Error:
         # libpq's own message quotes the DSN, and with it perhaps a password.
         raise TargetError(POSTGRES_DSN()) from None
     for name in ("sslcert", "sslkey"):
@@ -175,8 +166,8 @@ def external(
     words["application_name"] = APPLICATION
     where = f"{words.get('host') or 'the default host'}:{words.get('port') or 5432}"
     try:
-        connection = psycopg.connect(autocommit=True, **words)
-    except psycopg.Error as error:
+        connection = driver.connect(autocommit=True, **words)
+    except driver.Error as error:
         raise not_connected(str(error), where, words.get("user")) from error
     with connection:
         info = connection.info
@@ -207,13 +198,15 @@ REFUSALS = {
     "server certificate for|does not match host name": POSTGRES_CERTIFICATE_OF_OTHER,
     "no pg_hba.conf entry|pg_hba.conf rejects": POSTGRES_PG_HBA,
     "SSL|TLS": POSTGRES_TLS,
-    "password authentication failed|no password supplied|authentication failed for user": POSTGRES_REFUSED_PASSWORD,
+    "password authentication failed|no password supplied"
+    "|authentication failed for user": POSTGRES_REFUSED_PASSWORD,
     "too many clients|remaining connection slots|too many connections": CONNECTION_NONE_LEFT,
     'database "[^"]*" does not exist': CONNECTION_NO_DATABASE,
     'role "[^"]*" does not exist': POSTGRES_NO_USER,
     "Connection refused|No such file or directory": POSTGRES_NOBODY_THERE,
     "timeout expired|timed out|No route to host|unreachable": CONNECTION_TIMEOUT,
-    "failed to resolve|could not translate host name|Name or service not known|name resolution": POSTGRES_HOST,
+    "failed to resolve|could not translate host name|Name or service not known"
+    "|name resolution": POSTGRES_HOST,
     "starting up|shutting down|not yet accepting|recovery mode": POSTGRES_NOT_READY,
 }
 
@@ -228,7 +221,7 @@ def not_connected(text: str, where: str, user: str | None, during: str = "up") -
     return TargetError(why, during=during)
 
 
-def not_done(error: psycopg.Error, doing: Message, during: str = "prepare") -> TargetError:
+def not_done(error: driver.Error, doing: Message, during: str = "prepare") -> TargetError:
     """Message for a refused administrative statement."""
     text = (error.diag.message_primary or str(error).strip()).splitlines()[0]
     match error.sqlstate:

@@ -10,13 +10,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import psycopg
-from psycopg import sql
-
 from loadcell import __version__
 from loadcell.model.message import Message
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, Loader, TargetError
 from loadcell.systems.messages import DOING_DROP_DATA_SETS, DOING_PREPARE_THE_DATA_SET
+from loadcell.systems.postgres import driver
 from loadcell.systems.postgres.connection import Address, not_done
 from loadcell.systems.postgres.messages import (
     DOING_CREATE_DATABASE,
@@ -47,7 +45,7 @@ _DUPLICATE = "42P04"
 
 @dataclass(frozen=True)
 class Databases(DataSets["Connection[Any]"]):
-    """Data sets as databases on one server: a pristine one each, and working copies for loads that change rows.
+    """Data sets as databases on one server: a pristine one each, and copies for loads that change rows.
 
     `admin` creates and drops them, `load` (the address of the load's role) fills and owns them. On a managed
     server everything named `loadcell_*` is loadcell's.
@@ -120,19 +118,19 @@ class Databases(DataSets["Connection[Any]"]):
         return mark
 
     def _set_mark(self, session: Connection[Any], name: str, mark: Mark) -> None:
-        statement = sql.SQL("COMMENT ON DATABASE {} IS {}")
-        session.execute(statement.format(sql.Identifier(name), sql.Literal(mark.text())))
+        statement = driver.sql.SQL("COMMENT ON DATABASE {} IS {}")
+        session.execute(statement.format(driver.sql.Identifier(name), driver.sql.Literal(mark.text())))
 
     def _create(self, connection: Connection[Any], name: str, template: str) -> None:
-        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
-            sql.Identifier(name), sql.Identifier(template)
+        statement = driver.sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+            driver.sql.Identifier(name), driver.sql.Identifier(template)
         )
         if self.managed:
-            statement += sql.SQL(" OWNER {}").format(sql.Identifier(self.load.user))
+            statement += driver.sql.SQL(" OWNER {}").format(driver.sql.Identifier(self.load.user))
         # Copying files and syncing them costs less than sending every page through the log. (Cloning by the
         # file system would be free here, and be paid for by the first writes of the trial.)
         if template != "template0" and connection.info.server_version >= 150000:
-            statement += sql.SQL(" STRATEGY FILE_COPY")
+            statement += driver.sql.SQL(" STRATEGY FILE_COPY")
         if self.managed:
             self._end_sessions(connection, template)
         deadline = time.monotonic() + _LEAVE_LIMIT_S
@@ -140,7 +138,7 @@ class Databases(DataSets["Connection[Any]"]):
             try:
                 connection.execute(statement)
                 return
-            except psycopg.Error as error:
+            except driver.Error as error:
                 if error.sqlstate == _IN_USE and time.monotonic() < deadline:
                     time.sleep(_PAUSE_S)
                     continue
@@ -156,9 +154,11 @@ class Databases(DataSets["Connection[Any]"]):
             if force:
                 self._end_sessions(connection, name)
             try:
-                connection.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
+                connection.execute(
+                    driver.sql.SQL("DROP DATABASE IF EXISTS {}").format(driver.sql.Identifier(name))
+                )
                 return
-            except psycopg.Error as error:
+            except driver.Error as error:
                 if error.sqlstate != _IN_USE:
                     raise not_done(error, DOING_DROP_DATABASE(name=name)) from error
                 if time.monotonic() > deadline:
@@ -180,10 +180,11 @@ class Databases(DataSets["Connection[Any]"]):
     def _end_sessions(self, connection: Connection[Any], name: str) -> None:
         try:
             connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()",
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> "
+                "pg_backend_pid()",
                 [name],
             )
-        except psycopg.errors.InsufficientPrivilege:
+        except driver.errors.InsufficientPrivilege:
             self.log(f"sessions of other users are in database {name}")
 
     def _size(self, connection: Connection[Any], name: str) -> int:
@@ -215,7 +216,7 @@ def checkpoint(connection: Connection[Any]) -> float | None:
     began = time.monotonic()
     try:
         connection.execute("CHECKPOINT")
-    except psycopg.errors.InsufficientPrivilege:
+    except driver.errors.InsufficientPrivilege:
         return None
     return time.monotonic() - began
 
@@ -288,14 +289,14 @@ class Schema(DataSets["Connection[Any]"]):
             return
         try:
             with session.transaction():
-                session.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(SCHEMA)))
+                session.execute(driver.sql.SQL("CREATE SCHEMA {}").format(driver.sql.Identifier(SCHEMA)))
                 self._set_mark(session, name, self._new_mark(session, name, spec))
-        except psycopg.Error as error:
+        except driver.Error as error:
             raise not_done(error, DOING_CREATE_SCHEMA(database=self.address.database)) from error
 
     def _set_mark(self, session: Connection[Any], name: str, mark: Mark) -> None:
-        statement = sql.SQL("COMMENT ON SCHEMA {} IS {}")
-        session.execute(statement.format(sql.Identifier(name), sql.Literal(mark.text())))
+        statement = driver.sql.SQL("COMMENT ON SCHEMA {} IS {}")
+        session.execute(statement.format(driver.sql.Identifier(name), driver.sql.Literal(mark.text())))
 
     def _relations(self, connection: Connection[Any]) -> set[str]:
         return {row[0] for row in connection.execute(_RELATIONS, [SCHEMA])}
@@ -316,13 +317,15 @@ class Schema(DataSets["Connection[Any]"]):
                 ),
                 during="prepare",
             )
-        tables = [sql.Identifier(SCHEMA, name) for name, kind, _ in rows if kind == "r"]
+        tables = [driver.sql.Identifier(SCHEMA, name) for name, kind, _ in rows if kind == "r"]
         try:
             if tables:
-                connection.execute(sql.SQL("DROP TABLE {}").format(sql.SQL(", ").join(tables)))
+                connection.execute(driver.sql.SQL("DROP TABLE {}").format(driver.sql.SQL(", ").join(tables)))
             for name in self._relations(connection):
-                connection.execute(sql.SQL("DROP SEQUENCE {}").format(sql.Identifier(SCHEMA, name)))
-        except psycopg.Error as error:
+                connection.execute(
+                    driver.sql.SQL("DROP SEQUENCE {}").format(driver.sql.Identifier(SCHEMA, name))
+                )
+        except driver.Error as error:
             raise not_done(error, DOING_DROP_TABLES()) from error
 
     def _size(self, connection: Connection[Any]) -> int:
@@ -340,6 +343,6 @@ class Schema(DataSets["Connection[Any]"]):
     def _drop(self, session: Connection[Any], name: str, mark: Mark) -> None:
         self._empty(session, mark)
         try:
-            session.execute(sql.SQL("DROP SCHEMA {}").format(sql.Identifier(name)))
-        except psycopg.Error as error:
+            session.execute(driver.sql.SQL("DROP SCHEMA {}").format(driver.sql.Identifier(name)))
+        except driver.Error as error:
             raise not_done(error, DOING_DROP_DATA_SETS(), "cleanup") from error

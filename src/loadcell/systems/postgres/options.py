@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import psutil
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from loadcell.plan.parts import Advice
@@ -173,19 +174,21 @@ class PostgresOptions(ManagedOrExternalOptions):
 
     server: Literal["embedded", "local", "external"] = Field(
         default="embedded",
-        description="`embedded`: PostgreSQL as installed with loadcell. `local`: loadcell runs the binaries of this "
-        "machine. `external`: an existing server; it is never stopped and never reconfigured.",
+        description="`embedded`: PostgreSQL as installed with loadcell. `local`: loadcell runs the "
+        "binaries of this machine. `external`: an existing server; it is never stopped and never "
+        "reconfigured.",
     )
     settings: dict[str, Setting] = Field(
         default_factory=dict,
-        description="Server settings (`shared_buffers: 512MB`), written as in postgresql.conf. Not for `external`.",
+        description="Server settings (`shared_buffers: 512MB`), written as in postgresql.conf. Not for "
+        "`external`.",
         examples=[{"shared_buffers": "512MB", "synchronous_commit": "off"}],
     )
     data: Annotated[str, Field(min_length=1)] | Image | None = Field(
         default=None,
-        description="Directory on the storage to be measured. loadcell makes a directory `postgres-<version>` in it. "
-        "Default: the run's work directory. Or a file system in a file, which loadcell makes, mounts and removes: "
-        "`{image: DIRECTORY, size: 2GiB, fs: ext4}`.",
+        description="Directory on the storage to be measured. loadcell makes a directory "
+        "`postgres-<version>` in it. Default: the run's work directory. Or a file system in a file, which "
+        "loadcell makes, mounts and removes: `{image: DIRECTORY, size: 2GiB, fs: ext4}`.",
     )
     version: int | None = Field(
         default=None,
@@ -195,13 +198,14 @@ class PostgresOptions(ManagedOrExternalOptions):
     binaries: str | None = Field(
         default=None,
         min_length=1,
-        description="`local` only: the directory that holds `postgres` and `initdb`. Default: looked for on PATH, in "
-        "/usr/lib/postgresql/*/bin, /usr/pgsql-*/bin, and where pg_config says.",
+        description="`local` only: the directory that holds `postgres` and `initdb`. Default: looked for "
+        "on PATH, in /usr/lib/postgresql/*/bin, /usr/pgsql-*/bin, and where pg_config says.",
     )
     run_as: str | None = Field(
         default=None,
         min_length=1,
-        description="User the server runs as when loadcell is run by root. Default: `postgres`, else `nobody`.",
+        description="User the server runs as when loadcell is run by root. Default: `postgres`, else "
+        "`nobody`.",
     )
     fresh: bool = Field(
         default=False,
@@ -210,8 +214,9 @@ class PostgresOptions(ManagedOrExternalOptions):
     dsn: str | None = Field(
         default=None,
         min_length=1,
-        description="`external` only: where the server is, as a URL (`postgresql://user@host:5432/database`) or as "
-        "`host=... user=... dbname=...`. What it leaves out is taken from PGHOST, PGUSER, ~/.pgpass and so on.",
+        description="`external` only: where the server is, as a URL "
+        "(`postgresql://user@host:5432/database`) or as `host=... user=... dbname=...`. What it leaves out "
+        "is taken from PGHOST, PGUSER, ~/.pgpass and so on.",
     )
     password: str | None = Field(
         default=None,
@@ -307,8 +312,6 @@ def _memory(options: PostgresOptions) -> Iterator[Advice]:
     wanted = bytes_of(options.settings.get("shared_buffers"))
     if wanted is None:
         return
-    import psutil
-
     there = psutil.virtual_memory().total
     if wanted > there:
         yield Advice(

@@ -1,4 +1,4 @@
-"""A PostgreSQL that loadcell starts: owned directory, configuration, process, and why it did not start."""
+"""A PostgreSQL that loadcell starts: directory, configuration, process, and startup errors."""
 
 from __future__ import annotations
 

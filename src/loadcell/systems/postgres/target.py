@@ -29,8 +29,9 @@ from loadcell.systems.messages import (
     DOING_READ_SETTINGS,
     SERVER_PRODUCT_TOO_OLD,
 )
-from loadcell.systems.postgres import binaries, databases
+from loadcell.systems.postgres import binaries, driver
 from loadcell.systems.postgres.connection import ANSWERED, POSTGRES_STATISTICS, Address, Observed, external
+from loadcell.systems.postgres.databases import Databases, Schema
 from loadcell.systems.postgres.messages import DOING_ASK_FOR_PERMISSIONS, DOING_MAKE_THE_ROLE
 from loadcell.systems.postgres.options import OLDEST, PostgresOptions, read_back, remarks
 from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
@@ -105,16 +106,14 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
 
     def _make_role(self) -> None:
         """Make the load's role, or give it a new password."""
-        from psycopg.sql import SQL, Identifier, Literal
-
         password = secrets.token_urlsafe(24)
         self._password = Secret(password)
         with self._administer(DOING_MAKE_THE_ROLE(), "up") as connection:
             exists = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone()
             verb = "ALTER" if exists else "CREATE"
             connection.execute(
-                SQL(verb + " ROLE {} LOGIN PASSWORD {}").format(
-                    Identifier(ROLE), Literal(scram_verifier(password))
+                driver.sql.SQL(verb + " ROLE {} LOGIN PASSWORD {}").format(
+                    driver.sql.Identifier(ROLE), driver.sql.Literal(scram_verifier(password))
                 )
             )
 
@@ -158,15 +157,15 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
         owner = Owner.of(self.context.work)
         keep, log = self.options.keep_data, self.context.log
         if self._server is not None:
-            return databases.Databases(True, owner, keep, log, self._admin(), self._load_address())
+            return Databases(True, owner, keep, log, self._admin(), self._load_address())
         address = self._load_address()
         with address.session(DOING_ASK_FOR_PERMISSIONS(), during="prepare") as connection:
             permitted = connection.execute(
                 "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
             ).fetchone()
         if permitted and permitted[0]:
-            return databases.Databases(False, owner, keep, log, address, address)
-        return databases.Schema(False, owner, keep, log, address)
+            return Databases(False, owner, keep, log, address, address)
+        return Schema(False, owner, keep, log, address)
 
     # -- facts
     # --------------------------------------------------------------------------------------------------
@@ -297,7 +296,8 @@ _OTHERS = """
 """
 _WAL = """
     SELECT pg_wal_lsn_diff(
-        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END, '0/0')
+        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END,
+        '0/0')
 """
 _CHECKPOINTS = "SELECT num_timed + num_requested FROM pg_stat_checkpointer"
 _CHECKPOINTS_BEFORE_17 = "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter"

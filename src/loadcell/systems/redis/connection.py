@@ -13,6 +13,7 @@ from loadcell.model.capability import Capability
 from loadcell.model.message import Message
 from loadcell.systems.base import CONNECT_LIMIT_S, ServerEndpoint, TargetError
 from loadcell.systems.messages import CONNECTION_REFUSED, SERVER_WENT_AWAY, USER_NAMED
+from loadcell.systems.redis import client
 from loadcell.systems.redis.messages import (
     REDIS_CANNOT_SAVE,
     REDIS_CLUSTER_NODE,
@@ -179,25 +180,23 @@ class Address(ServerAddress):
             raise connection_error(error, self.where, self.user, during) from error
 
     def _connect(self, limit_s: float, name: str) -> Client:
-        from loadcell.systems.redis.client import Client
-
         password = self.password.get_secret_value() if self.password else None
         login = {"user": self.user, "password": password, "database": self.database}
         if self.socket:
-            client = Client.by_socket(self.socket, limit_s, **login)
+            session = client.Client.by_socket(self.socket, limit_s, **login)
         else:
-            client = Client.by_tcp(
+            session = client.Client.by_tcp(
                 self.host, self.port, limit_s, self._trust() if self.tls else None, **login
             )
         try:
-            client.ask("PING")  # refused by a server that takes no commands yet
+            session.ask("PING")  # refused by a server that takes no commands yet
             with suppress(RefusedError):
-                client.ask("CLIENT", "SETNAME", name)
+                session.ask("CLIENT", "SETNAME", name)
         except BaseException:
-            client.close()
+            session.close()
             raise
-        client.limit(max(limit_s, 1.0))
-        return client
+        session.limit(max(limit_s, 1.0))
+        return session
 
     def _foreign_answer(self) -> NotRedisError | None:
         """The answer to a PING that is not a line of RESP, of a server that lets redis-py wait for the rest
@@ -232,11 +231,11 @@ class Address(ServerAddress):
         answer_s: float = _ANSWER_LIMIT_S,
     ) -> Iterator[Client]:
         """A session for the block; its errors become TargetErrors. `doing` completes "cannot ..."."""
-        client = self.connect(limit_s=limit_s, during=during)
-        client.limit(answer_s)
+        connected = self.connect(limit_s=limit_s, during=during)
+        connected.limit(answer_s)
         try:
-            yield client
+            yield connected
         except (OSError, RefusedError, NotRedisError) as error:
             raise command_error(error, doing, during) from error
         finally:
-            client.close()
+            connected.close()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import psutil
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.plan.parts import Advice
@@ -34,7 +35,7 @@ RESERVED: dict[str, str] = {
     "unixsocket": "the socket lies in the run's work directory",
     "unixsocketperm": "the socket is the server's user's",
     "protected-mode": "the server has a password",
-    "requirepass": "it has a password of its own at each start",
+    "requirepass": "it has a new password at each start",
     "user": "the load is the default user",
     "aclfile": "the load is the default user",
     "rename-command": "loadcell needs the commands by their names",
@@ -128,8 +129,8 @@ class RedisOptions(ManagedOrExternalOptions):
 
     server: Literal["local", "external"] = Field(
         default="local",
-        description="`local`: loadcell runs the Redis of this machine (Debian: package redis-server). `external`: an "
-        "existing one; it is never stopped, reconfigured or flushed.",
+        description="`local`: loadcell runs the Redis of this machine (Debian: package redis-server). "
+        "`external`: an existing one; it is never stopped, reconfigured or flushed.",
     )
     settings: dict[str, Setting] = Field(
         default_factory=dict,
@@ -139,14 +140,15 @@ class RedisOptions(ManagedOrExternalOptions):
     bin: str | None = Field(
         default=None,
         min_length=1,
-        description="`local` only: the program to run, such as /opt/valkey/bin/valkey-server. Default: `redis-server` or "
-        "`valkey-server` on PATH, in /usr/bin, /usr/local/bin.",
+        description="`local` only: the program to run, such as /opt/valkey/bin/valkey-server. Default: "
+        "`redis-server` or `valkey-server` on PATH, in /usr/bin, /usr/local/bin.",
     )
     data: str | None = Field(
         default=None,
         min_length=1,
-        description="`local` only: directory on the storage to be measured, for a server that writes its data there. loadcell "
-        "makes a directory such as `redis-7.0.15` in it. Default: the run's work directory.",
+        description="`local` only: directory on the storage to be measured, for a server that writes its "
+        "data there. loadcell makes a directory such as `redis-7.0.15` in it. Default: the run's work "
+        "directory.",
     )
     run_as: str | None = Field(
         default=None,
@@ -179,12 +181,13 @@ class RedisOptions(ManagedOrExternalOptions):
     tls_ca: str | None = Field(
         default=None,
         min_length=1,
-        description="`external` only: file with the certificates trusted to sign the server's. Default: those that the "
-        "system trusts.",
+        description="`external` only: file with the certificates trusted to sign the server's. Default: "
+        "those that the system trusts.",
     )
     tls_verify: bool | None = Field(
         default=None,
-        description="`external` only: `false` uses TLS without looking whose certificate the server has. Default: true.",
+        description="`external` only: `false` uses TLS without looking whose certificate the server has. "
+        "Default: true.",
     )
     keep_data: bool | None = Field(  # type: ignore[assignment]  # None, unlike False, is valid for local servers
         default=None,
@@ -274,8 +277,6 @@ def _memory(options: RedisOptions) -> Iterator[Advice]:
     wanted = bytes_of(options.settings.get("maxmemory"))
     if not wanted:
         return
-    import psutil
-
     there = psutil.virtual_memory().total
     if wanted > there:
         yield Advice(_PATH + "maxmemory", REDIS_MAXMEMORY_TOO_LARGE(wanted_bytes=wanted, memory_bytes=there))

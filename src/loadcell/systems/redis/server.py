@@ -1,4 +1,4 @@
-"""A Redis that loadcell starts: program, owned directory, configuration, process, and why it did not start.
+"""A Redis that loadcell starts: program, directory, configuration, process, and startup errors.
 
 Compatible servers call themselves a Redis, of a version that they can replace. What each says in INFO: Valkey
 since 8 `server_name` and `valkey_version`, Dragonfly `dragonfly_version` (with `df-v` before it), Garnet
@@ -133,19 +133,19 @@ def _checked(server: Path) -> Binary:
         output = done.stdout
     except (OSError, subprocess.SubprocessError):
         output = ""
-    product_found = product_from_program(output)
-    if product_found is None or product_found.version is None:
+    product = product_from_program(output)
+    if product is None or product.version is None:
         raise TargetError(REDIS_NO_VERSION(program=server))
-    if tuple(int(part) for part in product_found.version.split(".")[:2]) < OLDEST:
+    if tuple(int(part) for part in product.version.split(".")[:2]) < OLDEST:
         raise TargetError(
             SERVER_TOO_OLD(
-                product=product_found.name,
-                version=product_found.version,
+                product=product.name,
+                version=product.version,
                 place=server,
                 oldest=f"{OLDEST[0]}.{OLDEST[1]}",
             )
         )
-    return Binary(server, product_found.name, product_found.version)
+    return Binary(server, product.name, product.version)
 
 
 class DataDirectory(OwnedDirectory):

@@ -38,7 +38,7 @@ class Account:
     other: bool
     pin: Pin = ANYWHERE
 
-    def own(self, path: Path) -> None:
+    def give(self, path: Path) -> None:
         """Give a file or directory of ours to this user."""
         if self.other:
             os.chown(path, self.uid, self.gid, follow_symlinks=False)

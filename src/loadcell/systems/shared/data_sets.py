@@ -225,11 +225,11 @@ class DataSets(ABC, Generic[SessionT]):
         """Mark the data set as used, write out what is unwritten, and measure it. Raises TargetError."""
 
     def _contents(self, session: SessionT, name: str, spec: DataSpec) -> tuple[str, ...]:  # noqa: ARG002
-        """Names of what lies there, for the mark."""
+        """Names of the present contents, for the mark."""
         return ()
 
     def _is_intact(self, session: SessionT, name: str, mark: Mark) -> bool:  # noqa: ARG002
-        """True if what lies there is what the mark says. Raises TargetError for what loadcell did not make."""
+        """True if the contents are those of the mark. Raises TargetError for what loadcell did not make."""
         return True
 
     @property

@@ -51,7 +51,10 @@ _MKFS = {
 _BUSY_LIMIT_S = 5.0
 _PAUSE_S = 0.1
 _PROGRAM_LIMIT_S = 300.0
-_LEAVE_OUT = "leave out the treatments that need an image (`--only FACTOR=LEVEL,...` names those to run), or name a directory"
+_LEAVE_OUT = (
+    "leave out the treatments that need an image (`--only FACTOR=LEVEL,...` names those to run), or name a "
+    "directory"
+)
 
 
 class Image(Options):
@@ -59,8 +62,8 @@ class Image(Options):
 
     image: str = Field(
         min_length=1,
-        description="Directory on the storage that the image is to lie on. The file has a name of its own there, and "
-        "goes when the run ends.",
+        description="Directory on the storage that the image is to lie on. The file has a unique name "
+        "there, and goes when the run ends.",
     )
     size: Size = Field(description="Size of the image, reserved when it is made (`2GiB`).")
     fs: str = Field(
@@ -88,14 +91,14 @@ class MountedImage:
     kind: str
 
     @property
-    def place(self) -> Path:
+    def directory(self) -> Path:
         words = json.dumps(self.options.model_dump(mode="json"), sort_keys=True)
         return self.work / f"image-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
     @property
     def mount(self) -> Path:
         """Where it is mounted."""
-        return self.place / "mount"
+        return self.directory / "mount"
 
     def make(self) -> None:
         """Make and mount it, unless that is done already. Raises TargetError."""
@@ -103,16 +106,16 @@ class MountedImage:
             return
         _only_root()
         self._check_place()
-        undo(self.place)  # remains of an interrupted attempt
+        undo(self.directory)  # remains of an interrupted attempt
         try:
             self._make()
         except BaseException:
-            undo(self.place)
+            undo(self.directory)
             raise
 
     def remove(self) -> None:
         """Unmount and remove it, if it is there."""
-        undo(self.place)
+        undo(self.directory)
 
     def _check_place(self) -> None:
         wanted = Path(self.options.image).expanduser()
@@ -124,9 +127,9 @@ class MountedImage:
     def _make(self) -> None:
         options = self.options
         file = Path(options.image).expanduser().resolve() / f"loadcell-{secrets.token_hex(6)}.img"
-        self.place.mkdir(parents=True, mode=0o755)
+        self.directory.mkdir(parents=True, mode=0o755)
         self.mount.mkdir(mode=0o755)
-        _write(self.place / _RECORD, json.dumps({"made_by": "loadcell", "file": str(file)}))
+        _write(self.directory / _RECORD, json.dumps({"made_by": "loadcell", "file": str(file)}))
         try:
             _reserve(file, int(options.size))
         except OSError as error:
@@ -137,14 +140,14 @@ class MountedImage:
                 IMAGE_MKFS_FAILED(
                     fs=options.fs,
                     size=options.size.text,
-                    said=_said(made),
+                    said=_first_line(made),
                     kind=self.kind,
                 )
             )
         how = "loop" + (f",{options.mount_options}" if options.mount_options else "")
         mounted = _run("mount", "-t", options.fs, "-o", how, str(file), str(self.mount))
         if mounted.returncode != 0:
-            raise _not_mounted(_said(mounted), options, self.kind)
+            raise _not_mounted(_first_line(mounted), options, self.kind)
         self.mount.chmod(0o755)
         # Past the page cache of the storage below, where that can be: or everything would be cached twice.
         for device in _devices_of(file):
@@ -286,7 +289,7 @@ def _run(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 127, f"there is no program `{command[0]}`")
 
 
-def _said(done: subprocess.CompletedProcess[str]) -> str:
+def _first_line(done: subprocess.CompletedProcess[str]) -> str:
     """The first line a program said, without its repeated hints."""
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     return lines[0] if lines else f"exit status {done.returncode}"

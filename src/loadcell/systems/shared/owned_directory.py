@@ -121,7 +121,7 @@ class OwnedDirectory(ABC):
         """Copy the data as it is now. Raises TargetError."""
         try:
             self._pristine.mkdir(mode=0o700, exist_ok=True)
-            self.account.own(self._pristine)
+            self.account.give(self._pristine)
             part = self._pristine / f".{name}"
             shutil.rmtree(part, ignore_errors=True)
             self._copy(self.data, part)
@@ -174,7 +174,7 @@ class OwnedDirectory(ABC):
             raise TargetError(HOME_OTHER_OWNER(path=self.data, **names))
 
     def _begin(self, state: str, made_parent: bool) -> None:
-        """Make `home` with an incomplete marker: after a kill the next start begins the installation again."""
+        """Make `home` with an incomplete marker: after a kill the next start installs again."""
         self.home.mkdir(parents=True, exist_ok=True)
         for directory in [self.home, self.parent] if made_parent else [self.home]:
             directory.chmod(0o755)  # the server's user must be able to enter it, whatever our umask
@@ -184,7 +184,7 @@ class OwnedDirectory(ABC):
         """Replace a directory by an empty one of the server's user."""
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(mode=0o700)
-        self.account.own(directory)
+        self.account.give(directory)
 
     def _read_marker(self) -> dict[str, object] | None:
         try:
@@ -213,7 +213,7 @@ class OwnedDirectory(ABC):
                 part.unlink(missing_ok=True)
                 with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                     file.write(text)
-                self.account.own(part)
+                self.account.give(part)
                 part.replace(path)
         except OSError as error:
             raise self._error_of(error) from error

@@ -61,7 +61,7 @@ class SocketDirectory:
             path = Path(tempfile.mkdtemp(prefix="loadcell-", dir="/tmp"))
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._account.own(path)
+            self._account.give(path)
         except OSError as error:
             raise TargetError(SOCKETS_NOT_MADE(path=path, said=error.strerror)) from error
         self.path = path

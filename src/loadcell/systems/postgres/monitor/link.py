@@ -6,6 +6,8 @@ import select
 import time
 from typing import TYPE_CHECKING, Any
 
+from loadcell.systems.postgres import driver
+
 if TYPE_CHECKING:
     from psycopg import Connection
 
@@ -44,8 +46,6 @@ class Link:
 
     def ask(self, sql: str) -> list[list[Record]]:
         """The records of each statement of `sql`, as text. Raises LinkError and AnswerError."""
-        from psycopg import Error
-
         self.questions += 1
         deadline = time.monotonic() + ANSWER_LIMIT_S
         try:
@@ -53,12 +53,10 @@ class Link:
             while self._pg.flush():
                 self._await(select.POLLOUT, deadline)
             return self._answers(deadline)
-        except Error as error:
+        except driver.Error as error:
             raise LinkError(_first_line(str(error))) from error
 
     def _answers(self, deadline: float) -> list[list[Record]]:
-        from psycopg.pq import ExecStatus
-
         records: list[list[Record]] = []
         refused: AnswerError | None = None
         while True:
@@ -68,9 +66,9 @@ class Link:
             result = self._pg.get_result()
             if result is None:
                 break
-            if result.status == ExecStatus.TUPLES_OK:
+            if result.status == driver.ExecStatus.TUPLES_OK:
                 records.append(_records(result))
-            elif result.status == ExecStatus.FATAL_ERROR:
+            elif result.status == driver.ExecStatus.FATAL_ERROR:
                 refused = _refusal(result)
         if refused is None:
             return records
@@ -104,10 +102,8 @@ def _records(result: Any) -> list[Record]:
 
 
 def _refusal(result: Any) -> AnswerError:
-    from psycopg.pq import DiagnosticField
-
-    message = result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message
-    code = result.error_field(DiagnosticField.SQLSTATE) or b""
+    message = result.error_field(driver.DiagnosticField.MESSAGE_PRIMARY) or result.error_message
+    code = result.error_field(driver.DiagnosticField.SQLSTATE) or b""
     return AnswerError(_first_line(message.decode("utf-8", "replace")), code.decode())
 
 

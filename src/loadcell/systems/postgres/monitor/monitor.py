@@ -51,11 +51,17 @@ NOTES = {
     "not-connected": "no connection to the server: nothing is seen of it",
     "lost": "the connection was lost; what happened meanwhile is missing",
     "takes-a-connection": "max_wal_senders is 0, so the monitor takes one of max_connections",
-    "same-database": "the monitor's role may enter no other database: its own statements are in the database's counters",
-    "others-hidden": "the role is no member of pg_read_all_stats (GRANT pg_monitor TO ...): sessions of other roles are not seen",
-    "refused": "the server refuses to show some of its figures",
-    "statements-not-loaded": "pg_stat_statements is not loaded: name it in the server's shared_preload_libraries",
-    "statements-not-installed": "pg_stat_statements is not installed in a database that the monitor may enter: CREATE EXTENSION",
+    "same-database": "the monitor's role may enter no other database: its own statements are in the "
+    "database's counters",
+    "others-hidden": (
+        "the role is no member of pg_read_all_stats (GRANT pg_monitor TO ...): sessions of other roles are "
+        "not seen"
+    ),
+    "refused": "the server refuses to show some of its values",
+    "statements-not-loaded": "pg_stat_statements is not loaded: name it in the server's "
+    "shared_preload_libraries",
+    "statements-not-installed": "pg_stat_statements is not installed in a database that the monitor may "
+    "enter: CREATE EXTENSION",
 }
 _LABEL = Labels("server-note", NOTES)
 #: A lost server is called again this often.
@@ -68,7 +74,7 @@ class PostgresMonitorOptions(Options, use_attribute_docstrings=True):
     wait_rate: Annotated[Rate, Field(ge=1, le=100)] = Rate(1)
     """Samples of waits per second, from 1 to 100; all else is read once a second."""
     statements: Annotated[int, Field(ge=0, le=1000)] = 20
-    """Number of of the statements that took most time are recorded, where pg_stat_statements is loaded; 0 for none."""
+    """Number of top statements by time that are recorded, where pg_stat_statements is loaded; 0 for none."""
 
 
 class PostgresMonitor(Monitor[PostgresMonitorOptions]):
@@ -104,7 +110,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         self._looks = 0
         self._waits = Waits()
         self._checkpoints = Checkpoints()
-        self._beside: dict[str, list[Row]] = {}
+        self._further: dict[str, list[Row]] = {}
         self._events: list[Row] = []
         self._notes: dict[str, str] = {}
         self._connects = self._questions = 0
@@ -134,8 +140,8 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         self._guarded(self._end_statements)
         return rows
 
-    def beside(self) -> Mapping[str, list[Row]]:
-        rows, self._beside = self._beside, {}
+    def further_rows(self) -> Mapping[str, list[Row]]:
+        rows, self._further = self._further, {}
         return rows
 
     def events(self) -> list[Row]:
@@ -236,7 +242,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
                 except AnswerError as error:
                     self._notes.setdefault("refused", str(error))
         self._waits.take()
-        self._beside.clear()
+        self._further.clear()
         self._read_s, self._looks = self._monotonic(), 0
         if self._statements_before is None:
             self._begin_statements(link, observed)
@@ -264,7 +270,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         if by_server_ms:
             elapsed_s = by_server_ms / 1e3
         mean_waits, rows = self._waits.take()
-        self._beside["waits"] = rows
+        self._further["waits"] = rows
         self._events += self._checkpoints.events(row)
         self._note_cost()
         return [{"elapsed_s": elapsed_s, **mean_waits, **row}]
@@ -278,7 +284,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
                 tuple(str(record[key]) for key in IO_KEY): numbers(record, IO_COUNTERS) for record in records
             }
             before, self._io_before = self._io_before, now
-            self._beside["io"] = io_rows(before, now)
+            self._further["io"] = io_rows(before, now)
         elif records:
             counted = numbers(records[0], (*COUNTERS, "checkpoints_done", "clock_ms"))
             earlier, self._before = self._before, counted
@@ -346,7 +352,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         with self._within(database) as session:
             now = statements.read(session, home, observed.database)
             rows = statements.top(self._statements_before, now, self.options.statements)
-            self._beside["statements"] = statements.with_texts(session, home, observed.database, rows)
+            self._further["statements"] = statements.with_texts(session, home, observed.database, rows)
         return []
 
     @contextmanager

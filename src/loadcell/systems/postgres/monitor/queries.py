@@ -5,24 +5,29 @@ Every figure has one name here, whatever view the version has it in; what a vers
 
 from __future__ import annotations
 
+from loadcell.systems.postgres import driver
 from loadcell.systems.postgres.monitor.link import APPLICATION
 
 _DATABASE = """
-    SELECT xact_commit AS commits, xact_rollback AS rollbacks, blks_hit AS blocks_hit, blks_read AS blocks_read,
+    SELECT xact_commit AS commits, xact_rollback AS rollbacks, blks_hit AS blocks_hit,
+           blks_read AS blocks_read,
            blk_read_time AS block_read_ms, blk_write_time AS block_write_ms,
            tup_returned AS tuples_returned, tup_fetched AS tuples_fetched, tup_inserted AS tuples_inserted,
-           tup_updated AS tuples_updated, tup_deleted AS tuples_deleted, temp_files, temp_bytes, deadlocks, conflicts
+           tup_updated AS tuples_updated, tup_deleted AS tuples_deleted, temp_files, temp_bytes, deadlocks,
+           conflicts
     FROM pg_stat_database WHERE datname = {database}
 """
 #: The position in the log is exact at every instant, and every version knows it. The clock says which instant
 #: that was: when the answer arrives is another matter on a busy machine.
 _LOG = """
     SELECT extract(epoch FROM clock_timestamp()) * 1000 AS clock_ms, pg_wal_lsn_diff(
-        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END, '0/0'
+        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END,
+        '0/0'
     ) AS wal_bytes
 """
 _WAL_14 = """
-    SELECT wal_records, wal_fpi AS wal_full_pages, wal_buffers_full, wal_write AS wal_writes, wal_sync AS wal_syncs,
+    SELECT wal_records, wal_fpi AS wal_full_pages, wal_buffers_full, wal_write AS wal_writes,
+           wal_sync AS wal_syncs,
            wal_write_time AS wal_write_ms, wal_sync_time AS wal_sync_ms
     FROM pg_stat_wal
 """
@@ -33,7 +38,8 @@ _WAL_18 = """
          FROM pg_stat_io WHERE object = 'wal') i
 """
 _WRITER_12 = """
-    SELECT checkpoints_timed, checkpoints_req AS checkpoints_requested, checkpoint_write_time AS checkpoint_write_ms,
+    SELECT checkpoints_timed, checkpoints_req AS checkpoints_requested,
+           checkpoint_write_time AS checkpoint_write_ms,
            checkpoint_sync_time AS checkpoint_sync_ms, buffers_checkpoint AS checkpoint_buffers,
            buffers_clean AS bgwriter_buffers, maxwritten_clean AS bgwriter_stops,
            buffers_backend AS backend_buffers, buffers_alloc AS buffers_allocated
@@ -50,8 +56,9 @@ _WRITER_17 = """
          FROM pg_stat_bgwriter) b
 """
 _IO = """
-    SELECT backend_type, object, context, reads, read_time AS read_ms, writes, write_time AS write_ms, extends, hits,
-           evictions, reuses, fsyncs, fsync_time AS fsync_ms, {read_bytes} AS read_bytes, {write_bytes} AS write_bytes
+    SELECT backend_type, object, context, reads, read_time AS read_ms, writes, write_time AS write_ms,
+           extends, hits, evictions, reuses, fsyncs, fsync_time AS fsync_ms,
+           {read_bytes} AS read_bytes, {write_bytes} AS write_bytes
     FROM pg_stat_io
 """
 _IO_16 = _IO.format(
@@ -108,6 +115,4 @@ def sessions(database: str) -> str:
 
 def literal(text: str) -> str:
     """Text as SQL writes it."""
-    from psycopg.sql import Literal
-
-    return Literal(text).as_string(None)
+    return driver.sql.Literal(text).as_string(None)

@@ -16,7 +16,8 @@ from loadcell.systems.postgres.monitor.link import Record
 #: The columns of pg_stat_database and its kin, as `questions.counters` names them.
 COUNTERS = (
     "commits", "rollbacks", "blocks_hit", "blocks_read", "block_read_ms", "block_write_ms", "tuples_returned",
-    "tuples_fetched", "tuples_inserted", "tuples_updated", "tuples_deleted", "temp_files", "temp_bytes", "deadlocks",
+    "tuples_fetched", "tuples_inserted", "tuples_updated", "tuples_deleted", "temp_files", "temp_bytes",
+    "deadlocks",
     "conflicts", "wal_bytes", "wal_records", "wal_full_pages", "wal_buffers_full", "wal_writes", "wal_syncs",
     "wal_write_ms", "wal_sync_ms", "checkpoints_timed", "checkpoints_requested", "checkpoint_write_ms",
     "checkpoint_sync_ms", "checkpoint_buffers", "bgwriter_buffers", "bgwriter_stops", "backend_buffers",
@@ -24,7 +25,8 @@ COUNTERS = (
 )  # fmt: skip
 IO_KEY = ("backend_type", "object", "context")
 IO_COUNTERS = (
-    "reads", "read_bytes", "read_ms", "writes", "write_bytes", "write_ms", "extends", "hits", "evictions", "reuses",
+    "reads", "read_bytes", "read_ms", "writes", "write_bytes", "write_ms", "extends", "hits", "evictions",
+    "reuses",
     "fsyncs", "fsync_ms",
 )  # fmt: skip
 IO_TABLE = SampleTable("postgres-io", (*IO_KEY, *IO_COUNTERS), text=frozenset(IO_KEY))
@@ -33,7 +35,7 @@ Numbers = dict[str, float | int | None]
 
 
 def numbers(record: Record, names: Iterable[str]) -> Numbers:
-    """The values of a record that the version has: milliseconds are fractions, everything else is an integer."""
+    """The values of a record that the version has: milliseconds are fractions, all else is an integer."""
     values: Numbers = {}
     for name in names:
         if name in record:
