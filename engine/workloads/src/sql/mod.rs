@@ -7,5 +7,5 @@ mod session_tests;
 mod workload;
 
 pub use factory::{Sessions, dialect, only_postgres, pgbench, sysbench, tpcc, ycsb};
-pub use session::SqlSession;
+pub use session::{RetryPolicy, SqlSession};
 pub use workload::{Next, SentRequest, Transactions, Workload};
