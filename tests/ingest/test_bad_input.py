@@ -1,4 +1,4 @@
-"""What people import by mistake, and outputs that are damaged or of another locale: one clear sentence each,
+"""Files that people import by mistake, and outputs that are damaged or of another locale: one clear sentence each,
 never a guess.
 """
 
@@ -31,11 +31,11 @@ def call(home: Path, *arguments: str | Path) -> Result:
 
 
 def refused(home: Path, *arguments: str | Path) -> str:
-    said = call(home / "out", *arguments)
-    assert said.exit_code == 2, said.output
-    assert said.output.startswith("Error: ")
+    result = call(home / "out", *arguments)
+    assert result.exit_code == 2, result.output
+    assert result.output.startswith("Error: ")
     assert not (home / "out").exists()
-    return said.output
+    return result.output
 
 
 def imported(home: Path) -> StoredRun:
@@ -44,7 +44,7 @@ def imported(home: Path) -> StoredRun:
 
 
 @pytest.mark.parametrize("tool", READ)
-def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, tool: str) -> None:
+def test_an_empty_file_is_reported_to_be_empty(tmp_path: Path, tool: str) -> None:
     file = tmp_path / "result.txt"
     file.write_text("\n \n")
     assert f"{file} is empty" in refused(tmp_path, tool, file)
@@ -56,15 +56,15 @@ def test_bytes_without_a_meaning_are_refused_by_every_reader(tmp_path: Path, too
     file.write_bytes(random.Random(6).randbytes(300_000))
     assert "holds binary data" in refused(tmp_path, tool, file)
     file.write_bytes(random.Random(7).randbytes(300_000).replace(b"\0", b"\n"))
-    said = refused(tmp_path, tool, file)
-    assert f"{file} is" in said
-    assert len(said) < 1_000
+    message = refused(tmp_path, tool, file)
+    assert f"{file} is" in message
+    assert len(message) < 1_000
 
 
 @pytest.mark.parametrize("tool", READ)
 def test_a_directory_is_no_output(tmp_path: Path, tool: str) -> None:
-    said = refused(tmp_path, tool, tmp_path)
-    assert "is a directory" in said or "is no result folder of benchmarksql" in said
+    message = refused(tmp_path, tool, tmp_path)
+    assert "is a directory" in message or "is no result folder of benchmarksql" in message
 
 
 def test_a_file_that_one_may_not_read_is_named(tmp_path: Path) -> None:
@@ -74,9 +74,9 @@ def test_a_file_that_one_may_not_read_is_named(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in refused(tmp_path, "auto", tmp_path / "none")
     with nobody():
         for tool in READ:
-            said = call(tmp_path / "out", tool, file)
-            assert said.exit_code == 2
-            assert f"{file} cannot be read: Permission denied. Check its name and rights." in said.output
+            result = call(tmp_path / "out", tool, file)
+            assert result.exit_code == 2
+            assert f"{file} cannot be read: Permission denied. Check its name and rights." in result.output
 
 
 def test_what_windows_writes_is_named_with_the_way_out(tmp_path: Path) -> None:
@@ -93,13 +93,13 @@ def test_json_that_was_cut_is_refused_with_the_line(tmp_path: Path, name: str, t
     file = tmp_path / name
     for share in (0.2, 0.5, 0.9, 0.99):
         file.write_text(text[: int(len(text) * share)])
-        said = refused(tmp_path, tool, file)
-        assert "no whole JSON" in said
-        assert re.search(r"the JSON that begins in line 1 is cut off in line \d+", said)
+        message = refused(tmp_path, tool, file)
+        assert "no whole JSON" in message
+        assert re.search(r"the JSON that begins in line 1 is cut off in line \d+", message)
 
 
 @pytest.mark.parametrize(("name", "tool"), [("fio.json", "fio"), ("iperf3.json", "iperf3")])
-def test_of_several_documents_the_whole_ones_count_and_the_cut_one_is_told(
+def test_of_several_documents_the_whole_ones_count_and_the_cut_one_is_reported(
     tmp_path: Path, name: str, tool: str
 ) -> None:
     """As `>> result.json` in a shell loop leaves them, with a line of `echo` between."""
@@ -133,13 +133,13 @@ def test_dd_of_other_locales_and_encodings(tmp_path: Path, text: bytes) -> None:
     assert trial["totals"]["throughput_per_s"] == pytest.approx(1000)
 
 
-def test_figures_with_commas_points_and_blanks_between_thousands(tmp_path: Path) -> None:
+def test_metrics_with_commas_points_and_blanks_between_thousands(tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text(
         'tps,lat\n"1,234.5","0,75"\n"1.234,5",0.75\n1 234.5,0.75\n1\u202f234.5,0.75\n1\'234.5,0.75\n"12,34,5",0.75\nn/a,1\n'
     )
-    said = call(tmp_path / "out", "csv", file, "--column", "throughput=tps", "--column", "latency.mean=lat")
-    assert said.exit_code == 0, said.output
+    result = call(tmp_path / "out", "csv", file, "--column", "throughput=tps", "--column", "latency.mean=lat")
+    assert result.exit_code == 0, result.output
     run = imported(tmp_path / "out")
     assert [trial["totals"]["throughput_per_s"] for trial in run.trials] == [1234.5] * 5
     assert {trial["totals"]["response"]["mean_ms"] for trial in run.trials} == {0.75}
@@ -176,15 +176,15 @@ print(source.reading.measured[0].succeeded, resource.getrusage(resource.RUSAGE_S
 
 @pytest.mark.parametrize("tool", ["pgbench-log", "sysbench", "ab"])
 def test_memory_is_flat_however_long_the_text(tmp_path: Path, tool: str) -> None:
-    """Of 48 MiB more it takes no more: a block at a time, and what is counted."""
+    """48 MiB more take no more memory: a block at a time, and the counts."""
     mib = 2**20
     if tool == "pgbench-log":
         begin, part, end = b"", (OUTPUTS / "pgbench_log.txt").read_bytes() * 100, b""
     elif tool == "sysbench":
         text = (OUTPUTS / "sysbench-oltp.txt").read_bytes()
-        begin, rest = text[: text.index(b"[ 1s ]")], text[text.index(b"SQL statistics") :]
+        begin, tail = text[: text.index(b"[ 1s ]")], text[text.index(b"SQL statistics") :]
         row = text[text.index(b"[ 1s ]") : text.index(b"[ 2s ]")]
-        part, end = row * 5_000, rest[: rest.index(b"sysbench 1.0")]
+        part, end = row * 5_000, tail[: tail.index(b"sysbench 1.0")]
     else:
         begin, part, end = (
             b"",
@@ -199,10 +199,10 @@ def test_memory_is_flat_however_long_the_text(tmp_path: Path, tool: str) -> None
             while out.tell() < size:
                 out.write(part)
             out.write(end)
-        said = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", PEAK, tool, str(file)], check=True, capture_output=True, text=True
         )
-        count, peak = map(int, said.stdout.split())
+        count, peak = map(int, result.stdout.split())
         assert count > 0
         peaks.append(peak)
         file.unlink()

@@ -1,4 +1,4 @@
-"""What BenchmarkSQL's collector left beside result.csv becomes samples of the imported trial."""
+"""Files of BenchmarkSQL's collector beside result.csv become samples of the imported trial."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """What runBenchmark.sh leaves with `osCollectorScript` and two disks, one of them a view of the other."""
+    """Files that runBenchmark.sh leaves with `osCollectorScript` and two disks, one of them a view of the other."""
     data = tmp_path / "my_result" / "data"
     data.mkdir(parents=True)
     texts = {
@@ -63,16 +63,16 @@ def call(home: Path, *arguments: str | Path) -> Result:
 
 def test_the_collectors_files_are_samples_of_the_trial(tmp_path: Path, data: Path) -> None:
     run = made(tmp_path / "out", "auto", data.parent)
-    found = run.samples("host")
-    assert values(found, "t_s") == [1, 2, 3]
-    assert values(found, "utc")[0].startswith("2026-06-28T10:00:01.5")
-    assert values(found, "cpu_user_percent") == [50, 50, None]  # of 0.75: guests are within users
-    assert values(found, "cpu_system_percent") == [18.75, 25, None]
-    assert values(found, "cpu_busy_percent") == [68.75, 75, None]
-    assert values(found, "cpu_idle_percent") == [25, 25, None]
-    assert values(found, "disk_write_bytes_per_s") == [2 * 1024 * 1024, 2 * 4 * 1024, None]
-    assert values(found, "disk_reads_per_s") == [20, 0, None]
-    assert values(found, "net_tx_bytes_per_s") == [4 * 1024, None, None]
+    frame = run.samples("host")
+    assert values(frame, "t_s") == [1, 2, 3]
+    assert values(frame, "utc")[0].startswith("2026-06-28T10:00:01.5")
+    assert values(frame, "cpu_user_percent") == [50, 50, None]  # of 0.75: guests are within users
+    assert values(frame, "cpu_system_percent") == [18.75, 25, None]
+    assert values(frame, "cpu_busy_percent") == [68.75, 75, None]
+    assert values(frame, "cpu_idle_percent") == [25, 25, None]
+    assert values(frame, "disk_write_bytes_per_s") == [2 * 1024 * 1024, 2 * 4 * 1024, None]
+    assert values(frame, "disk_reads_per_s") == [20, 0, None]
+    assert values(frame, "net_tx_bytes_per_s") == [4 * 1024, None, None]
     (monitor,) = (trial["monitors"]["host"] for trial in run.trials)
     assert monitor == {
         "samples": 3, "imported": "benchmarksql", "file": "host.csv", "tables": {"benchmarksql": "host-benchmarksql.csv"},
@@ -82,8 +82,8 @@ def test_the_collectors_files_are_samples_of_the_trial(tmp_path: Path, data: Pat
     assert query([run.path], asked.format("", "vm_nr_dirty")).rows == [(4242,), (4243,), (4244,)]
     assert query([run.path], asked.format("dm-0", "wrmerges")).rows == [(50,), (0,)]
     assert query([run.path], asked.format("lo", "rxpktsps")).rows == [(11,)]
-    kept = {path.name.partition("-")[2] for path in (run.path / "sources").iterdir()}
-    assert {"sys_info.csv", "blk_sda.csv", "net_lo.csv"} < kept
+    stored = {path.name.partition("-")[2] for path in (run.path / "sources").iterdir()}
+    assert {"sys_info.csv", "blk_sda.csv", "net_lo.csv"} < stored
     (source,) = run.run["imported"]
     assert (source["measured"], source["samples"], source["unread"]) == (1, 3, 0)
 
@@ -100,9 +100,9 @@ def test_columns_and_rows_that_are_not_known_are_counted_and_told(tmp_path: Path
     (data / "net_eth0.csv").write_text(
         "7,1000,net_eth0,11.0,2.0,13.0,4.0\nWarning: Permanently added 'db7'\n\n"
     )
-    said = call(tmp_path / "out", "benchmarksql", data.parent, "--json")
-    assert said.exit_code == 0, said.output
-    (source,) = json.loads(said.output)["imported"]
+    result = call(tmp_path / "out", "benchmarksql", data.parent, "--json")
+    assert result.exit_code == 0, result.output
+    (source,) = json.loads(result.output)["imported"]
     # a column, a word and a row that is too short; a value below zero, a cut row, another device; two lines
     # without a head
     assert source["unread"] == 8
@@ -115,9 +115,9 @@ def test_columns_and_rows_that_are_not_known_are_counted_and_told(tmp_path: Path
 
 def test_without_the_sessions_start_elapsed_counts_from_the_executions(tmp_path: Path, data: Path) -> None:
     (data / "runInfo.csv").unlink()
-    found = made(tmp_path / "out", "auto", data.parent).samples("host")
-    assert values(found, "t_s") == [1, 2, 3]
-    assert set(values(found, "utc")) <= {"", None}
+    frame = made(tmp_path / "out", "auto", data.parent).samples("host")
+    assert values(frame, "t_s") == [1, 2, 3]
+    assert set(values(frame, "utc")) <= {"", None}
 
 
 def test_of_several_executions_nobody_knows_whose_samples_they_are(tmp_path: Path, data: Path) -> None:
@@ -136,7 +136,7 @@ def test_another_monitor_of_the_same_machine_beside_it_is_refused(tmp_path: Path
         "# hostname;interval;timestamp;CPU;%user;%nice;%system;%iowait;%steal;%idle\n"
         "db7;1;2026-06-28 10:00:01 UTC;-1;10;0.00;5.00;1.00;0.00;80.00\n"
     )
-    said = call(tmp_path / "out", "auto", data.parent, tmp_path / "sar.txt")
-    assert said.exit_code == 2
-    assert f"{data.parent} has samples of host itself, and {tmp_path / 'sar.txt'} has more" in said.output
-    assert "Leave sar.txt out, or move benchmarksql's own away." in said.output
+    result = call(tmp_path / "out", "auto", data.parent, tmp_path / "sar.txt")
+    assert result.exit_code == 2
+    assert f"{data.parent} has samples of host itself, and {tmp_path / 'sar.txt'} has more" in result.output
+    assert "Leave sar.txt out, or move benchmarksql's own away." in result.output

@@ -28,11 +28,11 @@ def call(home: Path, *arguments: str | Path) -> Result:
 
 
 def test_json_says_where_the_run_is_and_what_was_read(tmp_path: Path) -> None:
-    said = call(tmp_path, "auto", OUTPUTS / "wrk.txt", "--json")
-    assert said.exit_code == 0, said.output
-    found = json.loads(said.output)
-    assert (Path(found["run"]) / "report.html").is_file()
-    assert found["imported"][0]["tool"] == "wrk"
+    result = call(tmp_path, "auto", OUTPUTS / "wrk.txt", "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.output)
+    assert (Path(document["run"]) / "report.html").is_file()
+    assert document["imported"][0]["tool"] == "wrk"
 
 
 def imported(home: Path) -> StoredRun:
@@ -46,9 +46,9 @@ def test_the_command_knows_every_reader() -> None:
 
 
 def test_two_executions_of_a_shell_loop_are_two_levels_of_clients(tmp_path: Path) -> None:
-    said = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt")
-    assert said.exit_code == 0, said.output
-    assert "158.1" in said.output
+    result = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt")
+    assert result.exit_code == 0, result.output
+    assert "158.1" in result.output
     run = imported(tmp_path)
     assert [factor["key"] for factor in run.run["factors"]] == ["load.clients"]
     assert [trial["totals"]["throughput_per_s"] for trial in run.trials] == [158.13, 270.83]
@@ -90,8 +90,8 @@ def test_a_table_with_a_mapping_says_what_the_run_would_have(tmp_path: Path) -> 
     """
     columns = ["throughput=tps", "clients=clients", "factor=storage", "latency.mean=latency_mean_ms"]
     options = [word for column in columns for word in ("--column", column)]
-    said = call(tmp_path, "csv", DATA, *options, "--unit", "transaction")
-    assert said.exit_code == 0, said.output
+    result = call(tmp_path, "csv", DATA, *options, "--unit", "transaction")
+    assert result.exit_code == 0, result.output
     run = imported(tmp_path)
     assert len(run.trials) == 15
     text = (run.path / "report.md").read_text()
@@ -108,12 +108,12 @@ def test_a_table_with_a_mapping_says_what_the_run_would_have(tmp_path: Path) -> 
 def test_lines_that_were_not_understood_are_counted_and_shown(tmp_path: Path) -> None:
     text = tmp_path / "result.txt"
     text.write_text("===== 1 thread =====\n" + (OUTPUTS / "sysbench-cpu.txt").read_text() + "real\t0m1.0s\n")
-    said = call(tmp_path / "out", "sysbench", text)
-    assert said.exit_code == 0
-    assert "2 lines were not understood, among them '===== 1 thread ====='" in said.output
+    result = call(tmp_path / "out", "sysbench", text)
+    assert result.exit_code == 0
+    assert "2 lines were not understood, among them '===== 1 thread ====='" in result.output
     text.write_text("===== 1 thread =====\n" + (OUTPUTS / "sysbench-cpu.txt").read_text())
-    one = call(tmp_path / "out", "sysbench", text)
-    assert "1 line was not understood: '===== 1 thread ====='" in one.output
+    second = call(tmp_path / "out", "sysbench", text)
+    assert "1 line was not understood: '===== 1 thread ====='" in second.output
 
 
 @pytest.mark.parametrize(
@@ -130,66 +130,66 @@ def test_lines_that_were_not_understood_are_counted_and_shown(tmp_path: Path) ->
         (["csv", DATA, "--column", "speed=tps"], "maps nothing: write WHAT=COLUMN"),
     ],
 )
-def test_what_cannot_be_imported_is_said_and_leaves_no_run(
+def test_what_cannot_be_imported_is_reported_and_leaves_no_run(
     tmp_path: Path, arguments: list[str | Path], words: str
 ) -> None:
-    said = call(tmp_path / "out", *arguments)
-    assert said.exit_code != 0
-    assert words in said.output
-    assert "Traceback" not in said.output
+    result = call(tmp_path / "out", *arguments)
+    assert result.exit_code != 0
+    assert words in result.output
+    assert "Traceback" not in result.output
     assert not (tmp_path / "out").exists()
 
 
 def test_executions_that_never_ended_are_no_run(tmp_path: Path) -> None:
     text = tmp_path / "cut.txt"
     text.write_text("".join((OUTPUTS / "sysbench-oltp.txt").read_text().splitlines(keepends=True)[:8]))
-    said = call(tmp_path / "out", "sysbench", text)
-    assert said.exit_code != 0
-    assert "nothing was measured" in said.output
+    result = call(tmp_path / "out", "sysbench", text)
+    assert result.exit_code != 0
+    assert "nothing was measured" in result.output
 
 
 def test_json_that_was_cut_is_refused_with_the_place(tmp_path: Path) -> None:
     text = tmp_path / "fio.json"
     text.write_text((OUTPUTS / "fio.json").read_text()[:3000])
-    said = call(tmp_path / "out", "fio", text)
-    assert said.exit_code != 0
-    assert "no whole JSON" in said.output
+    result = call(tmp_path / "out", "fio", text)
+    assert result.exit_code != 0
+    assert "no whole JSON" in result.output
 
 
 def test_percentiles_of_a_tool_that_does_not_say_of_how_many_stand_as_printed(tmp_path: Path) -> None:
     """redis-benchmark's table tells percentiles and no count: none of them is left out for want of
     transactions.
     """
-    said = call(tmp_path, "auto", OUTPUTS / "redis-benchmark.csv")
-    assert "8.81" in said.output
-    assert "No p99" not in said.output
+    result = call(tmp_path, "auto", OUTPUTS / "redis-benchmark.csv")
+    assert "8.81" in result.output
+    assert "No p99" not in result.output
     assert "count" not in imported(tmp_path).trials[0]["totals"]["response"]
 
 
 def test_where_a_tool_tells_no_percentile_its_mean_is_shown(tmp_path: Path) -> None:
-    said = call(tmp_path, "auto", OUTPUTS / "pgbench.txt")
-    assert "mean ms" in said.output
-    assert "8.23" in said.output
-    assert "p50 ms" not in said.output
+    result = call(tmp_path, "auto", OUTPUTS / "pgbench.txt")
+    assert "mean ms" in result.output
+    assert "8.23" in result.output
+    assert "p50 ms" not in result.output
     page = (imported(tmp_path).path / "report.html").read_text()
     assert "Response time there, mean" in page
 
 
 def test_beside_the_mean_of_sysbench_stands_its_p95(tmp_path: Path) -> None:
-    said = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt")
-    assert "mean ms" in said.output
-    assert "p95 ms" in said.output
+    result = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt")
+    assert "mean ms" in result.output
+    assert "p95 ms" in result.output
     # advice for a plan is none for outputs that were read
     assert "repeats:" not in (imported(tmp_path).path / "report.html").read_text().partition("<script")[0]
 
 
 def test_of_samples_alone_the_terminal_shows_no_table_of_a_load(tmp_path: Path) -> None:
-    said = call(tmp_path, "auto", OUTPUTS / "jstat-gcutil.txt")
-    assert "5 samples of jstat" in said.output
-    assert "Errors" not in said.output
+    result = call(tmp_path, "auto", OUTPUTS / "jstat-gcutil.txt")
+    assert "5 samples of jstat" in result.output
+    assert "Errors" not in result.output
 
 
 def test_a_treatment_without_levels_is_named_in_the_readers_language(tmp_path: Path) -> None:
-    said = call(tmp_path, "auto", OUTPUTS / "wrk.txt", "--lang", "zh")
-    assert "全部" in said.output
-    assert "all" not in said.output.partition("\n\n")[2].partition("\n\n")[0]
+    result = call(tmp_path, "auto", OUTPUTS / "wrk.txt", "--lang", "zh")
+    assert "全部" in result.output
+    assert "all" not in result.output.partition("\n\n")[2].partition("\n\n")[0]

@@ -34,16 +34,16 @@ def call(home: Path, *arguments: str | Path, stdin: bytes | None = None) -> Resu
 
 
 def refused(home: Path, *arguments: str | Path) -> str:
-    said = call(home, *arguments)
-    assert said.exit_code == 2, said.output
-    assert said.output.startswith("Error: ")
+    result = call(home, *arguments)
+    assert result.exit_code == 2, result.output
+    assert result.output.startswith("Error: ")
     assert not (home / "out").exists()
-    return said.output
+    return result.output
 
 
 def imported(home: Path, *arguments: str | Path, stdin: bytes | None = None) -> StoredRun:
-    said = call(home, *arguments, stdin=stdin)
-    assert said.exit_code == 0, said.output
+    result = call(home, *arguments, stdin=stdin)
+    assert result.exit_code == 0, result.output
     (path,) = [run.parent for run in (home / "out").rglob("run.json")]
     return read_run(path)
 
@@ -59,11 +59,11 @@ def test_what_is_compressed_is_unpacked_and_kept_as_it_was(
     run = imported(tmp_path, "auto", file)
     assert [trial["status"] for trial in run.trials] == ["ok"]
     assert run.run["imported"][0]["file"] == str(file)
-    (kept,) = (run.path / "sources").iterdir()
-    assert kept.read_bytes() == file.read_bytes()
+    (stored,) = (run.path / "sources").iterdir()
+    assert stored.read_bytes() == file.read_bytes()
 
 
-def test_what_is_compressed_and_cut_is_said_to_be_damaged(tmp_path: Path) -> None:
+def test_what_is_compressed_and_cut_is_reported_to_be_damaged(tmp_path: Path) -> None:
     file = tmp_path / "result.txt.gz"
     file.write_bytes(gzip.compress(os.urandom(5000) + SYSBENCH)[:3000])
     assert f"{file} is compressed, and damaged" in refused(tmp_path, "auto", file)
@@ -86,8 +86,8 @@ def test_logs_of_one_execution_belong_together_though_only_some_are_compressed(t
 def test_standard_input_is_an_output_too(tmp_path: Path, tool: str) -> None:
     run = imported(tmp_path, tool, "-", stdin=SYSBENCH)
     assert run.run["imported"][0]["file"] == "-"
-    (kept,) = (run.path / "sources").iterdir()
-    assert kept.read_bytes() == SYSBENCH
+    (stored,) = (run.path / "sources").iterdir()
+    assert stored.read_bytes() == SYSBENCH
 
 
 def test_a_pipe_that_can_be_read_once_is_kept(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_pipe_that_can_be_read_once_is_kept(tmp_path: Path) -> None:
     assert run.run["imported"][0]["file"] == str(pipe)
 
 
-def test_nothing_is_left_of_what_was_unpacked(tmp_path: Path) -> None:
+def test_nothing_that_was_unpacked_is_left(tmp_path: Path) -> None:
     file, home = tmp_path / "result.txt.gz", tmp_path / "tmp"
     home.mkdir()
     file.write_bytes(gzip.compress(SYSBENCH))
@@ -113,16 +113,16 @@ def test_nothing_is_left_of_what_was_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "said"),
+    ("head", "message"),
     [
         (b"PK\x03\x04\x14\x00\x06\x00", "is an archive (zip), as spreadsheets are, too"),
         (b"\x28\xb5\x2f\xfd\x00\x00", "is compressed by zstd. Unpack it: `zstd -d result.txt`"),
     ],
 )
-def test_other_packages_are_named_with_the_way_out(tmp_path: Path, head: bytes, said: str) -> None:
+def test_other_packages_are_named_with_the_way_out(tmp_path: Path, head: bytes, message: str) -> None:
     file = tmp_path / "result.txt"
     file.write_bytes(head + bytes(200))
-    assert said in refused(tmp_path, "auto", file)
+    assert message in refused(tmp_path, "auto", file)
 
 
 def test_what_fio_and_iperf3_print_for_people_says_what_to_run(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_table_from_standard_input(tmp_path: Path) -> None:
     assert run.run["imported"][0]["file"] == "-"
 
 
-def test_rows_without_a_figure_that_could_be_one_are_counted_and_shown(tmp_path: Path) -> None:
+def test_rows_without_a_value_that_could_be_one_are_counted_and_shown(tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("tps,clients\n10,4\n,8\nabc,8\nnan,8\ninf,8\n1_000,8\n-5,8\n10\n10,4,5\n10,some\n11,4\n")
     run = imported(tmp_path, "csv", file, "--column", "throughput=tps", "--column", "clients=clients")
@@ -176,7 +176,7 @@ def test_rows_without_a_figure_that_could_be_one_are_counted_and_shown(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (b"a,b\n1,2\n", "has no column 'tps': its first line names 'a', 'b'"),
         (b"tps,x,tps\n1,2,3\n", "has several columns 'tps'"),
@@ -186,10 +186,10 @@ def test_rows_without_a_figure_that_could_be_one_are_counted_and_shown(tmp_path:
         (b"tps\nnone\n", "nothing was measured in"),
     ],
 )
-def test_what_is_no_table_is_refused(tmp_path: Path, text: bytes, said: str) -> None:
+def test_what_is_no_table_is_refused(tmp_path: Path, text: bytes, message: str) -> None:
     file = tmp_path / "table.csv"
     file.write_bytes(text)
-    assert said in refused(tmp_path, "csv", file, "--column", "throughput=tps")
+    assert message in refused(tmp_path, "csv", file, "--column", "throughput=tps")
 
 
 def test_a_directory_is_no_table(tmp_path: Path) -> None:

@@ -64,38 +64,38 @@ def test_a_stall_of_seconds_stays_to_be_seen(long: StoredRun) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lang", "said"),
+    ("lang", "message"),
     [("en", "up to 8 printed intervals became one"), ("zh", "最多将 8 个打印出的间隔合并为一个")],
 )
 def test_the_page_says_what_was_joined_and_draws_how_far_it_went(
-    long: StoredRun, lang: str, said: str
+    long: StoredRun, lang: str, message: str
 ) -> None:
-    with Prewarm() as soon:
-        soon.begin()
-        soon.begin()
-        context = soon.publish(long.path, lang)
+    with Prewarm() as prewarm:
+        prewarm.begin()
+        prewarm.begin()
+        context = prewarm.publish(long.path, lang)
     assert context.stored.id == long.id
     for name in ("report.html", "report.md"):
-        assert said in (long.path / name).read_text()
+        assert message in (long.path / name).read_text()
     data = (long.path / "report.html").read_text().partition('id="data"')[2]
     assert "throughput_per_s_lowest" in data
     assert len(data) < 3_000_000
 
 
 def test_short_records_have_every_interval_and_no_more_columns(tmp_path: Path) -> None:
-    kept = made(tmp_path / "out", "sysbench", sysbench(tmp_path / "long.txt"))
-    (trial,) = kept.trials
+    stored_run = made(tmp_path / "out", "sysbench", sysbench(tmp_path / "long.txt"))
+    (trial,) = stored_run.trials
     assert "joined" not in trial["imported"]
-    path = kept.directory(trial["name"]) / "intervals.csv"
+    path = stored_run.directory(trial["name"]) / "intervals.csv"
     head, first, *_ = path.read_text().splitlines()
     assert head.split(",") == list(INTERVAL_COLUMNS)
     assert not set(REACH_COLUMNS) & set(head.split(","))
-    told = dict(zip(head.split(","), first.split(","), strict=True))
-    assert {name: float(told[name]) for name in ("t_s", "duration_s", "succeeded", "throughput_per_s")} == {
+    row = dict(zip(head.split(","), first.split(","), strict=True))
+    assert {name: float(row[name]) for name in ("t_s", "duration_s", "succeeded", "throughput_per_s")} == {
         "t_s": 0, "duration_s": 1, "succeeded": 500, "throughput_per_s": 500,
     }  # fmt: skip
-    assert (told["utc"], told["response_p99_ms"], told["operation"]) == ("", "", "transaction")
-    assert len(kept.intervals()) == SECONDS
+    assert (row["utc"], row["response_p99_ms"], row["operation"]) == ("", "", "transaction")
+    assert len(stored_run.intervals()) == SECONDS
 
 
 def test_where_a_tool_says_when_it_began_every_interval_has_its_instant(tmp_path: Path) -> None:
@@ -122,10 +122,10 @@ def pgbench_log(path: Path) -> Path:
 
 
 def test_a_log_of_transactions_that_is_longer_than_a_day_keeps_how_far_it_went_too(tmp_path: Path) -> None:
-    kept = made(tmp_path / "out", "pgbench-log", pgbench_log(tmp_path / "pgbench_log.1"))
-    (trial,) = kept.trials
+    stored_run = made(tmp_path / "out", "pgbench-log", pgbench_log(tmp_path / "pgbench_log.1"))
+    (trial,) = stored_run.trials
     assert trial["imported"]["joined"] == 2
-    rows = kept.intervals()
+    rows = stored_run.intervals()
     assert set(values(rows, "duration_s")) == {2.0}
     lowest, highest = (sorted(values(rows, name)) for name in REACH_COLUMNS)
     assert (lowest[:2], highest[-2:]) == ([0, 1], [1, 3])

@@ -57,15 +57,15 @@ def test_a_jstat_for_each_load_as_a_report_made_them(tmp_path: Path) -> None:
     texts |= {"jstat-a1": JSTAT, "jstat-a2": JSTAT.replace("14    1.500", "19    9.500")}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    said = call(tmp_path / "out", "auto", *(tmp_path / name for name in texts), "--by-file")
-    assert said.exit_code == 0, said.output
-    assert "jstat printed no times (-t): its lines were taken as 1 s apart (--interval)" in said.output
+    result = call(tmp_path / "out", "auto", *(tmp_path / name for name in texts), "--by-file")
+    assert result.exit_code == 0, result.output
+    assert "jstat printed no times (-t): its lines were taken as 1 s apart (--interval)" in result.output
     (path,) = [run.parent for run in (tmp_path / "out").rglob("run.json")]
     run = read_run(path)
     assert [trial["levels"]["file"] for trial in run.trials] == ["a1", "a2"]
-    found = run.samples("jvm")
-    assert values(found, "young_gcs") == [2, 2, 2, 7]
-    assert values(found, "t_s") == [0, 1, 0, 1]
+    frame = run.samples("jvm")
+    assert values(frame, "young_gcs") == [2, 2, 2, 7]
+    assert values(frame, "t_s") == [0, 1, 0, 1]
     assert [trial["monitors"]["jvm"]["assumed_interval_s"] for trial in run.trials] == [1, 1]
     report = (path / "report.md").read_text()
     assert "The JVM during each trial" in report
@@ -99,7 +99,7 @@ def test_a_log_of_each_thread_is_one_execution(tmp_path: Path) -> None:
         file.write_text("".join(rows[number::4]))
     run = made(tmp_path / "out", "pgbench-log", *files)
     assert [trial["totals"]["transactions"]["succeeded"] for trial in run.trials] == [225, 75]
-    assert [len(one["also"]) for one in run.run["imported"]] == [2, 0]
+    assert [len(item["also"]) for item in run.run["imported"]] == [2, 0]
 
 
 def test_samples_alone_are_a_run_whose_report_shows_them(tmp_path: Path) -> None:
@@ -164,9 +164,9 @@ def test_what_belongs_to_what_is_never_guessed(tmp_path: Path, names: list[str],
     (tmp_path / "gc.txt").write_text(JSTAT)
     (tmp_path / "old.txt").write_text(sadf(LOG_BEGAN - 900, LOG_BEGAN - 899))
     files = [tmp_path / name if (tmp_path / name).exists() else OUTPUTS / name for name in names]
-    said = call(tmp_path / "out", "auto", *files)
-    assert said.exit_code == 2
-    assert words in said.output
+    result = call(tmp_path / "out", "auto", *files)
+    assert result.exit_code == 2
+    assert words in result.output
     assert not (tmp_path / "out").exists()
 
 
@@ -191,7 +191,7 @@ INFO = "run,driver,driverVersion,db,sessionStart,runMins,loadWarehouses,runWareh
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What runBenchmark.sh leaves."""
+    """Files that runBenchmark.sh leaves."""
     home = tmp_path / "my_result_2026-06-28_100000"
     (home / "data").mkdir(parents=True)
     (home / "run.properties").write_text(PROPERTIES)
@@ -215,8 +215,8 @@ def test_benchmarksqls_folder_has_tpmc_terminals_and_types(tmp_path: Path, folde
         if getattr(block, "id", "") == "table-types"
     ]
     assert [row[2].text for row in table.rows] == ["new_order", "payment", "delivery"]
-    kept = {path.name for path in (run.path / "sources").iterdir()}
-    assert kept == {"01-result.csv", "02-runInfo.csv"}
+    stored = {path.name for path in (run.path / "sources").iterdir()}
+    assert stored == {"01-result.csv", "02-runInfo.csv"}
 
 
 def test_no_password_of_a_property_file_gets_into_a_run(tmp_path: Path, folder: Path) -> None:
@@ -224,7 +224,7 @@ def test_no_password_of_a_property_file_gets_into_a_run(tmp_path: Path, folder: 
     assert not [path for path in run.path.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()]
 
 
-def test_terminals_that_rested_are_no_reason_to_distrust_the_figures(tmp_path: Path, folder: Path) -> None:
+def test_terminals_that_rested_are_no_reason_to_distrust_the_metrics(tmp_path: Path, folder: Path) -> None:
     """50 terminals with a limit, or think time, are busy only part of their time; and its clock has whole
     milliseconds.
     """

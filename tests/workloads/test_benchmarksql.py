@@ -20,7 +20,7 @@ from loadcell.plan.remarks import remarks
 from loadcell.workloads.benchmarksql import BenchmarkSql, BenchmarkSqlOptions
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 
-#: As BenchmarkSQL 5 ships it for PostgreSQL, with the figures of a real report.
+#: As BenchmarkSQL 5 ships it for PostgreSQL, with the values of a real report.
 PROPS = """\
 db=postgres
 driver=org.postgresql.Driver
@@ -82,7 +82,7 @@ def mistakes(props: Path, text: str = "") -> list[str]:
     return [f"{problem.path}: {problem.finding}" for problem in caught.value.problems]
 
 
-def said(loaded: LoadedPlan) -> dict[str, str]:
+def remark_texts(loaded: LoadedPlan) -> dict[str, str]:
     return {remark.path: remark.text for remark in remarks(loaded, installed())}
 
 
@@ -107,9 +107,9 @@ def test_terminals_and_minutes_count_where_the_plan_leaves_them_open(props: Path
 def test_terminals_can_be_a_factor(props: Path) -> None:
     loaded = plan(props, "load: {duration: 1min}\nfactors: {load.clients: [10, 50]}\n")
     assert [treatment.resolved.load.clients for treatment in loaded.treatments] == [10, 50]
-    found = said(loaded)
-    assert found["load.clients"] == "10 terminals as the plan says; 50 in the file"
-    assert "runMins is 5" in found["load.duration"]
+    results = remark_texts(loaded)
+    assert results["load.clients"] == "10 terminals as the plan says; 50 in the file"
+    assert "runMins is 5" in results["load.duration"]
 
 
 def test_files_can_be_a_factor(props: Path) -> None:
@@ -129,7 +129,7 @@ def test_what_was_read_is_in_the_record_and_the_password_is_not(props: Path) -> 
 
 
 def test_what_has_no_meaning_here_is_named(props: Path) -> None:
-    text = said(plan(props))["workload.benchmarksql.properties"]
+    text = remark_texts(plan(props))["workload.benchmarksql.properties"]
     assert "password is not read" in text
     assert "${env:NAME}" in text
     for key in ("resultDirectory", "osCollectorScript", "osCollectorDevices"):
@@ -139,19 +139,19 @@ def test_what_has_no_meaning_here_is_named(props: Path) -> None:
 
 def test_a_key_that_nobody_knows_is_named_with_what_was_meant(props: Path) -> None:
     props.write_text(PROPS + "newOrderWieght=3\nmonkeys=8\n")
-    text = said(plan(props))["workload.benchmarksql.properties"]
+    text = remark_texts(plan(props))["workload.benchmarksql.properties"]
     assert "`newOrderWieght` is no property of BenchmarkSQL 5: did you mean newOrderWeight?" in text
     assert "`monkeys` is no property of BenchmarkSQL 5" in text
 
 
 def test_a_server_other_than_the_one_measured_is_remarked_upon(props: Path) -> None:
-    text = said(plan(props))["target.postgres.server"]
+    text = remark_texts(plan(props))["target.postgres.server"]
     assert "`conn` names localhost:5432/postgres" in text
     assert "external" in text
     same = "server: external, dsn: 'postgresql://me@localhost:5432/other', password: '${env:PW}'"
-    assert not any(path.startswith("target") for path in said(plan(props, target=same)))
+    assert not any(path.startswith("target") for path in remark_texts(plan(props, target=same)))
     other = same.replace("localhost", "db1")
-    assert "what is measured is db1:5432" in said(plan(props, target=other))["target.postgres.dsn"]
+    assert "what is measured is db1:5432" in remark_texts(plan(props, target=other))["target.postgres.dsn"]
 
 
 @pytest.mark.parametrize("key", REQUIRED)
@@ -181,7 +181,7 @@ def test_a_missing_property_is_named(props: Path, key: str) -> None:
         ("user=", "useStoredProcedures=true\nuser=", "`useStoredProcedures` is true"),
     ],
 )
-def test_what_cannot_be_is_said(props: Path, old: str, new: str, part: str) -> None:
+def test_what_cannot_be_is_reported(props: Path, old: str, new: str, part: str) -> None:
     assert old in PROPS
     props.write_text(PROPS.replace(old, new))
     [problem] = mistakes(props)
@@ -189,7 +189,7 @@ def test_what_cannot_be_is_said(props: Path, old: str, new: str, part: str) -> N
     assert part in problem
 
 
-def test_everything_that_is_wrong_is_said_at_once(props: Path) -> None:
+def test_everything_that_is_wrong_is_reported_at_once(props: Path) -> None:
     props.write_text(PROPS.replace("terminals=50", "terminals=x").replace("runMins=5\n", ""))
     [problem] = mistakes(props)
     assert "`runMins` is missing" in problem
@@ -206,18 +206,18 @@ def test_a_number_of_transactions_instead_of_minutes_is_measured_for_a_time(prop
     props.write_text(PROPS.replace("runMins=5", "runMins=0").replace("Terminal=0", "Terminal=1000"))
     loaded = plan(props)
     assert loaded.base.load.duration.text == "30s"
-    assert "runTxnsPerTerminal is 1000" in said(loaded)["workload.benchmarksql.properties"]
+    assert "runTxnsPerTerminal is 1000" in remark_texts(loaded)["workload.benchmarksql.properties"]
 
 
 def test_a_fixed_warehouse_that_is_not_mentioned_is_taken_as_benchmarksql_takes_it(props: Path) -> None:
     props.write_text(PROPS.replace("terminalWarehouseFixed=true\n", ""))
     loaded = plan(props)
     assert BenchmarkSql(loaded.base.workload).engine()["tpcc"]["terminal_warehouse_fixed"] is False  # type: ignore[arg-type]
-    assert "`terminalWarehouseFixed` is missing" in said(loaded)["workload.benchmarksql.properties"]
+    assert "`terminalWarehouseFixed` is missing" in remark_texts(loaded)["workload.benchmarksql.properties"]
 
 
 @pytest.mark.parametrize("content", [None, b"\0\0\0", b"db=postgres\0", b"x" * 1_000_001])
-def test_what_is_no_property_file_is_said(tmp_path: Path, content: bytes | None) -> None:
+def test_what_is_no_property_file_is_reported(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "props.pg"
     if content is not None:
         path.write_bytes(content)
@@ -295,13 +295,13 @@ _TEXTS = st.one_of(
 @settings(max_examples=300, deadline=None)
 @given(_TEXTS)
 def test_any_text_is_properties_or_a_mistake_that_can_be_shown(text: str) -> None:
-    said: object
+    message: object
     try:
-        found = understand(java_properties(text), "props.pg")
-        said = [found.options, found.unknown, found.user]
+        properties = understand(java_properties(text), "props.pg")
+        message = [properties.options, properties.unknown, properties.user]
     except SettingError as error:
-        said = str(error)
-    json.dumps(said, ensure_ascii=False).encode()
+        message = str(error)
+    json.dumps(message, ensure_ascii=False).encode()
 
 
 def test_escapes_of_two_halves_are_one_character() -> None:

@@ -32,14 +32,14 @@ def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], sa
 
 
 def test_data_depend_on_rows_and_names_alone() -> None:
-    one, other = Duckdb(DuckdbOptions(updates=5)), Duckdb(DuckdbOptions(updates=0, pages=2))
-    assert one.data() == other.data() == {"duckdb": {"rows": 1_000_000, "distinct": 10_000}}
-    assert (one.changes_data, other.changes_data) == (True, False)
-    assert one.calls({"update": 7, "page": 2}) == {"update": 7}
+    workload_options, other = Duckdb(DuckdbOptions(updates=5)), Duckdb(DuckdbOptions(updates=0, pages=2))
+    assert workload_options.data() == other.data() == {"duckdb": {"rows": 1_000_000, "distinct": 10_000}}
+    assert (workload_options.changes_data, other.changes_data) == (True, False)
+    assert workload_options.calls({"update": 7, "page": 2}) == {"update": 7}
     assert other.calls({"update": 0, "page": 2}) == {}
 
 
-def test_what_cannot_be_is_said_of_the_plan() -> None:
+def test_what_cannot_be_is_reported_of_the_plan() -> None:
     with pytest.raises(PlanError, match=r"load\.timeout: a call of DuckDB cannot be given up"):
         load_text(PLAN.replace("1}", "1, timeout: 5s}"), Path("plan.yaml"), installed(), env={})
     with pytest.raises(PlanError, match="cannot be run on the target redis"):
@@ -59,6 +59,6 @@ def test_what_has_no_effect_is_remarked_on() -> None:
         installed(),
         env={},
     )
-    said = {one.path: one.text for one in remarks(plan, installed())}
-    assert "has no effect" in said["load.threads"]
-    assert "only reads" in said["workload.duckdb.updates"]
+    texts = {entry.path: entry.text for entry in remarks(plan, installed())}
+    assert "has no effect" in texts["load.threads"]
+    assert "only reads" in texts["workload.duckdb.updates"]

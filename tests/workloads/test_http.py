@@ -1,4 +1,4 @@
-"""The workload's options: what the engine is told, and what is a mistake."""
+"""The workload's options: the section for the engine, and mistakes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from loadcell.workloads.http import Http, HttpOptions
 
 
 def section(**options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = Http(HttpOptions.model_validate(options)).engine()["http"]
-    return found
+    document: dict[str, Any] = Http(HttpOptions.model_validate(options)).engine()["http"]
+    return document
 
 
 def mistake(**options: Any) -> str:
@@ -25,20 +25,23 @@ def mistake(**options: Any) -> str:
 
 
 def test_one_kind_of_request_is_a_mix_of_one() -> None:
-    told = section(path="/get?key=${key}", parameters={"key": {"from": 1, "to": 9, "digits": 4}})
-    [request] = told["requests"]
+    section_document = section(path="/get?key=${key}", parameters={"key": {"from": 1, "to": 9, "digits": 4}})
+    [request] = section_document["requests"]
     assert (request["method"], request["path"]) == ("GET", "/get?key=${key}")
-    assert told["parameters"]["key"] | {"from": 1, "to": 9, "digits": 4} == told["parameters"]["key"]
-    assert told["keep_alive"] is True
-    assert told["success"] == ["2xx", "3xx"]
-    assert told["header_bytes"] == 65536
+    assert (
+        section_document["parameters"]["key"] | {"from": 1, "to": 9, "digits": 4}
+        == section_document["parameters"]["key"]
+    )
+    assert section_document["keep_alive"] is True
+    assert section_document["success"] == ["2xx", "3xx"]
+    assert section_document["header_bytes"] == 65536
 
 
 @pytest.mark.parametrize(
-    ("written", "told"), [(1.1, "1.1"), ("1.1", "1.1"), (2, "2"), (2.0, "2"), ("2", "2")]
+    ("written", "version_text"), [(1.1, "1.1"), ("1.1", "1.1"), (2, "2"), (2.0, "2"), ("2", "2")]
 )
-def test_a_version_is_read_as_people_write_it(written: object, told: str) -> None:
-    assert section(version=written)["version"] == told
+def test_a_version_is_read_as_people_write_it(written: object, version_text: str) -> None:
+    assert section(version=written)["version"] == version_text
     assert section()["version"] == "1.1"
 
 
@@ -55,10 +58,10 @@ def test_http_2_has_no_headers_that_belong_to_a_connection() -> None:
 
 def test_streams_are_several_requests_at_once_on_a_connection_of_http_2() -> None:
     assert (section()["streams"], section(version=2, streams=8)["streams"]) == (1, 8)
-    said = (
+    message = (
         "`streams: 8`: a connection of HTTP/1.1 carries one request at a time: use version 2, or more clients"
     )
-    assert said in mistake(streams=8)
+    assert message in mistake(streams=8)
     assert "stands beside `keep_alive: false`" in mistake(version=2, streams=8, keep_alive=False)
     load = Load.model_validate({"rate": "100/s", "clients": 5, "duration": "1s"})
     http = Http(HttpOptions.model_validate({"version": 2, "streams": 8}))
@@ -71,19 +74,19 @@ def test_a_body_is_checked_by_a_regular_expression() -> None:
     [request] = section(check={"pattern": "^a+$"})["requests"]
     assert request["check"]["pattern"] == "^a+$"
     assert 'the pattern "a(" cannot be used: unclosed group' in mistake(check={"pattern": "a("})
-    said = mistake(check={"pattern": "[ab]*a[ab]{40}$"})
-    assert "it is too large: use fewer or smaller counted repetitions" in said
+    message = mistake(check={"pattern": "[ab]*a[ab]{40}$"})
+    assert "it is too large: use fewer or smaller counted repetitions" in message
 
 
 def test_a_mix_has_common_headers_and_own_ones() -> None:
-    told = section(
+    section_document = section(
         headers={"Accept": "text/plain", "X": 1},
         requests={
             "get": {"path": "/get", "share": 80},
             "set": {"method": "POST", "path": "/set", "body": "x", "headers": {"X": True}, "share": 20},
         },
     )
-    get, post = told["requests"]
+    get, post = section_document["requests"]
     assert get["headers"] == {"Accept": "text/plain", "X": "1"}
     assert post["headers"] == {"Accept": "text/plain", "X": "true"}
     assert (get["name"], get["share"], post["body"]) == ("get", 80, "x")
@@ -95,22 +98,22 @@ def test_values_come_from_a_list_or_a_file(tmp_path: Path) -> None:
         {"path": "/${a}/${b}", "parameters": {"a": {"values": ["x", 5]}, "b": {"file": "words"}}},
         context={"directory": tmp_path},
     )
-    told = options.section()["parameters"]
-    assert told["a"]["values"] == ["x", "5"]
-    assert told["b"]["values"] == ["one", "two words"]
+    section_document = options.section()["parameters"]
+    assert section_document["a"]["values"] == ["x", "5"]
+    assert section_document["b"]["values"] == ["one", "two words"]
 
 
 def test_a_body_may_be_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "order.json").write_bytes(b'{"item": "${item}"}\r\n')
     body = {"file": "order.json"}
     parameters = {"item": {"to": 9}}
-    one = HttpOptions.model_validate(
+    workload_options = HttpOptions.model_validate(
         {"body": body, "parameters": parameters}, context={"directory": tmp_path}
     )
     several = HttpOptions.model_validate(
         {"requests": {"set": {"body": body}}, "parameters": parameters}, context={"directory": tmp_path}
     )
-    for options in (one, several):
+    for options in (workload_options, several):
         assert options.section()["requests"][0]["body"] == '{"item": "${item}"}\r\n'
     (tmp_path / "order.json").write_bytes(b"\xff${item}\0")
     bytes_alone = HttpOptions.model_validate({"body": body}, context={"directory": tmp_path})
@@ -125,7 +128,7 @@ def test_a_body_may_be_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"method": "get"}, "methods of HTTP are written in capital letters: GET"),
         ({"requests": {"a": {"method": "Post"}}}, "in capital letters: POST"),
@@ -152,8 +155,8 @@ def test_a_body_may_be_in_a_file(tmp_path: Path) -> None:
         ({"depth": 1}, "Extra inputs"),
     ],
 )
-def test_a_mistake_is_named(options: dict[str, Any], said: str) -> None:
-    assert said in mistake(**options)
+def test_a_mistake_is_named(options: dict[str, Any], message: str) -> None:
+    assert message in mistake(**options)
 
 
 def test_a_parameter_without_a_place_and_a_request_without_a_share_are_remarked_on() -> None:
@@ -161,9 +164,11 @@ def test_a_parameter_without_a_place_and_a_request_without_a_share_are_remarked_
         "requests": {"get": {}, "set": {"share": 0}},
         "parameters": {"key": {"to": 9}},
     }
-    said = {one.path: one.message.text for one in Http(HttpOptions.model_validate(options)).advice()}
-    assert "${key}" in said["parameters.key"]
-    assert said["requests.set.share"] == "it is never made"
+    texts = {
+        remark.path: remark.message.text for remark in Http(HttpOptions.model_validate(options)).advice()
+    }
+    assert "${key}" in texts["parameters.key"]
+    assert texts["requests.set.share"] == "it is never made"
 
 
 def test_a_request_may_take_five_seconds_where_the_plan_does_not_say() -> None:

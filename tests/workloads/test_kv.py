@@ -1,4 +1,4 @@
-"""What a key-value workload may be told, and what follows from it."""
+"""Options of a key-value workload, and what follows from them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_data_depend_on_their_own_options_alone() -> None:
     assert workload(load=False).data() == workload(load=False, keys=7).data() == empty
 
 
-def test_the_engine_is_told_plain_numbers() -> None:
+def test_the_engine_gets_plain_numbers() -> None:
     section = workload(
         mix={"get": 1, "scan": 2},
         value_size={"mean": "1kB", "deviation": "200B"},
@@ -134,9 +134,9 @@ def test_what_cannot_work_is_refused(options: dict[str, Any], part: str) -> None
 
 def test_what_a_target_cannot_do_is_a_misfit() -> None:
     def paths(target: str, clients: int = 1, **options: Any) -> list[str]:
-        found = workload(**options).misfits(Load(clients=clients), installed().target_kind(target))
-        assert all(one.message.text and one.message.advice for one in found)
-        return [one.path.removeprefix("workload.kv.") for one in found]
+        problems = workload(**options).misfits(Load(clients=clients), installed().target_kind(target))
+        assert all(remark.message.text and remark.message.advice for remark in problems)
+        return [remark.path.removeprefix("workload.kv.") for remark in problems]
 
     commands = {"a": {"command": "PING"}}
     assert paths("store", pipeline=2, ttl="1s", commands=commands) == ["pipeline", "ttl", "commands"]
@@ -155,6 +155,6 @@ def test_what_a_target_cannot_do_is_a_misfit() -> None:
 
 
 def test_what_is_unwise_is_remarked_on() -> None:
-    assert [one.path for one in workload(mix={"delete": 1, "get": 1}).advice()] == ["mix"]
-    assert [one.path for one in workload(load=False).advice()] == ["load"]
+    assert [remark.path for remark in workload(mix={"delete": 1, "get": 1}).advice()] == ["mix"]
+    assert [remark.path for remark in workload(load=False).advice()] == ["load"]
     assert workload().advice() == []

@@ -25,9 +25,9 @@ def plan(directory: Path, options: str, **scripts: str | bytes) -> Pgbench:
         (directory / f"{name}.sql").write_bytes(text if isinstance(text, bytes) else text.encode())
     file = directory / "plan.yaml"
     file.write_text(PLAN + "".join(f"    {line}\n" for line in options.splitlines()))
-    found = load_plan(file, installed()).base.workload
-    assert isinstance(found, PgbenchOptions)
-    return Pgbench(found)
+    workload_options = load_plan(file, installed()).base.workload
+    assert isinstance(workload_options, PgbenchOptions)
+    return Pgbench(workload_options)
 
 
 def mistakes(directory: Path, options: str, **scripts: str | bytes) -> str:
@@ -129,7 +129,7 @@ def test_a_script_of_a_megabyte_is_read_and_its_last_mistake_found(tmp_path: Pat
 
 
 def test_many_clients_on_one_branch_are_remarked_upon() -> None:
-    assert [one.path for one in workload().advice()] == ["scale"]
+    assert [remark.path for remark in workload().advice()] == ["scale"]
     assert workload(scale=10).advice() == []
     assert workload(scripts=("select-only",)).advice() == []
 
@@ -139,7 +139,7 @@ def test_the_balances_that_scripts_keep_equal_must_be_equal() -> None:
         return [(5, 5 if "history" in question else 6)]
 
     def wrong(*scripts: str, **more: Any) -> dict[str, int]:
-        return {one.says: one.wrong for one in workload(scripts=scripts, **more).verify(ask)}
+        return {item.says: item.wrong for item in workload(scripts=scripts, **more).verify(ask)}
 
     both = {"sum(branches) = sum(tellers)": 1, "sum(accounts) = sum(history)": 0}
     assert wrong("tpcb-like", "select-only") == {**both, "sum(tellers) = sum(history)": 0}

@@ -1,4 +1,4 @@
-"""The probes' options, and what follows from them: what the engine is told, what fits, what a reader must
+"""The probes' options, and what follows from them: the section for the engine, what fits, what a reader must
 know.
 """
 
@@ -60,7 +60,7 @@ def test_arrays_and_working_sets_have_a_size() -> None:
 
 def test_every_probe_says_by_which_definition_it_measures() -> None:
     every = [probe(cpu={}), probe(latency={}), *(probe(memory={"test": test}) for test in get_args(Test))]
-    assert all(len(one.notes()) == 1 for one in every)
+    assert all(len(item.notes()) == 1 for item in every)
     assert probe(memory={"test": "dumb"}).notes() != probe(memory={"test": "mcblock"}).notes()
 
 
@@ -76,7 +76,7 @@ def test_one_thing_is_probed(sections: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("memory", "said"),
+    ("memory", "message"),
     [
         (
             {"test": "memcpy", "block": "1MiB"},
@@ -89,8 +89,8 @@ def test_one_thing_is_probed(sections: dict[str, Any]) -> None:
         ({"test": "bogus"}, "Input should be 'sysbench'"),
     ],
 )
-def test_settings_that_say_nothing_are_mistakes(memory: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_settings_that_say_nothing_are_mistakes(memory: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         probe(memory=memory)
 
 
@@ -101,20 +101,20 @@ def test_numbers_beyond_what_a_pass_can_do_are_mistakes(max_prime: int) -> None:
 
 
 def test_a_plan_varies_any_of_it(tmp_path: Path) -> None:
-    found = plan(
+    results = plan(
         tmp_path,
         "workload: {probe: {latency: {size: 16KiB}}}\n"
         "load: {clients: 1}\nfactors: {workload.probe.latency.size: [16KiB, 1MiB, 64MiB]}\n"
         "expect: [access_ns > 0, errors == 0]\n",
     )
-    assert [factor.key for factor in found.factors] == ["workload.probe.latency.size"]
-    assert Probe(found.base.workload).engine() == {"probe": {"latency": {"size": 16 * 1024}}}
+    assert [factor.key for factor in results.factors] == ["workload.probe.latency.size"]
+    assert Probe(results.base.workload).engine() == {"probe": {"latency": {"size": 16 * 1024}}}
 
 
 def test_nothing_is_due_at_a_rate(tmp_path: Path) -> None:
-    said = mistake(tmp_path, "workload: {probe: {cpu: {}}}\nload: {clients: 1, rate: 100/s}\n")
-    assert "nothing is due at a rate" in said
-    assert "load.rate" in said
+    message = mistake(tmp_path, "workload: {probe: {cpu: {}}}\nload: {clients: 1, rate: 100/s}\n")
+    assert "nothing is due at a rate" in message
+    assert "load.rate" in message
 
 
 def test_a_database_is_not_probed(tmp_path: Path) -> None:
@@ -125,5 +125,5 @@ def test_a_database_is_not_probed(tmp_path: Path) -> None:
 
 
 def test_a_mistake_within_a_probe_has_its_place(tmp_path: Path) -> None:
-    said = mistake(tmp_path, "workload: {probe: {cpu: {max_prim: 5}}}\nload: {clients: 1}\n")
-    assert "max_prime" in said
+    message = mistake(tmp_path, "workload: {probe: {cpu: {max_prim: 5}}}\nload: {clients: 1}\n")
+    assert "max_prime" in message

@@ -1,4 +1,4 @@
-"""Options of the probes of disks and networks, and what the engine is told of them."""
+"""Options of the probes of disks and networks, and their sections for the engine."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def test_what_cannot_be_done_to_a_disk_is_named() -> None:
 
 
 def test_a_network_as_netperf_has_it_by_default() -> None:
-    told = probe(network={}).engine()["probe"]["network"]
-    assert told == {"test": "rr", "request_bytes": 1, "response_bytes": 1, "block_bytes": 131072}
+    section_document = probe(network={}).engine()["probe"]["network"]
+    assert section_document == {"test": "rr", "request_bytes": 1, "response_bytes": 1, "block_bytes": 131072}
     assert "`stream` has no `request`" in wrong(network={"test": "stream", "request": "4KiB"})
     assert "`rr` has no `block`" in wrong(network={"block": "4KiB"})
 
 
-def test_every_definition_is_said_in_the_report() -> None:
+def test_every_definition_is_reported_in_the_report() -> None:
     assert probe(disk={}).notes() == ("probe.disk", "probe.disk.direct")
     assert probe(disk={"direct": False}).notes() == ("probe.disk", "probe.disk.cached")
     assert probe(network={"test": "crr"}).notes() == ("probe.network.crr",)
@@ -71,16 +71,16 @@ def test_what_the_load_noticed_of_the_machine_is_with_the_trial() -> None:
 
 
 def lacking_ports(waited_s: float, others: int = 0) -> tuple[str, float]:
-    """What is said of 4 clients that waited so long in a second, and had so many errors beside."""
+    """Verdict on 4 clients that waited for ports this long in a second, and had this number of other errors."""
     threads = [{"connections": 3}, {"connections": 1}]
     errors = [{"code": "ports", "count": 7}, {"code": "reset", "count": others}]
     client = {"threads": threads, "reconnecting_ns": int(waited_s * 1e9)}
-    found = checks.ports(load_result({"errors": errors, "client": client, "window": {"duration_ns": 10**9}}))
-    assert found is not None
-    return found.verdict, found.detail["share"]
+    check = checks.ports(load_result({"errors": errors, "client": client, "window": {"duration_ns": 10**9}}))
+    assert check is not None
+    return check.verdict, check.detail["share"]
 
 
-def test_clients_that_waited_for_ports_make_figures_of_their_own_machine() -> None:
+def test_clients_that_waited_for_ports_make_results_of_their_own_machine() -> None:
     assert lacking_ports(0.1) == ("noticed", 0.025)
     assert lacking_ports(3.0) == ("broken", 0.75)
     assert lacking_ports(3.0, others=8)[0] == "noticed", "they waited for something else"

@@ -66,7 +66,7 @@ def test_the_data_depend_on_their_own_options_alone() -> None:
         assert workload(**change).data() != first.data()
 
 
-def test_the_engine_is_told_everything() -> None:
+def test_the_engine_gets_everything() -> None:
     [(name, section)] = workload(script="oltp_read_only", tables=12).engine().items()
     assert name == "sysbench"
     assert (section["script"], section["tables"], section["retry_sqlstates"]) == (
@@ -109,9 +109,11 @@ def test_what_cannot_work_is_a_mistake_at_its_place(options: dict[str, Any], pat
 
 def test_what_will_disappoint_is_remarked_upon() -> None:
     assert workload().advice() == []
-    assert [one.path for one in workload(script="select_random_points", tables=4).advice()] == ["tables"]
-    assert [one.path for one in workload(script="oltp_delete").advice()] == ["script"]
-    assert [one.path for one in workload(table_size=10, range_size=100).advice()] == ["range_size"]
-    assert [one.path for one in workload(script="select_random_points", create_secondary=False).advice()] == [
-        "create_secondary"
+    assert [remark.path for remark in workload(script="select_random_points", tables=4).advice()] == [
+        "tables"
     ]
+    assert [remark.path for remark in workload(script="oltp_delete").advice()] == ["script"]
+    assert [remark.path for remark in workload(table_size=10, range_size=100).advice()] == ["range_size"]
+    assert [
+        remark.path for remark in workload(script="select_random_points", create_secondary=False).advice()
+    ] == ["create_secondary"]

@@ -1,4 +1,4 @@
-"""What a plan may say of a tool, what does not go together, and what `loadcell check` says of it before
+"""Options of a tool in a plan, what does not go together, and what `loadcell check` says of it before
 anything runs.
 """
 
@@ -29,12 +29,12 @@ load: {{duration: 5s, warmup: 0s{load}}}
 """
 
 
-def options(directory: Path = Path("/"), **given: Any) -> ToolOptions:
-    return ToolOptions.model_validate_json(json.dumps(given), strict=True, context={"directory": directory})
+def options(directory: Path = Path("/"), **values: Any) -> ToolOptions:
+    return ToolOptions.model_validate_json(json.dumps(values), strict=True, context={"directory": directory})
 
 
-def tool(**given: Any) -> Tool:
-    return Tool(options(**given))
+def tool(**values: Any) -> Tool:
+    return Tool(options(**values))
 
 
 def checked(
@@ -47,11 +47,11 @@ def checked(
 
 
 def problem(directory: Path, tool: str, *more: str, **how: Any) -> dict[str, Any]:
-    status, said = checked(directory, tool, *more, **how)
+    status, document = checked(directory, tool, *more, **how)
     assert status == 2
-    [one] = said["problems"]
-    found: dict[str, Any] = one
-    return found
+    [entry] = document["problems"]
+    document: dict[str, Any] = entry
+    return document
 
 
 def test_every_tool_has_its_key_and_every_reader_its_name() -> None:
@@ -85,7 +85,7 @@ def test_data_are_the_commands_that_make_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "load", "target", "path", "finding"),
+    ("values", "load", "target", "path", "finding"),
     [
         ({"mbw": "8"}, {"clients": 4}, "host", "load.clients", "is 4, and nothing of it reaches mbw"),
         ({"mbw": "8"}, {"rate": "5/s"}, "host", "load.rate", "mbw makes its own load"),
@@ -99,12 +99,12 @@ def test_data_are_the_commands_that_make_them() -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_go_together(
-    given: dict[str, Any], load: dict[str, Any], target: str, path: str, finding: str
+    values: dict[str, Any], load: dict[str, Any], target: str, path: str, finding: str
 ) -> None:
     settings = Load.model_validate_json(json.dumps({"clients": 1, "warmup": "0s", **load}), strict=True)
-    [one] = tool(**given).misfits(settings, installed().target_kind(target))
-    assert (one.path, one.message.text) == (path, finding)
-    assert one.message.advice
+    [remark] = tool(**values).misfits(settings, installed().target_kind(target))
+    assert (remark.path, remark.message.text) == (path, finding)
+    assert remark.message.advice
 
 
 def test_what_goes_together() -> None:
@@ -114,7 +114,7 @@ def test_what_goes_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "path", "line", "finding"),
+    ("values", "path", "line", "finding"),
     [
         ("fio: no-such.fio", "workload.tool.fio", 4, "there is no job file"),
         ("pgbench: -f no-such.sql", "workload.tool.pgbench", 4, "there is no file"),
@@ -134,25 +134,25 @@ def test_what_goes_together() -> None:
         ("{mbw: 8, env: {'a b': c}}", "workload.tool.env", 4, "no name of an environment variable"),
     ],
 )  # fmt: skip
-def test_every_mistake_is_said_with_its_place(
-    tmp_path: Path, given: str, path: str, line: int, finding: str
+def test_every_mistake_is_reported_with_its_place(
+    tmp_path: Path, values: str, path: str, line: int, finding: str
 ) -> None:
-    one = problem(tmp_path, given)
-    assert finding in one["finding"]
-    assert one["allowed"] or "`" in one["finding"] or ":" in one["finding"], "it says what to do"
-    assert one["path"] == path
-    assert one["line"] == line
+    entry = problem(tmp_path, values)
+    assert finding in entry["finding"]
+    assert entry["allowed"] or "`" in entry["finding"] or ":" in entry["finding"], "it says what to do"
+    assert entry["path"] == path
+    assert entry["line"] == line
 
 
-def test_what_was_meant_is_said(tmp_path: Path) -> None:
+def test_what_was_meant_is_reported(tmp_path: Path) -> None:
     assert problem(tmp_path, "sysbench: cpu --threads=${cleints} run")["nearest"] == "${clients}"
     assert problem(tmp_path, "{command: x, figures: {errors: {csv: a}}}")["nearest"] == "failed"
     assert problem(tmp_path, "sysbnech: cpu run")["nearest"] == "workload.tool.sysbench"
 
 
-def test_clients_nobody_is_told_of_are_a_mistake_of_the_plan(tmp_path: Path) -> None:
-    one = problem(tmp_path, "mbw: 8", load=", clients: 4")
-    assert (one["path"], one["line"]) == ("load.clients", 5)
+def test_clients_nobody_hears_of_are_a_mistake_of_the_plan(tmp_path: Path) -> None:
+    entry = problem(tmp_path, "mbw: 8", load=", clients: 4")
+    assert (entry["path"], entry["line"]) == ("load.clients", 5)
 
 
 def test_a_tool_is_no_client_group(tmp_path: Path) -> None:
@@ -163,43 +163,43 @@ def test_a_tool_is_no_client_group(tmp_path: Path) -> None:
     )
     done = CliRunner().invoke(main, ["check", str(plan), "--json"])
     assert done.exit_code == 2
-    [one] = json.loads(done.stdout)["problems"]
-    assert one["path"] == "workloads.a"
-    assert one["finding"] == "the workload tool makes its load by itself"
+    [entry] = json.loads(done.stdout)["problems"]
+    assert entry["path"] == "workloads.a"
+    assert entry["finding"] == "the workload tool makes its load by itself"
 
 
 def test_a_tool_that_is_missing_is_remarked_on_with_how_to_get_it(tmp_path: Path) -> None:
-    status, said = checked(tmp_path, "{netperf: -H 10.0.0.2, program: no-netperf-here}")
+    status, document = checked(tmp_path, "{netperf: -H 10.0.0.2, program: no-netperf-here}")
     assert status == 0
-    [remark] = said["remarks"]
+    [remark] = document["remarks"]
     assert remark["path"] == "workload.tool.netperf"
     assert "is not installed" in remark["text"]
     assert "https://github.com/HewlettPackard/netperf" in remark["text"]
-    _, said = checked(tmp_path, "command: no-such-program ${duration_s}")
-    assert [one["text"] for one in said["remarks"]] == [
+    _, document = checked(tmp_path, "command: no-such-program ${duration_s}")
+    assert [entry["text"] for entry in document["remarks"]] == [
         "no-such-program is not installed. Install it, or correct its name in `workload.tool`."
     ]
 
 
 def test_a_script_beside_the_plan_that_is_not_called_as_one_is_remarked_on(tmp_path: Path) -> None:
     (tmp_path / "ours.sh").write_text("#!/bin/sh\n")
-    _, said = checked(tmp_path, "command: ours.sh ${duration_s}")
-    assert [one["text"] for one in said["remarks"]] == [
+    _, document = checked(tmp_path, "command: ours.sh ${duration_s}")
+    assert [entry["text"] for entry in document["remarks"]] == [
         "ours.sh is not on PATH. It lies beside the plan: write `./ours.sh`."
     ]
 
 
 def test_a_command_that_is_not_told_how_long_to_run_is_remarked_on(tmp_path: Path) -> None:
-    _, said = checked(tmp_path, "command: 'true'")
-    [remark] = said["remarks"]
+    _, document = checked(tmp_path, "command: 'true'")
+    [remark] = document["remarks"]
     assert "it takes its own time" in remark["text"]
 
 
-def test_figures_that_the_plan_names_can_be_expected(tmp_path: Path) -> None:
+def test_metrics_that_the_plan_names_can_be_expected(tmp_path: Path) -> None:
     named = "{command: 'true ${duration_s}', figures: {depth: {csv: depth}}}"
-    status, said = checked(tmp_path, named, "expect: [depth < 5]")
+    status, document = checked(tmp_path, named, "expect: [depth < 5]")
     assert status == 0
-    assert said["expect"][0]["metric"] == "depth"
+    assert document["expect"][0]["metric"] == "depth"
     wrong = problem(tmp_path, named, "expect: [dephts < 5]")
     assert "depth" in wrong["nearest"]
     assert "depth" not in declared()

@@ -1,4 +1,4 @@
-"""TPC-C's options, and what follows from them: data, figures, notes, terminals that fit."""
+"""TPC-C's options, and what follows from them: data, metrics, notes, terminals that fit."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def test_the_data_depend_on_warehouses_alone_and_how_they_are_loaded_is_no_part_
     assert ten.changes_data
 
 
-def test_the_engine_is_told_everything() -> None:
+def test_the_engine_gets_everything() -> None:
     [(name, section)] = workload(warehouses=3).engine().items()
     assert name == "tpcc"
     assert set(section) == set(TpccOptions.model_fields)
 
 
-def test_figures_are_what_was_completed_per_minute() -> None:
+def test_metrics_are_what_was_completed_per_minute() -> None:
     succeeded = {"transaction": 1_000, "new_order": 450}
     assert workload().figures(succeeded, 30.0) == {"tpmC": 900.0, "tpmTotal": 2_000.0}
     assert workload().figures({}, 30.0) == {}
@@ -73,9 +73,7 @@ def test_figures_are_what_was_completed_per_minute() -> None:
         ),
     ],
 )
-def test_the_report_is_told_what_the_figures_are_not(
-    options: dict[str, Any], expected: tuple[str, ...]
-) -> None:
+def test_the_report_gets_what_the_metrics_are_not(options: dict[str, Any], expected: tuple[str, ...]) -> None:
     assert workload(**options).notes() == expected
 
 
@@ -123,18 +121,18 @@ def test_also_where_a_factor_makes_them_too_many(tmp_path: Path) -> None:
 
 def test_waiting_terminals_in_a_short_trial_are_remarked_upon(tmp_path: Path) -> None:
     text = "workload: {tpcc: {think_time: true}}\nload: {clients: 5, duration: 30s}\n"
-    said = remarks(plan(tmp_path, text), installed())
-    assert [remark.path for remark in said] == ["load.duration"]
+    messages = remarks(plan(tmp_path, text), installed())
+    assert [remark.path for remark in messages] == ["load.duration"]
     assert remarks(plan(tmp_path, text.replace("30s", "10min")), installed()) == []
 
 
-def test_figures_can_be_expected_and_factors_can_vary_anything(tmp_path: Path) -> None:
+def test_metrics_can_be_expected_and_factors_can_vary_anything(tmp_path: Path) -> None:
     loaded = plan(
         tmp_path,
         "workload: {tpcc: {}}\nload: {clients: 5}\nfactors: {workload.tpcc.warehouses: [1, 2]}\n"
         "expect: [tpmC > 1000, tpmTotal >= 2000]\n",
     )
-    assert [one.metric for one in loaded.expect] == ["tpmC", "tpmTotal"]
+    assert [item.metric for item in loaded.expect] == ["tpmC", "tpmTotal"]
     assert loaded.expect[0].judge({"tpmC": 1_500.0}).verdict == "met"
     assert loaded.expect[0].judge({"throughput": 1_500.0}).verdict == "unknown"
     assert loaded.treatment_count == 2
@@ -147,9 +145,9 @@ def test_conditions_say_what_is_wrong_and_where_first() -> None:
         asked.append(sql)
         return [(3, 1, 7, 3100, 3101, None)] if "no_o_id <> last_o_id" in sql else []
 
-    found = check_consistency(ask)
-    assert [one.wrong for one in found] == [0, 3, 0, 0]
-    assert found[1].example == (
+    conditions = check_consistency(ask)
+    assert [item.wrong for item in conditions] == [0, 3, 0, 0]
+    assert conditions[1].example == (
         "warehouse 1 district 7: d_next_o_id - 1 is 3100, max(o_id) 3101, max(no_o_id) None"
     )
     assert len(asked) == 4

@@ -1,4 +1,4 @@
-"""How tools are called: what is not given is filled in, and what is given stands."""
+"""Command lines of tools: missing arguments are filled in, and those of the plan stand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COUNTED = Setting(counted=True)
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "setting", "words"),
+    ("tool", "values", "setting", "words"),
     [
         ("sysbench", "cpu run", HERE, "sysbench --threads=${clients} --time=${duration_s} --report-interval=1 cpu run"),
         ("sysbench", "cpu --threads=8 --time=3 run", HERE, "sysbench --report-interval=1 cpu --threads=8 --time=3 run"),
@@ -65,8 +65,8 @@ COUNTED = Setting(counted=True)
         ("stress-ng", "--cpu 2", HERE, "stress-ng --metrics-brief --timeout ${duration_s}s --cpu 2"),
     ],
 )  # fmt: skip
-def test_what_is_not_given_is_filled_in(tool: str, given: str, setting: Setting, words: str) -> None:
-    assert " ".join(TOOLS[tool].words(given.split(), setting)) == words
+def test_what_is_not_given_is_filled_in(tool: str, values: str, setting: Setting, words: str) -> None:
+    assert " ".join(TOOLS[tool].words(values.split(), setting)) == words
 
 
 def test_every_tool_says_how_to_get_it() -> None:
@@ -75,7 +75,7 @@ def test_every_tool_says_how_to_get_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "names"),
+    ("tool", "values", "names"),
     [
         ("fio", "a.fio b.fio", ["a.fio", "b.fio"]),
         ("fio", "--output-format json a.fio", ["a.fio"]),
@@ -87,8 +87,8 @@ def test_every_tool_says_how_to_get_it() -> None:
         ("sysbench", "cpu run", []),
     ],
 )
-def test_the_files_among_the_arguments(tool: str, given: str, names: list[str]) -> None:
-    assert [name for _, _, name in files(TOOLS[tool], given.split())] == names
+def test_the_files_among_the_arguments(tool: str, values: str, names: list[str]) -> None:
+    assert [name for _, _, name in files(TOOLS[tool], values.split())] == names
 
 
 def test_places_are_the_loads_and_the_targets_and_never_a_secret() -> None:

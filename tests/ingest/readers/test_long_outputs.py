@@ -1,4 +1,4 @@
-"""Long outputs: read in blocks, counted and forgotten, with the figures that reading them line by line would
+"""Long outputs: read in blocks, counted and forgotten, with the values that reading them line by line would
 give.
 """
 
@@ -28,9 +28,9 @@ OUTPUTS = Path(__file__).parent / "outputs"
 @given(st.lists(st.binary(max_size=12)), st.integers(1, 40))
 def test_blocks_lose_nothing_and_end_where_lines_end(parts: list[bytes], size: int) -> None:
     text = b"\n".join(parts)
-    found = list(blocks(io.BytesIO(text), size))
-    assert b"".join(found) == text
-    for block in found[:-1]:
+    pieces = list(blocks(io.BytesIO(text), size))
+    assert b"".join(pieces) == text
+    for block in pieces[:-1]:
         assert block.endswith(b"\n") or b"\n" not in block
         assert len(block) <= 2 * size
 
@@ -51,12 +51,12 @@ def test_who_reads_an_output_tells_how_far_it_is(tmp_path: Path) -> None:
     files = [tmp_path / "one", tmp_path / "two"]
     files[0].write_text("a\nb")
     files[1].write_text("c\n")
-    told: list[tuple[int, int]] = []
-    output = Output(files, lambda read, total: told.append((read, total)))
+    progress: list[tuple[int, int]] = []
+    output = Output(files, lambda read, total: progress.append((read, total)))
     assert (output.first_line(), list(output.lines())) == (b"a\n", ["a\n", "b", "c\n"])
-    assert told[-1] == (5, 5)
+    assert progress[-1] == (5, 5)
     output.on_event('{"type": "progress", "read_bytes": 2, "total_bytes": 9}')
-    assert told[-1] == (2, 9)
+    assert progress[-1] == (2, 9)
 
 
 def test_intervals_are_joined_when_there_are_too_many_and_add_up_to_the_same() -> None:
@@ -67,46 +67,48 @@ def test_intervals_are_joined_when_there_are_too_many_and_add_up_to_the_same() -
             Interval(float(number), 1.0, 10.0 + number % 2, failed, {"mean_ms": 4.0, "p99_ms": number % 5})
         )
     assert few.joined == 16
-    found = list(few)
-    assert len(found) == len(few) <= 100
-    assert sum(one.duration_s * one.throughput_per_s for one in found) == 10_500
-    assert sum(one.failed or 0 for one in found) == 1
-    assert {one.response["mean_ms"] for one in found} == {4.0}
-    assert {one.response["p99_ms"] for one in found[:-1]} == {4}
-    assert {one.duration_s for one in found[:-1]} == {16}
-    assert found[0].start_s == 0
-    assert all(one.start_s + one.duration_s == next_.start_s for one, next_ in pairwise(found))
+    items = list(few)
+    assert len(items) == len(few) <= 100
+    assert sum(item.duration_s * item.throughput_per_s for item in items) == 10_500
+    assert sum(item.failed or 0 for item in items) == 1
+    assert {item.response["mean_ms"] for item in items} == {4.0}
+    assert {item.response["p99_ms"] for item in items[:-1]} == {4}
+    assert {item.duration_s for item in items[:-1]} == {16}
+    assert items[0].start_s == 0
+    assert all(item.start_s + item.duration_s == next_.start_s for item, next_ in pairwise(items))
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.floats(0, 9, width=16), max_size=60), st.integers(2, 9), st.sampled_from([1, 7, 60]))
 def test_what_is_joined_is_what_all_were(rates: list[float], most: int, at_once: int) -> None:
-    kept = Intervals(most)
+    joined_series = Intervals(most)
     for begin in range(0, len(rates), at_once):
         some = np.array(rates[begin : begin + at_once])
         start = np.arange(begin, begin + len(some), dtype=np.float64)
         times = {"p99_ms": some, "min_ms": some, "mean_ms": np.where(some > 5, some, np.nan)}
-        kept.extend({"start": start, "duration": np.ones(len(some)), "rate": some, "failed": some, **times})
-        assert len(list(kept)) == len(kept) <= most
-    found = list(kept)
-    for number, one in enumerate(found):
-        own = rates[number * kept.joined : (number + 1) * kept.joined]
-        assert (one.start_s, one.duration_s) == (number * kept.joined, len(own))
-        assert math.isclose(one.throughput_per_s, sum(own) / len(own), abs_tol=1e-9)
-        reach = (None, None) if kept.joined == 1 else (min(own), max(own))
-        assert (one.lowest_per_s, one.highest_per_s) == reach
-        assert (one.response["p99_ms"], one.response["min_ms"]) == (max(own), min(own))
-        high = [rate for rate in own if rate > 5]
-        assert ("mean_ms" in one.response) == bool(high)
-        assert not high or min(high) - 1e-9 <= one.response["mean_ms"] <= max(high) + 1e-9
+        joined_series.extend(
+            {"start": start, "duration": np.ones(len(some)), "rate": some, "failed": some, **times}
+        )
+        assert len(list(joined_series)) == len(joined_series) <= most
+    items = list(joined_series)
+    for number, item in enumerate(items):
+        members = rates[number * joined_series.joined : (number + 1) * joined_series.joined]
+        assert (item.start_s, item.duration_s) == (number * joined_series.joined, len(members))
+        assert math.isclose(item.throughput_per_s, sum(members) / len(members), abs_tol=1e-9)
+        reach = (None, None) if joined_series.joined == 1 else (min(members), max(members))
+        assert (item.lowest_per_s, item.highest_per_s) == reach
+        assert (item.response["p99_ms"], item.response["min_ms"]) == (max(members), min(members))
+        high = [rate for rate in members if rate > 5]
+        assert ("mean_ms" in item.response) == bool(high)
+        assert not high or min(high) - 1e-9 <= item.response["mean_ms"] <= max(high) + 1e-9
 
 
 def test_a_stall_stays_to_be_seen_in_what_is_joined() -> None:
     """Three seconds of a million."""
-    kept = Intervals()
+    joined_series = Intervals()
     rate = np.full(1_000_000, 5_000.0)
     rate[654_321:654_324] = 0
-    kept.extend(
+    joined_series.extend(
         {
             "start": np.arange(1e6),
             "duration": np.ones(1_000_000),
@@ -114,9 +116,9 @@ def test_a_stall_stays_to_be_seen_in_what_is_joined() -> None:
             "failed": np.full(1_000_000, np.nan),
         }
     )
-    lowest = [one for one in kept if one.lowest_per_s == 0]
-    assert [(one.start_s, one.duration_s, one.highest_per_s) for one in lowest] == [(654_320, 16, 5_000)]
-    assert sum(one.duration_s * one.throughput_per_s for one in kept) == rate.sum()
+    lowest = [item for item in joined_series if item.lowest_per_s == 0]
+    assert [(item.start_s, item.duration_s, item.highest_per_s) for item in lowest] == [(654_320, 16, 5_000)]
+    assert sum(item.duration_s * item.throughput_per_s for item in joined_series) == rate.sum()
 
 
 def intervals(count: int) -> str:
@@ -174,19 +176,19 @@ def test_many_executions_keep_no_more_together_than_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(series.Room.__init__, "__defaults__", (4_000, 500))
-    found = sysbench.read_output(output(tmp_path, intervals(3_000) + intervals(900) + intervals(2_990)))
-    kept = [one.intervals for one in found.measured if len(one.intervals) > 3]
-    assert [len(one) for one in kept] == [1_500, 900, 1_495]
-    assert [one.joined for one in kept if isinstance(one, Intervals)] == [2, 1, 2]
-    assert [sum(each.duration_s for each in one) for one in kept] == [3_000, 900, 2_990]
+    parsed = sysbench.read_output(output(tmp_path, intervals(3_000) + intervals(900) + intervals(2_990)))
+    joined_series = [item.intervals for item in parsed.measured if len(item.intervals) > 3]
+    assert [len(item) for item in joined_series] == [1_500, 900, 1_495]
+    assert [item.joined for item in joined_series if isinstance(item, Intervals)] == [2, 1, 2]
+    assert [sum(interval.duration_s for interval in item) for item in joined_series] == [3_000, 900, 2_990]
 
 
 def test_another_percentile_in_the_middle_of_a_row_is_seen(tmp_path: Path) -> None:
     rows = intervals(1_000).replace("[ 600s ] thds: 8", "[ 600s ] thds: 9").splitlines(keepends=True)
     rows = [row.replace("(ms,95%)", "(ms,99%)") if row.startswith("[ 7") else row for row in rows]
-    found = list(sysbench.read_output(output(tmp_path, "".join(rows))).measured[0].intervals)
-    assert len(found) == 1_000
-    assert {second for second, one in enumerate(found, 1) if "p99_ms" in one.response} == {
+    items = list(sysbench.read_output(output(tmp_path, "".join(rows))).measured[0].intervals)
+    assert len(items) == 1_000
+    assert {second for second, item in enumerate(items, 1) if "p99_ms" in item.response} == {
         second for second in range(1, 1_001) if str(second).startswith("7")
     }
 
@@ -195,6 +197,6 @@ def test_one_odd_line_within_a_long_row_of_intervals_is_counted(tmp_path: Path) 
     rows = intervals(1_000).splitlines(keepends=True)
     rows.insert(500, "[ 400s ] thds: eight tps: many\n")
     rows.insert(600, "[ 401s\n")
-    found = sysbench.read_output(output(tmp_path, "".join(rows)))
-    assert found.unread == 2
-    assert len(found.measured[0].intervals) == 1_000
+    parsed = sysbench.read_output(output(tmp_path, "".join(rows)))
+    assert parsed.unread == 2
+    assert len(parsed.measured[0].intervals) == 1_000

@@ -15,17 +15,17 @@ OUTPUTS = Path(__file__).parent / "outputs"
 
 
 def reading(name: str) -> Reading:
-    found = netperf.read((OUTPUTS / name).read_text().splitlines(keepends=True))
-    assert found.examples == ()
-    return found
+    parsed = netperf.read((OUTPUTS / name).read_text().splitlines(keepends=True))
+    assert parsed.examples == ()
+    return parsed
 
 
 def test_a_stream_in_bits_and_bytes_and_that_it_was_not_confident() -> None:
-    (one,) = reading("netperf-stream.txt").measured
-    assert (one.title, one.unit, one.duration_s) == ("TCP_STREAM", "MiB", 10)
-    assert one.figures == {"mbits_per_s": 9415.38, "throughput_interval_percent": 5.123}
-    assert one.throughput_per_s == pytest.approx(9415.38e6 / 8 / 2**20)
-    assert one.settings == {"confidence": "not achieved"}
+    (execution,) = reading("netperf-stream.txt").measured
+    assert (execution.title, execution.unit, execution.duration_s) == ("TCP_STREAM", "MiB", 10)
+    assert execution.figures == {"mbits_per_s": 9415.38, "throughput_interval_percent": 5.123}
+    assert execution.throughput_per_s == pytest.approx(9415.38e6 / 8 / 2**20)
+    assert execution.settings == {"confidence": "not achieved"}
 
 
 def test_requests_with_and_without_a_connection_each() -> None:
@@ -36,7 +36,7 @@ def test_requests_with_and_without_a_connection_each() -> None:
         35345.31,
         2.31,
     )
-    assert [(one.start_s, one.duration_s, one.throughput_per_s) for one in rr.intervals] == [
+    assert [(item.start_s, item.duration_s, item.throughput_per_s) for item in rr.intervals] == [
         (0, 1.127, 38331.29),
         (1.127, 1.179, 32521.35),
     ]
@@ -62,8 +62,8 @@ def test_of_datagrams_those_count_that_arrived() -> None:
 
 def test_a_test_that_was_cut_is_not_measured() -> None:
     lines = (OUTPUTS / "netperf-rr.txt").read_text().splitlines(keepends=True)[:7]
-    found = netperf.read(lines)
-    assert found.measured == ()
-    assert found.examples == ("netperf TCP_RR: ended without its figures",)
+    parsed = netperf.read(lines)
+    assert parsed.measured == ()
+    assert parsed.examples == ("netperf TCP_RR: ended without its figures",)
     with pytest.raises(NotItsOutputError):
         netperf.read(["hello\n"])

@@ -1,4 +1,4 @@
-"""What tools printed, read: recorded outputs of the real ones, cut, mixed with other text, and in other
+"""Outputs of tools: recorded outputs of the real ones, cut, mixed with other text, and in other
 locales.
 """
 
@@ -49,23 +49,23 @@ def reading(name: str) -> Reading:
 
 @pytest.mark.parametrize("name", READERS)
 def test_of_a_tools_whole_output_nothing_is_left_unread(name: str) -> None:
-    found = reading(name)
-    assert found.measured
-    assert found.examples == ()
-    assert all(one.throughput_per_s is not None for one in found.measured)
+    parsed = reading(name)
+    assert parsed.measured
+    assert parsed.examples == ()
+    assert all(item.throughput_per_s is not None for item in parsed.measured)
 
 
 def test_sysbench_oltp_twice_in_one_text() -> None:
-    one, two = reading("sysbench-oltp.txt").measured
-    assert (one.title, one.unit, one.clients, two.clients) == ("oltp", "transaction", 1, 2)
-    assert (one.throughput_per_s, one.succeeded, one.duration_s) == (158.13, 476, 3.0096)
-    assert one.figures == {"queries_per_s": 3162.63}
-    assert one.response == {"min_ms": 1.52, "mean_ms": 6.31, "max_ms": 29.03, "p95_ms": 15.0}
-    assert [each.throughput_per_s for each in one.intervals] == [133.71, 136.20, 205.03]
-    assert [each.start_s for each in one.intervals] == [0, 1, 2]
-    assert one.errors == {}
+    execution, two = reading("sysbench-oltp.txt").measured
+    assert (execution.title, execution.unit, execution.clients, two.clients) == ("oltp", "transaction", 1, 2)
+    assert (execution.throughput_per_s, execution.succeeded, execution.duration_s) == (158.13, 476, 3.0096)
+    assert execution.figures == {"queries_per_s": 3162.63}
+    assert execution.response == {"min_ms": 1.52, "mean_ms": 6.31, "max_ms": 29.03, "p95_ms": 15.0}
+    assert [interval.throughput_per_s for interval in execution.intervals] == [133.71, 136.20, 205.03]
+    assert [interval.start_s for interval in execution.intervals] == [0, 1, 2]
+    assert execution.errors == {}
     assert two.errors["ignored"] == two.failed == 13
-    assert [each.failed for each in two.intervals] == [9, 2, 2]
+    assert [interval.failed for interval in two.intervals] == [9, 2, 2]
 
 
 def test_sysbench_cpu_and_memory() -> None:
@@ -83,41 +83,47 @@ def test_sysbench_fileio_counts_reads_writes_and_syncs() -> None:
     assert files.figures == {
         "reads_per_s": 4738.46, "writes_per_s": 3158.98, "fsyncs_per_s": 1580.99, "read_mib_per_s": 74.04, "written_mib_per_s": 49.36,
     }  # fmt: skip
-    assert [each.throughput_per_s for each in files.intervals] == [
+    assert [interval.throughput_per_s for interval in files.intervals] == [
         pytest.approx((58.33 + 38.88) * 64 + 1241.29), pytest.approx((89.93 + 59.95) * 64 + 1918.53),
     ]  # fmt: skip
-    assert [each.response for each in files.intervals] == [{"p95_ms": 0.665}, {"p95_ms": 0.576}]
+    assert [interval.response for interval in files.intervals] == [{"p95_ms": 0.665}, {"p95_ms": 0.576}]
 
 
 def test_pgbench_with_progress_and_statements() -> None:
-    (one,) = reading("pgbench.txt").measured
-    assert (one.title, one.clients, one.succeeded, one.failed, one.duration_s) == (
+    (execution,) = reading("pgbench.txt").measured
+    assert (
+        execution.title,
+        execution.clients,
+        execution.succeeded,
+        execution.failed,
+        execution.duration_s,
+    ) == (
         "TPC-B (sort of)",
         4,
         1925,
         0,
         4,
     )
-    assert one.throughput_per_s == 483.570656
-    assert one.response == {"mean_ms": 8.235, "stdev_ms": 6.986}
-    assert [each.throughput_per_s for each in one.intervals] == [332.0, 474.0, 609.9, 506.2]
-    assert one.settings == {"version": "15.18", "scale": "2", "protocol": "simple"}
+    assert execution.throughput_per_s == 483.570656
+    assert execution.response == {"mean_ms": 8.235, "stdev_ms": 6.986}
+    assert [interval.throughput_per_s for interval in execution.intervals] == [332.0, 474.0, 609.9, 506.2]
+    assert execution.settings == {"version": "15.18", "scale": "2", "protocol": "simple"}
 
 
 def test_a_shell_loop_round_pgbench_is_several_executions() -> None:
     text = [*lines("pgbench.txt"), "\n", *lines("pgbench-s.txt")]
-    assert [one.title for one in pgbench.read(text).measured] == ["TPC-B (sort of)", "select only"]
+    assert [item.title for item in pgbench.read(text).measured] == ["TPC-B (sort of)", "select only"]
     bare = [line for line in text if not line.startswith(("pgbench (", "starting", "progress"))]
-    assert [one.throughput_per_s for one in pgbench.read(bare).measured] == [483.570656, 5269.025370]
+    assert [item.throughput_per_s for item in pgbench.read(bare).measured] == [483.570656, 5269.025370]
 
 
 def test_a_pgbench_log_has_every_transaction() -> None:
-    (one,) = pgbench_log.read_output(Output([OUTPUTS / "pgbench_log.txt"])).measured
+    (execution,) = pgbench_log.read_output(Output([OUTPUTS / "pgbench_log.txt"])).measured
     times = sorted(int(line.split()[2]) for line in lines("pgbench_log.txt"))
-    assert one.succeeded == len(times) == 300
-    assert one.response["max_ms"] == times[-1] / 1e3
-    assert one.response["p50_ms"] == pytest.approx(times[150] / 1e3, rel=0.01)
-    assert (one.clients, one.failed) == (4, 0)
+    assert execution.succeeded == len(times) == 300
+    assert execution.response["max_ms"] == times[-1] / 1e3
+    assert execution.response["p50_ms"] == pytest.approx(times[150] / 1e3, rel=0.01)
+    assert (execution.clients, execution.failed) == (4, 0)
 
 
 def test_of_a_log_with_failures_and_a_cut_line_each_is_counted(tmp_path: Path) -> None:
@@ -125,23 +131,23 @@ def test_of_a_log_with_failures_and_a_cut_line_each_is_counted(tmp_path: Path) -
     log.write_text(
         "0 1 1000 0 100 500000\n1 1 failed 0 100 600000\n0 2 skipped 0 100 700000\n1 2 3000 0 101 0\n0 3 12"
     )
-    found = pgbench_log.read_output(Output([log]))
-    (one,) = found.measured
-    assert (one.succeeded, one.failed, one.errors) == (2, 2, {"failed": 1, "skipped": 1})
-    assert found.unread == 1
+    parsed = pgbench_log.read_output(Output([log]))
+    (execution,) = parsed.measured
+    assert (execution.succeeded, execution.failed, execution.errors) == (2, 2, {"failed": 1, "skipped": 1})
+    assert parsed.unread == 1
 
 
 def test_ab_counts_answers_that_are_not_2xx_as_failures() -> None:
-    (one,) = reading("ab.txt").measured
-    assert (one.succeeded, one.failed, one.clients) == (500, 0, 5)
-    assert one.throughput_per_s == pytest.approx(783.93, rel=0.001)
-    assert one.response["p99_ms"] == 14
+    (execution,) = reading("ab.txt").measured
+    assert (execution.succeeded, execution.failed, execution.clients) == (500, 0, 5)
+    assert execution.throughput_per_s == pytest.approx(783.93, rel=0.001)
+    assert execution.response["p99_ms"] == 14
     (bad,) = ab.read(lines("ab-404.txt")).measured
     assert bad.errors == {"non-2xx": 50}
     assert bad.succeeded == 0
 
 
-def test_ab_says_nothing_of_what_is_less_than_its_whole_milliseconds_nor_of_connections_that_were_kept() -> (
+def test_ab_is_silent_about_times_of_less_than_its_whole_milliseconds_nor_of_connections_that_were_kept() -> (
     None
 ):
     (made,) = reading("ab.txt").measured
@@ -151,18 +157,22 @@ def test_ab_says_nothing_of_what_is_less_than_its_whole_milliseconds_nor_of_conn
     )
     text = [line.replace("Connect:        0    0", "Connect:        0    2") for line in lines("ab.txt")]
     assert ab.read(text).measured[0].figures["connect_mean_ms"] == 2
-    kept = [line.replace("Connect:        0    0", "Connect:        0    2") for line in lines("ab-kept.txt")]
-    (one,) = ab.read(kept).measured
-    assert one.settings["keep_alive_requests"] == "12417"
-    assert "connect_mean_ms" not in one.figures, "a mean over requests that nearly all made no connection"
-    known = {"stdev_ms", "max_ms", "p98_ms", "p99_ms"}
-    assert set(one.response) == known, "of half of them it says 0: less than there is a figure for"
+    changed_lines = [
+        line.replace("Connect:        0    0", "Connect:        0    2") for line in lines("ab-kept.txt")
+    ]
+    (execution,) = ab.read(changed_lines).measured
+    assert execution.settings["keep_alive_requests"] == "12417"
+    assert "connect_mean_ms" not in execution.figures, (
+        "a mean over requests that nearly all made no connection"
+    )
+    expected = {"stdev_ms", "max_ms", "p98_ms", "p99_ms"}
+    assert set(execution.response) == expected, "of half of them it says 0: less than there is a figure for"
 
 
 def test_wrk_with_and_without_errors() -> None:
-    (one,) = reading("wrk.txt").measured
-    assert (one.succeeded, one.clients, one.duration_s) == (1980, 5, 2.0)
-    assert one.response["p99_ms"] == 12.59
+    (execution,) = reading("wrk.txt").measured
+    assert (execution.succeeded, execution.clients, execution.duration_s) == (1980, 5, 2.0)
+    assert execution.response["p99_ms"] == 12.59
     text = [
         *lines("wrk.txt")[:-2],
         "  Socket errors: connect 1, read 2, write 0, timeout 4\n",
@@ -209,11 +219,11 @@ def test_fios_groups_that_may_have_followed_each_other_are_not_added_up(
         for at, group in enumerate(groups)
     ]
     text = json.dumps(document)
-    found = fio.read([text, "\n", text])
-    assert [one.turn + 1 for one in found.measured[:3]] == turns
-    assert min(one.turn for one in found.measured[3:]) > max(one.turn for one in found.measured[:3])
-    first = found.measured[0]
-    total = whole(found.measured, at_once=True)
+    parsed = fio.read([text, "\n", text])
+    assert [item.turn + 1 for item in parsed.measured[:3]] == turns
+    assert min(item.turn for item in parsed.measured[3:]) > max(item.turn for item in parsed.measured[:3])
+    first = parsed.measured[0]
+    total = whole(parsed.measured, at_once=True)
     assert total.throughput_per_s == pytest.approx(first.throughput_per_s * turns.count(1))
     assert total.succeeded == 538 * turns.count(1)
     several = {"groups": len(set(turns)), "counted": [f"j{at} read" for at in range(turns.count(1))]}
@@ -222,7 +232,7 @@ def test_fios_groups_that_may_have_followed_each_other_are_not_added_up(
 
 
 def test_what_was_copied_into_a_report_is_read_without_its_head_and_with_remarks_in_it() -> None:
-    """As a published report has them: no version above, arrows and words behind the figures, only mbw's
+    """As a published report has them: no version above, arrows and words behind the values, only mbw's
     averages (-q).
     """
     cpu = """> sysbench cpu run
@@ -263,18 +273,18 @@ General statistics:
     total number of events:              38967914
     execution time (avg/stddev):   4.4688/0.00
 """
-    found = sysbench.read((cpu + memory).splitlines(keepends=True))
-    first, second = found.measured
+    parsed = sysbench.read((cpu + memory).splitlines(keepends=True))
+    first, second = parsed.measured
     assert (first.title, first.throughput_per_s, first.response["p95_ms"]) == ("cpu", 3329.35, 0.31)
     assert (second.title, second.figures["mib_per_s"]) == ("memory", 3804.86)
-    assert found.examples == ("> sysbench cpu run", "> sysbench memory run")
+    assert parsed.examples == ("> sysbench cpu run", "> sysbench memory run")
     averages = (
         "AVG Method: MEMCPY  Elapsed: 0.04889    MiB: 256.00000  Copy: 5236.255 MiB/s",
         "AVG Method: DUMB    Elapsed: 0.04096    MiB: 256.00000  Copy: 6249.985 MiB/s",
         "AVG Method: MCBLOCK Elapsed: 0.01208    MiB: 256.00000  Copy: 21185.915 MiB/s",
     )
     copied = mbw.read(averages).measured
-    assert [(one.title, one.throughput_per_s) for one in copied] == [
+    assert [(item.title, item.throughput_per_s) for item in copied] == [
         ("MEMCPY", 5236.255), ("DUMB", 6249.985), ("MCBLOCK", 21185.915),
     ]  # fmt: skip
     (disk,) = dd.read(
@@ -323,10 +333,10 @@ def test_output_that_was_cut_anywhere_is_read_as_far_as_it_goes_or_refused(name:
     text = (OUTPUTS / name).read_text()
     for part in range(20):
         try:
-            found = READERS[name].read(text[: len(text) * part // 20].splitlines(keepends=True))
+            parsed = READERS[name].read(text[: len(text) * part // 20].splitlines(keepends=True))
         except NotItsOutputError:
             continue
-        assert all(one.throughput_per_s is None or one.throughput_per_s >= 0 for one in found.measured)
+        assert all(item.throughput_per_s is None or item.throughput_per_s >= 0 for item in parsed.measured)
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -338,9 +348,9 @@ def test_text_of_another_kind_is_refused_with_what_was_looked_for(name: str) -> 
 
 def test_lines_of_other_programs_between_are_counted_not_guessed() -> None:
     text = [*lines("sysbench-oltp.txt"), "=== run 3 ===\n", "real 0m3.1s\n"]
-    found = sysbench.read(text)
-    assert len(found.measured) == 2
-    assert (found.unread, found.examples) == (2, ("=== run 3 ===", "real 0m3.1s"))
+    parsed = sysbench.read(text)
+    assert len(parsed.measured) == 2
+    assert (parsed.unread, parsed.examples) == (2, ("=== run 3 ===", "real 0m3.1s"))
 
 
 def test_numbers_as_people_and_locales_write_them() -> None:

@@ -1,4 +1,4 @@
-"""Monitors of other makes: jstat, nmon and sar, in the columns of loadcell's own, whatever the locale."""
+"""Monitors of other makes: jstat, nmon and sar, in the columns of loadcell's monitors, whatever the locale."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def rows(reading: Reading) -> list[dict[str, float]]:
 
 
 def others(reading: Reading) -> dict[tuple[str, str], list[float]]:
-    found: dict[tuple[str, str], list[float]] = {}
-    for _, one in samples(reading).others():
-        found.setdefault((one.object, one.name), []).append(one.value)
-    return found
+    results: dict[tuple[str, str], list[float]] = {}
+    for _, item in samples(reading).others():
+        results.setdefault((item.object, item.name), []).append(item.value)
+    return results
 
 
 def utc(text: str) -> float:
@@ -63,11 +63,11 @@ CMS = """  S0     S1     E      O      M     CCS    YGC     YGCT    FGC    FGCT 
 
 
 def test_jstat_counts_between_its_lines_and_never_before_the_first() -> None:
-    found = jstat.read(G1.splitlines(keepends=True))
-    first, pause, last = rows(found)
-    assert found.unread == 0
+    parsed = jstat.read(G1.splitlines(keepends=True))
+    first, pause, last = rows(parsed)
+    assert parsed.unread == 0
     assert [row["at"] for row in (first, pause, last)] == [1, 2, 3]
-    assert samples(found).assumed_interval_s == 1
+    assert samples(parsed).assumed_interval_s == 1
     assert (first["young_gcs"], first["young_gc_ms"]) == (0, 0)
     assert (pause["young_gcs"], pause["young_gc_ms"]) == (0, pytest.approx(7392))
     assert (last["young_gcs"], last["full_gcs"], last["full_gc_ms"]) == (1, 1, pytest.approx(250))
@@ -93,9 +93,9 @@ def test_jstat_gc_has_sizes_and_with_t_its_own_times() -> None:
        1117.8  0.0   30720.0  0.0   30720.0 1135616.0 755712.0  865280.0   546816.0  195184.0 189433.3 22208.0 20357.8     22    0.682   0      0.000  12      0.070    0.752
        1119.8  0.0   30720.0  0.0   30720.0 1135616.0 755713.0  865280.0   546816.0  195184.0 189433.3 22208.0 20357.8     24    0.700   0      0.000  14      0.090    0.790
 """
-    found = jstat.read(text.splitlines(keepends=True))
-    (row,) = rows(found)
-    assert (row["at"], samples(found).assumed_interval_s) == (1119.8, None)
+    parsed = jstat.read(text.splitlines(keepends=True))
+    (row,) = rows(parsed)
+    assert (row["at"], samples(parsed).assumed_interval_s) == (1119.8, None)
     assert row["old_percent"] == pytest.approx(100 * 546816 / 865280)
     assert row["heap_used_bytes"] == (30720 + 755713 + 546816) * 1024
     assert (row["young_gcs"], row["concurrent_gcs"], row["concurrent_gc_ms"]) == (2, 2, pytest.approx(20))
@@ -110,8 +110,8 @@ def test_a_jvm_that_was_started_again_counts_from_nothing() -> None:
 
 def test_what_a_script_printed_between_is_unread() -> None:
     text = f"start\n{G1}Warning: Unresolved Symbol: sun.gc.x substituted NaN\n 0.0 1.0 broken\n"
-    found = jstat.read(text.splitlines(keepends=True))
-    assert (found.unread, len(rows(found))) == (3, 3)
+    parsed = jstat.read(text.splitlines(keepends=True))
+    assert (parsed.unread, len(rows(parsed))) == (3, 3)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_fewer_than_two_lines_are_no_series(text: str) -> None:
         jstat.read(text.splitlines(keepends=True))
 
 
-def test_of_what_jstat_really_prints_nothing_is_left_unread() -> None:
+def test_everything_that_jstat_prints_is_read() -> None:
     """JDK 17 with G1, its head again after every third line."""
     shares = jstat.read((OUTPUTS / "jstat-gcutil.txt").read_text().splitlines(keepends=True))
     sizes = jstat.read((OUTPUTS / "jstat-gc.txt").read_text().splitlines(keepends=True))
@@ -166,9 +166,9 @@ CPU_ALL,T0002,10.0,1.0,0.0,89.0,0.0,,2
 
 
 def test_nmon_goes_into_the_hosts_columns_and_the_rest_beside() -> None:
-    found = nmon.read(NMON.splitlines(keepends=True))
-    first, second = rows(found)
-    assert (found.unread, found.examples) == (0, ())
+    parsed = nmon.read(NMON.splitlines(keepends=True))
+    first, second = rows(parsed)
+    assert (parsed.unread, parsed.examples) == (0, ())
     assert first["at"] == utc("2026-04-20T02:00:00")
     assert second["at"] - first["at"] == 2
     assert {key: value for key, value in first.items() if key != "at"} == {
@@ -177,10 +177,10 @@ def test_nmon_goes_into_the_hosts_columns_and_the_rest_beside() -> None:
         "swap_used_bytes": 48 * 2**20, "net_rx_bytes_per_s": 10 * 1024, "net_tx_bytes_per_s": 20 * 1024,
         "disk_read_bytes_per_s": 110 * 1024, "disk_write_bytes_per_s": 6 * 1024, "disk_util_max_percent": 70.5,
     }  # fmt: skip
-    assert others(found)["postgres 12345", "%CPU"] == [95.1]
-    assert others(found)["MEM", "cached"] == [3000]
-    assert ("MEM", "bigfree") not in others(found)
-    assert others(found)["dm-0", "DISKBUSY"] == [99]
+    assert others(parsed)["postgres 12345", "%CPU"] == [95.1]
+    assert others(parsed)["MEM", "cached"] == [3000]
+    assert ("MEM", "bigfree") not in others(parsed)
+    assert others(parsed)["dm-0", "DISKBUSY"] == [99]
 
 
 def test_a_sorted_file_of_nmon_has_its_times_at_the_end() -> None:
@@ -191,9 +191,9 @@ def test_a_sorted_file_of_nmon_has_its_times_at_the_end() -> None:
 
 def test_a_snapshot_without_a_time_is_left_out_and_broken_lines_are_counted() -> None:
     text = NMON + "CPU_ALL,T0003,10.0,1.0,0.0,89.0,0.0,,2\nCPU_ALL,T0002,1o.0,1.0\nXYZ,T0002,1\nZZZZ,T0004\n"
-    found = nmon.read(text.splitlines(keepends=True))
-    assert len(rows(found)) == 2
-    assert found.unread == 3
+    parsed = nmon.read(text.splitlines(keepends=True))
+    assert len(rows(parsed)) == 2
+    assert parsed.unread == 3
 
 
 # --- sar
@@ -230,18 +230,18 @@ ISO = C.replace("09/13/2023", "2023-09-13")
     ids=["C", "German", "Chinese", "ISO", "English", "Chinese afternoon"],
 )  # fmt: skip
 def test_sar_says_the_same_in_every_locale(text: str, at: str) -> None:
-    found = sar.read(text.splitlines(keepends=True))
-    assert (found.unread, found.examples) == (0, ())
-    assert rows(found) == [
+    parsed = sar.read(text.splitlines(keepends=True))
+    assert (parsed.unread, parsed.examples) == (0, ())
+    assert rows(parsed) == [
         {
             "at": utc(at), "cpu_user_percent": 11, "cpu_system_percent": 5, "cpu_busy_percent": 16, "cpu_iowait_percent": 1,
             "cpu_steal_percent": 0, "cpu_idle_percent": 83, "cpu_max_core_percent": 31,
         }
     ]  # fmt: skip
-    assert others(found)["CPU 1", "%iowait"] == [2]
+    assert others(parsed)["CPU 1", "%iowait"] == [2]
 
 
-WHOLE_DAY = """Linux 5.10.0 (db7) \t09/13/2023 \t_x86_64_\t(2 CPU)
+FULL_DAY = """Linux 5.10.0 (db7) \t09/13/2023 \t_x86_64_\t(2 CPU)
 
 23:59:58        CPU     %user     %nice   %system   %iowait    %steal     %idle
 23:59:59        all      1.00      0.00      1.00      0.00      0.00     98.00
@@ -275,9 +275,9 @@ WHOLE_DAY = """Linux 5.10.0 (db7) \t09/13/2023 \t_x86_64_\t(2 CPU)
 
 
 def test_sars_tables_of_one_instant_are_one_row_and_midnight_is_passed_in_each() -> None:
-    found = sar.read(WHOLE_DAY.splitlines(keepends=True))
-    first, second = rows(found)
-    assert (found.unread, found.examples) == (0, ())
+    parsed = sar.read(FULL_DAY.splitlines(keepends=True))
+    first, second = rows(parsed)
+    assert (parsed.unread, parsed.examples) == (0, ())
     assert (first["at"], second["at"]) == (utc("2023-09-13T15:59:59"), utc("2023-09-13T16:00:00"))
     assert (first["cpu_user_percent"], second["cpu_user_percent"]) == (1, 2)
     assert second["memory_available_bytes"] == 1566001 * 1024
@@ -286,13 +286,13 @@ def test_sars_tables_of_one_instant_are_one_row_and_midnight_is_passed_in_each()
     assert (first["net_rx_bytes_per_s"], first["net_tx_bytes_per_s"]) == (3 * 1024, 4 * 1024)
     assert (first["runnable"], first["load1"], first["blocked"]) == (2, 1.02, 1)
     assert (first["context_switches_per_s"], first["tcp_retransmits_per_s"]) == (3456, 7)
-    assert others(found)["sda", "await"] == [0.5]
+    assert others(parsed)["sda", "await"] == [0.5]
 
 
 def test_sar_without_its_banner_counts_from_its_first_time() -> None:
-    found = sar.read(C.splitlines(keepends=True)[2:])
-    assert not samples(found).absolute
-    assert rows(found)[0]["at"] == 10 * 3600 + 51 * 60 + 42
+    parsed = sar.read(C.splitlines(keepends=True)[2:])
+    assert not samples(parsed).absolute
+    assert rows(parsed)[0]["at"] == 10 * 3600 + 51 * 60 + 42
 
 
 SADF = """# hostname;interval;timestamp;CPU;%user;%nice;%system;%iowait;%steal;%idle
@@ -306,15 +306,15 @@ db7;1;2018-04-25 03:15:02 UTC;broken
 
 
 def test_sadf_for_databases() -> None:
-    found = sar.read(SADF.splitlines(keepends=True))
-    (row,) = rows(found)
+    parsed = sar.read(SADF.splitlines(keepends=True))
+    (row,) = rows(parsed)
     assert (row["at"], row["cpu_user_percent"], row["cpu_max_core_percent"]) == (
         utc("2018-04-25T03:15:02"),
         1.01,
         2.52,
     )
     assert row["disk_write_bytes_per_s"] == 21 * 512
-    assert (found.unread, found.examples) == (1, ("db7;1;2018-04-25 03:15:02 UTC;broken",))
+    assert (parsed.unread, parsed.examples) == (1, ("db7;1;2018-04-25 03:15:02 UTC;broken",))
     seconds = sar.read(SADF.replace("2018-04-25 03:15:02 UTC", "1524626102").splitlines(keepends=True))
     assert rows(seconds)[0]["at"] == row["at"]
     local = sar.read(SADF.replace("2018-04-25 03:15:02 UTC", "2018-04-25 11:15:02").splitlines(keepends=True))
@@ -325,16 +325,14 @@ RECORDED = {"sar-C.txt": 3, "sar-de.txt": 2, "sar-zh.txt": 2, "sadf-d.txt": 3, "
 
 
 @pytest.mark.parametrize(("name", "count"), RECORDED.items())
-def test_of_what_sar_really_prints_nothing_is_left_unread(
-    name: str, count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_everything_that_sar_prints_is_read(name: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """sysstat 12.6, in three locales and three forms, of the same seconds of a busy machine."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-    found = sar.read((OUTPUTS / name).read_text().splitlines(keepends=True))
-    assert (found.unread, found.examples, len(rows(found))) == (0, (), count)
-    assert rows(found)[0]["at"] == utc("2026-11-21T17:50:36")
-    for row in rows(found):
+    parsed = sar.read((OUTPUTS / name).read_text().splitlines(keepends=True))
+    assert (parsed.unread, parsed.examples, len(rows(parsed))) == (0, (), count)
+    assert rows(parsed)[0]["at"] == utc("2026-11-21T17:50:36")
+    for row in rows(parsed):
         assert row["cpu_busy_percent"] + row["cpu_iowait_percent"] + row["cpu_steal_percent"] + row["cpu_idle_percent"] == pytest.approx(100, abs=0.1)  # fmt: skip
 
 
@@ -347,15 +345,15 @@ def test_sars_text_and_both_of_sadfs_forms_say_the_same(monkeypatch: pytest.Monk
     )
     assert table == text
     assert [row.keys() for row in json] == [row.keys() for row in text]
-    for one, other in zip(json, text, strict=True):
-        assert one == pytest.approx(other)
+    for item, other in zip(json, text, strict=True):
+        assert item == pytest.approx(other)
 
 
-def test_of_what_nmon_really_writes_nothing_is_left_unread() -> None:
-    found = nmon.read((OUTPUTS / "nmon.txt").read_text().splitlines(keepends=True))
-    assert (found.unread, found.examples, len(rows(found))) == (0, (), 3)
-    assert {one["at"] - rows(found)[0]["at"] for one in rows(found)} == {0, 1, 2}
-    assert all(row["cpu_busy_percent"] > 90 and row["disk_util_max_percent"] > 0 for row in rows(found))
+def test_everything_that_nmon_writes_is_read() -> None:
+    parsed = nmon.read((OUTPUTS / "nmon.txt").read_text().splitlines(keepends=True))
+    assert (parsed.unread, parsed.examples, len(rows(parsed))) == (0, (), 3)
+    assert {item["at"] - rows(parsed)[0]["at"] for item in rows(parsed)} == {0, 1, 2}
+    assert all(row["cpu_busy_percent"] > 90 and row["disk_util_max_percent"] > 0 for row in rows(parsed))
 
 
 @pytest.mark.parametrize("reader", [jstat, nmon, sar])

@@ -1,4 +1,4 @@
-"""Logs of every transaction: the engine's figures are those of a plain loop over lines in Python, damaged and
+"""Logs of every transaction: the engine's values are those of a plain loop over lines in Python, damaged and
 odd logs included.
 """
 
@@ -42,7 +42,7 @@ def written(home: Path, texts: Sequence[bytes]) -> list[Path]:
 
 @dataclass
 class Plain:
-    """What a loop over lines finds: when each transaction ended (s) and how long it took (ms)."""
+    """Results of a loop over lines: when each transaction ended (s) and how long it took (ms)."""
 
     ends_s: list[float] = field(default_factory=list)
     times_ms: list[float] = field(default_factory=list)
@@ -52,20 +52,20 @@ class Plain:
 
 
 def plain(text: bytes) -> Plain:
-    found = Plain()
+    results = Plain()
     for line in text.split(b"\n"):
         fields = line.removesuffix(b"\r").split(b" ")
-        used = [fields[place] for place in (0, 2, 4, 5)] if len(fields) > 5 else []
-        if used and all(re.fullmatch(rb"[0-9]+", one) for one in used) and int(used[0]) < 2**20:
+        used = [fields[column] for column in (0, 2, 4, 5)] if len(fields) > 5 else []
+        if used and all(re.fullmatch(rb"[0-9]+", item) for item in used) and int(used[0]) < 2**20:
             client, ticks, second, micro = map(int, used)
-            found.ends_s.append(second + micro * 1e-6)
-            found.times_ms.append(ticks / 1000)
-            found.clients.add(client)
+            results.ends_s.append(second + micro * 1e-6)
+            results.times_ms.append(ticks / 1000)
+            results.clients.add(client)
         elif re.fullmatch(rb"\d{1,8} \d+ [a-z]+ \d+ \d+ \d+( \d+)*", line.strip()):
-            found.words[fields[2].decode()] += 1
+            results.words[fields[2].decode()] += 1
         elif line.strip():
-            found.unread += 1
-    return found
+            results.unread += 1
+    return results
 
 
 def is_as(measured: Measured | Part, times_ms: list[float]) -> None:
@@ -93,16 +93,16 @@ def seconds_are_as(measured: Measured, ends_s: list[float], times_ms: list[float
     for end_s, time_ms in zip(ends_s, times_ms, strict=True):
         by_second.setdefault(math.floor(end_s - base_s), []).append(time_ms)
     low, high = min(by_second), max(by_second)
-    found = list(measured.intervals)
-    assert len(found) == high - low  # the last, which is cut, is left out
-    for second, one in zip(range(low, high), found, strict=True):
-        own = sorted(by_second.get(second, []))
-        assert one.throughput_per_s == len(own)
-        assert bool(one.response) == bool(own)
-        if own:
-            assert one.response["mean_ms"] == pytest.approx(fmean(own))
-            late = own[math.ceil(0.99 * len(own)) - 1]
-            assert one.response["p99_ms"] == pytest.approx(late, rel=0.009, abs=0.002)
+    items = list(measured.intervals)
+    assert len(items) == high - low  # the last, which is cut, is left out
+    for second, item in zip(range(low, high), items, strict=True):
+        times = sorted(by_second.get(second, []))
+        assert item.throughput_per_s == len(times)
+        assert bool(item.response) == bool(times)
+        if times:
+            assert item.response["mean_ms"] == pytest.approx(fmean(times))
+            late = times[math.ceil(0.99 * len(times)) - 1]
+            assert item.response["p99_ms"] == pytest.approx(late, rel=0.009, abs=0.002)
 
 
 def made(count: int, *, more: str = "", end: str = "\n", slow: bool = False, seed: int = 7) -> bytes:
@@ -137,32 +137,36 @@ WORDS = b"0 1 failed 0 1795270066 1\n3 1 skipped 0 1795270066 2\n0 9 serializati
         pytest.param(made(40_000), id="longer than what is waited for"),
     ],
 )  # fmt: skip
-def test_a_log_has_the_figures_of_a_loop_over_its_lines(tmp_path: Path, text: bytes) -> None:
-    known, reading = plain(text), log(tmp_path, text)
-    (one,) = reading.measured
-    is_as(one, known.times_ms)
-    assert (one.clients, one.errors, one.failed) == (len(known.clients), known.words, known.words.total())
-    assert reading.unread == known.unread
-    begins = [end - time / 1e3 for end, time in zip(known.ends_s, known.times_ms, strict=True)]
-    assert one.began_s == pytest.approx(min(begins), abs=1e-6)
-    assert one.duration_s == pytest.approx(max(known.ends_s) - min(begins), abs=1e-6)
-    assert one.throughput_per_s == pytest.approx(len(begins) / (max(known.ends_s) - min(begins)))
-    assert one.began_s is not None
-    seconds_are_as(one, known.ends_s, known.times_ms, one.began_s)
+def test_a_log_has_the_metrics_of_a_loop_over_its_lines(tmp_path: Path, text: bytes) -> None:
+    expected, reading = plain(text), log(tmp_path, text)
+    (execution,) = reading.measured
+    is_as(execution, expected.times_ms)
+    assert (execution.clients, execution.errors, execution.failed) == (
+        len(expected.clients),
+        expected.words,
+        expected.words.total(),
+    )
+    assert reading.unread == expected.unread
+    begins = [end - time / 1e3 for end, time in zip(expected.ends_s, expected.times_ms, strict=True)]
+    assert execution.began_s == pytest.approx(min(begins), abs=1e-6)
+    assert execution.duration_s == pytest.approx(max(expected.ends_s) - min(begins), abs=1e-6)
+    assert execution.throughput_per_s == pytest.approx(len(begins) / (max(expected.ends_s) - min(begins)))
+    assert execution.began_s is not None
+    seconds_are_as(execution, expected.ends_s, expected.times_ms, execution.began_s)
 
 
 def test_logs_of_several_threads_are_read_as_one_and_lines_end_with_their_file(tmp_path: Path) -> None:
     rows = made(900).splitlines()
-    (one,) = log(tmp_path, *(b"\n".join(rows[number::3]) for number in range(3))).measured
-    assert one.succeeded == 900
-    known = plain(made(900))
-    seconds_are_as(one, known.ends_s, known.times_ms, one.began_s or 0)
+    (execution,) = log(tmp_path, *(b"\n".join(rows[number::3]) for number in range(3))).measured
+    assert execution.succeeded == 900
+    expected = plain(made(900))
+    seconds_are_as(execution, expected.ends_s, expected.times_ms, execution.began_s or 0)
 
 
 def test_what_could_not_be_read_is_shown_as_it_stands(tmp_path: Path) -> None:
-    found = log(tmp_path, LOG + b"\xff\xfe rubbish\r\n" + b"x" * 3_000_000 + b"\n0 12 55")
-    assert (found.measured[0].succeeded, found.unread) == (300, 3)
-    assert found.examples == ("\ufffd\ufffd rubbish", "x" * 200, "0 12 55")
+    parsed = log(tmp_path, LOG + b"\xff\xfe rubbish\r\n" + b"x" * 3_000_000 + b"\n0 12 55")
+    assert (parsed.measured[0].succeeded, parsed.unread) == (300, 3)
+    assert parsed.examples == ("\ufffd\ufffd rubbish", "x" * 200, "0 12 55")
 
 
 @pytest.mark.parametrize("text", [b"0 1 failed 0 100 1\n", b"0 1 skipped 0 100 1\n1 1"])
@@ -174,13 +178,13 @@ def test_a_log_in_which_nothing_ended_is_none(tmp_path: Path, text: bytes) -> No
 AGGREGATED = b"1345828501 5601 1542744 483552416 61 2573\n1345828503 7884 1979812 565806736 60 1479\n1345828505 7208 1979422 567277552 59 1391\n"
 
 
-def test_a_log_of_intervals_is_told_from_one_of_transactions(tmp_path: Path) -> None:
+def test_a_log_of_intervals_differs_from_one_of_transactions(tmp_path: Path) -> None:
     """The example of pgbench's own documentation."""
-    found = log(tmp_path, AGGREGATED + b"NOTICE: x\n")
-    (one,) = found.measured
-    assert (one.succeeded, one.duration_s, found.unread) == (20_693, 6, 1)
-    assert (one.response["min_ms"], one.response["max_ms"]) == (0.059, 2.573)
-    assert [each.throughput_per_s for each in one.intervals] == [2800.5, 3942]
+    parsed = log(tmp_path, AGGREGATED + b"NOTICE: x\n")
+    (execution,) = parsed.measured
+    assert (execution.succeeded, execution.duration_s, parsed.unread) == (20_693, 6, 1)
+    assert (execution.response["min_ms"], execution.response["max_ms"]) == (0.059, 2.573)
+    assert [interval.throughput_per_s for interval in execution.intervals] == [2800.5, 3942]
 
 
 HEAD = b"run,elapsed,latency,dblatency,ttype,rbk,dskipped,error\n"
@@ -193,24 +197,24 @@ def test_tpmc_counts_new_orders_also_those_rolled_back_by_design_and_never_faile
         "7,1000,10,10,NEW_ORDER,0,0,0", "7,2000,20,20,NEW_ORDER,1,0,0", "7,3000,30,30,NEW_ORDER,0,0,1",
         "7,20000,5,5,PAYMENT,0,0,0", "7,29000,6,6,DELIVERY,0,0,0", "7,30000,90,90,DELIVERY_BG,0,2,0",
     ]  # fmt: skip
-    found = table(tmp_path, HEAD + "\n".join(rows).encode())
-    (one,) = found.measured
-    assert one.duration_s == 30
-    assert one.figures == {"tpmC": 4, "tpmTotal": 8}
-    assert (one.succeeded, one.failed, one.throughput_per_s) == (4, 1, 4 / 30)
-    assert {name: (part.succeeded, part.failed, part.kind) for name, part in one.parts.items()} == {
+    parsed = table(tmp_path, HEAD + "\n".join(rows).encode())
+    (execution,) = parsed.measured
+    assert execution.duration_s == 30
+    assert execution.figures == {"tpmC": 4, "tpmTotal": 8}
+    assert (execution.succeeded, execution.failed, execution.throughput_per_s) == (4, 1, 4 / 30)
+    assert {name: (part.succeeded, part.failed, part.kind) for name, part in execution.parts.items()} == {
         "new_order": (2, 1, "type"), "payment": (1, 0, "type"), "delivery": (1, 0, "type"),
         "new_order_rolled_back": (1, 0, "outcome"),
     }  # fmt: skip
-    assert one.response["max_ms"] == 20
-    assert found.unread == 0
+    assert execution.response["max_ms"] == 20
+    assert parsed.unread == 0
 
 
 TYPES = ("NEW_ORDER", "PAYMENT", "ORDER_STATUS", "STOCK_LEVEL", "DELIVERY", "DELIVERY_BG")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_table_has_the_figures_of_a_loop_over_its_rows(tmp_path: Path, end: str) -> None:
+def test_a_table_has_the_metrics_of_a_loop_over_its_rows(tmp_path: Path, end: str) -> None:
     random = Random(11)
     rows = [
         (
@@ -223,27 +227,27 @@ def test_a_table_has_the_figures_of_a_loop_over_its_rows(tmp_path: Path, end: st
         f"7,{at},{took},{took},{name},{back},0,{error}{end}" for at, took, name, back, error in rows
     )
     odd = f'"7",1,1,1,PAYMENT,0,0,0{end}7,1,1,1,"PAYMENT",0,0,0{end}7,1{end}{end}7;1;1;1;PAYMENT;0;0;0{end}7,5,1.234,5'
-    found = table(tmp_path, b"\xef\xbb\xbf" + HEAD + body.encode() + odd.encode())
-    (one,) = found.measured
+    parsed = table(tmp_path, b"\xef\xbb\xbf" + HEAD + body.encode() + odd.encode())
+    (execution,) = parsed.measured
     well = [
         (at / 1e3, float(took), name) for at, took, name, _, error in rows if not error and name != TYPES[-1]
     ]
-    is_as(one, [took for _, took, _ in well])
-    seconds_are_as(one, [at for at, _, _ in well], [took for _, took, _ in well], 0.0)
-    assert one.duration_s == max(at for at, *_ in rows) / 1e3
+    is_as(execution, [took for _, took, _ in well])
+    seconds_are_as(execution, [at for at, _, _ in well], [took for _, took, _ in well], 0.0)
+    assert execution.duration_s == max(at for at, *_ in rows) / 1e3
     failed = Counter(name for *_, name, _, error in rows if error and name != TYPES[-1])
-    assert (one.failed, one.errors) == (failed.total(), {"error": failed.total()})
+    assert (execution.failed, execution.errors) == (failed.total(), {"error": failed.total()})
     for name in TYPES[:-1]:
-        is_as(one.parts[name.lower()], [took for _, took, own in well if own == name])
-        assert one.parts[name.lower()].failed == failed[name]
-    assert found.unread == 5
+        is_as(execution.parts[name.lower()], [took for _, took, members in well if members == name])
+        assert execution.parts[name.lower()].failed == failed[name]
+    assert parsed.unread == 5
 
 
 def test_several_results_in_one_table_are_several_executions(tmp_path: Path) -> None:
     rows = b"1,1000,10,10,PAYMENT,0,0,0\n" + HEAD + b"2,500,20,20,PAYMENT,0,0,0\n2,600,9\nrubbish\n"
-    found = table(tmp_path, HEAD + rows)
-    assert [one.duration_s for one in found.measured] == [1, 0.5]
-    assert found.unread == 2
+    parsed = table(tmp_path, HEAD + rows)
+    assert [item.duration_s for item in parsed.measured] == [1, 0.5]
+    assert parsed.unread == 2
 
 
 def test_a_table_of_another_kind_is_no_result_of_benchmarksql(tmp_path: Path) -> None:
@@ -253,9 +257,9 @@ def test_a_table_of_another_kind_is_no_result_of_benchmarksql(tmp_path: Path) ->
 
 def test_the_engine_tells_how_far_it_is_and_ends_when_whoever_hears_it_raises(tmp_path: Path) -> None:
     (file,) = written(tmp_path, [made(1_000) * 700])
-    told: list[str] = []
-    _engine.import_pgbench_log([file], told.append)
-    assert [json.loads(event)["total_bytes"] for event in told] == [file.stat().st_size]
+    progress: list[str] = []
+    _engine.import_pgbench_log([file], progress.append)
+    assert [json.loads(event)["total_bytes"] for event in progress] == [file.stat().st_size]
 
     def refuse(event: str) -> None:
         raise KeyboardInterrupt

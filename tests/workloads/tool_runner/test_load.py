@@ -20,10 +20,12 @@ PATIENCE_S = 60.0
 
 
 def order(tmp_path: Path, mode: str = "run", target: dict[str, Any] | None = None, load: dict[str, Any] | None = None, **options: Any) -> str:  # fmt: skip
-    given = ToolOptions.model_validate_json(json.dumps(options), strict=True, context={"directory": tmp_path})
+    values = ToolOptions.model_validate_json(
+        json.dumps(options), strict=True, context={"directory": tmp_path}
+    )
     spec = {
         "version": 1, "seed": 7, "target": target or {"protocol": "host", "directory": str(tmp_path)},
-        "workload": Tool(given).engine(),
+        "workload": Tool(values).engine(),
         "load": {"clients": 2, "threads": 1, "warmup_ns": 0, "duration_ns": 10**9, **(load or {})},
     }  # fmt: skip
     return json.dumps({"mode": mode, "parent": os.getpid(), "made_by": Tool.made_by, "spec": spec})
@@ -43,42 +45,42 @@ def start(text: str, **more: Any) -> subprocess.Popen[str]:
 
 def done(text: str) -> tuple[list[dict[str, Any]], str]:
     """The worker's lines, and what it passed on of the tool's output."""
-    said, printed = start(text).communicate(timeout=PATIENCE_S)
-    return [json.loads(line) for line in said.splitlines()], printed
+    output, printed = start(text).communicate(timeout=PATIENCE_S)
+    return [json.loads(line) for line in output.splitlines()], printed
 
 
 def result(text: str) -> dict[str, Any]:
     lines, _ = done(text)
     assert lines[-1]["type"] == "result", lines[-1]
-    found: dict[str, Any] = lines[-1]["result"]
-    return found
+    document: dict[str, Any] = lines[-1]["result"]
+    return document
 
 
 def error(text: str) -> dict[str, Any]:
     lines, _ = done(text)
     assert lines[-1]["type"] == "error", lines[-1]
-    found: dict[str, Any] = lines[-1]["error"]
-    return found
+    document: dict[str, Any] = lines[-1]["error"]
+    return document
 
 
-def until(what: Callable[[], Any]) -> Any:
+def until(condition: Callable[[], Any]) -> Any:
     deadline = time.monotonic() + PATIENCE_S
-    while not (found := what()):
+    while not (value := condition()):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    return found
+    return value
 
 
 def with_mark(mark: str) -> list[int]:
     """Processes that have a text among their arguments, zombies left out."""
-    found = []
+    results = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if mark.encode() in (process / "cmdline").read_bytes():
-                found.append(int(process.name))
+                results.append(int(process.name))
         except OSError:
             continue
-    return found
+    return results
 
 
 def test_commands_run_in_their_order_and_only_one_is_measured(tmp_path: Path) -> None:
@@ -92,10 +94,10 @@ def test_commands_run_in_their_order_and_only_one_is_measured(tmp_path: Path) ->
         "$ echo first", "first", "$ echo second", "second", "$ echo tps = 2.5", "tps = 2.5", "$ echo tps = 2.5", "tps = 2.5",
         "$ echo last", "last",
     ]  # fmt: skip
-    found = lines[-1]["result"]
-    assert found["operations"][0]["throughput_per_s"] == 2.5
-    assert found["tool"]["command"] == ["echo", "tps", "=", "2.5"]
-    assert found["client"]["cpu_ns"] > 0
+    document = lines[-1]["result"]
+    assert document["operations"][0]["throughput_per_s"] == 2.5
+    assert document["tool"]["command"] == ["echo", "tps", "=", "2.5"]
+    assert document["client"]["cpu_ns"] > 0
     assert list(tmp_path.iterdir()) == [], "its directory is gone"
 
 
@@ -104,11 +106,11 @@ def test_what_a_tool_sees(tmp_path: Path) -> None:
     script = r"""printf '%s\n' "$PGPASSWORD $LC_ALL $clients $duration_s $OWN $HIDDEN $(pwd | grep -c loadcell-tool-)" > "$plan/seen" """
     os.environ["HIDDEN"] = "of loadcell's own"
     try:
-        found = result(order(tmp_path, target=target, command=["sh", "-c", script], env={"OWN": "mine"}))
+        document = result(order(tmp_path, target=target, command=["sh", "-c", script], env={"OWN": "mine"}))
     finally:
         del os.environ["HIDDEN"]
     assert (tmp_path / "seen").read_text() == "s3cret C 2 1 mine  1\n"
-    assert "s3cret" not in json.dumps(found)
+    assert "s3cret" not in json.dumps(document)
 
 
 def test_the_data_are_made_by_commands_of_their_own(tmp_path: Path) -> None:
@@ -119,7 +121,7 @@ def test_the_data_are_made_by_commands_of_their_own(tmp_path: Path) -> None:
     assert set(lines[-1]["result"]) == {"duration_s"}
 
 
-def test_figures_may_be_in_a_file_that_the_tool_leaves(tmp_path: Path) -> None:
+def test_metrics_may_be_in_a_file_that_the_tool_leaves(tmp_path: Path) -> None:
     text = order(
         tmp_path, command=["sh", "-c", "echo tps,p99 > out.csv; echo 12,3.5 >> out.csv"], output="out.csv",
         figures={"throughput": {"csv": "tps"}, "latency.p99": {"csv": "p99"}},
@@ -144,29 +146,29 @@ def test_figures_may_be_in_a_file_that_the_tool_leaves(tmp_path: Path) -> None:
         ({"command": "echo ${database}", }, "nothing to put in the place of ${database}", "leave it out"),
     ],
 )  # fmt: skip
-def test_whatever_goes_wrong_is_said_with_what_to_do(
+def test_whatever_goes_wrong_is_reported_with_what_to_do(
     tmp_path: Path, options: dict[str, Any], finding: str, advice: str
 ) -> None:
-    said = error(order(tmp_path, **options))
-    assert finding in said["finding"]
-    assert advice in said["advice"]
+    failure = error(order(tmp_path, **options))
+    assert finding in failure["finding"]
+    assert advice in failure["advice"]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_script_beside_the_plan_says_how_it_is_called(tmp_path: Path) -> None:
     (tmp_path / "ours.sh").write_text("#!/bin/sh\necho 1\n")
-    said = error(order(tmp_path, command="ours.sh"))
-    assert "ours.sh is not on PATH" in said["finding"]
-    assert "write `./ours.sh`" in said["advice"]
+    failure = error(order(tmp_path, command="ours.sh"))
+    assert "ours.sh is not on PATH" in failure["finding"]
+    assert "write `./ours.sh`" in failure["advice"]
 
 
 def test_what_is_wrong_stands_before_the_usage_that_a_tool_prints_after_it(tmp_path: Path) -> None:
     script = "echo 'wrong number of arguments' >&2; echo 'Usage: ours [options]' >&2; echo '  -E file' >&2; exit 22"
-    said = error(order(tmp_path, command=["sh", "-c", script]))
-    assert said["finding"] == "sh ended with status 22: wrong number of arguments"
+    failure = error(order(tmp_path, command=["sh", "-c", script]))
+    assert failure["finding"] == "sh ended with status 22: wrong number of arguments"
     script = "echo 'usage: ours [-h]' >&2; echo 'ours: error: no FILE' >&2; exit 2"
-    said = error(order(tmp_path, command=["sh", "-c", script]))
-    assert said["finding"] == "sh ended with status 2: ours: error: no FILE"
+    failure = error(order(tmp_path, command=["sh", "-c", script]))
+    assert failure["finding"] == "sh ended with status 2: ours: error: no FILE"
 
 
 def test_a_password_that_could_only_stand_on_a_command_line_is_refused(tmp_path: Path) -> None:
@@ -178,9 +180,9 @@ def test_a_password_that_could_only_stand_on_a_command_line_is_refused(tmp_path:
         "password": "s3cret",
         "database": "0",
     }
-    said = error(order(tmp_path, target=redis, **{"redis-benchmark": ""}))
-    assert "command line only" in said["finding"]
-    assert "s3cret" not in json.dumps(said)
+    failure = error(order(tmp_path, target=redis, **{"redis-benchmark": ""}))
+    assert "command line only" in failure["finding"]
+    assert "s3cret" not in json.dumps(failure)
 
 
 def test_errors_of_tools_that_print_json_are_theirs(tmp_path: Path) -> None:
@@ -192,7 +194,7 @@ def test_errors_of_tools_that_print_json_are_theirs(tmp_path: Path) -> None:
     )
 
 
-def test_of_endless_output_only_so_much_is_passed_on_and_none_is_lost_to_figures(tmp_path: Path) -> None:
+def test_of_endless_output_a_part_is_passed_on_and_none_is_lost_to_metrics(tmp_path: Path) -> None:
     script = "yes 0123456789012345678901234567890123456789012345678 | head -200000; echo tps = 5"
     text = order(tmp_path, command=["sh", "-c", script], figures={"throughput": {"pattern": "tps = (.)"}})
     lines, printed = done(text)
@@ -211,11 +213,11 @@ def test_nothing_outlives_the_load_however_it_ends(tmp_path: Path, how: signal.S
     worker = start(order(tmp_path, command=["sh", "-c", _FAMILY.format(mark=mark)]))
     until(lambda: len(with_mark("sleep\0" + f"86{mark}")) == 4)
     worker.send_signal(how)
-    said, _ = worker.communicate(timeout=PATIENCE_S)
+    output, _ = worker.communicate(timeout=PATIENCE_S)
     until(lambda: not with_mark(f"86{mark}"))
     until(lambda: not list(tmp_path.iterdir()))
     if how != signal.SIGKILL:
-        assert json.loads(said.splitlines()[-1])["error"]["finding"] == "the load was stopped"
+        assert json.loads(output.splitlines()[-1])["error"]["finding"] == "the load was stopped"
 
 
 def test_what_a_program_leaves_behind_is_ended_with_it(tmp_path: Path) -> None:
@@ -224,8 +226,8 @@ def test_what_a_program_leaves_behind_is_ended_with_it(tmp_path: Path) -> None:
     assert not with_mark(f"86{mark}")
 
 
-def test_a_warm_up_without_a_time_of_its_own_is_cut(tmp_path: Path) -> None:
-    """The command sleeps until it is told to end, the first time; the second time it finds that it has been
+def test_a_warm_up_without_a_duration_is_cut(tmp_path: Path) -> None:
+    """The command sleeps until it is ordered to end, the first time; the second time it finds that it has been
     there.
     """
     script = (
@@ -243,12 +245,12 @@ def test_benchmarksqls_folder_of_results(tmp_path: Path) -> None:
     rows += [f"1,{100 * n},{n},{n},NEW_ORDER,0,0,0" for n in range(1, 11)] + ["1,2000,7,7,PAYMENT,0,0,0"]
     (tmp_path / "result.csv").write_text("\n".join(rows) + "\n")
     script = 'mkdir -p result/data && cp "$plan/result.csv" result/data'
-    found = result(
+    document = result(
         order(tmp_path, command=["sh", "-c", script], read_as="benchmarksql", output="result/data/result.csv")
     )
-    by_name = {one["name"]: one for one in found["operations"]}
-    assert found["unit"] == "transaction"
-    assert found["figures"] == {"tpmC": 300, "tpmTotal": 330}
+    by_name = {item["name"]: item for item in document["operations"]}
+    assert document["unit"] == "transaction"
+    assert document["figures"] == {"tpmC": 300, "tpmTotal": 330}
     assert by_name["transaction"]["throughput_per_s"] == 5.5
     assert (by_name["new_order"]["succeeded"], by_name["new_order"]["throughput_per_s"]) == (10, 5)
     assert by_name["payment"]["kind"] == "type"

@@ -1,6 +1,4 @@
-"""Figures of any command: by a pattern, a path into JSON, a column of CSV; and what is said where there is
-none.
-"""
+"""Metrics of any command: by a pattern, a path into JSON, a column of CSV; and the message where there is none."""
 
 from __future__ import annotations
 
@@ -77,7 +75,7 @@ def test_a_column_is_found_by_its_name_whatever_parts_the_cells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "text"),
     [
         ({"pattern": "qps = (\\d+)"}, "the pattern 'qps = (\\\\d+)' found nothing in the output"),
         ({"pattern": "(done)"}, "the pattern '(done)' found 'done', which is no number"),
@@ -86,15 +84,15 @@ def test_a_column_is_found_by_its_name_whatever_parts_the_cells() -> None:
         ({"csv": "qps"}, "the column 'qps' found nothing in the output"),
     ],
 )
-def test_a_figure_that_is_not_there_is_never_guessed(source: dict[str, Any], said: str) -> None:
+def test_a_value_that_is_not_there_is_never_guessed(source: dict[str, Any], text: str) -> None:
     with pytest.raises(extract.NoFigureError) as caught:
         taken(PRINTED + JSON, **source)
-    assert str(caught.value) == said
+    assert str(caught.value) == text
     assert re.match("输出中找不到|模式|路径|列", Texts("zh").message(caught.value.message))
 
 
 @pytest.mark.parametrize("path", ["", "a..b", "a[x]", "[", "a]"])
-def test_what_is_no_path_is_said_before_anything_runs(path: str) -> None:
+def test_what_is_no_path_is_reported_before_anything_runs(path: str) -> None:
     with pytest.raises(extract.NoFigureError, match="path"):
         extract.path_of(path)
 
