@@ -91,6 +91,7 @@ LAZY = frozenset(
         "loadcell.report.sections.reproduce",
         "loadcell.report.sections.summary",
         "loadcell.report.texts",
+        "loadcell.stats.distributions",
         "loadcell.store.csv_tables",
         "loadcell.store.errors",
         "loadcell.store.find",

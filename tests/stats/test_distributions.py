@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.stats.cross_check import f_tail, t_quantile
+from loadcell.stats.distributions import f_tail, t_quantile
 
 
 @pytest.mark.parametrize(

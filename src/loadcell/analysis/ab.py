@@ -18,14 +18,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from statistics import median
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from loadcell.model.latency import Latency
 from loadcell.model.trial_record import OperationStats, Totals, TrialRecord
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 #: The percentages of requests whose longest time ab tells.
 SERVED = (50, 66, 75, 80, 90, 95, 98, 99, 100)
@@ -143,8 +141,6 @@ def served(
 
     Values are the upper ends of a histogram's cells, and none was served later than the `longest`.
     """
-    import numpy as np
-
     if not counts.size:
         return {}
     reached = np.cumsum(counts)

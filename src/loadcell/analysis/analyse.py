@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from loadcell.analysis import comparability, effects, findings, groups, recommend, saturation
 from loadcell.analysis.effects import Change, Effects, Ratio
@@ -21,15 +20,16 @@ from loadcell.analysis.treatments import Treatment, treatments
 from loadcell.analysis.trials import Trial, of_run
 from loadcell.analysis.types import OfType
 from loadcell.analysis.usl import Estimate
+from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.stats.repeats import Repeats
 
 
-def saturation_document(line: Saturation | Sweep) -> dict[str, Any]:
+def saturation_document(line: Saturation | Sweep) -> JsonObject:
     """A line of rising load: its marks as numbers of clients; without marks where it is too short."""
     sweep = line.sweep if isinstance(line, Saturation) else line
-    document: dict[str, Any] = {"held": dict(sweep.held), "loads": [float(load) for load in sweep.loads]}
+    document: JsonObject = {"held": dict(sweep.held), "loads": [float(load) for load in sweep.loads]}
     if not isinstance(line, Saturation):
         return {**document, "judged": False}
     law = line.law
@@ -58,7 +58,7 @@ def _estimate(estimate: Estimate | None) -> dict[str, float | None] | None:
     return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
-def effects_document(analysis: Effects) -> dict[str, Any]:
+def effects_document(analysis: Effects) -> JsonObject:
     """Factors by key, ratios of throughput, shares of its variation."""
     return {
         "design": analysis.design, "reason": analysis.reason or None, "repeated": analysis.repeated,
@@ -93,7 +93,7 @@ def _ratio(ratio: Ratio) -> dict[str, float | None]:
     return {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: Change) -> JsonObject:
     base = None if change.base is None else change.base.id
     return {
         "factor": change.key,
@@ -104,7 +104,7 @@ def _change(change: Change) -> dict[str, Any]:
     }
 
 
-def recommendation_document(recommendation: Recommendation | None) -> dict[str, Any] | None:
+def recommendation_document(recommendation: Recommendation | None) -> JsonObject | None:
     """Treatments by id."""
     if recommendation is None:
         return None
@@ -136,7 +136,7 @@ class Analysis:
     searches: tuple[Searched, ...] = ()
     comparable: bool = True
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """As plain JSON: `loadcell report --json` prints it."""
         return {
             "treatments": [_treatment(treatment) for treatment in self.treatments],
@@ -160,7 +160,7 @@ class Analysis:
         }  # fmt: skip
 
 
-def _treatment(treatment: Treatment) -> dict[str, Any]:
+def _treatment(treatment: Treatment) -> JsonObject:
     return {
         "id": treatment.id, "label": treatment.label, "levels": dict(treatment.levels),
         "throughput_per_s": _repeats(treatment.throughput), "queries_per_s": _repeats(treatment.queries),
@@ -174,7 +174,7 @@ def _treatment(treatment: Treatment) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _type(of_type: OfType) -> dict[str, Any]:
+def _type(of_type: OfType) -> JsonObject:
     return {
         "name": of_type.name, "succeeded": of_type.succeeded, "failed": of_type.failed, "share": of_type.share,
         "throughput_per_s": _repeats(of_type.throughput),
@@ -182,7 +182,7 @@ def _type(of_type: OfType) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _group(of_group: OfGroup) -> dict[str, Any]:
+def _group(of_group: OfGroup) -> JsonObject:
     return {
         "name": of_group.name, "clients": of_group.clients, "succeeded": of_group.succeeded, "failed": of_group.failed,
         "share": of_group.share, "throughput_per_s": _repeats(of_group.throughput),
@@ -191,7 +191,7 @@ def _group(of_group: OfGroup) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _open_loop(treatment: Treatment) -> dict[str, Any] | None:
+def _open_loop(treatment: Treatment) -> JsonObject | None:
     loop = kept(treatment)
     if loop is None:
         return None
@@ -203,7 +203,7 @@ def _open_loop(treatment: Treatment) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _repeats(repeats: Repeats) -> dict[str, Any]:
+def _repeats(repeats: Repeats) -> JsonObject:
     interval = repeats.interval
     return {
         "median": repeats.median,

@@ -44,7 +44,7 @@ _TOOLS = (
 _OF_SYSBENCH = ("cpu", "memory", "fileio", "threads", "mutex")
 
 
-def of(settings: Mapping[str, Any], units: Iterable[str], levels: Mapping[str, Any] | None = None) -> str:
+def of(settings: JsonObject, units: Iterable[str], levels: Mapping[str, str] | None = None) -> str:
     """The quantity measured with these settings of a treatment, counted in these units: equal texts for equal
     quantities.
 
@@ -67,11 +67,11 @@ def count(treatments: Iterable[Treatment]) -> int:
     return len({treatment.measures for treatment in treatments if treatment.measured})
 
 
-def _workloads(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _workloads(settings: JsonObject) -> Iterator[JsonObject]:
     """The only one, those of client groups, or the tool whose output was imported."""
     imported = {"tool": settings.get("tool")} if "tool" in settings else None
     for section in (settings.get("workload"), imported, *_values(settings.get("workloads"))):
-        if isinstance(section, Mapping):
+        if isinstance(section, dict):
             yield section
 
 
@@ -79,15 +79,15 @@ def _values(groups: Any) -> Iterable[Any]:
     return groups.values() if isinstance(groups, Mapping) else ()
 
 
-def _kind(workload: Mapping[str, Any]) -> str:
+def _kind(workload: JsonObject) -> str:
     """Its name, and which of the things it is that go by this name."""
     name = next((key for key in workload if key not in _OF_A_GROUP), "")
     options = workload.get(name)
     unit = _OF.get(name)
-    return name if unit is None or not isinstance(options, Mapping) else " ".join([name, *unit(options)])
+    return name if unit is None or not isinstance(options, dict) else " ".join([name, *unit(options)])
 
 
-def _of_probe(options: Mapping[str, Any]) -> Iterator[str]:
+def _of_probe(options: JsonObject) -> Iterator[str]:
     for section in SECTIONS:
         if isinstance(option := options.get(section), Mapping):
             yield section
@@ -97,7 +97,7 @@ def _of_probe(options: Mapping[str, Any]) -> Iterator[str]:
                 yield str(option.get(of_one) or "")
 
 
-def _of_tool(options: Mapping[str, Any]) -> Iterator[str]:
+def _of_tool(options: JsonObject) -> Iterator[str]:
     for name in _TOOLS:
         if (option := options.get(name)) is None:
             continue

@@ -20,9 +20,8 @@ import numpy as np
 from loadcell.analysis.layout import asked
 from loadcell.analysis.sweep import LOAD, Figure, fit
 from loadcell.analysis.treatments import Treatment, short_keys
-from loadcell.stats import additive
+from loadcell.stats import additive, distributions
 from loadcell.stats.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Indices
-from loadcell.stats.cross_check import f_tail, t_quantile
 
 #: A term is significant if chance gives its F this rarely, over all terms (Bonferroni).
 SURPRISE = 0.05
@@ -194,7 +193,7 @@ class _Contrasts:
         self.repeated = variance is not None
         self.alike = variance is None and estimate.freedom > 0
         self.variance = variance or 0.0
-        self.reach = t_quantile(COVERAGE, estimate.freedom) if self.repeated else 0.0
+        self.reach = distributions.t_quantile(COVERAGE, estimate.freedom) if self.repeated else 0.0
 
     def ratio(self, weights: Floats) -> Ratio:
         """exp of the weighted sum of the rows' logarithms (R,)."""
@@ -229,7 +228,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
         if not estimate.repeated:
             return None
         f = squares[term] / freedoms[term] / estimate.variance
-        return f_tail(f, freedoms[term], estimate.found.freedom) * terms < SURPRISE
+        return distributions.f_tail(f, freedoms[term], estimate.found.freedom) * terms < SURPRISE
 
     rows = _Rows(treatments, estimate, levels)
     mains = tuple(

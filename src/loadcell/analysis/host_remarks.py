@@ -5,14 +5,14 @@ Pure: an inventory in, findings out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.linux.system import UNKNOWN
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Bytes, Count, Number
 
-Host = Mapping[str, Any]
+Host = JsonObject
 
 #: Fewer open files than this do not carry a load of some thousand connections and a server's own files.
 FEWEST_FILES = 10_000

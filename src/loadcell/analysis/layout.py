@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from loadcell.analysis.treatments import Treatment, short_keys
+from loadcell.model.json import JsonObject
 
 #: More lines than this are not distinguishable by colour and shape.
 MOST_SERIES = 8
@@ -137,7 +138,7 @@ def lay_out(treatments: Sequence[Treatment]) -> Layout:
 
 
 def _axis_of(key: str, name: str, treatments: Sequence[Treatment]) -> Axis:
-    values: dict[str, Any] = {}
+    values: JsonObject = {}
     for treatment in treatments:
         values.setdefault(treatment.levels[key], treatment.values.get(key))
     return axis(key, name, list(values), list(values.values()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Rank, Subject
 from loadcell.analysis.treatments import short_keys
@@ -12,6 +11,7 @@ from loadcell.analysis.trials import Trial
 from loadcell.design.search import Answer, Question, Seen, Standing, answer, decide, standing
 from loadcell.design.search.decide import question
 from loadcell.design.search.model import document
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, MessageCode, Rate, Severity, Share
 from loadcell.model.run_record import RunRecord, SearchRecord
 from loadcell.model.trial_record import ExpectationResult, TrialRecord
@@ -110,7 +110,7 @@ class Searched:
         """The answer's level."""
         return None if self.answer.level is None else self.labels[self.answer.level]
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """As plain JSON."""
         return {
             "factor": self.key,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, R
 from loadcell.analysis.series import Timeline
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Factor, Message, MessageCode, Seconds, Severity, Share
 from loadcell.model.panels import DipCause, dip_causes
 from loadcell.model.trial_record import TrialRecord
@@ -110,7 +111,7 @@ class Judged:
         """A number of values of the series as seconds."""
         return values * self.timeline.step_s
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """As plain JSON."""
         steadiness, within = self.steadiness, self.steadiness.within
         dips, trend = steadiness.dips, steadiness.trend

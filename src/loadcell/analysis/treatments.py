@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loadcell.analysis import comparability as measures
 from loadcell.analysis.comparability import PLACING
 from loadcell.analysis.quantiles import QUANTILES
 from loadcell.analysis.trials import STATUSES, Trial
 from loadcell.analysis.types import OfType, over
+from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.stats.repeats import Repeats, summarise
 
@@ -36,7 +36,7 @@ class Treatment:
     label: str
     brief: str
     levels: Mapping[str, str]
-    values: Mapping[str, Any]
+    values: JsonObject
     trials: tuple[Trial, ...]
     throughput: Repeats
     queries: Repeats

@@ -17,9 +17,8 @@ from typing import Literal
 import numpy as np
 
 from loadcell.analysis.sweep import Sweep
-from loadcell.stats import additive
+from loadcell.stats import additive, distributions
 from loadcell.stats.additive import COVERAGE, Additive, Floats
-from loadcell.stats.cross_check import f_tail
 
 #: Three parameters can be bent through any three points; from six loads on a fit can also be wrong (Gunther
 #: 2007).
@@ -187,7 +186,7 @@ def _unexplained(missed: Floats, speed: Additive) -> bool:
     assert speed.variance is not None
     freedom = len(missed) - 3
     f = float(np.sum(speed.counts * missed**2)) / freedom / speed.variance
-    return f_tail(f, freedom, speed.freedom) < SURPRISE
+    return distributions.f_tail(f, freedom, speed.freedom) < SURPRISE
 
 
 def _curve_noise(missed: Floats, chance: np.random.Generator) -> Floats:

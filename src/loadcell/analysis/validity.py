@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.trials import Trial
+from loadcell.model.json import JsonObject
 from loadcell.model.latency import contradiction
 from loadcell.model.message import Count, Message, MessageCode, Severity
 from loadcell.stats.littles_law import judge
@@ -113,7 +113,7 @@ class Doubt:
 
     name: str
     broken: bool
-    detail: Mapping[str, Any]
+    detail: JsonObject
 
 
 def doubts(trial: Trial) -> tuple[Doubt, ...]:
@@ -171,7 +171,7 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
         )
 
 
-def _gather(detail: Mapping[str, Any], used: dict[str, float]) -> None:
+def _gather(detail: JsonObject, used: dict[str, float]) -> None:
     """The most that each program above the check's limit used in any trial, in cores."""
     cores, limit = detail.get("cores"), detail.get("limit") or 0.0
     for process, most in cores.items() if isinstance(cores, Mapping) else ():

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from loadcell.stats.cross_check import t_quantile
+from loadcell.stats import distributions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -64,7 +64,7 @@ class Additive:
 
 def widened(freedom: int) -> float:
     """By how much wider an interval is whose variance is known from `freedom` degrees of freedom only."""
-    return t_quantile(COVERAGE, freedom) / _NORMAL
+    return distributions.t_quantile(COVERAGE, freedom) / _NORMAL
 
 
 def fit(values: Floats, row: Indices, block: Indices) -> Additive:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from loadcell.stats import distributions
 from loadcell.stats.energy import Array
 
 #: Fewer values than this give fewer than four batches of four: nothing can be said of their scatter.
@@ -64,8 +65,6 @@ def mean_of(values: Array) -> Within | None:
     Of few values, batches are shorter than a long dependence and see only part of it; the correlation of
     neighbours, taken as that of a first-order process, sees it. The more careful of the two counts.
     """
-    from scipy.special import stdtrit
-
     if values.size < FEWEST:
         return None
     size = math.isqrt(values.size)
@@ -82,5 +81,5 @@ def mean_of(values: Array) -> Within | None:
         variance / (size * between / values.size) if between else float(values.size),
         values.size * (1 - r) / (1 + r) if r > 2 / math.sqrt(values.size) else float(values.size),
     )
-    quantile = float(stdtrit(max(1.0, min(batches.size, effective) - 1), (1 + CONFIDENCE) / 2))
+    quantile = float(distributions.stdtrit(max(1.0, min(batches.size, effective) - 1), (1 + CONFIDENCE) / 2))
     return Within(mean, quantile * math.sqrt(variance / effective), effective, values.size)

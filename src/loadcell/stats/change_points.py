@@ -24,6 +24,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from loadcell.stats import distributions
 from loadcell.stats.energy import Array, Split, best_split, highest
 
 #: Chance of seeing a change in a series without one.
@@ -98,8 +99,6 @@ def by_permutation(
 
 def student(left: Array, right: Array) -> float:
     """Student's two-sided test of equal means, variances taken as equal; 1 when there is nothing to judge by."""
-    from scipy.special import stdtr
-
     freedom = left.size + right.size - 2
     if freedom <= 0:
         return 1.0
@@ -108,7 +107,7 @@ def student(left: Array, right: Array) -> float:
     if pooled == 0:
         return 0.0 if difference else 1.0
     t = difference / math.sqrt(pooled * (1 / left.size + 1 / right.size))
-    return float(2 * stdtr(freedom, -t))
+    return float(2 * distributions.stdtr(freedom, -t))
 
 
 def by_windows(

@@ -11,24 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from loadcell.stats import distributions
 from loadcell.stats.hodges_lehmann import Array
-
-
-def f_tail(f: float, above: int, below: int) -> float:
-    """The probability that a ratio of two mean squares with these degrees of freedom is `f` or more by
-    chance.
-    """
-    from scipy.special import fdtrc
-
-    return float(fdtrc(above, below, f)) if f > 0 else 1.0
-
-
-def t_quantile(share: float, freedom: int) -> float:
-    """Two-sided quantile of Student's t with `freedom` degrees of freedom, for probability `share`."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + share) / 2))
-
 
 RESAMPLES = 4000
 #: Many values need fewer resamples for the same certainty of the ends, and as many numbers at once are
@@ -80,12 +64,10 @@ def kalibera_jones(a: Array, b: Array, *, paired: bool) -> tuple[float, float, f
     The interval holds every ratio r for which mean(B) - r mean(A) is within its t quantile of 0, which is a
     quadratic inequality in r; None where A's mean is not safely above 0, as no bounded interval exists then.
     """
-    from scipy.special import stdtrit
-
     mean_a, mean_b = float(a.mean()), float(b.mean())
     variance_a, variance_b = float(a.var(ddof=1)) / a.size, float(b.var(ddof=1)) / b.size
     shared = float(np.cov(a, b)[0, 1]) / a.size if paired else 0.0
-    t = float(stdtrit(a.size - 1 if paired else a.size + b.size - 2, 0.975))
+    t = float(distributions.stdtrit(a.size - 1 if paired else a.size + b.size - 2, 0.975))
     square = mean_a**2 - t**2 * variance_a
     if square <= 0:
         return None

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from loadcell.stats import distributions
 from loadcell.stats.repeats import COVERAGE, FEWEST_FOR_INTERVAL
 
 Array = npt.NDArray[np.float64]
@@ -150,11 +151,9 @@ def _trimmed(values: Array) -> tuple[Array, Array, int]:
 
 def _p_of_t(difference: Array, variance: Array, freedom: Array) -> Array:
     """Without any scatter, a difference is certain and none at all is no difference."""
-    from scipy.special import stdtr
-
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(difference) / np.sqrt(variance)
-    p: Any = 2 * stdtr(freedom, -t)
+    p: Any = 2 * distributions.stdtr(freedom, -t)
     return np.where(variance > 0, p, np.where(difference == 0, 1.0, 0.0))
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from loadcell.stats import dips as dip_search
-from loadcell.stats import warmup
+from loadcell.stats import distributions, warmup
 from loadcell.stats.batch_means import Within, batch_means, mean_of, neighbours_alike
 from loadcell.stats.dips import Dips
 from loadcell.stats.energy import Array
@@ -37,8 +37,6 @@ class Trend:
 
 def find(series: Array) -> Trend | None:
     """The trend along a series of equal steps; None when it is too short, or 0 on average."""
-    from scipy.special import stdtr
-
     if series.size < FEWEST:
         return None
     joined = batch_means(series, -(-series.size // POINTS)) if series.size > POINTS else series
@@ -57,7 +55,7 @@ def find(series: Array) -> Trend | None:
     if effective <= 3:
         return Trend(change, 1.0)
     error = math.sqrt(left_over / (effective - 2) / float((x**2).sum()))
-    return Trend(change, float(2 * stdtr(effective - 2, -abs(slope) / error)))
+    return Trend(change, float(2 * distributions.stdtr(effective - 2, -abs(slope) / error)))
 
 
 #: A trend counts when chance makes it in fewer than this share of trials,

@@ -137,7 +137,7 @@ def between(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, Any,
         yield path, before, after
 
 
-def _steady(records: Sequence[TrialRecord]) -> dict[str, Any]:
+def _steady(records: Sequence[TrialRecord]) -> JsonObject:
     """Paths of the targets' descriptions that have one value in all trials."""
     values: dict[str, list[Any]] = {}
     for record in records:
@@ -152,9 +152,9 @@ def _steady(records: Sequence[TrialRecord]) -> dict[str, Any]:
     }
 
 
-def _flat(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(document: JsonObject, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in document.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")
         elif key == "settings" and isinstance(value, list):
             yield from (

@@ -15,7 +15,7 @@ from loadcell.analysis.trials import Trial, of_run
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
-from loadcell.stats import change_points
+from loadcell.stats import change_points, distributions
 from loadcell.stats.repeats import summarise
 
 
@@ -254,8 +254,6 @@ def _changes(series: Series, how: Options) -> list[Change]:
 
 def _latest(series: Series, begins: int) -> Latest | None:
     """True if the last value lies where the next of its level would: Student's prediction interval."""
-    from scipy.special import stdtr
-
     before = series.values[begins:-1]
     if len(before) < FEWEST_BEFORE:
         return None
@@ -264,7 +262,7 @@ def _latest(series: Series, begins: int) -> Latest | None:
     if mean == 0 or off == 0:
         return None
     spread = scatter * math.sqrt(1 + 1 / len(before))
-    p = float(2 * stdtr(len(before) - 1, -abs(off) / spread)) if spread else 0.0
+    p = float(2 * distributions.stdtr(len(before) - 1, -abs(off) / spread)) if spread else 0.0
     return Latest(series, off / mean, p) if p <= LATEST_LEVEL else None
 
 

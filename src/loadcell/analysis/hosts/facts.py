@@ -174,13 +174,13 @@ def _simd(host: Host) -> str | None:
     return " ".join(map(str, simd)) if isinstance(simd, list) else None
 
 
-def _map(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+def _map(value: Any) -> JsonObject:
+    return value if isinstance(value, dict) else {}
 
 
-def _list(host: Host, key: str) -> Sequence[Mapping[str, Any]]:
+def _list(host: Host, key: str) -> Sequence[JsonObject]:
     value = host.get(key)
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _positive(value: Any) -> float | None:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import Status, TrialRecord
+from loadcell.plan import problems, units
 from loadcell.stats.repeats import Repeats, summarise
 
 #: The workload whose trials are scores.
@@ -80,9 +82,9 @@ class Score:
         assert self.repeats.median is not None  # there is no score without a value
         return self.repeats.median
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """As plain JSON: what `of_document` reads."""
-        document: dict[str, Any] = {
+        document: JsonObject = {
             "id": self.id, "probe": self.section, "test": self.test, "figure": self.figure, "threads": self.threads,
             "size_bytes": self.size_bytes, "block_bytes": self.block_bytes, "fdatasync": self.fdatasync or None,
             "depth": self.depth if self.depth > 1 else None, "same_as": self.same_as or None, "values": list(self.values),
@@ -146,7 +148,7 @@ def of_document(documents: Sequence[Any]) -> tuple[Score, ...]:
     return tuple(_read(index, document) for index, document in enumerate(documents, 1))
 
 
-def _probe(treatment: TreatmentRecord) -> tuple[str, Mapping[str, Any]] | None:
+def _probe(treatment: TreatmentRecord) -> tuple[str, JsonObject] | None:
     """Section and options of the probe that a treatment is; None where it is something else."""
     workload = treatment.settings.get("workload")
     probe = workload.get(PROBE) if isinstance(workload, Mapping) else None
@@ -156,7 +158,7 @@ def _probe(treatment: TreatmentRecord) -> tuple[str, Mapping[str, Any]] | None:
     return sections[0] if len(sections) == 1 else None
 
 
-def _figures(section: str, test: str, options: Mapping[str, Any]) -> Iterator[str]:
+def _figures(section: str, test: str, options: JsonObject) -> Iterator[str]:
     if section != "disk":
         yield from _OF_SECTION[section]
         return
@@ -181,12 +183,9 @@ def _integer(value: Any) -> int | None:
 
 def _bytes(value: Any) -> int | None:
     """A size as a plan writes it (`256MiB`)."""
-    from loadcell.plan.problems import SettingError
-    from loadcell.plan.units import Size
-
     try:
-        return int(Size.read(value))
-    except SettingError:
+        return int(units.Size.read(value))
+    except problems.SettingError:
         return None
 
 

@@ -7,8 +7,9 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
+from loadcell.model.json import JsonObject
 from loadcell.model.trial_record import SearchObservation, Stage, Status, TrialRecord, Why
 from loadcell.plan.search import Search
 
@@ -206,7 +207,7 @@ class Table:
         return max(worth, key=lambda level: (worth[level], -level), default=None)
 
 
-def document(answer: Answer, labels: Sequence[str]) -> dict[str, Any]:
+def document(answer: Answer, labels: Sequence[str]) -> JsonObject:
     """An answer as plain JSON, levels by their labels."""
 
     def label(level: int | None) -> str | None:
