@@ -48,17 +48,17 @@ def record(**more: Any) -> dict[str, Any]:
 
 
 def of(given: dict[str, Any]) -> ab.Ab:
-    found = ab.of_record(given)
-    assert found is not None
-    return found
+    result = ab.of_record(given)
+    assert result is not None
+    return result
 
 
 def test_counts_and_rates_are_ab_s() -> None:
-    found = of(record())
-    assert (found.complete, found.non_2xx, found.requests_per_s) == (1000, 100, 500)
-    assert found.time_per_request_ms == 10 * 2.0 * 1e3 / 1000
-    assert (found.connect, found.receive, found.length, found.exceptions) == (1, 5, 4, 5)
-    assert found.failed == 15
+    scores = of(record())
+    assert (scores.complete, scores.non_2xx, scores.requests_per_s) == (1000, 100, 500)
+    assert scores.time_per_request_ms == 10 * 2.0 * 1e3 / 1000
+    assert (scores.connect, scores.receive, scores.length, scores.exceptions) == (1, 5, 4, 5)
+    assert scores.failed == 15
 
 
 def test_a_connection_that_is_used_again_took_no_time() -> None:
@@ -76,7 +76,7 @@ def test_a_connection_that_is_used_again_took_no_time() -> None:
     assert never == ab.Times(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def test_what_is_no_http_has_no_such_figures() -> None:
+def test_what_is_no_http_has_no_such_values() -> None:
     assert ab.of_record(record(operations={})) is None
     assert ab.of_record(record(totals=None)) is None
     assert ab.of_record({"status": "ok"}) is None
@@ -84,8 +84,8 @@ def test_what_is_no_http_has_no_such_figures() -> None:
 
 def test_percentages_are_of_requests_not_of_values() -> None:
     values, counts = np.array([1.0, 2.0, 3.0]), np.array([50, 49, 1])
-    found = ab.served(values, counts)
-    assert found == {50: 1.0, 66: 2.0, 75: 2.0, 80: 2.0, 90: 2.0, 95: 2.0, 98: 2.0, 99: 2.0, 100: 3.0}
+    result = ab.served(values, counts)
+    assert result == {50: 1.0, 66: 2.0, 75: 2.0, 80: 2.0, 90: 2.0, 95: 2.0, 98: 2.0, 99: 2.0, 100: 3.0}
     assert ab.served(np.array([7.0]), np.array([1]))[50] == 7.0
     longest = ab.served(np.array([1.0, 7.01]), np.array([50, 50]), 7.0)
     assert (longest[50], longest[100]) == (1.0, 7.0), "cells of the histogram end later than what is in them"
@@ -93,8 +93,8 @@ def test_percentages_are_of_requests_not_of_values() -> None:
 
 
 def test_repeats_give_their_median() -> None:
-    each = [of(record()), of(record(measure={"duration_s": 1.0})), of(record(measure={"duration_s": 4.0}))]
-    assert ab.middle(each).requests_per_s == 500
-    assert ab.middle(each).times["total"].mean_ms == 4.0
+    results = [of(record()), of(record(measure={"duration_s": 1.0})), of(record(measure={"duration_s": 4.0}))]
+    assert ab.middle(results).requests_per_s == 500
+    assert ab.middle(results).times["total"].mean_ms == 4.0
     assert ab.middle_served([{}, dict.fromkeys(ab.SERVED, 2.0), dict.fromkeys(ab.SERVED, 4.0)])[50] == 3.0
     assert ab.middle_served([{}]) == {}

@@ -73,7 +73,7 @@ def test_two_things(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
     assert of(one, ["operation"]) != of(other, ["operation"])
 
 
-def test_figures_in_two_units_are_two_things() -> None:
+def test_values_in_two_units_are_two_things() -> None:
     assert of(KV, ["MiB"]) != of(KV, ["operation"])
 
 
@@ -88,7 +88,7 @@ def analysed(
     }
     speeds = {"a": 1e6, "b": 1e3}
     run, records = run_of(
-        {name: [speeds[name[0]] * own["load.clients"]] * 2 for name, own in names.items()}, levels=names
+        {name: [speeds[name[0]] * item["load.clients"]] * 2 for name, item in names.items()}, levels=names
     )
     for entry in run["treatments"]:
         entry["settings"] = first if entry["id"].startswith("a") else second
@@ -117,7 +117,7 @@ def test_unlike_things_are_not_ranked_and_nothing_is_computed_between_them() -> 
     )
 
 
-def test_neither_are_figures_in_unlike_units() -> None:
+def test_neither_are_values_in_unlike_units() -> None:
     assert not analysed(KV, KV, ("operation", "MiB")).comparable
 
 

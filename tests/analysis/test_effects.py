@@ -28,8 +28,8 @@ def pair(effects: Effects, *keys: str) -> Interaction:
 
 def doubling(levels: dict[str, Any]) -> float:
     """a doubles, b adds a tenth, c does nothing; a and b together lose a fifth."""
-    both = levels["a"] == 2 and levels["b"] == "y"
-    return 1000 * levels["a"] * (1.1 if levels["b"] == "y" else 1) * (0.8 if both else 1)
+    result = levels["a"] == 2 and levels["b"] == "y"
+    return 1000 * levels["a"] * (1.1 if levels["b"] == "y" else 1) * (0.8 if result else 1)
 
 
 def test_known_ratios_come_back() -> None:
@@ -167,9 +167,9 @@ def test_a_choice_that_repeats_do_not_tell_is_none() -> None:
         effects = factorial(factors, speed, 6, noise=noise).effects
         assert pair(effects, "files", "engine").matters
         said_of = {
-            found.message.arguments["factor"]: found.message
-            for found in choices(effects)
-            if found.message.code.startswith("found.effects.choose")
+            choice.message.arguments["factor"]: choice.message
+            for choice in choices(effects)
+            if choice.message.code.startswith("found.effects.choose")
         }
         assert said_of["files"].code == key
         assert said_of["engine"].code == "found.effects.choose.always"
@@ -205,10 +205,10 @@ def test_one_at_a_time_with_a_crossed_factor_has_a_baseline_each() -> None:
     def speed(levels: dict[str, Any]) -> float:
         return 100 * levels["a"] * (0.5 if levels["storage"] == "remote" else 1)
 
-    found = factorial(factors, speed, 2, noise=0.0, only=star, design="one-at-a-time").effects
+    result = factorial(factors, speed, 2, noise=0.0, only=star, design="one-at-a-time").effects
     ratios = {
         (item.key, item.after, item.base and item.base.levels["storage"]): item.ratio.value
-        for item in found.changes
+        for item in result.changes
     }
     assert ratios["a", "3", "local"] == pytest.approx(3)
     assert ratios["a", "3", "remote"] == pytest.approx(3)
@@ -240,10 +240,10 @@ def test_whatever_was_measured_has_a_sentence(
 ) -> None:
     levels = {name: {"a": int(name[0]), "b": name[1]} for name in throughputs}
     analysis = analysis_of(throughputs, levels=levels)
-    found = [item for item in analysis.findings if item.kind == "effects"]
-    assert (found[0].message.code if found else None) == key
+    matches = [item for item in analysis.findings if item.kind == "effects"]
+    assert (matches[0].message.code if matches else None) == key
     for language in LANGUAGES:
-        for finding in found:
+        for finding in matches:
             assert "nan" not in Texts(language).message(finding.message)
 
 

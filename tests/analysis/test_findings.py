@@ -15,17 +15,17 @@ PEAK: dict[str, list[float]] = {"10": [100, 102], "20": [190, 192], "40": [198, 
 
 
 def test_the_highest_median_is_named_with_its_price() -> None:
-    found = said(analysis_of(PEAK))["found.highest"]
-    assert found["treatment"] == "clients = 40"
-    assert found["throughput_per_s"] == 199
-    assert (found["p50_ms"], found["p99_ms"]) == (pytest.approx(1.99), pytest.approx(19.9))
+    result = said(analysis_of(PEAK))["found.highest"]
+    assert result["treatment"] == "clients = 40"
+    assert result["throughput_per_s"] == 199
+    assert (result["p50_ms"], result["p99_ms"]) == (pytest.approx(1.99), pytest.approx(19.9))
 
 
 def test_a_lower_level_that_is_nearly_as_good_is_recommended() -> None:
-    found = said(analysis_of(PEAK))["found.recommend.trade"]
-    assert (found["treatment"], found["best"]) == ("clients = 20", "clients = 40")
-    assert found["lost_share"] == pytest.approx(1 - 191 / 199)
-    assert found["tail_ms"] < found["best_tail_ms"]
+    result = said(analysis_of(PEAK))["found.recommend.trade"]
+    assert (result["treatment"], result["best"]) == ("clients = 20", "clients = 40")
+    assert result["lost_share"] == pytest.approx(1 - 191 / 199)
+    assert result["tail_ms"] < result["best_tail_ms"]
 
 
 def threads(throughputs: dict[str, list[float]]) -> Analysis:
@@ -34,9 +34,9 @@ def threads(throughputs: dict[str, list[float]]) -> Analysis:
 
 
 def test_the_fall_beyond_the_peak_is_measured_at_the_last_level() -> None:
-    found = said(threads(PEAK))["found.falls"]
-    assert found["treatment"] == "threads = 80"
-    assert found["fell_share"] == pytest.approx(1 - 151 / 199)
+    result = said(threads(PEAK))["found.falls"]
+    assert result["treatment"] == "threads = 80"
+    assert result["fell_share"] == pytest.approx(1 - 151 / 199)
 
 
 def test_a_peak_at_the_last_level_may_lie_beyond_it() -> None:
@@ -54,22 +54,22 @@ def test_two_levels_are_no_curve_that_could_have_an_edge() -> None:
     assert "found.at-edge" not in said(threads({"10": [100, 101], "20": [150, 151]}))
 
 
-def test_overlapping_repeats_are_not_told_apart() -> None:
-    found = said(analysis_of({"10": [50, 51], "20": [100, 110], "40": [105, 112]}))["found.tied"]
-    assert found["best"] == "clients = 40"
-    assert found["treatments"] == ("clients = 20",)
+def test_overlapping_repeats_are_not_distinguished() -> None:
+    result = said(analysis_of({"10": [50, 51], "20": [100, 110], "40": [105, 112]}))["found.tied"]
+    assert result["best"] == "clients = 40"
+    assert result["treatments"] == ("clients = 20",)
 
 
-def test_what_is_not_told_apart_from_the_highest_is_neither_the_lowest_nor_a_fall() -> None:
-    found = said(threads({"10": [100, 140], "20": [150, 100], "40": [145, 99]}))
-    assert len(found["found.tied"]["treatments"]) == 2
-    assert not {"found.lowest", "found.falls"} & set(found)
+def test_what_is_not_distinguished_from_the_highest_is_neither_the_lowest_nor_a_fall() -> None:
+    messages = said(threads({"10": [100, 140], "20": [150, 100], "40": [145, 99]}))
+    assert len(messages["found.tied"]["treatments"]) == 2
+    assert not {"found.lowest", "found.falls"} & set(messages)
 
 
 def test_many_ties_are_counted_not_listed() -> None:
-    found = said(analysis_of({str(n): [100, 110 + n / 10] for n in range(1, 9)}))["found.tied.many"]
-    assert found["count"] == 7
-    assert len(found["treatments"]) == 4
+    result = said(analysis_of({str(n): [100, 110 + n / 10] for n in range(1, 9)}))["found.tied.many"]
+    assert result["count"] == 7
+    assert len(result["treatments"]) == 4
 
 
 def test_failed_trials_count_in_no_median() -> None:
@@ -79,7 +79,7 @@ def test_failed_trials_count_in_no_median() -> None:
     assert said(analysis)["found.trials.some"]["ok_count"] == 3
 
 
-def test_nothing_measured_is_said_and_nothing_else_is_claimed() -> None:
+def test_nothing_measured_is_reported_and_nothing_else_is_claimed() -> None:
     keys = set(said(analysis_of({"10": [None, None]})))
     assert keys == {"found.nothing-measured", "found.trials.some"}
 
@@ -106,9 +106,9 @@ def test_failed_transactions_are_named_by_their_most_frequent_code() -> None:
         },
         {"code": "40P01", "meaning": "deadlock", "operation": "transaction", "count": 20, "message": ""},
     ]
-    found = said(analyse(run, records))["found.errors.coded"]
-    assert (found["code"], found["code_count"], found["count"]) == ("40P01", 20, 30)
-    assert found["failed_share"] == pytest.approx(30 / 2030)
+    result = said(analyse(run, records))["found.errors.coded"]
+    assert (result["code"], result["code_count"], result["count"]) == ("40P01", 20, 30)
+    assert result["failed_share"] == pytest.approx(30 / 2030)
 
 
 def test_that_all_failed_alike_is_not_said_by_two_counts() -> None:
@@ -139,8 +139,8 @@ def test_expectations_are_counted_over_trials(verdicts: list[str], key: str) -> 
     run, records = run_of({"10": [100, 101]})
     for record, verdict in zip(records, verdicts, strict=True):
         record["expect"] = [{"expression": "errors == 0", "verdict": verdict, "value": 0.0}]
-    found = {name for name in said(analyse(run, records)) if name.startswith("found.expect")}
-    assert found == {key}
+    results = {name for name in said(analyse(run, records)) if name.startswith("found.expect")}
+    assert results == {key}
 
 
 def test_an_expectation_on_too_few_transactions_says_how_many_it_needs() -> None:
@@ -149,8 +149,8 @@ def test_an_expectation_on_too_few_transactions_says_how_many_it_needs() -> None
     for record, count in zip(records[:2], (98, 40), strict=True):
         record["expect"] = [{**few, "count": count}]
     records[2]["expect"] = [{"expression": "latency.p99 < 1s", "verdict": "met", "value": 5.0}]
-    found = said(analyse(run, records))["found.expect.few"]
-    assert (found["count"], found["of"], found["fewest"], found["needed"]) == (2, 3, 40, 100)
+    result = said(analyse(run, records))["found.expect.few"]
+    assert (result["count"], result["of"], result["fewest"], result["needed"]) == (2, 3, 40, 100)
 
 
 def test_what_checks_noticed_is_grouped_by_check() -> None:
@@ -158,9 +158,9 @@ def test_what_checks_noticed_is_grouped_by_check() -> None:
     for record in records[:2]:
         record["checks"] = [{"name": "steal", "verdict": "noticed", "detail": {"steal_percent": 4.0}}]
     records[2]["checks"] = [{"name": "steal", "verdict": "ok", "detail": {}}]
-    found = [finding for finding in analyse(run, records).findings if finding.kind == "checks"]
-    assert [finding.message.arguments["count"] for finding in found] == [2]
-    assert found[0].evidence == tuple(record["name"] for record in records[:2])
+    matches = [finding for finding in analyse(run, records).findings if finding.kind == "checks"]
+    assert [finding.message.arguments["count"] for finding in matches] == [2]
+    assert matches[0].evidence == tuple(record["name"] for record in records[:2])
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_below_six_repeats_it_is_descriptive_only(repeats: int, key: str) -> Non
 
 def test_some_with_too_few_repeats_are_pointed_out() -> None:
     analysis = analysis_of({"10": [100.0] * 6, "20": [90.0] * 5 + [None]})
-    found = next(finding for finding in analysis.findings if finding.kind == "trust")
-    assert found.message.code == "found.partly-descriptive"
-    assert found.evidence == ("20",)
+    result = next(finding for finding in analysis.findings if finding.kind == "trust")
+    assert result.message.code == "found.partly-descriptive"
+    assert result.evidence == ("20",)
 
 
 def test_a_wide_spread_is_a_caution_and_a_narrow_one_is_not() -> None:
@@ -191,9 +191,9 @@ def test_a_slow_block_is_drift_of_the_machine() -> None:
     steady = {str(n): [100.0 * n, 100.0 * n] for n in range(1, 7)}
     drifting = {str(n): [100.0 * n, 90.0 * n] for n in range(1, 7)}
     assert "found.drift" not in said(analysis_of(steady))
-    found = said(analysis_of(drifting))["found.drift"]
-    assert found["block"] == "2"
-    assert found["range_share"] == pytest.approx(10 / 95)
+    result = said(analysis_of(drifting))["found.drift"]
+    assert result["block"] == "2"
+    assert result["range_share"] == pytest.approx(10 / 95)
 
 
 def test_findings_are_plain_json() -> None:
@@ -224,5 +224,5 @@ def test_intervals_are_not_said_to_cover_more_than_they_do() -> None:
     """The least and the greatest of 6 repeats miss the median once in 32 runs: 96.875 %, which is no 97 % or
     more.
     """
-    found = said(analysis_of({"10": [100.0, 101, 102, 103, 104, 105]}))["found.intervals"]
-    assert found["coverage_share"] == 0.96
+    result = said(analysis_of({"10": [100.0, 101, 102, 103, 104, 105]}))["found.intervals"]
+    assert result["coverage_share"] == 0.96

@@ -57,14 +57,14 @@ def with_groups(record: dict[str, Any], shop: int, look: int) -> dict[str, Any]:
 
 
 def analysis() -> Analysis:
-    run, found = run_of({"10": [100.0, 120.0, 900.0]})
+    run, result = run_of({"10": [100.0, 120.0, 900.0]})
     shops = (400, 500, 9_999)
-    found = [with_groups(one, shop, 300) for one, shop in zip(found, shops, strict=True)]
-    found[2]["status"] = "invalid"
-    return analyse(run, found)
+    result = [with_groups(item, shop, 300) for item, shop in zip(result, shops, strict=True)]
+    result[2]["status"] = "invalid"
+    return analyse(run, result)
 
 
-def test_a_group_is_a_trial_of_its_own() -> None:
+def test_a_group_is_a_trial_of_one() -> None:
     trial = analysis().trials[0]
     shop, look = trial.groups["shop"], trial.groups["look"]
     assert (shop.clients, shop.succeeded, shop.figures, shop.open_loop) == (4, 400, {"tpmC": 9.0}, None)
@@ -78,11 +78,11 @@ def test_a_group_is_a_trial_of_its_own() -> None:
 
 def test_groups_are_no_types_of_the_whole_but_their_types_are() -> None:
     [treatment] = analysis().treatments
-    assert [one.name for one in treatment.types] == ["shop:new_order"]
-    assert [one.name for one in treatment.outcomes] == ["shop:skipped"]
+    assert [item.name for item in treatment.types] == ["shop:new_order"]
+    assert [outcome.name for outcome in treatment.outcomes] == ["shop:skipped"]
 
 
-def test_they_are_put_together_over_the_repeats_that_count() -> None:
+def test_they_are_put_combined_over_the_repeats_that_count() -> None:
     [treatment] = analysis().treatments
     shop, look = over(treatment)
     assert (shop.name, shop.clients, shop.succeeded, shop.share) == ("shop", 4, 900, 0.6)
@@ -94,17 +94,17 @@ def test_they_are_put_together_over_the_repeats_that_count() -> None:
 
 
 def test_a_run_without_groups_has_none() -> None:
-    run, found = run_of({"10": [100.0]})
-    assert records(trial(found[0])) == {}
-    [treatment] = analyse(run, found).treatments
+    run, result = run_of({"10": [100.0]})
+    assert records(trial(result[0])) == {}
+    [treatment] = analyse(run, result).treatments
     assert over(treatment) == ()
 
 
 class TestLittlesLaw:
     def law(self, shop_s: float = 40.0, look_s: float = 15.0) -> validity.Law:
         """Of groups whose response times add up to so many seconds."""
-        _, found = run_of({"10": [100.0]})
-        record = with_groups(found[0], 400, 300)
+        _, run = run_of({"10": [100.0]})
+        record = with_groups(run[0], 400, 300)
         record["operations"]["shop"]["response"]["mean_ms"] = shop_s * 1e3 / 400
         record["operations"]["look"]["response"]["mean_ms"] = look_s * 1e3 / 300
         return validity.littles_law(from_record(record))

@@ -19,17 +19,17 @@ from loadcell.analysis.history.changes import METRICS, History, Options, Run, hi
 def runs(levels: Sequence[float | None], *, treatments: int = 1, **more: Any) -> list[Run]:
     """A run for each level with 1 % of scatter; `more` are changes of run.json by position."""
     chance = np.random.default_rng(11)
-    found = []
-    for place, level in enumerate(levels):
+    results = []
+    for item, level in enumerate(levels):
         figures = {
             str(n + 1): [None if level is None else level * float(chance.normal(1, 0.01)) for _ in range(3)]
             for n in range(treatments)
         }
         run, records = documents(figures)
-        started = f"2026-03-{place + 1:02d}T08:00:00Z"
-        run |= {"started_utc": started, "loadcell_version": "1.0"} | more.get(f"at_{place}", {})
-        found.append(run_of(f"run-{place}", "finished", run, records, {}, METRICS["throughput"]))
-    return found
+        started = f"2026-03-{item + 1:02d}T08:00:00Z"
+        run |= {"started_utc": started, "loadcell_version": "1.0"} | more.get(f"at_{item}", {})
+        results.append(run_of(f"run-{item}", "finished", run, records, {}, METRICS["throughput"]))
+    return results
 
 
 def said(found: History) -> list[str]:
@@ -37,24 +37,24 @@ def said(found: History) -> list[str]:
 
 
 def test_a_fall_lies_between_two_runs_and_says_what_else_changed() -> None:
-    newer = {f"at_{place}": {"loadcell_version": "2.0"} for place in range(8, 16)}
-    found = history(runs([100.0] * 8 + [90.0] * 8, **newer), METRICS["throughput"])
-    (event,) = found.events
+    newer = {f"at_{item}": {"loadcell_version": "2.0"} for item in range(8, 16)}
+    timeline = history(runs([100.0] * 8 + [90.0] * 8, **newer), METRICS["throughput"])
+    (event,) = timeline.events
     assert (event.last, event.first) == (7, 8)
     assert event.changes[0].share == pytest.approx(-0.1, abs=0.02)
-    assert [(one.path, one.before, one.after) for one in event.differences] == [
+    assert [(difference.path, difference.before, difference.after) for difference in event.differences] == [
         ("loadcell_version", "1.0", "2.0")
     ]
-    assert said(found) == ["history.fell.alone", "history.differs"]
+    assert said(timeline) == ["history.fell.alone", "history.differs"]
 
 
-def test_treatments_that_change_together_are_one_event_the_largest_first() -> None:
-    found = history(runs([100.0] * 8 + [120.0] * 8, treatments=3), METRICS["throughput"])
-    (event,) = found.events
+def test_treatments_that_change_combined_are_one_event_the_largest_first() -> None:
+    timeline = history(runs([100.0] * 8 + [120.0] * 8, treatments=3), METRICS["throughput"])
+    (event,) = timeline.events
     assert len(event.changes) == 3
     assert abs(event.changes[0].share) == max(abs(change.share) for change in event.changes)
-    assert said(found) == ["history.rose", "history.nothing-differs"]
-    assert next(finding.severity for finding in findings.find(found)) == "good"
+    assert said(timeline) == ["history.rose", "history.nothing-differs"]
+    assert next(finding.severity for finding in findings.find(timeline)) == "good"
 
 
 def test_more_response_time_is_worse() -> None:
@@ -62,53 +62,53 @@ def test_more_response_time_is_worse() -> None:
     figures = [
         documents({"1": [level * float(chance.normal(1, 0.01))]}) for level in [100.0] * 8 + [130.0] * 8
     ]
-    own = [
+    matches = [
         run_of(f"run-{n}", "finished", {**run, "started_utc": f"2026-03-{n + 1:02d}"}, records, {}, METRICS["p99"])
         for n, (run, records) in enumerate(figures)
     ]  # fmt: skip
-    found = history(own, METRICS["p99"])
-    assert said(found)[0] == "history.rose.alone"
-    assert next(iter(findings.find(found))).severity == "problem"
+    timeline = history(matches, METRICS["p99"])
+    assert said(timeline)[0] == "history.rose.alone"
+    assert next(iter(findings.find(timeline))).severity == "problem"
 
 
 @pytest.mark.parametrize("method", ["t-test", "permutation", "windows"])
 def test_every_way_of_judging_finds_a_clear_change(method: Any) -> None:
-    found = history(runs([100.0] * 10 + [80.0] * 10), METRICS["throughput"], Options(method=method))
-    assert [(event.last, event.first) for event in found.events] == [(9, 10)]
+    timeline = history(runs([100.0] * 10 + [80.0] * 10), METRICS["throughput"], Options(method=method))
+    assert [(event.last, event.first) for event in timeline.events] == [(9, 10)]
 
 
-def test_runs_without_a_figure_are_stepped_over() -> None:
-    found = history(runs([100.0] * 7 + [None, None] + [80.0] * 7), METRICS["throughput"])
-    assert [(event.last, event.first) for event in found.events] == [(6, 9)]
-    assert said(found)[-1] == "history.without"
+def test_runs_without_a_value_are_stepped_over() -> None:
+    timeline = history(runs([100.0] * 7 + [None, None] + [80.0] * 7), METRICS["throughput"])
+    assert [(event.last, event.first) for event in timeline.events] == [(6, 9)]
+    assert said(timeline)[-1] == "history.without"
 
 
 def test_a_change_too_small_to_matter_is_none() -> None:
-    found = history(runs([100.0] * 20 + [101.5] * 20), METRICS["throughput"])
-    assert found.events == ()
-    assert said(found) == ["history.no-change"]
+    timeline = history(runs([100.0] * 20 + [101.5] * 20), METRICS["throughput"])
+    assert timeline.events == ()
+    assert said(timeline) == ["history.no-change"]
     small = history(runs([100.0] * 20 + [101.5] * 20), METRICS["throughput"], Options(least_change=0.005))
     assert len(small.events) == 1
 
 
 def test_a_last_run_that_is_off_is_called_out_and_no_change_yet() -> None:
-    found = history(runs([100.0] * 12 + [80.0]), METRICS["throughput"])
-    assert found.events == ()
-    assert [one.share for one in found.latest] == [pytest.approx(-0.2, abs=0.02)]
-    assert said(found) == ["history.no-change", "history.latest-below"]
+    timeline = history(runs([100.0] * 12 + [80.0]), METRICS["throughput"])
+    assert timeline.events == ()
+    assert [latest_run.share for latest_run in timeline.latest] == [pytest.approx(-0.2, abs=0.02)]
+    assert said(timeline) == ["history.no-change", "history.latest-below"]
 
 
 @pytest.mark.parametrize("levels", [[100.0], [100.0, 90.0], [100.0] * 5, [None] * 9])
 def test_too_few_runs_say_so_and_nothing_else(levels: list[float | None]) -> None:
-    found = history(runs(levels), METRICS["throughput"])
-    assert said(found)[0] == "history.too-few"
+    timeline = history(runs(levels), METRICS["throughput"])
+    assert said(timeline)[0] == "history.too-few"
 
 
 def test_a_treatment_that_few_runs_have_is_named_as_not_judged() -> None:
     old, new = runs([100.0] * 8), runs([100.0] * 3, treatments=2)
-    found = history([*old, *new], METRICS["throughput"])
-    assert [one.treatment for one in found.series] == ["1", "2"]
-    assert said(found) == ["history.no-change", "history.some-too-few"]
+    timeline = history([*old, *new], METRICS["throughput"])
+    assert [line.treatment for line in timeline.series] == ["1", "2"]
+    assert said(timeline) == ["history.no-change", "history.some-too-few"]
 
 
 def test_a_constant_level_is_no_change() -> None:
@@ -121,5 +121,5 @@ def test_a_constant_level_is_no_change() -> None:
 def test_runs_in_which_nothing_succeeded_are_named_and_make_no_level(nothing: float | None) -> None:
     run, records = documents({"1": [nothing, nothing]})
     bare = [run_of(f"r-{n}", "finished", run, records, {}, METRICS["throughput"]) for n in range(3)]
-    found = history([*runs([100.0] * 8), *bare], METRICS["throughput"])
-    assert said(found) == ["history.no-change", "history.without"]
+    timeline = history([*runs([100.0] * 8), *bare], METRICS["throughput"])
+    assert said(timeline) == ["history.no-change", "history.without"]

@@ -19,7 +19,7 @@ GOOD: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_of_a_good_machine_nothing_is_said() -> None:
+def test_of_a_good_machine_nothing_is_reported() -> None:
     assert findings(GOOD) == []
     assert findings({}) == []
 
@@ -44,7 +44,7 @@ def test_of_a_good_machine_nothing_is_said() -> None:
         ({"virtualisation": "kvm"}, "virtual", "kvm"),
     ],
 )  # fmt: skip
-def test_what_hurts_is_said_with_what_to_do(change: dict[str, Any], key: str, word: str) -> None:
+def test_what_hurts_is_reported_with_what_to_do(change: dict[str, Any], key: str, word: str) -> None:
     (finding,) = findings({**GOOD, **change})
     assert finding.message.code == f"host-found.{key}"
     assert word in Texts("en").message(finding.message)
@@ -53,12 +53,16 @@ def test_what_hurts_is_said_with_what_to_do(change: dict[str, Any], key: str, wo
 
 def test_alike_memory_modules_are_one_remark() -> None:
     slow = [{"locator": f"DIMM{at}", "speed_mts": 3200, "configured_mts": 2933} for at in range(16)]
-    (one,) = findings({**GOOD, "dimms": [*slow, {"locator": "X", "speed_mts": 2933, "configured_mts": 2933}]})
-    said = Texts("en").message(one.message)
-    assert "16 memory modules run at 2,933 MT/s and could do 3,200 (DIMM0, DIMM1, DIMM2, DIMM3, ...)" in said
-    assert "16 条内存以 2,933 MT/s 运行" in Texts("zh").message(one.message)
+    (finding,) = findings(
+        {**GOOD, "dimms": [*slow, {"locator": "X", "speed_mts": 2933, "configured_mts": 2933}]}
+    )
+    result = Texts("en").message(finding.message)
+    assert (
+        "16 memory modules run at 2,933 MT/s and could do 3,200 (DIMM0, DIMM1, DIMM2, DIMM3, ...)" in result
+    )
+    assert "16 条内存以 2,933 MT/s 运行" in Texts("zh").message(finding.message)
 
 
 def test_the_gravest_comes_first() -> None:
-    found = findings({**GOOD, "virtualisation": "kvm", "thp": "always", "swap_used_bytes": 5})
-    assert [finding.severity for finding in found] == ["problem", "caution", "info"]
+    remarks = findings({**GOOD, "virtualisation": "kvm", "thp": "always", "swap_used_bytes": 5})
+    assert [finding.severity for finding in remarks] == ["problem", "caution", "info"]

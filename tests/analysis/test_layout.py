@@ -42,9 +42,9 @@ def test_steps_that_multiply_make_a_logarithmic_axis(numbers: list[int], scale: 
 
 
 def test_labels_that_are_no_bare_numbers_keep_the_plans_order() -> None:
-    found = axis("s", "s", ["512MB", "128MB"], [2**29, 2**27])
-    assert not found.numeric
-    assert found.levels == ("512MB", "128MB")
+    result = axis("s", "s", ["512MB", "128MB"], [2**29, 2**27])
+    assert not result.numeric
+    assert result.levels == ("512MB", "128MB")
     assert not axis("s", "s", ["true", "false"], [True, False]).numeric
 
 
@@ -53,34 +53,34 @@ def test_numbers_are_sorted_whatever_order_they_were_written_in() -> None:
 
 
 def test_one_factor_goes_across() -> None:
-    found = layout_of({"load.clients": [1, 2, 4]})
-    assert found.x is not None
-    assert found.x.name == "clients"
-    assert found.series is None
+    layout = layout_of({"load.clients": [1, 2, 4]})
+    assert layout.x is not None
+    assert layout.x.name == "clients"
+    assert layout.series is None
 
 
 def test_of_two_the_numeric_one_goes_across() -> None:
-    found = layout_of({"storage": ["a", "b", "c", "d"], "load.clients": [1, 2]})
-    assert found.x is not None
-    assert found.series is not None
-    assert (found.x.key, found.series.key, found.facet) == ("load.clients", "storage", False)
+    layout = layout_of({"storage": ["a", "b", "c", "d"], "load.clients": [1, 2]})
+    assert layout.x is not None
+    assert layout.series is not None
+    assert (layout.x.key, layout.series.key, layout.facet) == ("load.clients", "storage", False)
 
 
 def test_too_many_lines_become_pictures() -> None:
-    found = layout_of({"load.clients": list(range(1, 13)), "work_mem": [f"{n}MB" for n in range(10)]})
-    assert found.facet
+    layout = layout_of({"load.clients": list(range(1, 13)), "work_mem": [f"{n}MB" for n in range(10)]})
+    assert layout.facet
 
 
 def test_a_factor_with_many_labels_goes_across_when_the_other_has_few() -> None:
-    found = layout_of({"load.clients": [1, 2], "index": [f"i{n}" for n in range(12)]})
-    assert found.x is not None
-    assert found.x.key == "index"
+    layout = layout_of({"load.clients": [1, 2], "index": [f"i{n}" for n in range(12)]})
+    assert layout.x is not None
+    assert layout.x.key == "index"
 
 
 def test_a_factor_of_one_level_varies_nothing() -> None:
-    found = layout_of({"load.clients": [1, 2, 4], "storage": ["local"]})
-    assert found.x is not None
-    assert (found.x.key, found.series) == ("load.clients", None)
+    layout = layout_of({"load.clients": [1, 2, 4], "storage": ["local"]})
+    assert layout.x is not None
+    assert (layout.x.key, layout.series) == ("load.clients", None)
 
 
 def test_three_factors_are_numbered_treatments() -> None:

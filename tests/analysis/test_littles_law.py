@@ -73,11 +73,11 @@ def test_as_many_at_once_as_the_run_judged_by_are_no_mistake() -> None:
     """A disk's queue of 32: its depth is in the probe's own section, and in what the run held the law
     against.
     """
-    own = {"attempted": 1, "succeeded": 16_000, "failed": 0, "in_flight": 0}
+    by_name = {"attempted": 1, "succeeded": 16_000, "failed": 0, "in_flight": 0}
     record = {
         "number": 1, "name": "001-x-r1", "treatment": "x", "repeat": 1, "block": 1, "status": "ok",
         "settings": {"load": {"clients": 1}, "workload": {"probe": {"disk": {"depth": 32}}}},
-        "measure": {"duration_s": 10.0}, "totals": {"transactions": own, "throughput_per_s": 1600.0},
+        "measure": {"duration_s": 10.0}, "totals": {"transactions": by_name, "throughput_per_s": 1600.0},
         "operations": {"transaction": {"response": {"mean_ms": 20.0, "max_ms": 40.0}}},
     }  # fmt: skip
     depth = {"checks": [{"name": "littles-law", "verdict": "ok", "detail": {"pipeline": 32}}]}

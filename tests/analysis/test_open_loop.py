@@ -39,26 +39,26 @@ def open_loops(
 
 
 def test_the_highest_rate_that_was_kept_up_with_is_named() -> None:
-    found = said(open_loops({"1000": [1000, 999], "2000": [1990, 1999], "3000": [2400, 2500]}))
-    assert found["found.kept-up.highest"] == {"treatment": "rate = 2000/s", "offered_per_s": 2000}
-    assert found["found.behind"]["treatment"] == "rate = 3000/s"
-    assert found["found.behind"]["achieved_per_s"] == 2450
+    messages = said(open_loops({"1000": [1000, 999], "2000": [1990, 1999], "3000": [2400, 2500]}))
+    assert messages["found.kept-up.highest"] == {"treatment": "rate = 2000/s", "offered_per_s": 2000}
+    assert messages["found.behind"]["treatment"] == "rate = 3000/s"
+    assert messages["found.behind"]["achieved_per_s"] == 2450
 
 
-def test_overload_is_said_of_the_lowest_rate_with_what_was_achieved_and_the_others_are_counted() -> None:
-    found = said(open_loops({"1000": [1000, 1000], "2000": [None, None], "4000": [None, None]}))
-    assert found["found.overloaded"] == {
+def test_overload_is_reported_of_the_lowest_rate_with_the_completed_load_and_the_others_are_counted() -> None:
+    messages = said(open_loops({"1000": [1000, 1000], "2000": [None, None], "4000": [None, None]}))
+    assert messages["found.overloaded"] == {
         "treatment": "rate = 2000/s", "offered_per_s": 2000, "achieved_per_s": 1200, "count": 2, "of": 2,
     }  # fmt: skip
-    assert found["found.behind.others"] == {"count": 1}
-    assert found["found.kept-up.highest"]["treatment"] == "rate = 1000/s"
+    assert messages["found.behind.others"] == {"count": 1}
+    assert messages["found.kept-up.highest"]["treatment"] == "rate = 1000/s"
 
 
-def test_figures_of_a_treatment_are_those_of_the_trials_that_ended_well_while_there_are_any() -> None:
+def test_values_of_a_treatment_are_those_of_the_trials_that_succeeded_while_there_are_any() -> None:
     some, none = open_loops({"1000": [980, None], "2000": [None, None]}).treatments
-    one, other = kept(some), kept(none)
-    assert one is not None and other is not None  # noqa: PT018
-    assert (one.achieved.values, one.overloaded, one.kept_up) == ((980,), 1, False)
+    item, other = kept(some), kept(none)
+    assert item is not None and other is not None  # noqa: PT018
+    assert (item.achieved.values, item.overloaded, item.kept_up) == ((980,), 1, False)
     assert (other.achieved.values, other.backlog.median) == ((1200, 1200), 900)
     assert other.service["p99_ms"].median is None
 
@@ -66,15 +66,15 @@ def test_figures_of_a_treatment_are_those_of_the_trials_that_ended_well_while_th
 def test_a_rate_that_was_not_kept_up_with_is_no_edge_to_go_beyond_and_its_response_times_are_no_price() -> (
     None
 ):
-    found = said(open_loops({"500": [500], "2000": [2000], "2000000": [57_000]}))
-    assert not {"found.at-edge", "found.highest"} & found.keys()
-    assert found["found.highest.no-latency"]["treatment"] == "rate = 2000000/s"
+    messages = said(open_loops({"500": [500], "2000": [2000], "2000000": [57_000]}))
+    assert not {"found.at-edge", "found.highest"} & messages.keys()
+    assert messages["found.highest.no-latency"]["treatment"] == "rate = 2000000/s"
 
 
 def test_beyond_a_highest_rate_that_was_kept_up_with_there_may_be_more() -> None:
-    found = said(open_loops({"500": [500], "1000": [1000], "2000": [2000]}))
-    assert found["found.at-edge"] == {"treatment": "rate = 2000/s"}
-    assert found["found.highest"]["p99_ms"] == 10.0
+    messages = said(open_loops({"500": [500], "1000": [1000], "2000": [2000]}))
+    assert messages["found.at-edge"] == {"treatment": "rate = 2000/s"}
+    assert messages["found.highest"]["p99_ms"] == 10.0
 
 
 def test_that_the_fewest_were_done_where_the_fewest_fell_due_is_not_worth_a_sentence() -> None:
@@ -86,12 +86,12 @@ def test_one_treatment_is_not_the_highest_of_several() -> None:
 
 
 @pytest.mark.parametrize(("service_p99_ms", "told"), [(9.0, False), (5.0, True)])
-def test_waiting_is_told_of_where_it_is_notable(service_p99_ms: float, told: bool) -> None:
-    found = said(open_loops({"1000": [1000, 1000]}, service_p99_ms=service_p99_ms))
-    assert ("found.waiting" in found) == told
+def test_waiting_is_reported_of_where_it_is_notable(service_p99_ms: float, told: bool) -> None:
+    messages = said(open_loops({"1000": [1000, 1000]}, service_p99_ms=service_p99_ms))
+    assert ("found.waiting" in messages) == told
 
 
-def test_punctuality_is_told_in_microseconds() -> None:
+def test_punctuality_is_reported_in_microseconds() -> None:
     assert said(open_loops({"1000": [1000, 1000]}))["found.pacing"] == {
         "p50_us": pytest.approx(4.0),
         "p99_us": pytest.approx(40.0),
@@ -128,7 +128,7 @@ class TestLittlesLaw:
             open_loop=OpenLoop("poisson", 400.0, 400.0, requests_mean=requests_mean), edges_s=edges_s,
         )  # fmt: skip
 
-    def test_it_is_held_against_requests_not_clients(self) -> None:
+    def test_it_is_compared_with_requests_not_clients(self) -> None:
         law = validity.littles_law(self.trial(4.0))
         assert (law.verdict, law.expected, law.found) == ("ok", 4.0, pytest.approx(4.0))
         assert validity.littles_law(self.trial(4.4)).verdict == "broken"

@@ -20,8 +20,8 @@ def test_a_quantile_needs_as_many_as_make_it_another_than_the_last(key: str) -> 
     """The q-quantile of n is the ceil(nq)-th: the last, where fewer than one lies beyond it."""
     least = round(1 / (1 - QUANTILES[key]))
     for count in (1, least - 1, least, least + 1, 10 * least):
-        place = math.ceil(round(count * QUANTILES[key], 9))
-        assert carries({"count": count}, key) == (place < count)
+        result = math.ceil(round(count * QUANTILES[key], 9))
+        assert carries({"count": count}, key) == (result < count)
 
 
 def test_what_is_no_quantile_or_comes_without_a_number_of_observations_stays() -> None:
@@ -40,10 +40,10 @@ def test_points_over_time_are_left_out_by_the_same_rule() -> None:
             "response_max_ms": [1.0, 2.0, 3.0, 4.0],
         }
     )
-    found = carried_over_time(rows)
-    assert values(found, "response_p50_ms") == [None, 2.0, 3.0, 4.0]
-    assert values(found, "response_p99_ms") == [None, None, 3.0, 4.0]
-    assert values(found, "response_max_ms") == [1.0, 2.0, 3.0, 4.0]
+    result = carried_over_time(rows)
+    assert values(result, "response_p50_ms") == [None, 2.0, 3.0, 4.0]
+    assert values(result, "response_p99_ms") == [None, None, 3.0, 4.0]
+    assert values(result, "response_max_ms") == [1.0, 2.0, 3.0, 4.0]
     unsaid = rows.select("response_p50_ms", "response_p99_ms", "response_max_ms")
     assert columns_of(carried_over_time(unsaid)) == columns_of(unsaid)
 
@@ -59,15 +59,15 @@ def trial(count: int) -> trials.Trial:
 
 
 def test_a_trial_has_only_what_its_transactions_carry() -> None:
-    found = trial(99)
+    result = trial(99)
     assert (
-        found.response
-        == found.service
+        result.response
+        == result.service
         == {"count": 99, "mean_ms": 2.0, "p50_ms": 1.0, "p95_ms": 3.0, "max_ms": 5.0}
     )
-    assert found.left_out == ("p99_ms", "p99.9_ms")
-    assert trials.lack([trial(10_000), found], ["p99_ms"])
-    assert not trials.lack([found], ["p95_ms", "max_ms"])
+    assert result.left_out == ("p99_ms", "p99.9_ms")
+    assert trials.lack([trial(10_000), result], ["p99_ms"])
+    assert not trials.lack([result], ["p95_ms", "max_ms"])
     assert trial(1000).response == {"count": 1000, **TIMES}
 
 

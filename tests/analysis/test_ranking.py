@@ -29,12 +29,12 @@ def finding(key: str, severity: Severity = "info", kind: str = "", evidence: Seq
 
 
 def keys(findings: Sequence[Finding]) -> list[str]:
-    return [one.message.code for one in findings]
+    return [item.message.code for item in findings]
 
 
 def said(analysis: Analysis) -> list[str]:
     """The summary of a run of `analysis.runs`, whose made-up percentiles the checks rightly doubt."""
-    findings = [one for one in analysis.findings if one.kind != "checks"]
+    findings = [item for item in analysis.findings if item.kind != "checks"]
     return keys(summary(findings, analysis.trials))
 
 
@@ -44,8 +44,8 @@ def test_every_finding_has_a_place() -> None:
 
 
 def test_a_text_nobody_knows_comes_last() -> None:
-    known, strange = finding("found.lowest"), finding("nobody.said", "problem")
-    assert [one.finding for one in ranked([strange, known])] == [known, strange]
+    result, strange = finding("found.lowest"), finding("nobody.said", "problem")
+    assert [entry.finding for entry in ranked([strange, result])] == [result, strange]
 
 
 def test_what_spoils_the_answer_comes_before_it_and_what_went_wrong_after_it() -> None:
@@ -54,7 +54,7 @@ def test_what_spoils_the_answer_comes_before_it_and_what_went_wrong_after_it() -
         finding("found.expect.missed", "problem"), finding("found.highest", "good"),
         finding("found.trials.empty", "problem"),
     ]  # fmt: skip
-    assert keys([one.finding for one in ranked(several)]) == [
+    assert keys([entry.finding for entry in ranked(several)]) == [
         "found.trials.empty", "found.highest", "found.expect.missed", "found.drift", "found.held", "found.pacing",
     ]  # fmt: skip
 
@@ -65,8 +65,8 @@ def test_a_wrong_figure_stands_first_unless_its_trial_does_not_count() -> None:
     good = [Trial(n, f"{n:03d}", "t", 1, 1, "ok", throughput_per_s=10.0) for n in (1, 2)]
     counted = [*good, Trial(3, "003", "t", 1, 1, "ok", throughput_per_s=10.0)]
     invalid = [*good, Trial(3, "003", "t", 1, 1, "invalid", throughput_per_s=10.0)]
-    assert [one.concern for one in ranked([wrong, answer], counted)] == [Concern.STANDS, Concern.ANSWER]
-    assert [one.finding for one in ranked([wrong, answer], invalid)] == [answer, wrong]
+    assert [entry.concern for entry in ranked([wrong, answer], counted)] == [Concern.STANDS, Concern.ANSWER]
+    assert [entry.finding for entry in ranked([wrong, answer], invalid)] == [answer, wrong]
 
 
 @pytest.mark.parametrize(("ok", "first"), [(3, False), (5, False), (2, True), (0, True)])
@@ -81,7 +81,7 @@ def test_that_most_trials_were_lost_stands_first(ok: int, first: bool) -> None:
 
 def test_the_worse_of_two_qualms_comes_first() -> None:
     bad, mild = finding("found.spread", "caution"), finding("found.drift", "info", "drift")
-    assert [one.finding for one in ranked([mild, bad])] == [bad, mild]
+    assert [entry.finding for entry in ranked([mild, bad])] == [bad, mild]
 
 
 def test_no_subject_crowds_out_the_others() -> None:
@@ -109,9 +109,9 @@ def test_never_more_than_seven_and_nothing_twice(seed: int) -> None:
         some.append(Finding(key.split(".")[1], Message(key, params).rated(severity)))
     chosen = summary(some)
     assert len(chosen) <= MOST
-    assert len({id(one) for one in chosen}) == len(chosen)
+    assert len({id(entry) for entry in chosen}) == len(chosen)
     assert summary(some) == chosen
-    concerns = [one.concern for one in ranked(chosen)]
+    concerns = [entry.concern for entry in ranked(chosen)]
     assert concerns == sorted(concerns)
     if some:
         assert chosen
@@ -127,8 +127,8 @@ def test_that_all_was_well_is_one_sentence() -> None:
     )
     missed = finding("found.expect.missed", "problem", "expectations")
     assert keys(summary(well)) == ["found.well"]
-    (whole,) = summary([*well, met])
-    assert replace(whole.message, severity="problem") == Message(
+    (result,) = summary([*well, met])
+    assert replace(result.message, severity="problem") == Message(
         "found.well.expected", {"count": 6, "ended_count": 600, "expected_count": 2}
     )
     assert keys(summary([*well, met, missed])) == ["found.expect.missed", "found.well", "found.expect.met"]
@@ -144,18 +144,18 @@ def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:
         return Finding("checks", Message("found.check.advice", params).rated("caution"), trials)
 
     assert keys(summary([noticed("steal", "001")])) == ["found.check.advice"]
-    (whole,) = summary([noticed("steal", "001", "002"), noticed("swap", "002", "003")])
-    assert whole.message.code == "found.checks"
-    assert whole.message.arguments == {
+    (result,) = summary([noticed("steal", "001", "002"), noticed("swap", "002", "003")])
+    assert result.message.code == "found.checks"
+    assert result.message.arguments == {
         "checks": tuple(
             Message("mark.quoted", {"text": Message(f"check-name.{name}")}) for name in ("steal", "swap")
         ),
         "count": 3,
     }
-    assert whole.evidence == ("001", "002", "003")
+    assert result.evidence == ("001", "002", "003")
 
 
-def test_what_is_true_of_several_lines_is_said_once() -> None:
+def test_what_is_true_of_several_lines_is_reported_once() -> None:
     def edge(where: str) -> Finding:
         line = Message("saturation.of", {"where": where})
         return Finding(
@@ -164,11 +164,11 @@ def test_what_is_true_of_several_lines_is_said_once() -> None:
             (where,),
         )
 
-    (both,) = summary([edge("storage = a"), edge("storage = b")])
-    assert both.message.arguments["line"] == Message(
+    (result,) = summary([edge("storage = a"), edge("storage = b")])
+    assert result.message.arguments["line"] == Message(
         "saturation.of-several", {"where": ["storage = a", "storage = b"]}
     )
-    assert both.evidence == ("storage = a", "storage = b")
+    assert result.evidence == ("storage = a", "storage = b")
     (crossed,) = summary([edge("x = 1, y = 1"), edge("x = 1, y = 2")])
     assert crossed.message.arguments["line"] == Message("saturation.of-lines", {"count": 2})
 
@@ -193,7 +193,7 @@ def test_a_sweep_says_where_it_saturates_then_what_to_choose_then_how_far_to_tru
     ]  # fmt: skip
 
 
-def test_one_repeat_is_said_to_be_descriptive_once() -> None:
+def test_one_repeat_is_reported_to_be_descriptive_once() -> None:
     assert said(analysis_of({name: [float(value)] for name, value in SWEEP.items()})) == [
         "found.saturation.once.waiting", "found.recommend.trade", "found.descriptive", "found.well", "found.lowest",
     ]  # fmt: skip
@@ -211,7 +211,7 @@ def test_one_level_has_its_figure() -> None:
     ]  # fmt: skip
 
 
-def test_where_nothing_ended_well_that_is_all() -> None:
+def test_where_nothing_succeeded_that_is_all() -> None:
     assert said(analysis_of({"1": [None, None], "2": [None, None]})) == [
         "found.nothing-measured", "found.trials.some",
     ]  # fmt: skip

@@ -29,23 +29,23 @@ def risks(analysis: Analysis) -> set[str]:
     return {item.message.code for item in recommend.risks(analysis.recommendation)}
 
 
-def test_of_what_is_nearly_as_fast_the_shortest_tail_is_chosen() -> None:
-    found = with_tails(
+def test_of_whatever_is_nearly_as_fast_the_shortest_tail_is_chosen() -> None:
+    result = with_tails(
         {"10": [100, 101], "20": [190, 192], "40": [198, 199], "80": [150, 151]},
         {"10": 5, "20": 12, "40": 60, "80": 200},
     ).recommendation
-    assert found is not None
-    assert (found.choice.id, found.best.id, found.lowest.id) == ("20", "40", "10")
-    assert found.lost_share == pytest.approx(1 - 191 / 198.5)
-    assert found.gain_times == pytest.approx(191 / 100.5)
-    assert (found.tail_ms(found.choice), found.tail_ms(found.best)) == (12, 60)
+    assert result is not None
+    assert (result.choice.id, result.best.id, result.lowest.id) == ("20", "40", "10")
+    assert result.lost_share == pytest.approx(1 - 191 / 198.5)
+    assert result.gain_times == pytest.approx(191 / 100.5)
+    assert (result.tail_ms(result.choice), result.tail_ms(result.best)) == (12, 60)
 
 
 def test_nothing_is_bought_that_repeats_do_not_tell_from_the_slowest() -> None:
     def bought(throughputs: dict[str, list[float | None]]) -> int:
-        found = with_tails(throughputs, {"10": 5, "20": 12}).recommendation
-        assert found is not None
-        return len([*recommend.buys(found)])
+        result = with_tails(throughputs, {"10": 5, "20": 12}).recommendation
+        assert result is not None
+        return len([*recommend.buys(result)])
 
     assert bought({"10": [100, 101], "20": [190, 192]}) == 1
     assert bought({"10": [100, 191], "20": [190, 192]}) == 0
@@ -82,20 +82,20 @@ def test_treatments_that_repeats_do_not_tell_apart_are_a_risk() -> None:
 def test_where_repeats_tell_nothing_apart_nothing_is_recommended() -> None:
     run, records = run_of({"10": [100, 112], "20": [105, 110], "40": [103, 114]})
     analysis = analyse(run, records)  # whose tails are as far apart as their throughput
-    found = analysis.recommendation
-    assert found is not None
-    assert not found.founded
-    assert replace(recommend.choice(found).message, severity="problem") == Message(
+    result = analysis.recommendation
+    assert result is not None
+    assert not result.founded
+    assert replace(recommend.choice(result).message, severity="problem") == Message(
         "found.recommend.none", {"treatment": "clients = 40", "count": 2}
     )
-    assert [*recommend.buys(found), *recommend.risks(found)] == []
+    assert [*recommend.buys(result), *recommend.risks(result)] == []
     assert analysis.document()["recommendation"]["founded"] is False
 
 
 def test_a_shorter_tail_is_a_ground_to_choose_by() -> None:
-    found = with_tails({"10": [100, 110], "20": [105, 112]}, {"10": 5, "20": 60}).recommendation
-    assert found is not None
-    assert (found.founded, found.choice.id) == (True, "10")
+    result = with_tails({"10": [100, 110], "20": [105, 112]}, {"10": 5, "20": 60}).recommendation
+    assert result is not None
+    assert (result.founded, result.choice.id) == (True, "10")
 
 
 def test_what_moves_whole_blocks_hides_no_difference() -> None:
@@ -156,7 +156,7 @@ def test_the_work_that_is_asked_for_is_nobodys_choice() -> None:
     }
 
 
-def test_neither_is_work_that_a_factor_of_its_own_name_sets() -> None:
+def test_neither_is_work_that_a_factor_of_one_name_sets() -> None:
     run, records = run_of(
         {"get": [100, 101], "set": [200, 201]}, levels={n: {"test": n} for n in ("get", "set")}
     )

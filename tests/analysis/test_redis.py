@@ -25,15 +25,15 @@ def test_what_was_counted_before_the_measurement_is_in_no_rate() -> None:
     none.
     """
     treatments = analysis_of({"1": [1000.0]}).treatments
-    (found,) = server.redis_by_treatment(
+    (result,) = server.redis_by_treatment(
         samples((0.6, 1.0, 800), (1.6, 1.0, 1000), (1.9, 0.3, 300)), treatments
     )
-    assert found.commands_per_s == pytest.approx(1000)
-    assert found.cpu == pytest.approx(0.5)
-    assert found.clients == 9
+    assert result.commands_per_s == pytest.approx(1000)
+    assert result.cpu == pytest.approx(0.5)
+    assert result.clients == 9
 
 
 def test_of_a_measurement_without_a_whole_sample_there_is_no_rate() -> None:
     treatments = analysis_of({"1": [1000.0]}).treatments
-    (found,) = server.redis_by_treatment(samples((0.6, 1.0, 800)), treatments)
-    assert (found.commands_per_s, found.cpu, found.clients) == (None, None, 9)
+    (result,) = server.redis_by_treatment(samples((0.6, 1.0, 800)), treatments)
+    assert (result.commands_per_s, result.cpu, result.clients) == (None, None, 9)

@@ -12,15 +12,15 @@ from loadcell.analysis.drift import of_the_first
 FALLING = [200.0, 181.0, 160.0, 139.0, 121.0, 100.0]
 
 
-def test_a_throughput_that_halves_is_said_to_fall_by_half_and_one_that_doubles_to_double() -> None:
+def test_a_throughput_that_halves_is_reported_to_fall_by_half_and_one_that_doubles_to_double() -> None:
     for values, key, share in (
         (FALLING, "found.run-fell", 0.5),
         (FALLING[::-1], "found.run-rose", 1.0),
     ):
         analysis = analysis_of({"1": values, "2": [value * 3 for value in values]})
-        (found,) = drift.trend_findings(analysis.treatments)
-        assert found.message.code == key
-        assert found.message.arguments["change_share"] == pytest.approx(share, rel=0.1)
+        (result,) = drift.trend_findings(analysis.treatments)
+        assert result.message.code == key
+        assert result.message.arguments["change_share"] == pytest.approx(share, rel=0.1)
 
 
 def test_nothing_falls_by_more_than_all_there_was() -> None:

@@ -88,8 +88,8 @@ def test_the_highest_level_is_among_those_it_may_be_in_nearly_all_of_200_runs() 
     held = 0
     for seed in range(200):
         (line,) = sweeps(sweep(truth, 3, noise=0.03, drift=0.03, seed=seed))
-        found = saturation.judge(line, seed)
-        ends = found.reach(found.peak)
+        judgement = saturation.judge(line, seed)
+        ends = judgement.reach(judgement.peak)
         assert ends is not None
         held += ends[0] <= 60 <= ends[1]
     assert held >= 190
@@ -128,11 +128,11 @@ def test_three_storages_each_get_their_statement() -> None:
         assert sentence in text, sentence
 
 
-def test_a_rise_after_the_fall_is_held_against_single_measurements() -> None:
+def test_a_rise_after_the_fall_is_compared_with_single_measurements() -> None:
     """ceph: 9816, 9168, 9535 transactions/s at 64, 128 and 256 clients. No law of scalability does that."""
-    found = said(storages())["found.saturation.rebound"]
-    assert found["rose_share"] == pytest.approx(9535.27 / 9167.86 - 1)
-    assert found["line"].arguments == {"where": "storage = ceph"}
+    result = said(storages())["found.saturation.rebound"]
+    assert result["rose_share"] == pytest.approx(9535.27 / 9167.86 - 1)
+    assert result["line"].arguments == {"where": "storage = ceph"}
 
 
 @pytest.mark.parametrize(
@@ -160,15 +160,17 @@ def test_whatever_was_measured_has_a_sentence(
     throughputs: dict[str, list[float | None]], key: str | None
 ) -> None:
     analysis = analysis_of(throughputs)
-    found = [finding.message.code for finding in analysis.findings if finding.kind == "saturation"]
-    assert (found[0].removesuffix(".waiting") if found else None) == (key and key.removesuffix(".waiting"))
+    matches = [finding.message.code for finding in analysis.findings if finding.kind == "saturation"]
+    assert (matches[0].removesuffix(".waiting") if matches else None) == (
+        key and key.removesuffix(".waiting")
+    )
     assert not any("nan" in sentence or "inf " in sentence for sentence in speak(analysis))
 
 
 def test_trials_without_a_usable_figure_are_named() -> None:
     analysis = analysis_of({"1": [0, 100], "2": [math.nan, 190], "4": [300, 301]})
-    found = next(item for item in analysis.findings if item.message.code == "found.trials.empty")
-    assert found.evidence == ("001-1-r1", "002-2-r1")
+    finding = next(item for item in analysis.findings if item.message.code == "found.trials.empty")
+    assert finding.evidence == ("001-1-r1", "002-2-r1")
 
 
 def test_treatments_that_gave_nothing_are_left_out_and_named() -> None:
@@ -198,11 +200,11 @@ def test_a_line_too_short_to_bend_stays_a_bare_line() -> None:
 def test_of_many_lines_the_summary_speaks_of_the_best_and_counts_the_others() -> None:
     levels = {f"{s}{n}": {"storage": f"s{s}", "load.clients": n} for s in range(6) for n in (1, 2, 4)}
     throughputs = {
-        name: [float(100 * own["load.clients"] * (1 + int(name[0])))] for name, own in levels.items()
+        name: [float(100 * item["load.clients"] * (1 + int(name[0])))] for name, item in levels.items()
     }  # type: ignore[operator]
-    found = said(analysis_of(throughputs, levels=levels))
-    assert found["found.saturation.more"] == {"count": 5}
-    assert found["found.saturation.edge"]["line"].arguments == {"where": "storage = s5"}
+    messages = said(analysis_of(throughputs, levels=levels))
+    assert messages["found.saturation.more"] == {"count": 5}
+    assert messages["found.saturation.edge"]["line"].arguments == {"where": "storage = s5"}
 
 
 def test_ten_thousand_trials_are_analysed_at_once() -> None:
@@ -230,17 +232,19 @@ def test_a_ceiling_below_what_was_measured_is_not_said() -> None:
     (line,) = (line for line in analysis.saturation if isinstance(line, Saturation))
     for ceiling, key in ((30_000.0, "no-peak"), (50_000.0, "no-peak.ceiling")):
         law = replace(line.law, reason="no-peak", ceiling=Estimate(ceiling, ceiling, ceiling))
-        (found,) = (one for one in reasons([replace(line, law=law)]) if "why" in one.message.code)
-        assert found.message.code == f"found.saturation.why.{key}"
+        (result,) = (reason for reason in reasons([replace(line, law=law)]) if "why" in reason.message.code)
+        assert result.message.code == f"found.saturation.why.{key}"
 
 
-def test_the_highest_level_is_said_with_those_that_it_might_as_well_be() -> None:
+def test_the_highest_level_is_reported_with_those_that_it_might_as_well_be() -> None:
     rates = {"1": [100.0, 101, 99, 100, 102, 98], "2": [200.0, 190, 210, 195, 205, 198]}
     rates |= {"4": [198.0, 204, 192, 207, 196, 200], "8": [120.0, 121, 119, 122, 118, 120]}
-    (found,) = (
-        one for one in analysis_of(rates).findings if one.message.code.startswith("found.saturation.measured")
+    (result,) = (
+        finding
+        for finding in analysis_of(rates).findings
+        if finding.message.code.startswith("found.saturation.measured")
     )
-    assert found.message.arguments["best"] in ("2 (2–4)", "4 (2–4)")
+    assert result.message.arguments["best"] in ("2 (2–4)", "4 (2–4)")
 
 
 #: Six repeats each: those of the lower loads are told apart from the highest load's, and not from each other.
@@ -256,8 +260,10 @@ def test_below_the_lowest_load_nothing_was_measured_so_the_peak_may_lie_there() 
     assert isinstance(line, Saturation)
     assert line.peak.first == 0
     assert line.between[0] is None
-    (found,) = (one for one in analysis.findings if one.message.code.startswith("found.saturation.below"))
-    sentence = Texts("en").message(found.message)
+    (result,) = (
+        finding for finding in analysis.findings if finding.message.code.startswith("found.saturation.below")
+    )
+    sentence = Texts("en").message(result.message)
     assert "The peak lies below 500 clients, perhaps below the lowest load tried" in sentence
 
 
@@ -271,6 +277,6 @@ def test_loads_that_repeats_do_not_tell_apart_say_nothing_of_more_clients() -> N
     (line,) = analysis.saturation
     assert isinstance(line, Saturation)
     assert line.between == (None, None)
-    (statement, *_) = (one for one in analysis.findings if one.kind == "saturation")
+    (statement, *_) = (finding for finding in analysis.findings if finding.kind == "saturation")
     assert statement.message.code == "found.saturation.untold"
     assert statement.message.arguments["last"] == "8"

@@ -27,8 +27,8 @@ def test_short_series_stay_as_they_are() -> None:
 
 def test_levels_are_averaged_peaks_kept_counts_added() -> None:
     frame = series("a", range(1, 5), x=[1, 3, 5, 7], y=[1, 9, 2, 3], z=[1, 1, 1, 1])
-    found = thin(frame, {"x": "mean", "y": "max", "z": "sum"}, 2)
-    assert columns_of(found) == {
+    thinned = thin(frame, {"x": "mean", "y": "max", "z": "sum"}, 2)
+    assert columns_of(thinned) == {
         "trial": ["a", "a"], "t_s": [2.0, 4.0], "x": [2.0, 6.0], "y": [9, 3], "z": [2, 2],
     }  # fmt: skip
 
@@ -36,17 +36,17 @@ def test_levels_are_averaged_peaks_kept_counts_added() -> None:
 def test_warm_up_never_joins_the_measurement() -> None:
     """What ended at 0 or before was warm-up."""
     frame = series("a", range(-2, 7), x=[0.0] * 3 + [10.0] * 6)
-    found = thin(frame, {"x": "mean"}, 5)
-    assert columns_of(found) == {
+    thinned = thin(frame, {"x": "mean"}, 5)
+    assert columns_of(thinned) == {
         "trial": ["a"] * 5, "t_s": [-1.0, 0.0, 2.0, 4.0, 6.0], "x": [0.0, 0.0, 10.0, 10.0, 10.0],
     }  # fmt: skip
 
 
 def test_trials_never_join() -> None:
     frame = Frame.concat([series("a", range(1, 5), x=[1.0] * 4), series("b", range(1, 5), x=[5.0] * 4)])
-    found = thin(frame, {"x": "mean"}, 2)
-    assert values(found, "trial") == ["a", "a", "b", "b"]
-    assert values(found, "x") == [1.0, 1.0, 5.0, 5.0]
+    thinned = thin(frame, {"x": "mean"}, 2)
+    assert values(thinned, "trial") == ["a", "a", "b", "b"]
+    assert values(thinned, "x") == [1.0, 1.0, 5.0, 5.0]
 
 
 def test_missing_values_stay_missing_and_missing_columns_are_left_out() -> None:
@@ -59,10 +59,10 @@ def test_what_was_joined_before_keeps_its_extremes() -> None:
     frame = series(
         "a", range(1, 5), x=[4.0] * 4, x_lowest=[4.0, 0.0, 4.0, 3.0], x_highest=[4.0, 8.0, 9.0, 4.0]
     )
-    whole = thin(frame, {"x": "mean"}, 10, {"x"})
-    assert values(whole, "x_lowest") == [4.0, 0.0, 4.0, 3.0]
-    found = thin(frame, {"x": "mean"}, 2, {"x"})
-    assert columns_of(found) == {
+    thinned = thin(frame, {"x": "mean"}, 10, {"x"})
+    assert values(thinned, "x_lowest") == [4.0, 0.0, 4.0, 3.0]
+    result = thin(frame, {"x": "mean"}, 2, {"x"})
+    assert columns_of(result) == {
         "trial": ["a", "a"], "t_s": [2.0, 4.0], "x": [4.0, 4.0], "x_lowest": [0.0, 3.0], "x_highest": [8.0, 9.0],
     }  # fmt: skip
     assert "x_lowest" not in thin(frame, {"x": "mean"}, 2).columns

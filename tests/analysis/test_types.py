@@ -37,7 +37,7 @@ def analysis(verdict: str = "ok") -> Analysis:
     return analyse(run, records)
 
 
-def test_types_are_put_together_over_the_repeats_that_count() -> None:
+def test_types_are_put_combined_over_the_repeats_that_count() -> None:
     [treatment] = analysis().treatments
     new_order, payment = treatment.types
     assert (new_order.name, new_order.succeeded, new_order.share) == ("new_order", 910, 0.455)
@@ -48,23 +48,25 @@ def test_types_are_put_together_over_the_repeats_that_count() -> None:
     assert (rolled_back.succeeded, never.succeeded, never.response["p99_ms"].median) == (8, 0, None)
 
 
-def test_figures_of_the_workloads_own_have_medians_and_are_told() -> None:
-    found = analysis()
-    [treatment] = found.treatments
+def test_values_of_the_workloads_own_have_medians_and_are_reported() -> None:
+    result = analysis()
+    [treatment] = result.treatments
     assert treatment.figures["tpmC"].median == 2_730.0
     figures = [
-        dict(one.message.arguments) for one in found.findings if one.message.code == "found.figure.alone"
+        dict(finding.message.arguments)
+        for finding in result.findings
+        if finding.message.code == "found.figure.alone"
     ]
-    assert [(one["name"], one["figure"]) for one in figures] == [
+    assert [(value["name"], value["figure"]) for value in figures] == [
         (figure_name("tpmC"), 2_730),
         (figure_name("tpmTotal"), 6_000),
     ]
-    document = found.document()["treatments"][0]
+    document = result.document()["treatments"][0]
     assert document["figures"]["tpmC"]["median"] == 2_730.0
-    assert [one["name"] for one in document["types"]] == ["new_order", "payment"]
+    assert [item["name"] for item in document["types"]] == ["new_order", "payment"]
 
 
-def test_what_was_verified_and_holds_is_told_and_what_does_not_is_too() -> None:
+def test_what_was_verified_and_holds_is_reported_and_what_does_not_is_too() -> None:
     assert said(analysis())["found.held"]["count"] == 3
     broken = said(analysis("broken"))
     assert "found.held" not in broken

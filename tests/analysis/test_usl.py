@@ -31,38 +31,38 @@ def test_many_fits_at_once_are_the_same_as_one_by_one() -> None:
     truth = np.array(list(usl(POWERS, 180, 0.03, 0.0004).values()))
     many = truth * np.exp(chance.normal(0, 0.05, (20, 8)))
     together = law.fit(loads, many, np.ones(8))
-    alone = np.concatenate([law.fit(loads, one[None], np.ones(8)) for one in many])
+    alone = np.concatenate([law.fit(loads, entry[None], np.ones(8)) for entry in many])
     assert together == pytest.approx(alone, rel=1e-5, abs=1e-12)
 
 
 def test_parameters_stay_within_their_bounds_whatever_the_points_are() -> None:
     chance = np.random.default_rng(4)
-    found = law.fit(np.array(POWERS, dtype=float), np.exp(chance.normal(0, 2, (500, 8))), np.ones(8))
-    assert np.isfinite(found).all()
-    assert (found >= 0).all()
-    assert (found[:, :2].sum(axis=1) > 0).all()
+    fitted = law.fit(np.array(POWERS, dtype=float), np.exp(chance.normal(0, 2, (500, 8))), np.ones(8))
+    assert np.isfinite(fitted).all()
+    assert (fitted >= 0).all()
+    assert (fitted[:, :2].sum(axis=1) > 0).all()
 
 
 def test_a_peak_is_identified_with_everything_that_belongs_to_it() -> None:
-    found = judged(usl(POWERS, 180, 0.02, 0.0002))
-    assert found.identified
-    assert found.peak_load is not None
-    assert found.peak_load.low is not None
-    assert found.peak_load.high is not None
-    assert found.peak_load.low < found.peak_load.value < found.peak_load.high
-    assert found.peak_load.value == pytest.approx(70, rel=0.1)
-    assert found.peak_throughput is not None
-    assert found.peak_throughput.value == pytest.approx(usl([70], 180, 0.02, 0.0002)[70], rel=0.05)
-    assert found.curve is not None
-    load, at, low, high = found.curve.T
+    judgement = judged(usl(POWERS, 180, 0.02, 0.0002))
+    assert judgement.identified
+    assert judgement.peak_load is not None
+    assert judgement.peak_load.low is not None
+    assert judgement.peak_load.high is not None
+    assert judgement.peak_load.low < judgement.peak_load.value < judgement.peak_load.high
+    assert judgement.peak_load.value == pytest.approx(70, rel=0.1)
+    assert judgement.peak_throughput is not None
+    assert judgement.peak_throughput.value == pytest.approx(usl([70], 180, 0.02, 0.0002)[70], rel=0.05)
+    assert judgement.curve is not None
+    load, at, low, high = judgement.curve.T
     assert (load[0], load[-1]) == (1, 128)
     assert ((low <= at * 1.001) & (at <= high * 1.001)).all()
 
 
 def test_drift_of_the_machine_does_not_bend_the_curve() -> None:
-    found = judged(usl(POWERS, 180, 0.02, 0.0002), repeats=3, noise=0.001, drift=0.2)
-    assert found.peak_load is not None
-    assert found.peak_load.value == pytest.approx(70, rel=0.01)
+    judgement = judged(usl(POWERS, 180, 0.02, 0.0002), repeats=3, noise=0.001, drift=0.2)
+    assert judgement.peak_load is not None
+    assert judgement.peak_load.value == pytest.approx(70, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -81,25 +81,25 @@ def test_drift_of_the_machine_does_not_bend_the_curve() -> None:
 def test_what_is_not_identified_says_why_and_gives_no_peak(
     reason: str, truth: dict[float, float], more: dict[str, float]
 ) -> None:
-    found = judged(truth, **more)  # type: ignore[arg-type]
-    assert found.reason == reason
-    assert not found.identified
-    assert (found.peak_load, found.peak_throughput) == (None, None)
+    judgement = judged(truth, **more)  # type: ignore[arg-type]
+    assert judgement.reason == reason
+    assert not judgement.identified
+    assert (judgement.peak_load, judgement.peak_throughput) == (None, None)
 
 
 def test_where_kappa_is_nought_there_is_a_ceiling_instead() -> None:
-    found = judged(usl(POWERS, 180, 0.05, 0.0), noise=0.01)
-    assert found.ceiling is not None
-    assert found.ceiling.low is not None
-    assert found.ceiling.low < 180 / 0.05
-    assert found.ceiling.high is None or found.ceiling.high > 180 / 0.05
+    judgement = judged(usl(POWERS, 180, 0.05, 0.0), noise=0.01)
+    assert judgement.ceiling is not None
+    assert judgement.ceiling.low is not None
+    assert judgement.ceiling.low < 180 / 0.05
+    assert judgement.ceiling.high is None or judgement.ceiling.high > 180 / 0.05
 
 
 def test_one_repeat_gives_a_curve_for_the_eye_and_no_figure() -> None:
-    found = judged(usl(POWERS, 180, 0.02, 0.002), repeats=1)
-    assert found.curve is not None
-    assert np.isnan(found.curve[:, 2:]).all()
-    assert (found.rate, found.sigma, found.kappa) == (None, None, None)
+    judgement = judged(usl(POWERS, 180, 0.02, 0.002), repeats=1)
+    assert judgement.curve is not None
+    assert np.isnan(judgement.curve[:, 2:]).all()
+    assert (judgement.rate, judgement.sigma, judgement.kappa) == (None, None, None)
 
 
 def test_the_same_trials_give_the_same_intervals() -> None:

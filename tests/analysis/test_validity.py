@@ -36,8 +36,8 @@ def test_a_p90_above_p99_cannot_be() -> None:
             "max_ms": most,
             "mean_ms": mean,
         }
-        if found := contradiction(figures):
-            wrong[name] = found
+        if result := contradiction(figures):
+            wrong[name] = result
     assert wrong == {"get 5": {"p90_ms": 32, "p99_ms": 29}}
 
 
@@ -57,21 +57,21 @@ def test_what_can_be_and_what_cannot(figures: dict[str, float | None], found: di
     assert contradiction(figures) == found
 
 
-def test_a_record_of_another_tool_is_doubted_by_its_figures_alone() -> None:
-    found = doubts(trial(response={"p90_ms": 32.0, "p99_ms": 29.0}))
-    assert [(doubt.name, doubt.broken) for doubt in found] == [("percentiles", True)]
+def test_a_record_of_another_tool_is_doubted_by_its_values_alone() -> None:
+    result = doubts(trial(response={"p90_ms": 32.0, "p99_ms": 29.0}))
+    assert [(doubt.name, doubt.broken) for doubt in result] == [("percentiles", True)]
 
 
-def test_each_check_is_said_once_with_what_to_do_and_how_bad_it_is() -> None:
+def test_each_check_is_reported_once_with_what_to_do_and_how_bad_it_is() -> None:
     checks = (
         Check("swap", "noticed", {}), Check("littles-law", "broken", {}), Check("steal", "ok", {}),
         Check("own-check", "noticed", {}), Check("throttled", "unknown", {}),
     )  # fmt: skip
-    said = {
+    by_name = {
         finding.message.code + "/" + finding.severity: finding for finding in findings([trial(checks=checks)])
     }
-    assert len(said) == 3
-    assert "found.check.unknown/caution" in said
+    assert len(by_name) == 3
+    assert "found.check.unknown/caution" in by_name
     swap, law = list(findings([trial(checks=checks)]))[:2]
     assert (swap.severity, law.severity) == ("caution", "problem")
     assert swap.document()["params"]["advice"] == {"key": "advice.swap", "params": {}}
@@ -84,6 +84,6 @@ def test_processes_that_had_no_part_are_named_by_what_they_used_at_most() -> Non
         return Check("other-processes", "noticed", {"cores": named, "limit": 0.1})
 
     checks = [of(rustc_12=0.9, cron_1=0.02), of(rustc_13=0.4, gzip_14=1.0)]
-    found = list(findings([replace(trial(), checks=(check,)) for check in checks]))
-    [one] = [one.message.arguments["check"] for one in found if one.kind == "checks"]
-    assert one == Message("check-name.other-processes.named", {"names": ("gzip", "rustc")})
+    findings_of_trial = list(findings([replace(trial(), checks=(check,)) for check in checks]))
+    [item] = [item.message.arguments["check"] for item in findings_of_trial if item.kind == "checks"]
+    assert item == Message("check-name.other-processes.named", {"names": ("gzip", "rustc")})

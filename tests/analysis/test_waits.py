@@ -44,7 +44,7 @@ def test_running_comes_first_and_then_what_took_most() -> None:
     assert waits.kinds(frame.take(slice(0))) == []
 
 
-def test_only_so_many_kinds_are_told_apart_and_the_rest_is_put_together() -> None:
+def test_only_that_many_kinds_are_reported_apart_and_the_rest_is_put_combined() -> None:
     frame = waited(*(("x", 1.0, "IO", f"E{n}", 10.0 - n) for n in range(9)))
     names = waits.kinds(frame)
     assert len(names) == waits.MOST_KINDS
@@ -56,18 +56,18 @@ def test_a_moment_at_which_nobody_waited_counts_as_one() -> None:
     frame = waited(("x", 1, "Lock", "tuple", 4))
     wide = waits.over_time(frame, looks("x", range(1, 4)), ["Lock: tuple"])
     assert values(wide, "w0") == [4, 0, 0]
-    (one,) = waits.by_treatment(frame, looks("x", range(1, 4)), treatment(x="ok"))
-    assert (one.looks, one.active) == (3, pytest.approx(4 / 3))
+    (item,) = waits.by_treatment(frame, looks("x", range(1, 4)), treatment(x="ok"))
+    assert (item.looks, item.active) == (3, pytest.approx(4 / 3))
 
 
 def test_sessions_are_means_over_the_looks_of_a_row() -> None:
     frame = waited(("x", 1, "CPU", "CPU", 30), ("x", 1, "Lock", "tuple", 10))
-    (one,) = waits.by_treatment(frame, looks("x", range(1, 2), each=10), treatment(x="ok"))
-    assert one.active == 4
-    assert one.idle_in_transaction == 0.5
-    assert one.waits == {"CPU": 3, "Lock: tuple": 1}
-    assert one.share("Lock: tuple") == 0.25
-    assert one.share("IO: WALSync") == 0
+    (item,) = waits.by_treatment(frame, looks("x", range(1, 2), each=10), treatment(x="ok"))
+    assert item.active == 4
+    assert item.idle_in_transaction == 0.5
+    assert item.waits == {"CPU": 3, "Lock: tuple": 1}
+    assert item.share("Lock: tuple") == 0.25
+    assert item.share("IO: WALSync") == 0
 
 
 def test_only_the_measurement_of_trials_that_count() -> None:
@@ -78,15 +78,22 @@ def test_only_the_measurement_of_trials_that_count() -> None:
         ("bad", 5, "IO", "bad", 9),
     )
     seen = Frame.concat([looks("x", range(-1, 12)), looks("bad", range(1, 10))])
-    (one,) = waits.by_treatment(frame, seen, treatment(x="ok", bad="invalid"))
-    assert one.looks == 10
-    assert one.waits == {"CPU": pytest.approx(0.2)}
+    (item,) = waits.by_treatment(frame, seen, treatment(x="ok", bad="invalid"))
+    assert item.looks == 10
+    assert item.waits == {"CPU": pytest.approx(0.2)}
 
 
 def test_nothing_watched_gives_nothing() -> None:
     empty = frame_of_rows({"trial": "text", "treatment": "text"}, [])
-    found = server.evidence(empty, empty, empty, frame_of_rows({"event": "text"}, []), [], treatment(x="ok"))
-    assert (found.kinds, found.waited, found.served, found.statements) == ((), (), (), ())
+    evidence_found = server.evidence(
+        empty, empty, empty, frame_of_rows({"event": "text"}, []), [], treatment(x="ok")
+    )
+    assert (
+        evidence_found.kinds,
+        evidence_found.waited,
+        evidence_found.served,
+        evidence_found.statements,
+    ) == ((), (), (), ())
 
 
 def event(trial: str, t_s: float, name: str, reason: str = "timed") -> tuple[str, float, str, str]:
@@ -114,8 +121,8 @@ def test_what_a_server_did_not_tell_is_unknown() -> None:
     samples = looks("x", range(1, 11)).adding(
         {name: number_column([value] * 10) for name, value in counters.items()}
     )
-    (one,) = server.by_treatment(samples, [server.Checkpoint("x", 2.0, None, "timed")], treatment(x="ok"))
-    assert (one.commits_per_s, one.hit_share, one.blocks_read_per_s) == (50, 0.75, 10)
-    assert one.wal_bytes_per_s is None
-    assert one.temp_bytes_per_s is None
-    assert (one.deadlocks, one.checkpoints) == (1, 1)
+    (item,) = server.by_treatment(samples, [server.Checkpoint("x", 2.0, None, "timed")], treatment(x="ok"))
+    assert (item.commits_per_s, item.hit_share, item.blocks_read_per_s) == (50, 0.75, 10)
+    assert item.wal_bytes_per_s is None
+    assert item.temp_bytes_per_s is None
+    assert (item.deadlocks, item.checkpoints) == (1, 1)

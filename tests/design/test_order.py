@@ -18,12 +18,12 @@ SWEEP = PLAN + "factors: {load.clients: {from: 1, to: 6, step: 1}}\nrepeats: 4\n
 
 def test_a_block_is_one_repeat_of_every_treatment(tmp_path: Path) -> None:
     plan = read(tmp_path, SWEEP)
-    found = trials(plan, 7)
-    assert [trial.number for trial in found] == list(range(1, 25))
-    assert [trial.block for trial in found] == [1] * 6 + [2] * 6 + [3] * 6 + [4] * 6
-    assert [trial.repeat for trial in found] == [trial.block for trial in found]
+    planned = trials(plan, 7)
+    assert [trial.number for trial in planned] == list(range(1, 25))
+    assert [trial.block for trial in planned] == [1] * 6 + [2] * 6 + [3] * 6 + [4] * 6
+    assert [trial.repeat for trial in planned] == [trial.block for trial in planned]
     for block in range(4):
-        ids = {trial.treatment.id for trial in found[block * 6 : block * 6 + 6]}
+        ids = {trial.treatment.id for trial in planned[block * 6 : block * 6 + 6]}
         assert ids == {treatment.id for treatment in plan.treatments}
 
 
@@ -43,8 +43,8 @@ def test_a_seed_gives_this_order_on_every_python_for_ever() -> None:
 
 
 def test_as_written_is_as_written(tmp_path: Path) -> None:
-    found = trials(read(tmp_path, SWEEP + "order: as-written\n"), 7)
-    assert [trial.name for trial in found][:8] == [
+    planned = trials(read(tmp_path, SWEEP + "order: as-written\n"), 7)
+    assert [trial.name for trial in planned][:8] == [
         *(f"{number:03d}-clients={number}-r1" for number in range(1, 7)),
         "007-clients=1-r2",
         "008-clients=2-r2",
@@ -82,17 +82,17 @@ def test_drawn_seeds_differ_and_can_be_written_into_a_plan(tmp_path: Path) -> No
 
 def test_identical_arms_are_shuffled_like_treatments_and_change_no_other_order(tmp_path: Path) -> None:
     plan = read(tmp_path, SWEEP)
-    found = trials(plan, 7, aa=True)
-    assert len(found) == 48
+    planned = trials(plan, 7, aa=True)
+    assert len(planned) == 48
     for block in range(4):
-        both = [(trial.treatment.id, trial.arm) for trial in found[block * 12 : block * 12 + 12]]
-        assert sorted(both) == sorted((one.id, arm) for one in plan.treatments for arm in ARMS)
-    assert len({trial.name for trial in found}) == 48
-    assert found[0].name == f"001-{found[0].treatment.id}-{found[0].arm}-r1"
+        matches = [(trial.treatment.id, trial.arm) for trial in planned[block * 12 : block * 12 + 12]]
+        assert sorted(matches) == sorted((treatment.id, arm) for treatment in plan.treatments for arm in ARMS)
+    assert len({trial.name for trial in planned}) == 48
+    assert planned[0].name == f"001-{planned[0].treatment.id}-{planned[0].arm}-r1"
     first = Counter(
-        next(trial.arm for trial in found if (trial.block, trial.treatment.id) == (block, one.id))
+        next(trial.arm for trial in planned if (trial.block, trial.treatment.id) == (block, treatment.id))
         for block in range(1, 5)
-        for one in plan.treatments
+        for treatment in plan.treatments
     )
     assert set(first) == set(ARMS)
     assert all(trial.arm is None for trial in trials(plan, 7))

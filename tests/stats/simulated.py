@@ -65,11 +65,11 @@ def factorial(
     throughputs: dict[str, Sequence[float | None]] = {}
     levels = {}
     for cell in itertools.product(*factors.values()):
-        own = dict(zip(factors, cell, strict=True))
-        if only is None or only(own):
-            name = ",".join(f"{key}={level}" for key, level in own.items())
-            levels[name] = own
-            found = effect(own) * blocks * np.exp(chance.normal(0, noise, repeats))
-            throughputs[name] = [float(value) for value in found]
+        result = dict(zip(factors, cell, strict=True))
+        if only is None or only(result):
+            name = ",".join(f"{key}={level}" for key, level in result.items())
+            levels[name] = result
+            outcome = effect(result) * blocks * np.exp(chance.normal(0, noise, repeats))
+            throughputs[name] = [float(value) for value in outcome]
     run, records = run_of(throughputs, levels=levels)
     return analyse({**run, **run_keys}, records)

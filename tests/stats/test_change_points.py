@@ -26,10 +26,10 @@ def slowly(left: Array, right: Array) -> float:
 
 def test_the_statistic_is_the_definition_for_every_split() -> None:
     series = np.random.default_rng(1).normal(0, 1, 9)
-    found = statistics(series)
+    row = statistics(series)
     for i in range(1, 9):
         for k in range(i + 1, 10):
-            assert found[i, k] == pytest.approx(slowly(series[:i], series[i:k])), (i, k)
+            assert row[i, k] == pytest.approx(slowly(series[:i], series[i:k])), (i, k)
 
 
 def test_many_series_at_once_are_each_as_alone() -> None:
@@ -53,11 +53,11 @@ STEPS = np.concatenate([np.full(10, 100.0), np.full(10, 90.0), np.full(10, 110.0
 @pytest.mark.parametrize("find", [by_t_test, by_permutation, by_windows])
 def test_two_changes_are_found_with_the_levels_beside_them(find: object) -> None:
     series = STEPS + np.random.default_rng(3).normal(0, 1, 30)
-    found = find(series.tolist())  # type: ignore[operator]
-    assert [point.at for point in found] == [10, 20]
-    assert found[0].change == pytest.approx(-0.10, abs=0.01)
-    assert found[1].change == pytest.approx(110 / 90 - 1, abs=0.015)
-    assert all(point.p <= 0.01 for point in found)
+    result = find(series.tolist())  # type: ignore[operator]
+    assert [point.at for point in result] == [10, 20]
+    assert result[0].change == pytest.approx(-0.10, abs=0.01)
+    assert result[1].change == pytest.approx(110 / 90 - 1, abs=0.015)
+    assert all(point.p <= 0.01 for point in result)
 
 
 @pytest.mark.parametrize("find", [by_t_test, by_permutation, by_windows])
@@ -106,6 +106,6 @@ def test_students_test_is_scipys() -> None:
     from scipy.stats import ttest_ind
 
     chance = np.random.default_rng(8)
-    left, right = chance.normal(0, 1, 7), chance.normal(0.5, 1, 11)
-    assert change_points.student(left, right) == pytest.approx(float(ttest_ind(left, right).pvalue))
-    assert change_points.student(left[:1], right[:1]) == 1.0
+    result, right = chance.normal(0, 1, 7), chance.normal(0.5, 1, 11)
+    assert change_points.student(result, right) == pytest.approx(float(ttest_ind(result, right).pvalue))
+    assert change_points.student(result[:1], right[:1]) == 1.0

@@ -17,8 +17,8 @@ B = 1050 * DRIFT * (1 + 0.02 * CHANCE.normal(size=12))
 @pytest.mark.parametrize("paired", [True, False])
 def test_the_bootstrap_is_scipys(paired: bool) -> None:
     def ratio(a: np.ndarray, b: np.ndarray, axis: int = -1) -> np.ndarray:
-        found: np.ndarray = np.median(b, axis=axis) / np.median(a, axis=axis)
-        return found
+        result: np.ndarray = np.median(b, axis=axis) / np.median(a, axis=axis)
+        return result
 
     theirs = stats.bootstrap(
         (A, B), ratio, paired=paired, vectorized=True, method="percentile", n_resamples=20_000,
@@ -37,16 +37,16 @@ def test_pairs_are_worth_much_where_blocks_drift() -> None:
 @pytest.mark.parametrize("paired", [True, False])
 def test_fiellers_ends_are_where_the_test_just_refuses(paired: bool) -> None:
     """At an end r, mean(B) - r mean(A) is exactly t standard errors from 0."""
-    found = kalibera_jones(A, B, paired=paired)
-    assert found is not None
-    assert found[0] == B.mean() / A.mean()
+    ratio = kalibera_jones(A, B, paired=paired)
+    assert ratio is not None
+    assert ratio[0] == B.mean() / A.mean()
     t = stats.t.ppf(0.975, 11 if paired else 22)
-    for end in found[1:]:
-        rest = B.mean() - end * A.mean()
+    for end in ratio[1:]:
+        result = B.mean() - end * A.mean()
         variance = B.var(ddof=1) / 12 + end**2 * A.var(ddof=1) / 12
         if paired:
             variance -= 2 * end * np.cov(A, B)[0, 1] / 12
-        assert abs(rest) == pytest.approx(t * np.sqrt(variance), rel=1e-6)
+        assert abs(result) == pytest.approx(t * np.sqrt(variance), rel=1e-6)
 
 
 def test_there_is_no_such_interval_where_the_first_mean_may_be_nothing() -> None:

@@ -10,45 +10,45 @@ from loadcell.stats import dips
 
 
 def test_checkpoints_every_five_minutes_of_an_hour() -> None:
-    found = dips.find(dipping(np.random.default_rng(1), 3600, period=300, length=20, depth=0.4))
-    assert found is not None
-    assert len(found.dips) == 12
-    assert found.period == pytest.approx(300, abs=1)
-    assert found.length == pytest.approx(20, abs=2)
-    assert found.depth == pytest.approx(0.4, abs=0.03)
-    assert found.lost == pytest.approx(0.4 * 20 / 300, rel=0.1)
+    result = dips.find(dipping(np.random.default_rng(1), 3600, period=300, length=20, depth=0.4))
+    assert result is not None
+    assert len(result.dips) == 12
+    assert result.period == pytest.approx(300, abs=1)
+    assert result.length == pytest.approx(20, abs=2)
+    assert result.depth == pytest.approx(0.4, abs=0.03)
+    assert result.lost == pytest.approx(0.4 * 20 / 300, rel=0.1)
 
 
 def test_shallow_dips_stand_out_from_means_of_several() -> None:
     series = 1000 * (1 + noise(np.random.default_rng(2), 3600, alike=0.3, sd=0.05))
     series[(np.arange(3600) - 40) % 300 < 20] *= 0.85
-    found = dips.find(series)
-    assert found is not None
-    assert found.period == pytest.approx(300, abs=3)
+    result = dips.find(series)
+    assert result is not None
+    assert result.period == pytest.approx(300, abs=3)
 
 
 def test_two_minutes_with_four_dips_are_enough() -> None:
-    found = dips.find(dipping(np.random.default_rng(3), 120, period=30, length=4, depth=0.5, first=10))
-    assert found is not None
-    assert found.period == pytest.approx(30, abs=0.5)
+    result = dips.find(dipping(np.random.default_rng(3), 120, period=30, length=4, depth=0.5, first=10))
+    assert result is not None
+    assert result.period == pytest.approx(30, abs=0.5)
 
 
 def test_a_dip_that_did_not_come_leaves_the_period_as_it_is() -> None:
     series = dipping(np.random.default_rng(4), 1800, period=120, length=8, depth=0.5)
     series[640 - 5 : 640 + 15] = 1000
-    found = dips.find(series)
-    assert found is not None
-    assert found.period == pytest.approx(120, abs=1)
+    result = dips.find(series)
+    assert result is not None
+    assert result.period == pytest.approx(120, abs=1)
 
 
 def test_dips_here_and_there_have_no_period() -> None:
     series = throughput(np.random.default_rng(5), 1800)
     for begin in (100, 180, 700, 1100, 1130, 1600):
         series[begin : begin + 10] *= 0.5
-    found = dips.find(series)
-    assert found is not None
-    assert len(found.dips) == 6
-    assert found.period is None
+    result = dips.find(series)
+    assert result is not None
+    assert len(result.dips) == 6
+    assert result.period is None
 
 
 def test_dips_thrown_at_random_are_rarely_called_periodic() -> None:
@@ -59,8 +59,8 @@ def test_dips_thrown_at_random_are_rarely_called_periodic() -> None:
         series = np.full(3600, 1000.0)
         for begin in apart:
             series[begin : begin + 15] = 600
-        found = dips.find(series * (1 + noise(chance, 3600, sd=0.02)))
-        periodic += found is not None and found.period is not None
+        result = dips.find(series * (1 + noise(chance, 3600, sd=0.02)))
+        periodic += result is not None and result.period is not None
     assert periodic <= 8
 
 
@@ -86,9 +86,9 @@ def test_a_series_with_two_levels_has_levels_not_dips() -> None:
 
 def test_filled_up_a_series_is_as_if_it_had_not_dipped() -> None:
     series = dipping(np.random.default_rng(10), 1200, period=300, length=20, depth=0.6)
-    found = dips.find(series)
-    assert found is not None
-    filled = dips.without(series, found)
+    result = dips.find(series)
+    assert result is not None
+    filled = dips.without(series, result)
     assert filled.min() > 700
     assert dips.find(filled) is None
 
@@ -96,26 +96,26 @@ def test_filled_up_a_series_is_as_if_it_had_not_dipped() -> None:
 class TestMeeting:
     def setup_method(self) -> None:
         chance = np.random.default_rng(11)
-        found = dips.find(dipping(chance, 3600, period=300, length=20, depth=0.4))
-        assert found is not None
-        self.where = dips.mask(found, 3600, reach=2)
+        result = dips.find(dipping(chance, 3600, period=300, length=20, depth=0.4))
+        assert result is not None
+        self.where = dips.mask(result, 3600, reach=2)
         self.writes = np.abs(chance.normal(20, 5, 3600))
 
     def test_writes_in_the_dips_meet_them(self) -> None:
         self.writes[self.where] *= 4
-        found = dips.meets(self.where, self.writes)
-        assert found is not None
-        assert found.times == pytest.approx(4, rel=0.1)
-        assert found.p < 0.05
+        meeting = dips.meets(self.where, self.writes)
+        assert meeting is not None
+        assert meeting.times == pytest.approx(4, rel=0.1)
+        assert meeting.p < 0.05
 
     def test_writes_all_the_time_do_not(self) -> None:
-        found = dips.meets(self.where, self.writes)
-        assert found is None or found.times < 1.1
+        meeting = dips.meets(self.where, self.writes)
+        assert meeting is None or meeting.times < 1.1
 
     def test_a_burst_somewhere_is_chance(self) -> None:
         self.writes[1000:1100] *= 50
-        found = dips.meets(self.where, self.writes)
-        assert found is None or found.p > 0.05
+        meeting = dips.meets(self.where, self.writes)
+        assert meeting is None or meeting.p > 0.05
 
     def test_what_was_not_recorded_meets_nothing(self) -> None:
         assert dips.meets(self.where, np.full(3600, np.nan)) is None

@@ -46,7 +46,7 @@ def test_many_values_go_by_the_normal_distribution_without_a_jump() -> None:
 @pytest.mark.parametrize("n", [6, 9, 10, 17])
 def test_the_paired_interval_holds_what_wilcoxons_test_does_not_refuse(n: int) -> None:
     values = np.random.default_rng(n).normal(0.03, 0.02, n)
-    _, low, high = (each[0] for each in signed_rank(values[None, :]))
+    _, low, high = (item[0] for item in signed_rank(values[None, :]))
     for inside, outside in ((low + 1e-9, low - 1e-9), (high - 1e-9, high + 1e-9)):
         assert stats.wilcoxon(values - inside, method="exact").pvalue > 0.05
         assert stats.wilcoxon(values - outside, method="exact").pvalue <= 0.05
@@ -56,7 +56,7 @@ def test_the_paired_interval_holds_what_wilcoxons_test_does_not_refuse(n: int) -
 def test_the_unpaired_interval_holds_what_mann_and_whitneys_test_does_not_refuse(n: int, m: int) -> None:
     chance = np.random.default_rng(n * m)
     a, b = chance.normal(0, 0.02, n), chance.normal(0.03, 0.02, m)
-    _, low, high = (each[0] for each in rank_sum(a[None, :], b[None, :]))
+    _, low, high = (item[0] for item in rank_sum(a[None, :], b[None, :]))
     for inside, outside in ((low + 1e-9, low - 1e-9), (high - 1e-9, high + 1e-9)):
         assert stats.mannwhitneyu(a + inside, b, method="exact").pvalue > 0.05
         assert stats.mannwhitneyu(a + outside, b, method="exact").pvalue <= 0.05
@@ -115,10 +115,10 @@ def test_a_faster_machine_changes_nothing(one: list[float], faster: float) -> No
 @pytest.mark.parametrize("n", range(1, FEWEST_FOR_INTERVAL))
 def test_few_values_give_a_ratio_and_nothing_more(n: int) -> None:
     values = np.linspace(0.01, 0.05, n)
-    for found in (of_pairs(values), of_samples(np.zeros(9), values)):
-        assert found.descriptive_only
-        assert (found.low, found.high, found.p, found.n) == (None, None, None, n)
-        assert found.ratio == pytest.approx(math.exp(0.03 if n > 1 else 0.01))
+    for item in (of_pairs(values), of_samples(np.zeros(9), values)):
+        assert item.descriptive_only
+        assert (item.low, item.high, item.p, item.n) == (None, None, None, n)
+        assert item.ratio == pytest.approx(math.exp(0.03 if n > 1 else 0.01))
 
 
 def test_no_values_are_a_mistake_of_the_caller() -> None:
@@ -138,9 +138,9 @@ def test_without_any_scatter_a_difference_is_certain_and_none_is_none() -> None:
 
 def test_thousands_of_values_are_joined_with_their_neighbours() -> None:
     chance = np.random.default_rng(11)
-    found = of_pairs(chance.normal(math.log(1.01), 0.05, 10_000))
-    assert found.n == 10_000
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < 1.01 < found.high
-    assert found.high - found.low < 0.004
+    effect = of_pairs(chance.normal(math.log(1.01), 0.05, 10_000))
+    assert effect.n == 10_000
+    assert effect.low is not None
+    assert effect.high is not None
+    assert effect.low < 1.01 < effect.high
+    assert effect.high - effect.low < 0.004

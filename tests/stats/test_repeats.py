@@ -43,40 +43,40 @@ def test_below_six_repeats_there_is_no_interval() -> None:
 
 
 def test_six_repeats_give_their_extremes() -> None:
-    found = interval([6, 1, 5, 2, 4, 3])
-    assert found is not None
-    assert (found.low, found.high, found.coverage) == (1, 6, 0.96875)
+    span = interval([6, 1, 5, 2, 4, 3])
+    assert span is not None
+    assert (span.low, span.high, span.coverage) == (1, 6, 0.96875)
 
 
 def test_more_repeats_narrow_it() -> None:
-    found = interval(list(range(1, 21)))
-    assert found is not None
-    assert (found.low, found.high) == (6, 15)
+    span = interval(list(range(1, 21)))
+    assert span is not None
+    assert (span.low, span.high) == (6, 15)
 
 
 def test_the_interval_covers_as_often_as_it_says() -> None:
     """Of 3000 samples of nine from a skewed distribution whose median is known."""
     chance = random.Random(20260309)
     true_median = 1.0  # of exp(N(0, 1))
-    covered, said = 0, 0.0
+    covered, result = 0, 0.0
     for _ in range(3000):
-        found = interval([chance.lognormvariate(0, 1) for _ in range(9)])
-        assert found is not None
-        covered += found.low <= true_median <= found.high
-        said = found.coverage
-    assert covered / 3000 == pytest.approx(said, abs=0.012)
+        span = interval([chance.lognormvariate(0, 1) for _ in range(9)])
+        assert span is not None
+        covered += span.low <= true_median <= span.high
+        result = span.coverage
+    assert covered / 3000 == pytest.approx(result, abs=0.012)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES)
 def test_interval_encloses_the_median_and_lies_inside_the_extremes(values: list[int]) -> None:
-    found = summarise(values)
-    assert found.median == median(values)
-    assert (found.low, found.high) == (min(values), max(values))
-    assert found.descriptive_only == (len(values) < FEWEST_FOR_INTERVAL)
-    if found.interval is not None:
-        assert min(values) <= found.interval.low <= found.median <= found.interval.high <= max(values)
-        assert found.interval.coverage >= 0.95
+    summary = summarise(values)
+    assert summary.median == median(values)
+    assert (summary.low, summary.high) == (min(values), max(values))
+    assert summary.descriptive_only == (len(values) < FEWEST_FOR_INTERVAL)
+    if summary.interval is not None:
+        assert min(values) <= summary.interval.low <= summary.median <= summary.interval.high <= max(values)
+        assert summary.interval.coverage >= 0.95
 
 
 def test_spread_is_relative_to_the_median() -> None:
@@ -85,7 +85,7 @@ def test_spread_is_relative_to_the_median() -> None:
     assert summarise([0, 0]).spread is None
 
 
-def test_missing_values_are_left_out_and_none_at_all_is_said() -> None:
+def test_missing_values_are_left_out_and_none_at_all_is_reported() -> None:
     assert summarise([None, 3.0, None]).values == (3.0,)
     nothing = summarise([None])
     assert nothing.median is None

@@ -10,47 +10,47 @@ from loadcell.stats.steady_state import judge
 
 
 def test_a_level_with_scatter_is_steady() -> None:
-    found = judge(throughput(np.random.default_rng(1), 300))
-    assert found.steady
-    assert found.settled_after == 0
-    assert found.within is not None
-    assert found.within.mean == pytest.approx(1000, rel=0.01)
+    judgement = judge(throughput(np.random.default_rng(1), 300))
+    assert judgement.steady
+    assert judgement.settled_after == 0
+    assert judgement.within is not None
+    assert judgement.within.mean == pytest.approx(1000, rel=0.01)
 
 
-def test_a_warm_up_is_said_and_not_in_the_mean() -> None:
-    found = judge(warming(np.random.default_rng(2), 300, 0.5, 10))
-    assert found.steady
-    assert 20 <= found.settled_after <= 80
-    assert found.within is not None
-    assert found.within.mean == pytest.approx(1000, rel=0.01)
+def test_a_warm_up_is_reported_and_not_in_the_mean() -> None:
+    judgement = judge(warming(np.random.default_rng(2), 300, 0.5, 10))
+    assert judgement.steady
+    assert 20 <= judgement.settled_after <= 80
+    assert judgement.within is not None
+    assert judgement.within.mean == pytest.approx(1000, rel=0.01)
 
 
 def test_a_series_that_climbs_to_the_end_never_settles() -> None:
-    found = judge(warming(np.random.default_rng(3), 300, 0.5, 300))
-    assert found.steady is False
+    judgement = judge(warming(np.random.default_rng(3), 300, 0.5, 300))
+    assert judgement.steady is False
 
 
 def test_a_slow_fall_is_a_trend() -> None:
     series = throughput(np.random.default_rng(4), 3600) * (1 - 0.08 * np.arange(3600) / 3600)
-    found = judge(series)
-    assert found.steady is False
-    assert found.trend is not None
-    assert found.trend.change == pytest.approx(-0.08, abs=0.02)
+    judgement = judge(series)
+    assert judgement.steady is False
+    assert judgement.trend is not None
+    assert judgement.trend.change == pytest.approx(-0.08, abs=0.02)
 
 
 def test_periodic_dips_are_no_reason_to_call_a_trial_unsteady() -> None:
-    found = judge(dipping(np.random.default_rng(5), 3600, period=300, length=20, depth=0.4))
-    assert found.steady
-    assert found.dips is not None
-    assert found.dips.period == pytest.approx(300, abs=1)
+    judgement = judge(dipping(np.random.default_rng(5), 3600, period=300, length=20, depth=0.4))
+    assert judgement.steady
+    assert judgement.dips is not None
+    assert judgement.dips.period == pytest.approx(300, abs=1)
 
 
 def test_dips_do_not_hide_a_trend() -> None:
     series = dipping(np.random.default_rng(6), 3600, period=300, length=20, depth=0.4)
-    found = judge(series * (1 - 0.1 * np.arange(3600) / 3600))
-    assert found.state in {"trend", "never-settled"}
-    assert found.dips is not None
-    assert found.dips.period == pytest.approx(300, abs=1)
+    judgement = judge(series * (1 - 0.1 * np.arange(3600) / 3600))
+    assert judgement.state in {"trend", "never-settled"}
+    assert judgement.dips is not None
+    assert judgement.dips.period == pytest.approx(300, abs=1)
 
 
 def test_short_or_slowly_swinging_series_cannot_be_judged() -> None:

@@ -11,18 +11,18 @@ from loadcell.stats import steady_state
 
 def test_a_fall_of_a_tenth_is_found_and_measured() -> None:
     series = throughput(np.random.default_rng(1), 600) * (1 - 0.1 * np.arange(600) / 600)
-    found = steady_state.find(series)
-    assert found is not None
-    assert found.change == pytest.approx(-0.105, abs=0.02)
-    assert found.p < 1e-6
+    result = steady_state.find(series)
+    assert result is not None
+    assert result.change == pytest.approx(-0.105, abs=0.02)
+    assert result.p < 1e-6
 
 
 def test_a_slow_swing_is_no_trend() -> None:
     """Independent values of this size would make a trend in half of all cases."""
     seen = [
-        found.p < 0.01
+        result.p < 0.01
         for seed in range(100)
-        if (found := steady_state.find(1000 * (1 + noise(np.random.default_rng(seed), 600, alike=0.95))))
+        if (result := steady_state.find(1000 * (1 + noise(np.random.default_rng(seed), 600, alike=0.95))))
     ]
     assert len(seen) == 100
     assert sum(seen) <= 5

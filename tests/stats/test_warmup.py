@@ -40,5 +40,5 @@ def test_a_constant_series_has_none() -> None:
     assert warmup.cut(np.zeros(60)) == warmup.Cut(0, settled=True, difference=0.0)
 
 
-def test_below_forty_values_nothing_is_said() -> None:
+def test_below_forty_values_nothing_is_reported() -> None:
     assert warmup.cut(np.arange(39.0)) is None

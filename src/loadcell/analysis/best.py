@@ -61,7 +61,7 @@ def alike(
     repeats: Callable[[Treatment], Repeats],
     figure: Callable[[Trial], float | None],
 ) -> bool:
-    """True if this run does not tell two treatments apart in a figure: their medians may be one, and block by
+    """True if this run does not tell two treatments apart in a value: their medians may be one, and block by
     block neither
     was ahead of the other (the interval for the median of their ratio holds 1). What moves a whole block
     makes ranges overlap, and leaves its ratio as it is.

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from loadcell.analysis.treatments import Treatment
     from loadcell.analysis.trials import Trial
 
-#: Factors of where something runs: `target`, `client`, `memory` behind it say of what, and alone would be
+#: Factors of where something runs: `target`, `client`, `memory` behind it name the subject, and alone would be
 #: that itself.
 PLACING = "affinity."
 #: What a probe's test is called in its options, where that is not `test`.
 _TEST = {"disk": "access"}
-#: What one of the things is as large as that a probe counts, where it has no size of its own: an array that
+#: What one of the things is as large as that a probe counts, where it has no size: an array that
 #: is copied, a stream's block. Twice as many of half the size are no more. (A disk's blocks are counted
 #: whatever their size, as IOPS are everywhere.)
 _SIZE_OF_ONE = {"memory": "size", "network": "block"}

@@ -52,7 +52,7 @@ def find(treatments: Sequence[Treatment]) -> Drift | None:
     return Drift(blocks, max(blocks.values()) - min(blocks.values()))
 
 
-#: A trend is said when chance makes it in fewer than this share of runs, and it moves throughput by this
+#: A trend is reported when chance makes it in fewer than this share of runs, and it moves throughput by this
 #: share or more.
 TREND_LEVEL, NOTABLE_TREND = 0.01, 0.03
 #: Repeats that a treatment's median needs to be worth comparing a trial with.
@@ -87,8 +87,8 @@ def of_the_first(change: float, least: float) -> float:
 def trend_findings(treatments: Sequence[Treatment]) -> tuple[Finding, ...]:
     """That throughput rose or fell over the run, if it did."""
     series = relative(treatments)
-    trend_found = steady_state.find(series)
-    if trend_found is None or trend_found.p >= TREND_LEVEL or abs(trend_found.change) < NOTABLE_TREND:
+    fitted = steady_state.find(series)
+    if fitted is None or fitted.p >= TREND_LEVEL or abs(fitted.change) < NOTABLE_TREND:
         return ()
-    changed = abs(of_the_first(trend_found.change, float(series.min() / series.mean())))
-    return ((RUN_ROSE if trend_found.change > 0 else RUN_FELL).finding(change_share=changed),)
+    changed = abs(of_the_first(fitted.change, float(series.min() / series.mean())))
+    return ((RUN_ROSE if fitted.change > 0 else RUN_FELL).finding(change_share=changed),)

@@ -1,7 +1,7 @@
 """Main effects and interactions of factors: analysis of variance on the logarithmic scale.
 
 On that scale a factor that costs a third costs a third everywhere, so effects are ratios and an interaction
-is what is left when ratios do not simply multiply (Jain, *The Art of Computer Systems Performance Analysis*,
+is the remainder when ratios do not simply multiply (Jain, *The Art of Computer Systems Performance Analysis*,
 1991, ch. 16-23).
 `docs/explanation/factor-effects.md` has the arithmetic.
 """
@@ -137,7 +137,7 @@ class Effects:
     factors explain, `noise` what repeats of one treatment do; together with all terms these are 1. In a
     `one-at-a-time` design there are no shares and no `together`, and `changes` go from the baseline to each
     other level. `repeated` says that there is noise to hold effects against, `alike` that there are repeats,
-    but all the same number; `choices` has factors that matter; `missing` names treatments without a figure.
+    but all the same number; `choices` has factors that matter; `missing` names treatments without a value.
     """
 
     design: Design
@@ -168,9 +168,9 @@ def find(treatments: Sequence[Treatment], figure: Figure, design: str) -> Effect
     missing = tuple(item for item in treatments if item not in usable)
     if not usable:
         return Effects(kind, "nothing", names, missing=missing)
-    found = fit(usable, figure)
-    assert found is not None
-    estimate = _Contrasts(found)
+    fitted = fit(usable, figure)
+    assert fitted is not None
+    estimate = _Contrasts(fitted)
     complete = len(treatments) == math.prod(len(_levels(key, treatments)) for key in keys)
     if not complete and kind == "one-at-a-time":
         return _one_at_a_time(usable, _baselines(treatments, keys), missing, estimate, names)

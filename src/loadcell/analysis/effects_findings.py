@@ -93,7 +93,7 @@ def _main(main: MainEffect, effects: Effects) -> Finding:
 
 
 def _change_arguments(change: Change, effects: Effects) -> dict[str, Argument]:
-    """What a sentence says of a change; the ends of its interval where it has one."""
+    """Arguments of a sentence on a change; with the ends of its interval where it has one."""
     ratio = change.ratio
     arguments: dict[str, Argument] = {
         "factor": effects.names[change.key], "before": change.before, "after": change.after,

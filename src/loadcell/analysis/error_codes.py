@@ -54,7 +54,7 @@ CLASSES = {
         "57", "58", "XX",
     )
 }  # fmt: skip
-#: Every code with words of its own.
+#: Every code that has a text.
 KNOWN = {
     code: MessageCode(f"code.{code}")
     for code in (*_LOADCELL_CODES, *_TOOLS, *_SQLSTATE, *_MYSQL, *_HTTP, *_HTTP2, *_REDIS)
@@ -63,14 +63,14 @@ KNOWN = {
 
 def meaning(code: str) -> str | None:
     """In a few words of English; None when the code is not known."""
-    known = _known(code)
-    return None if known is None else known().text
+    message_code = _known(code)
+    return None if message_code is None else message_code().text
 
 
 def error_meaning(code: str, recorded: str) -> Message:
     """The meaning of an error code or of its class; as recorded where neither is known."""
-    known = _known(code)
-    return Message(known.code if known else "", recorded=(recorded, ""))
+    message_code = _known(code)
+    return Message(message_code.code if message_code else "", recorded=(recorded, ""))
 
 
 def _known(code: str) -> MessageCode | None:

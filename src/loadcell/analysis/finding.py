@@ -43,7 +43,7 @@ LAST: Rank = (Concern.COST, 1000)
 
 
 class Statement(Enum):
-    """What one finding states and another one need not repeat."""
+    """Statements of one finding that another one need not repeat."""
 
     HIGHEST = auto()
     TRADE_OFF = auto()
@@ -78,7 +78,7 @@ class Evidence(Enum):
 
 
 class Subject(Enum):
-    """What findings are about: its name, where a report shows it, and how many a summary has room for."""
+    """Subjects of findings: name, where a report shows it, and how many a summary has room for."""
 
     THROUGHPUT = "throughput", Evidence.RESULTS, 3
     GROUPS = "groups", Evidence.GROUPS, 3

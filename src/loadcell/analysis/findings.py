@@ -407,10 +407,10 @@ def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
             worst_share=most,
             treatment=worst.label,
         )
-    found_drift = drift.find(treatments)
-    if found_drift is not None and found_drift.range_share > drift.NOTABLE:
-        slowest = min(found_drift.blocks, key=lambda block: found_drift.blocks[block])
-        yield DRIFT.finding(block=slowest, range_share=found_drift.range_share)
+    drift_of_run = drift.find(treatments)
+    if drift_of_run is not None and drift_of_run.range_share > drift.NOTABLE:
+        slowest = min(drift_of_run.blocks, key=lambda block: drift_of_run.blocks[block])
+        yield DRIFT.finding(block=slowest, range_share=drift_of_run.range_share)
 
 
 def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _Z = 1.96
 #: Nodes of a drawn tree narrower than this share are left out: half a pixel of a wide page.
 LEAST_SHARE = 0.0005
-#: What has fewer samples is not told apart from what has none: a thing that was not seen once may still be so
+#: What has fewer samples is not distinguishable from what has none: a thing that was not seen once may still be so
 #: common that three were to be expected (the rule of three; Hanley and Lippman-Hand 1983, 95%).
 LEAST_RESOLVED = 4
 #: Functions that are ranked only for what they had called: what lies below them is in the picture.

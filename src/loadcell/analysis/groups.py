@@ -27,7 +27,7 @@ GROUP = FindingCode(
 class OfGroup:
     """One group over the succeeded trials of a treatment.
 
-    `share` is its part of all transactions that succeeded; `response` has a figure for each key of `FIGURES`.
+    `share` is its part of all transactions that succeeded; `response` has a value for each key of `FIGURES`.
     `offered` and `backlog` are those of an open loop, and empty in a closed one.
     """
 
@@ -83,12 +83,12 @@ def over(treatment: Treatment) -> tuple[OfGroup, ...]:
     """Every group of a treatment's trials; none where the plan has one workload."""
     counting = [trial for trial in treatment.trials if trial.counts]
     every = sum(trial.succeeded for trial in counting)
-    groups_found = []
+    groups = []
     for name in dict.fromkeys(name for trial in counting for name in trial.groups):
         group_trials = [trial.groups[name] for trial in counting if name in trial.groups]
         succeeded = sum(trial.succeeded for trial in group_trials)
         loops = [trial.open_loop for trial in group_trials if trial.open_loop is not None]
-        groups_found.append(
+        groups.append(
             OfGroup(
                 name,
                 group_trials[0].clients,
@@ -104,7 +104,7 @@ def over(treatment: Treatment) -> tuple[OfGroup, ...]:
                 summarise([float(loop.backlog_peak) for loop in loops]),
             )
         )
-    return tuple(groups_found)
+    return tuple(groups)
 
 
 def findings(treatment: Treatment) -> Iterator[Finding]:

@@ -89,7 +89,7 @@ class OpenLoopResult:
     """Result of a treatment's schedule over the succeeded trials; if none succeeded, over those overloaded.
 
     `service` and `pacing` are in ms by the keys of `treatments.LATENCIES`; service times only of trials that
-    ended well.
+    succeeded.
     """
 
     treatment: Treatment
@@ -124,15 +124,15 @@ def kept(treatment: Treatment) -> OpenLoopResult | None:
         return None
     well = [trial for trial in loops if trial.counts]
     overloaded = [trial for trial in loops if trial.overloaded]
-    found = [trial.open_loop for trial in (well or overloaded) if trial.open_loop is not None]
+    open_loops = [trial.open_loop for trial in (well or overloaded) if trial.open_loop is not None]
     return OpenLoopResult(
         treatment=treatment,
         arrivals=loops[0].open_loop.arrivals if loops[0].open_loop else "",
-        offered=summarise([loop.offered_per_s for loop in found]),
-        achieved=summarise([loop.achieved_per_s for loop in found]),
+        offered=summarise([loop.offered_per_s for loop in open_loops]),
+        achieved=summarise([loop.achieved_per_s for loop in open_loops]),
         service={key: summarise([(trial.service or {}).get(key) for trial in well]) for key in _SHOWN},
-        pacing={key: summarise([(loop.pacing or {}).get(key) for loop in found]) for key in _SHOWN},
-        backlog=summarise([float(loop.backlog_peak) for loop in found]),
+        pacing={key: summarise([(loop.pacing or {}).get(key) for loop in open_loops]) for key in _SHOWN},
+        backlog=summarise([float(loop.backlog_peak) for loop in open_loops]),
         overloaded=len(overloaded),
     )
 
@@ -191,14 +191,14 @@ def _behind(behind: Sequence[OpenLoopResult]) -> Iterator[Finding]:
 
 def _waiting(loops: Sequence[OpenLoopResult]) -> Iterator[Finding]:
     """Where response time differs most from service time: what a closed loop would not have shown."""
-    both = [
+    waits = [
         (response / service, loop, response, service)
         for loop in loops
         if (response := loop.treatment.latency_ms("p99_ms")) and (service := loop.service["p99_ms"].median)
     ]
-    if not both:
+    if not waits:
         return
-    factor, most, response, service = max(both, key=lambda item: item[0])
+    factor, most, response, service = max(waits, key=lambda item: item[0])
     if factor >= NOTABLE_WAIT:
         yield WAITING.finding(
             (most.treatment.id,), treatment=most.treatment.label, p99_ms=response, service_p99_ms=service

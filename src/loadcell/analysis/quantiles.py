@@ -1,7 +1,7 @@
 """Distributions without the percentiles that too few observations support (`loadcell.plan.quantiles` has the
 rule).
 
-Trials are compared where some more lie beyond, as a figure made by a single observation is another one in
+Trials are compared where some more lie beyond, as a value made by a single observation is another one in
 every trial.
 """
 
@@ -22,9 +22,9 @@ LEAST_BEYOND_TO_COMPARE = 5
 
 
 def carries(figures: Mapping[str, float], key: str, beyond: int = LEAST_BEYOND) -> bool:
-    """True if so many observations lie beyond the quantile of this key; for what is none, True.
+    """True if that many observations lie beyond the quantile of this key; for what is none, True.
 
-    Figures that do not say how many observations there were are taken to have had enough: the tool that gave
+    Values that do not say how many observations there were are taken to have had enough: the tool that gave
     them knew.
     """
     quantile, count = QUANTILES.get(key), figures.get("count")

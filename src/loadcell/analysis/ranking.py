@@ -155,7 +155,7 @@ def summary(
 ) -> tuple[Finding, ...]:
     """The findings a reader must know, the most important first; at most `most`, none said twice.
 
-    `trials` tell whether a figure that is wrong stands in the medians, or is one of a trial that does not
+    `trials` tell whether a value that is wrong stands in the medians, or is one of a trial that does not
     count.
     """
     candidates = ranked(condensed(findings), trials)

@@ -1,7 +1,7 @@
 """Where a system saturates as its load rises: peak, knee, power, and the level past which only waiting grows.
 
 All four are read from the levels that were measured, and name no level between them; the Universal
-Scalability Law (`usl`) speaks of what lies between. Each comes with the levels it might as well be, given how
+Scalability Law (`usl`) describes the loads between. Each comes with the levels it might as well be, given how
 far repeats lie apart.
 """
 
@@ -23,8 +23,7 @@ from loadcell.stats.additive import Floats, Indices
 
 #: A curve needs three levels to bend.
 FEWEST_LEVELS = 3
-#: Curves that stay within this share of a straight line have no knee: half of what a 1 : 2 : 4 curve bends
-#: by.
+#: Curves that stay within this share of a straight line have no knee: half the bend of a 1 : 2 : 4 curve.
 LEAST_BEND = 0.10
 #: Throughput that changes by less than this over all loads does not depend on the load (the minimum practical
 #: effect).
@@ -95,7 +94,7 @@ class Saturation:
 def find(treatments: Sequence[Treatment]) -> tuple[Saturation | Sweep, ...]:
     """Every line of rising load: judged, or the bare line if fewer than `FEWEST_LEVELS` levels have a value.
 
-    None at all where nothing was measured: that is said, and there is no more to it.
+    None at all where nothing was measured: another finding reports that.
     """
     if not any(treatment.measured for treatment in treatments):
         return ()

@@ -216,7 +216,7 @@ _MOST = ("used_memory_bytes", "rss_bytes", "fragmentation", "clients")
 
 @dataclass(frozen=True)
 class RedisServed:
-    """One treatment's figures, over all trials that count; None where the server did not tell, rates also
+    """One treatment's values, over all trials that count; None where the server did not tell, rates also
     where no sample began and
     ended in a measurement.
 

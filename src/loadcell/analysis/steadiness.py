@@ -341,10 +341,10 @@ def _dips(judged: Sequence[Judged]) -> Iterator[Finding]:
 def _cause_message(cause: Cause, of: int) -> Message:
     if cause.dips is not None:
         return cause.message(count=cause.dips, of=of)
-    what = cause.message()
+    cause_name = cause.message()
     if cause.times is None or not np.isfinite(cause.times):
-        return WITH_ONLY(what=what)
-    return WITH_TIMES(what=what, factor_times=cause.times)
+        return WITH_ONLY(what=cause_name)
+    return WITH_TIMES(what=cause_name, factor_times=cause.times)
 
 
 def _about(seconds: float) -> float:

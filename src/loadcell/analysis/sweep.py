@@ -33,7 +33,7 @@ def response_of(trial: Trial) -> float | None:
 
 
 def fit(treatments: Sequence[Treatment], figure: Figure) -> Additive | None:
-    """A figure's logarithm over treatments (rows) and blocks; None without any.
+    """A metric's logarithm over treatments (rows) and blocks; None without any.
 
     Every treatment must have one.
     """
@@ -96,19 +96,19 @@ def sweeps(treatments: Sequence[Treatment]) -> tuple[Sweep, ...]:
             lines.setdefault(held, []).append((load, treatment))
     varied = _varied(list(lines))
     short = short_keys([key for treatment in treatments[:1] for key in treatment.levels])
-    sweeps_found = []
+    usable = []
     for held, line in lines.items():
         if len(lines) == 1 or len({load for load, _ in line}) > 1:
             line.sort(key=lambda item: item[0])
             where = ", ".join(f"{short.get(key, key)} = {level}" for key, level in held if key in varied)
-            sweeps_found.append(_sweep(where, dict(held), line))
-    return tuple(sweeps_found)
+            usable.append(_sweep(where, dict(held), line))
+    return tuple(usable)
 
 
 def _load(treatment: Treatment) -> float | None:
     value = treatment.values.get(LOAD)
     if any(trial.open_loop is not None for trial in treatment.trials):
-        return None  # there clients are only room for what is due, and throughput is what was asked for
+        return None  # there clients are only room for the offered load, and throughput is the rate asked for
     if LOAD not in treatment.levels or isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if value > 0 else None

@@ -27,7 +27,7 @@ class Treatment:
     factors where every treatment has the same ones; `levels` maps factor keys to labels and `values` plan
     paths to values.
     `throughput`, `queries` (per second) and `latency` (response time in ms, by key of `LATENCIES`) hold
-    trials that ended well, and no others, and so do `figures` of the workload's own, `types` and `outcomes`;
+    trials that succeeded, and no others, and so do `figures` of the workload's own, `types` and `outcomes`;
     `failed` and `retried` count transactions of all its trials.
     """
 
@@ -47,7 +47,7 @@ class Treatment:
     figures: Mapping[str, Repeats]
     types: tuple[OfType, ...]
     outcomes: tuple[OfType, ...]
-    #: what its throughput is a figure of, as `loadcell.analysis.comparability` has it
+    #: the quantity that its throughput measures, as `loadcell.analysis.comparability` has it
     measures: str
 
     @property

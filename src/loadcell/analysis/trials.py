@@ -61,7 +61,7 @@ class Trial:
 
     `figures` are metrics of workload, tool and monitors (tpmC), `metrics` what is declared of them, `types`
     and `outcomes` what it counts transactions by.
-    `groups` is the part of each client group, where there are several, as a trial of its own.
+    `groups` is the part of each client group, where there are several, as a separate trial.
     `arm` tells two identical treatments apart in an A/A run.
     """
 
@@ -110,7 +110,7 @@ class Trial:
     #: what the target had lost, which was looked into meanwhile and so too slow to be compared; None where it
     #: was not
     lost: Lost | None = None
-    #: True if its figures are those that a tool printed: rounded, and by the tool's own lights
+    #: True if its values are those that a tool printed: rounded, and by the tool's own lights
     reported: bool = False
 
     @property

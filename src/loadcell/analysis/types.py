@@ -37,7 +37,7 @@ class Counted:
 class OfType:
     """One type or outcome over the succeeded trials of a treatment.
 
-    `share` is its part of all transactions that succeeded; `response` has a figure for each key of `FIGURES`.
+    `share` is its part of all transactions that succeeded; `response` has a value for each key of `FIGURES`.
     """
 
     name: str

@@ -81,7 +81,7 @@ def _of_groups(laws: Sequence[Law]) -> Law:
     )
 
 
-#: The check that knows which processes had no part in a trial; a sentence names so many of them.
+#: The check that knows which processes had no part in a trial; a sentence names that many of them.
 OTHERS, MOST_NAMED = "other-processes", 3
 #: Its detail names a process with its number behind it, which is another one in each trial.
 _NUMBER = re.compile(r" \(\d+\)$")
@@ -119,8 +119,8 @@ class Doubt:
 def doubts(trial: Trial) -> tuple[Doubt, ...]:
     """Every doubt about one trial, each check once.
 
-    Little's law and the order of percentiles are held against the stored totals once more: old records, and
-    those of other tools, were never held against them.
+    Little's law and the order of percentiles are checked with the stored totals once more: old records, and
+    those of other tools, were never checked.
     """
     doubted = {
         check.name: Doubt(check.name, check.verdict == "broken", check.detail)
@@ -139,12 +139,12 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
 
 
 def check_name(name: str) -> Message:
-    """What a check is called; an unknown one by its code."""
+    """Name of a check; the code of an unknown one."""
     return CHECKS[name][0]() if name in CHECKS else OTHER_CHECK(name=name)
 
 
 def check_advice(name: str) -> Message:
-    """What to do where a check noticed something."""
+    """Advice where a check noticed something."""
     return CHECKS[name][1]() if name in CHECKS else OTHER_ADVICE()
 
 

@@ -10,7 +10,7 @@ whether that could be chance, and continues within the parts.
   about ten nothing can be found at a level of 1 %.
 - `by_windows`: Fleming et al. (2023), *Hunter: Using Change Point Detection to Hunt for Performance
   Regressions*, which is Apache Otava's: Student's test, uncorrected, in sliding windows; a generous level
-  first, then points that do not hold against their final neighbours are removed again. Finds the many small
+  first, then points that do not stand out from their final neighbours are removed again. Finds the many small
   changes of a long series; its level is nominal.
 """
 
@@ -152,7 +152,7 @@ def _divide(series: Array, level: float, least: int, judge: _Judge) -> list[Chan
         splits = [(part, split) for part in parts if (split := best_split(part.values, least)) is not None]
         if not splits:
             break
-        part, split = max(splits, key=lambda item: item[1].q)
+        part, split = max(splits, key=lambda candidate: candidate[1].q)
         p = judge(parts, part, split)
         if p > level:
             break
@@ -212,9 +212,9 @@ def _described(
     return [
         ChangePoint(
             at,
-            1.0 if test is None else test(left, right),
-            before=float(left.mean()),
-            after=float(right.mean()),
+            1.0 if test is None else test(earlier, later),
+            before=float(earlier.mean()),
+            after=float(later.mean()),
         )
-        for at, (left, right) in zip(sorted(changes), pairwise(parts), strict=True)
+        for at, (earlier, later) in zip(sorted(changes), pairwise(parts), strict=True)
     ]

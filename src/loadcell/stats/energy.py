@@ -39,7 +39,7 @@ def statistics(series: Array) -> Array:
     the three.
     """
     n = series.shape[-1]
-    of_total, of_left, of_whole = _weights(n)
+    of_total, of_left, of_interval = _weights(n)
     q = np.zeros((*series.shape[:-1], n + 1, n + 1))
     inner = q[..., 1:, 1:]
     np.subtract(series[..., :, None], series[..., None, :], out=inner)
@@ -49,7 +49,7 @@ def statistics(series: Array) -> Array:
     within = np.diagonal(q, axis1=-2, axis2=-1) / 2
     q *= of_total
     q -= of_left * within[..., :, None]
-    q -= of_whole * within[..., None, :]
+    q -= of_interval * within[..., None, :]
     return q
 
 
@@ -57,12 +57,22 @@ def statistics(series: Array) -> Array:
 def _weights(n: int) -> tuple[Array, Array, Array]:
     """Weights of T[i, k], w(i) and w(k) in Q[i, k]; 0 where there is no split."""
     i, k = np.arange(n + 1.0)[:, None], np.arange(n + 1.0)[None, :]
-    left, right = i, k - i
-    split = (left > 0) & (right > 0)
-    both = np.divide(2, k, out=np.zeros((n + 1, n + 1)), where=split)
-    of_left = np.divide(both * right, left - 1, out=np.zeros_like(both), where=split & (left > 1))
-    of_right = np.divide(both * left, right - 1, out=np.zeros_like(both), where=split & (right > 1))
-    return both + of_right, 2 * both + of_left + of_right, of_right
+    left_size, right_size = i, k - i
+    split = (left_size > 0) & (right_size > 0)
+    pair_weights = np.divide(2, k, out=np.zeros((n + 1, n + 1)), where=split)
+    of_left = np.divide(
+        pair_weights * right_size,
+        left_size - 1,
+        out=np.zeros_like(pair_weights),
+        where=split & (left_size > 1),
+    )
+    of_right = np.divide(
+        pair_weights * left_size,
+        right_size - 1,
+        out=np.zeros_like(pair_weights),
+        where=split & (right_size > 1),
+    )
+    return pair_weights + of_right, 2 * pair_weights + of_left + of_right, of_right
 
 
 def best_split(series: Array, least: int = 1) -> Split | None:

@@ -116,12 +116,12 @@ def trimmed_t(differences: Array) -> Array:
 
 def yuen(a: Array, b: Array) -> Array:
     """Two-sided p of the trimmed means of two samples being equal, variances free (Yuen 1974)."""
-    mean_a, variance_a, kept_a = _trimmed(a)
-    mean_b, variance_b, kept_b = _trimmed(b)
+    mean_a, variance_a, drawn_a = _trimmed(a)
+    mean_b, variance_b, drawn_b = _trimmed(b)
     total = variance_a + variance_b
     with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = total**2 / (variance_a**2 / (kept_a - 1) + variance_b**2 / (kept_b - 1))
-    return _p_of_t(mean_b - mean_a, total, np.where(np.isfinite(freedom), freedom, kept_a + kept_b - 2.0))
+        freedom = total**2 / (variance_a**2 / (drawn_a - 1) + variance_b**2 / (drawn_b - 1))
+    return _p_of_t(mean_b - mean_a, total, np.where(np.isfinite(freedom), freedom, drawn_a + drawn_b - 2.0))
 
 
 def _joined(values: Array) -> Array:

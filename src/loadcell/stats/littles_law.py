@@ -31,7 +31,7 @@ def judge(
     A client that was between two transactions at an edge of the window is in no response time, for at most the
     longest one: `edges` is that time as a share of `expected` over the window. Nor is a client without a
     connection: `absent` is the mean number of these. Where each client sends up to `pipeline` requests at once,
-    the last answer to a batch is its end: the measured number lies between `expected` and so many times that.
+    the last answer to a batch is its end: the measured number lies between `expected` and that many times as much.
     """
     tolerance = TOLERANCE + edges
     holds = expected * (1 - tolerance) - absent <= measured <= expected * (1 + tolerance) * pipeline

@@ -23,10 +23,10 @@ def record(
     }  # fmt: skip
     if throughput is None:
         return {**head, "reason": "the server went away", "totals": None}
-    each = 4000 / throughput if throughput else 0.0
+    result = 4000 / throughput if throughput else 0.0
     response = {
-        "count": 20_000, "mean_ms": each, "min_ms": each / 4, "max_ms": each * 9, "p50_ms": each * 0.9,
-        "p90_ms": each * 1.5, "p95_ms": each * 2, "p99_ms": each * 3, "p99.9_ms": each * 5, "p99.99_ms": each * 8,
+        "count": 20_000, "mean_ms": result, "min_ms": result / 4, "max_ms": result * 9, "p50_ms": result * 0.9,
+        "p90_ms": result * 1.5, "p95_ms": result * 2, "p99_ms": result * 3, "p99.9_ms": result * 5, "p99.99_ms": result * 8,
     }  # fmt: skip
     totals = {
         "throughput_per_s": throughput, "queries_per_s": throughput * 20, "response": response,
@@ -52,7 +52,7 @@ def run_of(
             if block <= len(values):
                 records.append(record(len(records) + 1, name, block, values[block - 1]))
     planned = [
-        {key: one[key] for key in ("number", "name", "treatment", "repeat", "block")} for one in records
+        {key: item[key] for key in ("number", "name", "treatment", "repeat", "block")} for item in records
     ]
     return {"treatments": treatments, "trials": planned, **more}, records
 
@@ -62,19 +62,19 @@ def drifting(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Throughputs of two systems, B being `ratio` times A, in blocks that drift."""
     shared = np.exp(chance.normal(0, drift, blocks))
-    own = np.exp(chance.normal(0, noise, (2, blocks)))
-    return 1000 * shared * own[0], 1000 * ratio * shared * own[1]
+    result = np.exp(chance.normal(0, noise, (2, blocks)))
+    return 1000 * shared * result[0], 1000 * ratio * shared * result[1]
 
 
 def levels_of(a: Sequence[float | None] | np.ndarray, b: Sequence[float | None] | np.ndarray) -> Sides:
     """Two levels of one factor in one run."""
     figures = {
-        name: [None if v is None else float(v) for v in each] for name, each in (("off", a), ("on", b))
+        name: [None if v is None else float(v) for v in item] for name, item in (("off", a), ("on", b))
     }
     return sides.levels(*run_of(figures))
 
 
 def runs_of(a: Sequence[float | None] | np.ndarray, b: Sequence[float | None] | np.ndarray) -> Sides:
     """The same treatment in two runs."""
-    each = [run_of({"base": [None if v is None else float(v) for v in values]}) for values in (a, b)]
-    return sides.runs([("first", *each[0]), ("second", *each[1])])
+    matches = [run_of({"base": [None if v is None else float(v) for v in values]}) for values in (a, b)]
+    return sides.runs([("first", *matches[0]), ("second", *matches[1])])

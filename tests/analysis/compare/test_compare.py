@@ -21,12 +21,12 @@ A, B = drifting(CHANCE, 10, 1.1)
 
 
 def row(comparison: Comparison, metric: str = "throughput", context: str | None = None) -> Row:
-    found = [
-        one
-        for one in comparison.rows
-        if one.metric.name == metric and (context is None or one.context == context)
+    matches = [
+        item
+        for item in comparison.rows
+        if item.metric.name == metric and (context is None or item.context == context)
     ]
-    return found[0]
+    return matches[0]
 
 
 def keys(comparison: Comparison) -> set[str]:
@@ -34,19 +34,19 @@ def keys(comparison: Comparison) -> set[str]:
 
 
 def test_a_faster_level_is_found_in_throughput_and_response_time() -> None:
-    found = compare(levels_of(A, B))
-    assert {one.metric.name: one.verdict.word for one in found.rows} == dict.fromkeys(
+    comparison = compare(levels_of(A, B))
+    assert {item.metric.name: item.verdict.word for item in comparison.rows} == dict.fromkeys(
         ("throughput", "p50", "p95", "p99"), "faster"
     )
-    throughput = row(found)
+    throughput = row(comparison)
     assert throughput.effect is not None
     assert throughput.effect.low is not None
     assert throughput.effect.high is not None
     assert throughput.effect.low < 1.1 < throughput.effect.high
     assert throughput.effect.n == 10
     assert throughput.medians == (np.median(A), np.median(B))
-    assert "compare.faster" in keys(found)
-    assert not found.incomplete
+    assert "compare.faster" in keys(comparison)
+    assert not comparison.incomplete
 
 
 def test_pairs_see_what_drift_hides_from_two_runs() -> None:
@@ -65,16 +65,16 @@ def test_other_methods_agree_where_it_is_clear() -> None:
     assert checked.delta > 0.5
 
 
-def test_treatments_together_are_surer_than_each() -> None:
+def test_treatments_combined_are_surer_than_each() -> None:
     levels = {f"{s}-{n}": {"s": s, "load.clients": str(n)} for s in ("x", "y") for n in (1, 2, 4, 8)}
     chance = np.random.default_rng(4)
     figures = {name: list(100 * np.exp(chance.normal(0.04 * (name[0] == "y"), 0.03, 8))) for name in levels}
-    found = compare(sides.levels(*run_of(figures, levels=levels), factor="s"))
-    overall, single = row(found, context=OVERALL), row(found, context="clients = 1")
+    comparison = compare(sides.levels(*run_of(figures, levels=levels), factor="s"))
+    overall, single = row(comparison, context=OVERALL), row(comparison, context="clients = 1")
     assert overall.effect is not None
     assert single.effect is not None
     assert overall.medians == (None, None)
-    assert found.headline == (overall,)
+    assert comparison.headline == (overall,)
 
     def width(one: Row) -> float:
         assert one.effect is not None
@@ -91,22 +91,22 @@ def test_several_are_ranked_with_groups() -> None:
         name: list(1000 * speed * np.exp(chance.normal(0, 0.01, 10)))
         for name, speed in {"base": 1.0, "much": 1.5, "alike": 1.001, "less": 0.8}.items()
     }
-    found = compare(sides.levels(*run_of(figures)))
-    top = found.ranking[0]
-    assert (found.sides.sides[top.index].label, top.groups) == ("much", "a")
-    groups = {found.sides.sides[one.index].label: one.groups for one in found.ranking}
+    comparison = compare(sides.levels(*run_of(figures)))
+    top = comparison.ranking[0]
+    assert (comparison.sides.sides[top.index].label, top.groups) == ("much", "a")
+    groups = {comparison.sides.sides[rank.index].label: rank.groups for rank in comparison.ranking}
     assert groups["base"] == groups["alike"] == "b"
     assert groups["less"] == "c"
-    assert "compare.ranked.alone" in keys(found)
+    assert "compare.ranked.alone" in keys(comparison)
 
 
 def test_identical_arms_give_the_noise_and_the_noise_stops_a_claim() -> None:
     a, b = drifting(np.random.default_rng(12), 8, 1.0, noise=0.06)
     run, _ = run_of({"base": [1.0]}, levels={"base": {}})
     records = [
-        record(2 * block + place, "base", block, float(values[block]), arm=arm)
+        record(2 * block + item, "base", block, float(values[block]), arm=arm)
         for block in range(8)
-        for place, (arm, values) in enumerate((("a", a), ("b", b)))
+        for item, (arm, values) in enumerate((("a", a), ("b", b)))
     ]
     arms = compare(sides.arms(run, records))
     floor = noise_floor(arms)
@@ -123,9 +123,9 @@ def test_identical_arms_give_the_noise_and_the_noise_stops_a_claim() -> None:
 
 
 def test_metrics_are_the_users_choice() -> None:
-    found = compare(levels_of(A, B), named(["p99.9", "throughput"]))
-    assert [one.metric.name for one in found.rows] == ["p99.9", "throughput"]
-    assert found.headline[0].metric == METRICS["p99.9"]
+    comparison = compare(levels_of(A, B), named(["p99.9", "throughput"]))
+    assert [item.metric.name for item in comparison.rows] == ["p99.9", "throughput"]
+    assert comparison.headline[0].metric == METRICS["p99.9"]
     with pytest.raises(CannotCompareError, match="no metric 'p98'"):
         named(["p98"])
 
@@ -135,81 +135,81 @@ def test_metrics_are_the_users_choice() -> None:
 
 
 def test_one_repeat_describes_itself() -> None:
-    found = compare(levels_of([1000.0], [1100.0]))
-    throughput = row(found)
+    comparison = compare(levels_of([1000.0], [1100.0]))
+    throughput = row(comparison)
     assert throughput.effect is not None
     assert throughput.effect.ratio == pytest.approx(1.1)
     assert throughput.effect.low is None
     assert (throughput.verdict.word, throughput.verdict.reason) == ("ambiguous", "few")
     assert throughput.checked is None
-    assert {"compare.few", "compare.descriptive"} <= keys(found)
+    assert {"compare.few", "compare.descriptive"} <= keys(comparison)
 
 
 def test_a_side_without_a_single_good_trial() -> None:
     for make in (levels_of, runs_of):
-        found = compare(make(list(A), [None] * 10))
-        assert all(one.effect is None and one.verdict.reason == "no-figure" for one in found.rows)
-        assert found.incomplete
-        assert {"compare.none", "compare.trials"} <= keys(found)
+        comparison = compare(make(list(A), [None] * 10))
+        assert all(item.effect is None and item.verdict.reason == "no-figure" for item in comparison.rows)
+        assert comparison.incomplete
+        assert {"compare.none", "compare.trials"} <= keys(comparison)
 
 
 def test_both_sides_without() -> None:
-    found = compare(levels_of([None] * 3, [None] * 3))
-    assert found.rows[0].medians == (None, None)
-    assert found.incomplete
+    comparison = compare(levels_of([None] * 3, [None] * 3))
+    assert comparison.rows[0].medians == (None, None)
+    assert comparison.incomplete
 
 
 @pytest.mark.parametrize("bad", [math.nan, 0.0, math.inf])
 def test_no_number_and_no_throughput_form_no_ratio(bad: float) -> None:
     broken = [bad, *list(B)[1:]]
-    found = compare(levels_of(list(A), broken))
-    throughput = row(found)
+    comparison = compare(levels_of(list(A), broken))
+    throughput = row(comparison)
     assert throughput.effect is not None
     assert throughput.effect.n == 9
     assert throughput.unusable == (0, 1)
     assert all(math.isfinite(value) for value in (throughput.effect.ratio, *(throughput.medians)) if value)
-    assert {"compare.unusable", "compare.lost-pairs"} & keys(found)
+    assert {"compare.unusable", "compare.lost-pairs"} & keys(comparison)
 
 
 def test_nothing_but_zeros_is_no_figure() -> None:
-    found = compare(levels_of(list(A), [0.0] * 10))
-    assert row(found).effect is None
-    assert "compare.unusable" in keys(found)
+    comparison = compare(levels_of(list(A), [0.0] * 10))
+    assert row(comparison).effect is None
+    assert "compare.unusable" in keys(comparison)
 
 
 def test_constant_data_are_the_same_and_are_doubted() -> None:
-    found = compare(levels_of([500.0] * 8, [500.0] * 8))
-    assert row(found).verdict.word == "same"
-    assert "compare.constant" in keys(found)
+    comparison = compare(levels_of([500.0] * 8, [500.0] * 8))
+    assert row(comparison).verdict.word == "same"
+    assert "compare.constant" in keys(comparison)
     faster = compare(levels_of([500.0] * 8, [600.0] * 8))
     assert row(faster).verdict.word == "faster"
 
 
 def test_a_partner_that_failed_leaves_its_pair_out() -> None:
-    found = compare(levels_of(list(A), [None, *list(B)[1:]]))
-    effect = row(found).effect
+    comparison = compare(levels_of(list(A), [None, *list(B)[1:]]))
+    effect = row(comparison).effect
     assert effect is not None
     assert effect.n == 9
-    assert "compare.lost-pairs" in keys(found)
+    assert "compare.lost-pairs" in keys(comparison)
 
 
 def test_a_treatment_that_only_fails_on_one_side_does_not_move_the_whole() -> None:
     levels = {f"{s}-{n}": {"s": s, "load.clients": n} for s in ("x", "y") for n in ("1", "2")}
     figures: dict[str, list[float | None]] = {name: list(A) for name in levels}
     figures["y-2"] = [None] * 10
-    found = compare(sides.levels(*run_of(figures, levels=levels), factor="s"))
-    overall = row(found, context=OVERALL)
+    comparison = compare(sides.levels(*run_of(figures, levels=levels), factor="s"))
+    overall = row(comparison, context=OVERALL)
     assert overall.effect is not None
     assert overall.effect.ratio == 1
-    assert found.incomplete
+    assert comparison.incomplete
 
 
 def test_a_percentile_needs_transactions_beyond_it() -> None:
     run, records = run_of({"off": [100.0] * 6, "on": [100.0] * 6})
-    for one in records:
-        one["totals"]["response"]["count"] = 400
-    found = compare(sides.levels(run, records), named(["p95", "p99", "p99.9"]))
-    assert [one.effect is not None for one in found.rows] == [True, False, False]
+    for item in records:
+        item["totals"]["response"]["count"] = 400
+    comparison = compare(sides.levels(run, records), named(["p95", "p99", "p99.9"]))
+    assert [item.effect is not None for item in comparison.rows] == [True, False, False]
 
 
 def test_ten_thousand_trials_take_seconds() -> None:
@@ -218,18 +218,18 @@ def test_ten_thousand_trials_take_seconds() -> None:
     figures = {name: list(1000 * np.exp(chance.normal(0, 0.02, 10))) for name in levels}
     chosen = sides.levels(*run_of(figures, levels=levels), factor="s")
     begun = time.process_time()
-    found = compare(chosen)
+    comparison = compare(chosen)
     spent_s = time.process_time() - begun
-    assert len(found.rows) == 4 * 501
-    different = sum(one.verdict.word in {"faster", "slower"} for one in found.rows)
-    assert different <= 0.01 * len(found.rows)
+    assert len(comparison.rows) == 4 * 501
+    different = sum(item.verdict.word in {"faster", "slower"} for item in comparison.rows)
+    assert different <= 0.01 * len(comparison.rows)
     assert spent_s < 60
 
 
 def test_many_repeats_of_two_treatments() -> None:
     a, b = drifting(np.random.default_rng(3), 5000, 1.001)
-    found = compare(levels_of(a, b))
-    assert row(found).verdict.word == "same"
+    comparison = compare(levels_of(a, b))
+    assert row(comparison).verdict.word == "same"
 
 
 def test_a_side_that_lacks_a_context_altogether() -> None:
@@ -238,12 +238,12 @@ def test_a_side_that_lacks_a_context_altogether() -> None:
     assert compare(broken).rows[0].effect is None
 
 
-def test_failed_transactions_are_said() -> None:
+def test_failed_transactions_are_reported() -> None:
     run, records = run_of({"off": list(A), "on": list(B)})
     changed: dict[str, Any] = records[1]["totals"]["transactions"]
     changed["failed"] = 50
-    said = {
+    by_name = {
         f.message.code: f.message.arguments for f in findings.find(compare(sides.levels(run, records)), None)
     }
-    assert said["compare.errors"]["count"] == 50
-    assert said["compare.errors"]["side"] == "setting = on"
+    assert by_name["compare.errors"]["count"] == 50
+    assert by_name["compare.errors"]["side"] == "setting = on"

@@ -24,24 +24,24 @@ def test_the_same_plan_has_no_differences_and_limits_are_none() -> None:
     assert plans(plan("a", "b"), other) == ()
 
 
-def test_a_setting_that_differs_everywhere_is_said_once() -> None:
-    (found,) = plans(plan("a", "b"), plan("a", "b", duration=5))
-    assert str(found) == "load.duration: not set → 5"
+def test_a_setting_that_differs_everywhere_is_reported_once() -> None:
+    (result,) = plans(plan("a", "b"), plan("a", "b", duration=5))
+    assert str(result) == "load.duration: not set → 5"
 
 
 def test_one_that_differs_in_some_treatments_names_them() -> None:
     other = plan("a", "b")
     other["treatments"][1]["settings"]["load"]["clients"] = 8
-    (found,) = plans(plan("a", "b"), other)
-    assert str(found) == "load.clients: 4 → 8 (treatment b)"
+    (result,) = plans(plan("a", "b"), other)
+    assert str(result) == "load.clients: 4 → 8 (treatment b)"
 
 
 def test_treatments_that_only_one_has() -> None:
-    (found,) = plans(plan("a", "b", "c"), plan("a", "d"))
-    assert (found.path, found.before, found.after) == ("treatments", "b, c", "d")
+    (result,) = plans(plan("a", "b", "c"), plan("a", "d"))
+    assert (result.path, result.before, result.after) == ("treatments", "b, c", "d")
 
 
-def test_single_treatments_are_held_against_each_other_by_whatever_name() -> None:
+def test_single_treatments_are_compared_with_each_other_by_whatever_name() -> None:
     assert plans(plan("clients=4"), plan("baseline")) == ()
 
 
@@ -56,7 +56,7 @@ def test_machines_differ_in_facts_and_not_in_what_changes_by_the_minute() -> Non
             {"role": "client+target", "kernel": "6.2", "load_at_start": [2], "cpu": {"mhz": 2, "cores": 4}}
         ]
     }
-    assert [str(one) for one in hosts(before, after)] == ["kernel: 6.1 → 6.2", "cpu.cores: 8 → 4"]
+    assert [str(host) for host in hosts(before, after)] == ["kernel: 6.1 → 6.2", "cpu.cores: 8 → 4"]
     assert hosts(before, before) == ()
     assert hosts({}, {}) == ()
 
@@ -64,7 +64,7 @@ def test_machines_differ_in_facts_and_not_in_what_changes_by_the_minute() -> Non
 def test_machines_are_matched_by_role() -> None:
     before = {"hosts": [{"role": "client", "hostname": "a"}, {"role": "target", "hostname": "b"}]}
     after = {"hosts": [{"role": "target", "hostname": "b"}, {"role": "client", "hostname": "c"}]}
-    assert [str(one) for one in hosts(before, after)] == ["hostname: a → c"]
+    assert [str(host) for host in hosts(before, after)] == ["hostname: a → c"]
 
 
 def test_targets_differ_in_what_was_the_same_in_all_trials() -> None:
@@ -80,12 +80,15 @@ def test_targets_differ_in_what_was_the_same_in_all_trials() -> None:
             for n, value in enumerate(shared_buffers)
         ]
 
-    found = targets(trials("16.3", "128MB", "128MB"), trials("16.4", "256MB", "256MB"))
-    assert [str(one) for one in found] == ["version: 16.3 → 16.4", "settings.shared_buffers: 128MB → 256MB"]
+    targets_found = targets(trials("16.3", "128MB", "128MB"), trials("16.4", "256MB", "256MB"))
+    assert [str(item) for item in targets_found] == [
+        "version: 16.3 → 16.4",
+        "settings.shared_buffers: 128MB → 256MB",
+    ]
     varied = targets(trials("16.3", "128MB", "1GB"), trials("16.3", "128MB", "1GB"))
     assert varied == ()
 
 
 def test_tools_and_design() -> None:
-    assert [str(one) for one in tools({"python": "3.11"}, {"python": "3.12"})] == ["python: 3.11 → 3.12"]
-    assert [str(one) for one in designs({"repeats": 3}, {"repeats": 6})] == ["repeats: 3 → 6"]
+    assert [str(tool) for tool in tools({"python": "3.11"}, {"python": "3.12"})] == ["python: 3.11 → 3.12"]
+    assert [str(design) for design in designs({"repeats": 3}, {"repeats": 6})] == ["repeats: 3 → 6"]

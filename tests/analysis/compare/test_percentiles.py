@@ -19,10 +19,10 @@ def histogram(median_ms: float, count: int = 100_000) -> Histogram:
     return Histogram(np.exp(places / 200), counts)
 
 
-def test_a_quantile_is_the_least_value_that_so_many_do_not_exceed() -> None:
-    found = Histogram(np.array([1.0, 2.0, 5.0, 9.0]), np.array([500, 400, 90, 10]))
-    assert found.total == 1000
-    assert found.quantiles([0.5, 0.501, 0.9, 0.99, 0.999]) == [1.0, 2.0, 2.0, 5.0, None]
+def test_a_quantile_is_the_least_value_that_that_many_do_not_exceed() -> None:
+    result = Histogram(np.array([1.0, 2.0, 5.0, 9.0]), np.array([500, 400, 90, 10]))
+    assert result.total == 1000
+    assert result.quantiles([0.5, 0.501, 0.9, 0.99, 0.999]) == [1.0, 2.0, 2.0, 5.0, None]
 
 
 def test_an_empty_one_has_none() -> None:
@@ -33,9 +33,9 @@ def test_shifts_find_a_slower_side_at_every_percentile() -> None:
     a = {(block, ""): histogram(4 + block / 100) for block in range(8)}
     b = {(block, ""): histogram((4 + block / 100) * 1.2) for block in range(8)}
     for paired in (True, False):
-        found = shifts(a, b, paired=paired)
-        assert [shift.quantile for shift in found] == list(QUANTILES)
-        inside = [shift.effect for shift in found if shift.quantile <= 0.99]
+        result = shifts(a, b, paired=paired)
+        assert [shift.quantile for shift in result] == list(QUANTILES)
+        inside = [shift.effect for shift in result if shift.quantile <= 0.99]
         for effect in inside:
             assert effect.low is not None
             assert effect.high is not None
@@ -44,23 +44,23 @@ def test_shifts_find_a_slower_side_at_every_percentile() -> None:
 
 
 def test_only_blocks_of_both_are_paired_and_none_give_nothing() -> None:
-    one = {(1, ""): histogram(4.0), (2, ""): histogram(4.1)}
+    by_name = {(1, ""): histogram(4.0), (2, ""): histogram(4.1)}
     other = {(2, ""): histogram(5.0), (3, ""): histogram(5.1)}
-    assert {shift.effect.n for shift in shifts(one, other, paired=True)} == {1}
-    assert shifts(one, {(9, ""): histogram(5.0)}, paired=True) == []
-    assert shifts({}, one, paired=False) == []
+    assert {shift.effect.n for shift in shifts(by_name, other, paired=True)} == {1}
+    assert shifts(by_name, {(9, ""): histogram(5.0)}, paired=True) == []
+    assert shifts({}, by_name, paired=False) == []
 
 
 def test_a_percentile_that_one_trial_cannot_tell_is_left_out() -> None:
-    one = {(1, ""): histogram(4.0), (2, ""): histogram(4.1, count=400)}
-    assert max(shift.quantile for shift in shifts(one, one, paired=True)) == 0.95
+    by_name = {(1, ""): histogram(4.0), (2, ""): histogram(4.1, count=400)}
+    assert max(shift.quantile for shift in shifts(by_name, by_name, paired=True)) == 0.95
 
 
 def test_shapes_have_equal_steps_and_add_up() -> None:
     steps = distribution([histogram(4.0), histogram(8.0, count=10_000)])
     assert sum(step.share for step in steps) == pytest.approx(1)
     assert all(step.high_ms / step.low_ms == pytest.approx(2 ** (1 / 8)) for step in steps)
-    assert all(left.high_ms == pytest.approx(right.low_ms) for left, right in pairwise(steps))
+    assert all(item.high_ms == pytest.approx(right.low_ms) for item, right in pairwise(steps))
     assert distribution([]) == []
 
 

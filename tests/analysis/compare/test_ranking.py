@@ -6,15 +6,15 @@ from loadcell.analysis.compare.verdict import letter, rank
 
 
 def groups(values: list[float | None], apart: set[tuple[int, int]]) -> list[tuple[int, str]]:
-    found = rank(values, lambda one, other: (min(one, other), max(one, other)) in apart)
-    return [(each.index, each.groups) for each in found]
+    ranks = rank(values, lambda item, other: (min(item, other), max(item, other)) in apart)
+    return [(item.index, item.groups) for item in ranks]
 
 
-def test_all_told_apart() -> None:
+def test_all_distinguished() -> None:
     assert groups([1.0, 3.0, 2.0], {(0, 1), (0, 2), (1, 2)}) == [(1, "a"), (2, "b"), (0, "c")]
 
 
-def test_none_told_apart() -> None:
+def test_none_distinguished() -> None:
     assert groups([1.0, 3.0, 2.0], set()) == [(1, "a"), (2, "a"), (0, "a")]
 
 

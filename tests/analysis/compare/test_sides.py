@@ -25,10 +25,10 @@ def shape(found: Sides) -> dict[str, dict[str, list[int]]]:
 
 def test_levels_are_compared_where_all_else_is_the_same() -> None:
     run = run_of({name: [1.0, 2.0] for name in TWO_FACTORS}, levels=TWO_FACTORS)
-    found = sides.levels(*run, factor="fsync")
-    assert (found.what, found.factor, found.paired) == ("levels", "target.fsync", True)
-    assert list(found.contexts) == ["clients = 4", "clients = 16"]
-    assert shape(found) == {
+    side_pair = sides.levels(*run, factor="fsync")
+    assert (side_pair.what, side_pair.factor, side_pair.paired) == ("levels", "target.fsync", True)
+    assert list(side_pair.contexts) == ["clients = 4", "clients = 16"]
+    assert shape(side_pair) == {
         "on": {"clients = 4": [1, 2], "clients = 16": [1, 2]},
         "off": {"clients = 4": [1, 2], "clients = 16": [1, 2]},
     }
@@ -77,7 +77,7 @@ def probed(accesses: dict[str, str]) -> Document:
 UNLIKE = probed({"scan": "read", "shuffle": "write", "jump": "read", "broken": ""})
 
 
-def test_levels_that_measure_unlike_things_are_not_held_against_each_other() -> None:
+def test_levels_that_measure_unlike_things_are_not_compared_with_each_other() -> None:
     with pytest.raises(CannotCompareError) as error:
         sides.levels(*UNLIKE)
     assert str(error.value) == (
@@ -110,13 +110,13 @@ def test_a_run_that_varied_nothing() -> None:
 def test_arms_of_a_run_are_pairs_within_its_blocks() -> None:
     run, _ = run_of({"base": [1.0]}, levels={"base": {}})
     records = [
-        record(2 * block + place, "base", block, 100.0, arm=arm)
+        record(2 * block + item, "base", block, 100.0, arm=arm)
         for block in (1, 2, 3)
-        for place, arm in enumerate("ab")
+        for item, arm in enumerate("ab")
     ]
-    found = sides.arms(run, records)
-    assert (found.what, found.paired) == ("arms", True)
-    assert shape(found) == {"a": {"base": [1, 2, 3]}, "b": {"base": [1, 2, 3]}}
+    side_pair = sides.arms(run, records)
+    assert (side_pair.what, side_pair.paired) == ("arms", True)
+    assert shape(side_pair) == {"a": {"base": [1, 2, 3]}, "b": {"base": [1, 2, 3]}}
 
 
 def test_a_run_without_arms() -> None:
@@ -127,9 +127,9 @@ def test_a_run_without_arms() -> None:
 
 def test_runs_are_matched_by_treatment() -> None:
     first, second = run_of({"1": [1.0], "2": [1.0]}), run_of({"2": [1.0], "4": [1.0]})
-    found = sides.runs([("a", *first), ("b", *second)])
-    assert (found.what, found.paired) == ("runs", False)
-    assert list(found.contexts) == ["2"]
+    side_pair = sides.runs([("a", *first), ("b", *second)])
+    assert (side_pair.what, side_pair.paired) == ("runs", False)
+    assert list(side_pair.contexts) == ["2"]
 
 
 def test_runs_with_nothing_in_common() -> None:

@@ -37,16 +37,16 @@ def test_more_response_time_is_slower() -> None:
 
 
 def test_what_identical_arms_differ_by_is_no_difference_and_no_sameness() -> None:
-    found = effect(1.05, 1.03, 1.07)
-    assert judge(found, 0.001, higher_is_better=True, noise=0.06).reason == "noise"
-    assert judge(found, 0.001, higher_is_better=True, noise=0.04).word == "faster"
+    effect_found = effect(1.05, 1.03, 1.07)
+    assert judge(effect_found, 0.001, higher_is_better=True, noise=0.06).reason == "noise"
+    assert judge(effect_found, 0.001, higher_is_better=True, noise=0.04).word == "faster"
     assert judge(effect(1.05, 0.95, 1.1), 0.5, higher_is_better=True, noise=0.2).word == "ambiguous"
 
 
 def test_the_least_effect_is_the_users() -> None:
-    found = effect(1.05, 1.03, 1.07)
-    assert judge(found, 0.001, higher_is_better=True, least_effect=0.1).word == "same"
-    assert judge(found, 0.001, higher_is_better=True, least_effect=0.06).reason == "small"
+    effect_found = effect(1.05, 1.03, 1.07)
+    assert judge(effect_found, 0.001, higher_is_better=True, least_effect=0.1).word == "same"
+    assert judge(effect_found, 0.001, higher_is_better=True, least_effect=0.06).reason == "small"
 
 
 def test_half_as_fast_is_as_far_as_twice_as_fast() -> None:

@@ -23,14 +23,14 @@ def of(first: dict[str, Any], second: dict[str, Any], times: float) -> Hypothesi
 
 def standings(found: Hypothesis) -> dict[str, str]:
     return {
-        one.score.id.partition("/")[0] if one.score else one.resource: one.standing
-        for one in found.candidates
+        candidate.score.id.partition("/")[0] if candidate.score else candidate.resource: candidate.standing
+        for candidate in found.candidates
     }
 
 
 def said(found: Hypothesis, lang: str = "en") -> str:
     texts = Texts(lang)
-    return "\n".join(texts.message(one.message) for one in of_hypothesis(found, "kunpeng", "m2"))
+    return "\n".join(texts.message(finding.message) for finding in of_hypothesis(found, "kunpeng", "m2"))
 
 
 def test_a_laptop_more_than_twice_as_fast_as_a_server_comes_down_to_memory() -> None:
@@ -38,8 +38,8 @@ def test_a_laptop_more_than_twice_as_fast_as_a_server_comes_down_to_memory() -> 
 
     Its clock is 38% lower, its disk flushes 42% less often: too
     little. Memory moves 2.2 to 6.8 times as much."""
-    found = of(machines.KUNPENG, machines.M2, 2.1)
-    assert standings(found) == {
+    scores = of(machines.KUNPENG, machines.M2, 2.1)
+    assert standings(scores) == {
         "memory-speed": "near",
         "memory-mcblock-1": "part",
         "memory-dumb-1": "part",
@@ -48,12 +48,15 @@ def test_a_laptop_more_than_twice_as_fast_as_a_server_comes_down_to_memory() -> 
         "clock": "less",
         "cores": "against",
     }
-    times = {one.score.id if one.score else one.resource: one.times.value for one in found.candidates}
+    times = {
+        candidate.score.id if candidate.score else candidate.resource: candidate.times.value
+        for candidate in scores.candidates
+    }
     assert times["clock"] == pytest.approx(1.38, abs=0.01)
     assert times["disk-sync/iops"] == pytest.approx(1.42, abs=0.01)
     assert times["memory-memcpy-1/mib_per_s"] == pytest.approx(6.81, abs=0.01)
     assert times["memory-mcblock-1/mib_per_s"] == pytest.approx(2.65, abs=0.01)
-    text = said(found)
+    text = said(scores)
     assert "Hypothesis: the query follows memory speed (MT/s) (×2.18" in text
     assert (
         "Too small to account for it alone: Sequential reads and writes, flushed (×1.42), CPU clock (×1.38)"
@@ -64,8 +67,8 @@ def test_a_laptop_more_than_twice_as_fast_as_a_server_comes_down_to_memory() -> 
 
 def test_one_numa_node_instead_of_four_brought_what_memory_bandwidth_brought() -> None:
     """The query then took two thirds of the time; clock and disk were the same."""
-    found = of(machines.KUNPENG, machines.PINNED, 1.5)
-    assert standings(found) == {
+    scores = of(machines.KUNPENG, machines.PINNED, 1.5)
+    assert standings(scores) == {
         "memory-mcblock-1": "part",
         "memory-memcpy-1": "less",
         "memory-dumb-1": "less",
@@ -75,9 +78,9 @@ def test_one_numa_node_instead_of_four_brought_what_memory_bandwidth_brought() -
         "cpu-1": "alike",
         "disk-sync": "alike",
     }
-    (block,) = found.of("part")
+    (block,) = scores.of("part")
     assert block.share == pytest.approx((1 - 1 / 1.5) / (1 - 12099.614 / 21185.915))
-    text = said(found)
+    text = said(scores)
     assert (
         "No single baseline follows the query: the nearest is MCBLOCK 256 MiB, 1 thread (×1.75), 17% from it"
         in text
@@ -87,39 +90,39 @@ def test_one_numa_node_instead_of_four_brought_what_memory_bandwidth_brought() -
 
 
 def test_a_workload_that_only_computes_follows_the_processor() -> None:
-    found = held({"cpu-1/events_per_s": ([100.0], [150.0]), "disk-randread/iops": ([100.0], [400.0])})
-    one = hypothesis(found, Workload("primes", Times(1.52), 1))
-    assert standings(one) == {"cpu-1": "near", "disk-randread": "part"}
-    assert "Hypothesis: primes follows Primes, 1 thread (×1.50" in said(one)
+    verdicts = held({"cpu-1/events_per_s": ([100.0], [150.0]), "disk-randread/iops": ([100.0], [400.0])})
+    guess = hypothesis(verdicts, Workload("primes", Times(1.52), 1))
+    assert standings(guess) == {"cpu-1": "near", "disk-randread": "part"}
+    assert "Hypothesis: primes follows Primes, 1 thread (×1.50" in said(guess)
 
 
-def test_what_the_figures_cannot_tell_apart_is_all_named() -> None:
-    found = held(
+def test_what_the_values_cannot_tell_apart_is_all_named() -> None:
+    verdicts = held(
         {"cpu-1/events_per_s": ([100.0], [150.0]), "network-rr/transactions_per_s": ([100.0], [155.0])}
     )
-    one = hypothesis(found, Workload("a service", Times(1.52), 1))
-    assert standings(one) == {"cpu-1": "near", "network-rr": "near"}
-    assert "follows one of 2, which these figures cannot tell apart" in said(one)
+    guess = hypothesis(verdicts, Workload("a service", Times(1.52), 1))
+    assert standings(guess) == {"cpu-1": "near", "network-rr": "near"}
+    assert "follows one of 2, which these figures cannot tell apart" in said(guess)
 
 
-def test_intervals_that_overlap_are_support_and_those_that_do_not_are_said() -> None:
+def test_intervals_that_overlap_are_support_and_those_that_do_not_are_reported() -> None:
     wide = ([100.0, 110, 120, 130, 140, 150], [150.0, 190, 200, 210, 220, 300])
     narrow = ([100.0, 101, 102, 103, 104, 105], [150.0, 151, 152, 153, 154, 155])
-    found = held({"memory-memcpy-1/mib_per_s": wide, "cpu-1/events_per_s": narrow})
+    verdicts = held({"memory-memcpy-1/mib_per_s": wide, "cpu-1/events_per_s": narrow})
     work = workload("w", Effect(1.4, 1.38, 1.42, 0.001, 6, paired=False), higher_is_better=True)
-    one = hypothesis(found, work)
-    overlap = {each.resource: (each.standing, each.overlap) for each in one.candidates}
+    guess = hypothesis(verdicts, work)
+    overlap = {candidate.resource: (candidate.standing, candidate.overlap) for candidate in guess.candidates}
     assert overlap == {"memory-bandwidth": ("near", True), "cpu-one": ("near", False)}
-    text = said(one)
+    text = said(guess)
     assert "intervals overlap" in text
     assert "intervals do not overlap" in text
 
 
 def test_a_workload_that_is_the_slower_one_is_held_the_same_way() -> None:
-    found = held({"cpu-1/events_per_s": ([150.0], [100.0]), "disk-randread/iops": ([400.0], [100.0])})
-    one = hypothesis(found, Workload("primes", Times(1 / 1.52), 1))
-    assert standings(one) == {"cpu-1": "near", "disk-randread": "part"}
-    (part,) = one.of("part")
+    verdicts = held({"cpu-1/events_per_s": ([150.0], [100.0]), "disk-randread/iops": ([400.0], [100.0])})
+    guess = hypothesis(verdicts, Workload("primes", Times(1 / 1.52), 1))
+    assert standings(guess) == {"cpu-1": "near", "disk-randread": "part"}
+    (part,) = guess.of("part")
     assert part.share == pytest.approx((1 - 1 / 1.52) / (1 - 1 / 4))
 
 
@@ -130,17 +133,17 @@ def test_response_times_count_the_other_way_round() -> None:
 
 
 def test_a_workload_that_is_as_fast_on_both_needs_no_explanation() -> None:
-    found = of(machines.KUNPENG, machines.M2, 1.005)
-    assert not found.differs
-    assert "there is no difference to account for" in said(found)
-    assert "Hypothesis" not in said(found)
+    scores = of(machines.KUNPENG, machines.M2, 1.005)
+    assert not scores.differs
+    assert "there is no difference to account for" in said(scores)
+    assert "Hypothesis" not in said(scores)
 
 
 def test_machines_of_which_nothing_is_known_explain_nothing() -> None:
     empty = compare(Machine("a", {}), Machine("b", {}))
-    found = hypothesis(empty, Workload("w", Times(2.0), 1))
-    assert found.nearest is None
-    assert "nothing to hold it against" in said(found)
+    guess = hypothesis(empty, Workload("w", Times(2.0), 1))
+    assert guess.nearest is None
+    assert "nothing to hold it against" in said(guess)
 
 
 def test_only_what_is_larger_than_caches_speaks_for_memory() -> None:
@@ -153,11 +156,11 @@ def test_only_what_is_larger_than_caches_speaks_for_memory() -> None:
         ]
         for value in (1.0, 2.0)
     ]  # fmt: skip
-    found = hypothesis(
+    guess = hypothesis(
         compare(machine({"host": {"hostname": "a"}, "scores": sides[0]}), machine({"host": {"hostname": "b"}, "scores": sides[1]})),
         Workload("w", Times(2.0), 1),
     )  # fmt: skip
-    assert {one.score.id.partition("/")[0] for one in found.candidates if one.score} == {
+    assert {candidate.score.id.partition("/")[0] for candidate in guess.candidates if candidate.score} == {
         "memory-copy-2", "latency-a", "latency-c",
     }  # fmt: skip
 

@@ -21,15 +21,15 @@ def machine(document: dict[str, Any]) -> Machine:
 def held(values: dict[str, tuple[list[float], list[float]]]) -> Machines:
     """Two machines with these values of scores (`cpu-1/events_per_s`)."""
     sides = [
-        [machines.score(*name.split("/"), values=each[side]) for name, each in values.items()] for side in (0, 1)
+        [machines.score(*name.split("/"), values=item[side]) for name, item in values.items()] for side in (0, 1)
     ]  # fmt: skip
     return compare(*(Machine(label, {}, of_document(side)) for label, side in zip("ab", sides, strict=True)))
 
 
 def test_what_differs_stands_first_and_the_processor_before_all() -> None:
-    found = facts(machines.KUNPENG["host"], machines.M2["host"])
-    differing = [fact.key for fact in found if fact.differs]
-    assert [fact.key for fact in found][: len(differing)] == differing
+    result = facts(machines.KUNPENG["host"], machines.M2["host"])
+    differing = [fact.key for fact in result if fact.differs]
+    assert [fact.key for fact in result][: len(differing)] == differing
     assert differing[:5] == ["cpu_model", "clock_mhz", "cores", "threads", "sockets"]
     assert {"numa_nodes", "memory_mts", "memory_kind", "disk_model", "disk_scheduler"} <= set(differing)
     assert "cpu_architecture" not in differing
@@ -60,12 +60,12 @@ def test_an_inventory_of_any_shape_is_read() -> None:
 
 
 def test_a_ratio_says_how_many_times_as_fast_whatever_its_figure_counts() -> None:
-    found = held({"cpu-1/events_per_s": ([100.0], [138.0]), "latency-4KiB/access_ns": ([2.0], [1.0])})
-    assert {row.score.id: row.times.value for row in found.rows} == {
+    verdicts = held({"cpu-1/events_per_s": ([100.0], [138.0]), "latency-4KiB/access_ns": ([2.0], [1.0])})
+    assert {row.score.id: row.times.value for row in verdicts.rows} == {
         "latency-4KiB/access_ns": pytest.approx(2.0),
         "cpu-1/events_per_s": pytest.approx(1.38),
     }
-    assert [row.score.section for row in found.rows] == ["latency", "cpu"]  # the greatest difference first
+    assert [row.score.section for row in verdicts.rows] == ["latency", "cpu"]  # the greatest difference first
 
 
 def test_few_repeats_give_a_range_and_no_verdict() -> None:
@@ -82,21 +82,21 @@ def test_single_values_have_no_range() -> None:
 
 def test_six_repeats_give_an_interval_and_a_verdict() -> None:
     slow, quick = [100.0 + n for n in range(6)], [150.0 + n for n in range(6)]
-    found = held({"cpu-1/events_per_s": (slow, quick), "latency-4KiB/access_ns": (slow, quick)})
-    verdicts = {row.score.section: row.verdict.word for row in found.rows}
+    result = held({"cpu-1/events_per_s": (slow, quick), "latency-4KiB/access_ns": (slow, quick)})
+    verdicts = {row.score.section: row.verdict.word for row in result.rows}
     assert verdicts == {"cpu": "faster", "latency": "slower"}
-    for row in found.rows:
+    for row in result.rows:
         assert row.times.sure
         assert row.times.low is not None
         assert row.times.high is not None
         assert row.times.low < row.times.value < row.times.high
 
 
-def test_what_only_one_has_is_said() -> None:
-    found = compare(machine(machines.KUNPENG), machine(machines.M2))
-    assert [(place, score.id) for place, score in found.alone] == [(0, "cpu-1/events_per_s")]
-    said = [finding.message.code for finding in of_machines(found)]
-    assert said == ["hosts.found.differ.many", "hosts.found.range", "hosts.found.few", "hosts.found.alone"]
+def test_what_only_one_has_is_reported() -> None:
+    comparison = compare(machine(machines.KUNPENG), machine(machines.M2))
+    assert [(item, score.id) for item, score in comparison.alone] == [(0, "cpu-1/events_per_s")]
+    matches = [finding.message.code for finding in of_machines(comparison)]
+    assert matches == ["hosts.found.differ.many", "hosts.found.range", "hosts.found.few", "hosts.found.alone"]
 
 
 def said_of(found: Machines) -> dict[str, Any]:
@@ -110,21 +110,21 @@ def test_the_greatest_difference_is_one_that_repeats_bear_out() -> None:
         "latency-4KiB/access_ns": ([2.0, 2.0, 2.0], [1.0, 1.0, 1.0]),
         "disk-sync/sync_ms": ([0.1, 0.1, 4.0], [4.0, 4.0, 0.1]),
     }
-    said = said_of(held(values))
-    assert said["hosts.found.range"]["best_times"] == pytest.approx(2.0)
-    assert said["hosts.found.range"]["worst_times"] == pytest.approx(1.38, rel=0.02)
-    assert (said["hosts.found.restless"]["count"], said["hosts.found.restless"]["of"]) == (1, 3)
+    result = said_of(held(values))
+    assert result["hosts.found.range"]["best_times"] == pytest.approx(2.0)
+    assert result["hosts.found.range"]["worst_times"] == pytest.approx(1.38, rel=0.02)
+    assert (result["hosts.found.restless"]["count"], result["hosts.found.restless"]["of"]) == (1, 3)
 
 
-def test_machines_that_no_baseline_tells_apart_are_said_to_be_so() -> None:
-    said = said_of(held({"cpu-1/events_per_s": ([100.0, 101.0, 99.0], [100.0, 102.0, 98.0])}))
-    assert "hosts.found.none-apart" in said
-    assert "hosts.found.restless" not in said
+def test_machines_that_no_baseline_tells_apart_are_reported_to_be_so() -> None:
+    result = said_of(held({"cpu-1/events_per_s": ([100.0, 101.0, 99.0], [100.0, 102.0, 98.0])}))
+    assert "hosts.found.none-apart" in result
+    assert "hosts.found.restless" not in result
 
 
 def test_machines_without_baselines_are_held_by_their_inventories() -> None:
-    found = compare(Machine("a", machines.KUNPENG["host"]), Machine("b", machines.KUNPENG["host"]))
-    assert [finding.message.code for finding in of_machines(found)] == [
+    comparison = compare(Machine("a", machines.KUNPENG["host"]), Machine("b", machines.KUNPENG["host"]))
+    assert [finding.message.code for finding in of_machines(comparison)] == [
         "hosts.found.alike",
         "hosts.found.no-scores",
     ]
@@ -142,9 +142,9 @@ def test_roofs_are_those_of_the_layers_that_were_measured() -> None:
             machines.score("network-rr", "transactions_per_s", [50_000.0]),
         ]
     )
-    found = {roof.name.code: roof for roof in roofs(machines.HOST, scores)}
-    assert list(found) == ["hosts.layer.cache", "hosts.layer.memory", "hosts.layer.disk-read"]
-    memory = found["hosts.layer.memory"]
+    by_name = {roof.name.code: roof for roof in roofs(machines.HOST, scores)}
+    assert list(by_name) == ["hosts.layer.cache", "hosts.layer.memory", "hosts.layer.disk-read"]
+    memory = by_name["hosts.layer.memory"]
     assert memory.most_per_s == pytest.approx(1e7)
     assert memory.knee_bytes == pytest.approx(10_000 * 2**20 / 1e7)
     assert memory.at(8) == pytest.approx(1e7)

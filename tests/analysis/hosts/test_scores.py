@@ -19,7 +19,7 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Score]:
     return {score.id: score for score in of_run(stored.run, stored.trials)}
 
 
-def test_a_probe_has_the_figures_that_its_test_is_known_by(scores: dict[str, Score]) -> None:
+def test_a_probe_has_the_values_that_its_test_is_known_by(scores: dict[str, Score]) -> None:
     assert {"cpu-1/events_per_s", "memory-memcpy-1/mib_per_s", "latency-4KiB/access_ns"} <= set(scores)
     assert {"disk-randread/iops", "disk-read/read_mib_per_s", "disk-sync/iops"} <= set(scores)
     assert {"network-rr/transactions_per_s", "network-stream/mbit_per_s"} <= set(scores)
@@ -39,7 +39,7 @@ def test_repeats_are_its_values(scores: dict[str, Score]) -> None:
     assert cpu.repeats.low == min(cpu.values)
 
 
-def test_the_latency_of_flushes_is_a_score_of_its_own_and_less_of_it_is_better(
+def test_the_latency_of_flushes_is_a_score_of_one_and_less_of_it_is_better(
     scores: dict[str, Score],
 ) -> None:
     sync = scores["disk-sync/sync_ms"]
@@ -48,7 +48,7 @@ def test_the_latency_of_flushes_is_a_score_of_its_own_and_less_of_it_is_better(
     assert "disk-randread/sync_ms" not in scores
 
 
-def test_what_never_ended_well_is_no_score(scores: dict[str, Score]) -> None:
+def test_what_never_succeeded_is_no_score(scores: dict[str, Score]) -> None:
     assert not [name for name in scores if name.startswith("disk-write/")]
 
 

@@ -22,10 +22,10 @@ def usl(serial: float, peak: float, alone: float = 100.0) -> Curve:
 
 def steps(low: float, high: float, ratio: float) -> tuple[float, ...]:
     """Whole levels that grow by a ratio, the last one being `high`."""
-    found = [low]
-    while found[-1] < high:
-        found.append(max(found[-1] + 1, round(found[-1] * ratio)))
-    return (*takewhile(lambda level: level < high, found), high)
+    results = [low]
+    while results[-1] < high:
+        results.append(max(results[-1] + 1, round(results[-1] * ratio)))
+    return (*takewhile(lambda level: level < high, results), high)
 
 
 def question(values: Sequence[float] = GRID, kind: str = "maximum", **more: int) -> Question:
@@ -58,4 +58,4 @@ def search(
 
 def visited(question: Question, seen: Sequence[Seen], *stages: str) -> list[float]:
     """The levels of some stages, in order."""
-    return [question.values[one.level] for one in seen if one.stage in stages]
+    return [question.values[observation.level] for observation in seen if observation.stage in stages]

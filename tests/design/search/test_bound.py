@@ -22,21 +22,26 @@ def rate(level: int | None) -> float:
 @pytest.mark.parametrize("capacity", [100, 130, 999, 3_000, 20_000, 49_000])
 def test_it_is_the_last_level_that_meets_the_bound(capacity: float) -> None:
     asked = question(RATES, "bound")
-    found, seen = search(asked, lambda n: n, meets=lambda n: n <= capacity)
-    assert rate(found.level) <= capacity < rate(found.missed)
-    assert found.missed == (found.level or 0) + 1
+    answer, seen = search(asked, lambda n: n, meets=lambda n: n <= capacity)
+    assert rate(answer.level) <= capacity < rate(answer.missed)
+    assert answer.missed == (answer.level or 0) + 1
     assert len(visited(asked, seen, "bracket", "refine")) <= halving(asked) <= 15
-    assert (found.met, found.tried, found.settled, found.recovered) == (5, 5, True, True)
+    assert (answer.met, answer.tried, answer.settled, answer.recovered) == (5, 5, True, True)
 
 
-def test_a_bound_never_met_is_told_after_one_trial() -> None:
-    found, seen = search(question(RATES, "bound"), lambda n: n, meets=lambda _: False)
-    assert (found.level, found.nothing, len(seen)) == (None, "never-met", 1)
+def test_a_bound_never_met_is_reported_after_one_trial() -> None:
+    answer, seen = search(question(RATES, "bound"), lambda n: n, meets=lambda _: False)
+    assert (answer.level, answer.nothing, len(seen)) == (None, "never-met", 1)
 
 
 def test_a_bound_always_met_ends_at_the_upper_end_and_says_so() -> None:
-    found, _ = search(question(RATES, "bound"), lambda n: n)
-    assert (rate(found.level), found.edge, found.missed, found.recovered) == (50_000, "highest", None, None)
+    answer, _ = search(question(RATES, "bound"), lambda n: n)
+    assert (rate(answer.level), answer.edge, answer.missed, answer.recovered) == (
+        50_000,
+        "highest",
+        None,
+        None,
+    )
 
 
 def test_with_noise_the_bound_is_met_within_a_few_percent() -> None:
@@ -44,12 +49,12 @@ def test_with_noise_the_bound_is_met_within_a_few_percent() -> None:
     off = []
     for seed in range(100):
         generator = random.Random(seed)
-        found, _ = search(
+        answer, _ = search(
             question(RATES, "bound"),
             lambda n: n,
             meets=lambda n, generator=generator: n * (1 + generator.gauss(0, 0.01)) <= 5_000,
         )
-        off.append(abs(rate(found.level) / 5_000 - 1) <= 0.03)
+        off.append(abs(rate(answer.level) / 5_000 - 1) <= 0.03)
     assert mean(off) >= 0.9
 
 
@@ -62,20 +67,20 @@ def test_repeats_that_miss_the_bound_bring_the_answer_down() -> None:
         first = rate(seen.level) <= 4_000 and seen.stage in ("bracket", "refine")
         return Seen(seen.level, seen.stage, seen.value, first or rate(seen.level) <= 3_900)
 
-    found, _ = search(question(RATES, "bound"), lambda n: n, tell=lucky)
-    assert rate(found.level) <= 3_900
-    assert found.settled
+    answer, _ = search(question(RATES, "bound"), lambda n: n, tell=lucky)
+    assert rate(answer.level) <= 3_900
+    assert answer.settled
 
 
-def test_repeats_that_go_on_contradicting_are_told() -> None:
+def test_repeats_that_go_on_contradicting_are_reported() -> None:
     def lucky(_: list[Seen], seen: Seen) -> Seen:
         return Seen(seen.level, seen.stage, seen.value, seen.stage in ("bracket", "refine"))
 
-    found, seen = search(
+    answer, seen = search(
         question(RATES, "bound"), lambda n: n, tell=lucky, meets=lambda n: n <= 4_000
     )  # fmt: skip
-    assert not found.settled
-    assert found.edge == "highest" or found.level is not None
+    assert not answer.settled
+    assert answer.edge == "highest" or answer.level is not None
     assert len(seen) <= most(question(RATES, "bound"))
 
 

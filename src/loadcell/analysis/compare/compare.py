@@ -83,13 +83,13 @@ def compare(
     `noise` is what identical arms differ by; the first `cross_checks` rows are looked at by other methods
     too.
     """
-    found = [
+    matches = [
         _row(sides, side, context, metric)
         for side in range(1, len(sides.sides))
         for metric in metrics
         for context in _contexts(sides)
     ]
-    adjusted = benjamini_hochberg([row.effect.p if row.effect else None for row in found])
+    adjusted = benjamini_hochberg([row.effect.p if row.effect else None for row in matches])
     floors = noise or {}
     rows = [
         replace(
@@ -105,7 +105,7 @@ def compare(
                 scarce=_scarce(sides, row),
             ),
         )
-        for row, p in zip(found, adjusted, strict=True)
+        for row, p in zip(matches, adjusted, strict=True)
     ]
     several = len(sides.sides) > 2
     return Comparison(
@@ -119,20 +119,20 @@ def compare(
 
 def _noise_of(noise: Noise, sides: Sides, row: Row) -> float | None:
     """The noise of the treatments in this row; where they were not measured, the most that was seen anywhere."""
-    both = (sides.sides[0], sides.sides[row.side])
-    treatments = {trial.treatment for side in both for trial in side.trials.get(row.context, ())} or {
+    pair = (sides.sides[0], sides.sides[row.side])
+    treatments = {trial.treatment for side in pair for trial in side.trials.get(row.context, ())} or {
         row.context
     }
     metric = row.metric.name
-    own_noise = [noise[metric, treatment] for treatment in treatments if (metric, treatment) in noise]
-    return max(own_noise or [size for (name, _), size in noise.items() if name == metric], default=None)
+    noise_of_row = [noise[metric, treatment] for treatment in treatments if (metric, treatment) in noise]
+    return max(noise_of_row or [size for (name, _), size in noise.items() if name == metric], default=None)
 
 
 def _scarce(sides: Sides, row: Row) -> bool:
     """True if trials that the row is of had too few transactions for its percentile."""
     contexts = sides.contexts if row.context == OVERALL else (row.context,)
-    both = (sides.sides[0], sides.sides[row.side])
-    trials = (trial for side in both for context in contexts for trial in side.trials.get(context, ()))
+    pair = (sides.sides[0], sides.sides[row.side])
+    trials = (trial for side in pair for context in contexts for trial in side.trials.get(context, ()))
     return any(trial.counts and row.metric.scarce(trial) for trial in trials)
 
 
@@ -228,7 +228,7 @@ def _overall(sides: Sides, first: Side, other: Side, metric: Metric) -> Effect |
         return None
     if sides.paired:
         joined = [{block: b[block] - a[block] for block in a.keys() & b.keys()} for a, b in overall]
-        ratios = _mean_of_complete_blocks([one for one in joined if one])
+        ratios = _mean_of_complete_blocks([item for item in joined if item])
         return effect.of_pairs(_array(ratios)) if ratios else None
     return _effect(
         _mean_of_complete_blocks([a for a, _ in overall]),
@@ -240,8 +240,8 @@ def _overall(sides: Sides, first: Side, other: Side, metric: Metric) -> Effect |
 def _mean_of_complete_blocks(blocks: Sequence[Figures]) -> dict[tuple[int, str], float]:
     if not blocks:
         return {}
-    common = set.intersection(*(set(one) for one in blocks))
-    return {block: sum(one[block] for one in blocks) / len(blocks) for block in sorted(common)}
+    common = set.intersection(*(set(item) for item in blocks))
+    return {block: sum(item[block] for item in blocks) / len(blocks) for block in sorted(common)}
 
 
 def _cross_checked(sides: Sides, rows: Sequence[Row], budget: int) -> list[Row]:

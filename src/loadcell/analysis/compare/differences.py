@@ -105,17 +105,17 @@ def hosts(before: JsonObject, after: JsonObject) -> tuple[Difference, ...]:
         {str(host.get("role")): host for host in document.get("hosts") or ()} for document in (before, after)
     )
     single = len(old) == len(new) == 1
-    differences_found = []
+    differences = []
     for role in [*old, *(name for name in new if name not in old)]:
         pair = (old.get(role, {}), next(iter(new.values())) if single else new.get(role, {}))
-        differences_found += [
+        differences += [
             Difference("host", path, was, now)
             for path, was, now in between(*pair)
             if not any(path == name or path.startswith(f"{name}.") for name in _VOLATILE)
         ]
         if single:
             break
-    return tuple(differences_found)
+    return tuple(differences)
 
 
 def targets(before: Sequence[TrialRecord], after: Sequence[TrialRecord]) -> tuple[Difference, ...]:
@@ -146,9 +146,9 @@ def _steady(records: Sequence[TrialRecord]) -> JsonObject:
             if value not in values_of_path:
                 values_of_path.append(value)
     return {
-        path: found[0]
-        for path, found in values.items()
-        if len(found) == 1 and not any(path.endswith(end) for end in _OF_THE_MOMENT)
+        path: item[0]
+        for path, item in values.items()
+        if len(item) == 1 and not any(path.endswith(end) for end in _OF_THE_MOMENT)
     }
 
 

@@ -70,21 +70,26 @@ class Step:
 def shifts(a: Mapping[Place, Histogram], b: Mapping[Place, Histogram], *, paired: bool) -> list[Shift]:
     """Every percentile that all trials can tell, B against A."""
     if paired:
-        both = a.keys() & b.keys()
-        a, b = ({key: logs[key] for key in sorted(both)} for logs in (a, b))
+        blocks = a.keys() & b.keys()
+        a, b = ({key: logs[key] for key in sorted(blocks)} for logs in (a, b))
     if not a or not b:
         return []
     of_a = [histogram.quantiles(QUANTILES) for histogram in a.values()]
     of_b = [histogram.quantiles(QUANTILES) for histogram in b.values()]
-    shifts_found = []
+    all_shifts = []
     for position, quantile in enumerate(QUANTILES):
-        left, right = _logs(of_a, position), _logs(of_b, position)
-        if left is None or right is None:
+        left_logs, right_logs = _logs(of_a, position), _logs(of_b, position)
+        if left_logs is None or right_logs is None:
             continue
-        shifts_found.append(
-            Shift(quantile, effect.of_pairs(right - left) if paired else effect.of_samples(left, right))
+        all_shifts.append(
+            Shift(
+                quantile,
+                effect.of_pairs(right_logs - left_logs)
+                if paired
+                else effect.of_samples(left_logs, right_logs),
+            )
         )
-    return shifts_found
+    return all_shifts
 
 
 def distribution(histograms: Sequence[Histogram]) -> list[Step]:

@@ -71,13 +71,13 @@ def levels(
     """
     described = run.treatments
     key = _factor_key(described, factor)
-    known_levels = list(dict.fromkeys(treatment.levels[key] for treatment in described))
+    all_levels = list(dict.fromkeys(treatment.levels[key] for treatment in described))
     for level in wanted:
-        if level not in known_levels:
+        if level not in all_levels:
             raise CannotCompareError(
-                f"factor {key} has no level {level!r}", advice=f"Its levels are: {', '.join(known_levels)}."
+                f"factor {key} has no level {level!r}", advice=f"Its levels are: {', '.join(all_levels)}."
             )
-    chosen = list(dict.fromkeys(wanted)) or known_levels
+    chosen = list(dict.fromkeys(wanted)) or all_levels
     if len(chosen) < 2:
         raise CannotCompareError(
             f"factor {key} has only the level {chosen[0]!r} to compare",
@@ -193,7 +193,7 @@ def _by_treatment(trials: Iterable[Trial]) -> dict[str, tuple[Trial, ...]]:
     by_treatment: dict[str, list[Trial]] = {}
     for trial in trials:
         by_treatment.setdefault(trial.treatment, []).append(trial)
-    return {name: tuple(sorted(each, key=lambda trial: trial.block)) for name, each in by_treatment.items()}
+    return {name: tuple(sorted(item, key=lambda trial: trial.block)) for name, item in by_treatment.items()}
 
 
 #: The quantity that a level measures; None if no trial of it succeeded.

@@ -12,7 +12,7 @@ from loadcell.stats.hodges_lehmann import FALSE_DISCOVERIES, Effect
 Word = Literal["same", "faster", "slower", "ambiguous"]
 #: Why a verdict is what it is. For `ambiguous`: nothing to compare; too few transactions beyond a percentile;
 #: too few blocks; the interval holds "no difference" and more than the least effect that matters; one such
-#: interval in so many is expected by chance; the difference is there, but whether it matters is not clear; it
+#: interval in n is expected by chance; the difference is there, but whether it matters is not clear; it
 #: is no larger than what identical arms differ by.
 Reason = Literal["clear", "alike", "no-figure", "scarce", "few", "wide", "chance", "small", "noise"]
 
@@ -75,7 +75,7 @@ class Ranked:
 def rank(values: list[float | None], is_significant: Callable[[int, int], bool]) -> list[Ranked]:
     """The items with a value, largest first, with their groups.
 
-    A group is a longest stretch of the ranking of which no two are told apart (the underlines of Tukey 1949,
+    A group is a longest stretch of the ranking of which no two are distinguishable (the underlines of Tukey 1949,
     as letters; Piepho 2004). What has no value has no place.
     """
     order = sorted(

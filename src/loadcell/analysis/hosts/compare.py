@@ -86,15 +86,15 @@ def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFE
     by_identity: tuple[Mapping[str, Score], ...] = tuple(
         {score.id: score for score in machine.scores} for machine in (first, second)
     )
-    both = [
-        (one, other)
-        for name, one in by_identity[0].items()
-        if (other := by_identity[1].get(name)) is not None and other.figure == one.figure
+    matches = [
+        (item, other)
+        for name, item in by_identity[0].items()
+        if (other := by_identity[1].get(name)) is not None and other.figure == item.figure
     ]
-    matched = {one.id for one, _ in both}
-    both = [(one, other) for one, other in both if not _is_compared(one, other, matched)]
-    found = [_row(one, other) for one, other in both]
-    adjusted = benjamini_hochberg([row.effect.p for row in found])
+    matched = {item.id for item, _ in matches}
+    matches = [(item, other) for item, other in matches if not _is_compared(item, other, matched)]
+    results = [_row(item, other) for item, other in matches]
+    adjusted = benjamini_hochberg([row.effect.p for row in results])
     rows = [
         replace(
             row,
@@ -103,7 +103,7 @@ def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFE
                 row.effect, p, higher_is_better=row.score.higher_is_better, least_effect=least_effect
             ),
         )
-        for row, p in zip(found, adjusted, strict=True)
+        for row, p in zip(results, adjusted, strict=True)
     ]
     alone = [
         (index, score)
@@ -126,30 +126,23 @@ def _is_compared(score: Score, other: Score, matched: Collection[str]) -> bool:
 
 
 def _row(score: Score, other: Score) -> Row:
-    effect_found = effect.of_samples(np.log(np.array(score.values)), np.log(np.array(other.values)))
+    ratio = effect.of_samples(np.log(np.array(score.values)), np.log(np.array(other.values)))
     better = score.higher_is_better
-    times = (
-        times_of(effect_found, better)
-        if effect_found.low is not None
-        else _described(effect_found, score, other)
-    )
-    return Row((score, other), times, effect_found, None, Verdict("ambiguous", "few"))
+    times = times_of(ratio, better) if ratio.low is not None else _described(ratio, score, other)
+    return Row((score, other), times, ratio, None, Verdict("ambiguous", "few"))
 
 
-def times_of(effect_found: Effect, higher_is_better: bool) -> Times:
+def times_of(ratio: Effect, higher_is_better: bool) -> Times:
     """An effect B/A as how many times as fast B is."""
-    ends = [
-        None if end is None else _turned(end, higher_is_better)
-        for end in (effect_found.low, effect_found.high)
-    ]
+    ends = [None if end is None else _turned(end, higher_is_better) for end in (ratio.low, ratio.high)]
     low, high = ends if higher_is_better else reversed(ends)
-    return Times(_turned(effect_found.ratio, higher_is_better), low, high, sure=effect_found.low is not None)
+    return Times(_turned(ratio.ratio, higher_is_better), low, high, sure=ratio.low is not None)
 
 
-def _described(effect_found: Effect, score: Score, other: Score) -> Times:
+def _described(ratio: Effect, score: Score, other: Score) -> Times:
     """Too few for an interval: from the least that two repeats differ by to the most."""
     better = score.higher_is_better
-    value = _turned(effect_found.ratio, better)
+    value = _turned(ratio.ratio, better)
     if len(score.values) < 2 and len(other.values) < 2:
         return Times(value)
     ends: Sequence[float] = sorted(

@@ -68,8 +68,8 @@ def facts(first: Host, second: Host) -> list[Fact]:
         Fact(key, (settings[0].get(key), settings[1].get(key)))
         for key in dict.fromkeys(name for setting in settings for name in setting)
     ]
-    known_facts = [fact for fact in all_facts if fact.values != (None, None)]
-    return sorted(known_facts, key=lambda fact: 0 if fact.differs else 1 if not fact.known else 2)
+    facts_of_both = [fact for fact in all_facts if fact.values != (None, None)]
+    return sorted(facts_of_both, key=lambda fact: 0 if fact.differs else 1 if not fact.known else 2)
 
 
 def clock_mhz(host: Host) -> float | None:
@@ -162,7 +162,7 @@ def _acting(host: Host) -> str | None:
 
 
 def _interfaces(key: str) -> Callable[[Host], Any]:
-    return lambda host: _listed(one.get(key) for one in _list(host, "network"))
+    return lambda host: _listed(item.get(key) for item in _list(host, "network"))
 
 
 def _limit(section: str, key: str) -> Callable[[Host], Any]:
@@ -191,7 +191,7 @@ def _listed(values: Iterator[Any]) -> str | None:
     return ", ".join(dict.fromkeys(str(value) for value in values if value not in (None, ""))) or None
 
 
-#: What is looked at, in the order of what it usually does to performance: name -> how it is asked of an
+#: Facts that are compared, in the order of their usual effect on performance: name -> how it is asked of an
 #: inventory.
 FACTS: Mapping[str, Callable[[Host], Any]] = {
     "cpu_model": _of_cpu("model"),

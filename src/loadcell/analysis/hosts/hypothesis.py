@@ -21,7 +21,7 @@ from loadcell.analysis.hosts.facts import clock_mhz, memory_mts
 from loadcell.analysis.hosts.scores import Score
 from loadcell.stats.hodges_lehmann import Effect
 
-#: Two ratios within a tenth of each other are near: by as much do figures of one program differ between
+#: Two ratios within a tenth of each other are near: by as much do values of one program differ between
 #: installations that differ in nothing of note (link order, environment size; Mytkowicz et al., ASPLOS 2009).
 NEAR = math.log(1.1)
 

@@ -58,8 +58,8 @@ class Roof:
 
 def roofs(host: JsonObject, scores: Sequence[Score]) -> list[Roof]:
     """Every layer of which both latency and bandwidth were measured, the quickest first."""
-    roofs_found = [*_of_memory(host, scores), *_of_disk(scores), *_of_network(scores)]
-    return sorted(roofs_found, key=lambda roof: -roof.most_per_s)
+    all_roofs = [*_of_memory(host, scores), *_of_disk(scores), *_of_network(scores)]
+    return sorted(all_roofs, key=lambda roof: -roof.most_per_s)
 
 
 def _of_memory(host: JsonObject, scores: Sequence[Score]) -> Iterator[Roof]:

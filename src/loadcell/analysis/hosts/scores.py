@@ -103,15 +103,13 @@ def of_run(run: RunRecord, records: Sequence[TrialRecord]) -> tuple[Score, ...]:
     scores: list[Score] = []
     made: dict[str, str] = {}
     for treatment in run.treatments:
-        own_trials = [
+        trials = [
             record for record in records if record.treatment == treatment.id and record.status is Status.OK
         ]
         name = name_of(treatment)
         first = made.setdefault(json.dumps(treatment.settings, sort_keys=True), name)
         for probe in asked_for(treatment):
-            values = tuple(
-                value for record in own_trials if (value := _value(record, probe.figure)) is not None
-            )
+            values = tuple(value for record in trials if (value := _value(record, probe.figure)) is not None)
             if values:
                 same_as = "" if first == name else f"{first}/{probe.figure}"
                 scores.append(replace(probe, values=values, same_as=same_as))

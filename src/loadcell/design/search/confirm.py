@@ -1,7 +1,7 @@
 """Is it so? The candidate is repeated beside its neighbours, moved when they contradict it, and measured once
 more after an overload.
 
-A single trial found the candidate, among others; the best of several noisy figures is too good on average.
+A single trial found the candidate, among others; the best of several noisy values is too good on average.
 Hence the repeats, in shuffled passes as everywhere, and hence the answer rests on medians over all trials of
 a level.
 """
