@@ -1,4 +1,4 @@
-"""Figures that no tool of ours produced, from two published performance reports: what an analysis must cope
+"""Values that no tool of ours produced, from two published performance reports: what an analysis must cope
 with.
 """
 

@@ -1,4 +1,4 @@
-"""ab's figures from a trial's record, by ab's definitions."""
+"""ab's values from a trial's record, by ab's definitions."""
 
 from __future__ import annotations
 

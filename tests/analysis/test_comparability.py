@@ -1,4 +1,4 @@
-"""Which treatments can be held against each other, and what is not said where they cannot."""
+"""Which treatments can be compared, and what is not reported where they cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effects of factors: what is recovered, what is told apart, and what a design cannot show."""
+"""Effects of factors: what is recovered, what is distinguishable, and what a design cannot show."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_what_does_nothing_is_seldom_called_an_effect() -> None:
 
 
 def test_a_trial_that_failed_does_not_tilt_the_effects() -> None:
-    """The fast block lacks one treatment: its mean is held against what that block gave the others."""
+    """The fast block lacks one treatment: its mean is compared with what that block gave the others."""
     analysis = analysis_of(
         {"1x": [100, 200], "1y": [100, 200], "2x": [200, 400], "2y": [200, None]},
         levels={f"{a}{b}": {"a": a, "b": b} for a in (1, 2) for b in "xy"},

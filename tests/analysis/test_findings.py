@@ -1,4 +1,4 @@
-"""What is said of a run: first where throughput was highest and what it cost, last how far to trust it."""
+"""Findings on a run: first where throughput was highest and what it cost, last how far to trust it."""
 
 from __future__ import annotations
 

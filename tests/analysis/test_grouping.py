@@ -1,4 +1,4 @@
-"""Groups of what is alike."""
+"""Groups of equal things."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Client groups in the analysis: each as a trial of its own, put together over repeats; Little's law of
+"""Client groups in the analysis: each as a separate trial, put together over repeats; Little's law of
 closed beside open ones.
 """
 
@@ -102,7 +102,7 @@ def test_a_run_without_groups_has_none() -> None:
 
 class TestLittlesLaw:
     def law(self, shop_s: float = 40.0, look_s: float = 15.0) -> validity.Law:
-        """Of groups whose response times add up to so many seconds."""
+        """Totals of groups whose response times add up to these seconds."""
         _, run = run_of({"10": [100.0]})
         record = with_groups(run[0], 400, 300)
         record["operations"]["shop"]["response"]["mean_ms"] = shop_s * 1e3 / 400

@@ -1,4 +1,4 @@
-"""What of a machine hurts measurements: each setting that does, said once, in both languages; and silence on
+"""Settings of a machine that hurt measurements: each reported once, in both languages; and silence on
 one without.
 """
 

@@ -1,4 +1,4 @@
-"""What is said of open loops: how far the target kept up, what waited, how punctual the client was."""
+"""Findings on open loops: how far the target kept up, what waited, how punctual the client was."""
 
 from __future__ import annotations
 

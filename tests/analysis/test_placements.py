@@ -24,7 +24,7 @@ def run(**more: list[str]) -> dict[str, Any]:
 
 
 def records(of: dict[str, Any], **memory: str) -> list[dict[str, Any]]:
-    """What trials recorded of where they ran, with memory by the level of `affinity.memory`."""
+    """Placements as trials recorded them, with memory by the level of `affinity.memory`."""
     results = []
     for item in of["treatments"]:
         result = memory.get(item["levels"].get("affinity.memory", ""))

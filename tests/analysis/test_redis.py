@@ -1,4 +1,4 @@
-"""What a Redis did at each treatment, of samples that are taken whenever a trial begins."""
+"""Work of a Redis at each treatment, from samples that are taken whenever a trial begins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loadcell.store.layout import ColumnType
 
 
 def samples(*rows: tuple[float, float, int]) -> Frame:
-    """Of the first trial: when they were taken, of how long, and the commands since the one before."""
+    """Samples of the first trial: when they were taken, of how long, and the commands since the one before."""
     types: dict[str, ColumnType] = {
         "trial": "text", "treatment": "text", "t_s": "number", "elapsed_s": "number", "commands": "integer", "cpu_s": "number",
         "clients": "integer",

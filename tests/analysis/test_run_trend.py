@@ -1,4 +1,4 @@
-"""Whether throughput rises or falls from a run's first trial to its last, and by how much of the first."""
+"""Trends of throughput: rise or fall from a run's first trial to its last, and by how much of the first."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def test_ten_thousand_trials_are_analysed_at_once() -> None:
 
 def test_a_ceiling_below_what_was_measured_is_not_said() -> None:
     """A curve that misses the highest load by a third has one; nobody believes the sentence beside the
-    figures.
+    values.
     """
     loads = (1, 4, 16, 32, 64, 128, 250)
     typical = (18.4, 20.9, 30.7, 37.5, 21.4, 29.7, 27.4)
@@ -247,7 +247,7 @@ def test_the_highest_level_is_reported_with_those_that_it_might_as_well_be() -> 
     assert result.message.arguments["best"] in ("2 (2–4)", "4 (2–4)")
 
 
-#: Six repeats each: those of the lower loads are told apart from the highest load's, and not from each other.
+#: Six repeats each: those of the lower loads are distinguishable from the highest load's, not from each other.
 TOP_AT_THE_BOTTOM = {
     "100": [168.0, 163, 171, 164, 162, 165], "200": [173.0, 163, 164, 172, 163, 173],
     "500": [164.0, 160, 159, 166, 160, 164], "1000": [130.0, 128, 131, 129, 127, 130],

@@ -1,4 +1,4 @@
-"""Time series made small: means of what is a level, peaks of what is a peak."""
+"""Time series made small: means of levels, peaks of peaks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_levels_are_averaged_peaks_kept_counts_added() -> None:
 
 
 def test_warm_up_never_joins_the_measurement() -> None:
-    """What ended at 0 or before was warm-up."""
+    """Intervals that ended at 0 or before were warm-up."""
     frame = series("a", range(-2, 7), x=[0.0] * 3 + [10.0] * 6)
     thinned = thin(frame, {"x": "mean"}, 5)
     assert columns_of(thinned) == {

@@ -1,5 +1,5 @@
 """Types of transaction and outcomes, over the repeats of a treatment; and the findings that tell of a
-workload's own figures.
+workload's own metrics.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What throughput counts: what trials say, one word for a run."""
+"""Units of throughput: what trials record, one word for a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What speaks against a trial: recorded, or to be seen from its figures."""
+"""Doubts about a trial: recorded, or visible in its values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sessions waited for, from looks to shares; checkpoints from events; counters from samples."""
+"""Waits of sessions, from looks to shares; checkpoints from events; counters from samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a run will take."""
+"""Estimated duration of a run."""
 
 from __future__ import annotations
 

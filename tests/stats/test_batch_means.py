@@ -1,4 +1,4 @@
-"""How sure a mean within one trial is."""
+"""Precision of a mean within one trial."""
 
 from __future__ import annotations
 

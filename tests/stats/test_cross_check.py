@@ -1,4 +1,4 @@
-"""The other methods: held against scipy's bootstrap, the definition of Fieller's interval, and counting."""
+"""The other methods: compared with scipy's bootstrap, the definition of Fieller's interval, and counting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ratio of two systems and its interval: held against published tables, scipy, and what symmetry demands."""
+"""The ratio of two systems and its interval: compared with published tables, scipy, and what symmetry demands."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_more_repeats_narrow_it() -> None:
 
 
 def test_the_interval_covers_as_often_as_it_says() -> None:
-    """Of 3000 samples of nine from a skewed distribution whose median is known."""
+    """Coverage over 3000 samples of nine from a skewed distribution whose median is known."""
     chance = random.Random(20260309)
     true_median = 1.0  # of exp(N(0, 1))
     covered, result = 0, 0.0

@@ -1,4 +1,4 @@
-"""Whether a series rises or falls all along."""
+"""Monotonic trends of a series."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What else differs between two runs."""
+"""Other differences between two runs."""
 
 from __future__ import annotations
 

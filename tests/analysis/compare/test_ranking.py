@@ -1,4 +1,4 @@
-"""A ranking with letters: who shares one cannot be told apart."""
+"""A ranking with letters: who shares one is not distinguishable."""
 
 from __future__ import annotations
 

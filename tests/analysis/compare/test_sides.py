@@ -1,4 +1,4 @@
-"""What is held against what: levels, arms and runs, and one clear sentence where that cannot be."""
+"""Sides of a comparison: levels, arms and runs, and one clear sentence where that cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which baseline a workload's ratio follows: known answers, and what engineers concluded from figures they
+"""Which baseline a workload's ratio follows: known answers, and what engineers concluded from values they
 published.
 """
 
