@@ -227,7 +227,7 @@ def test_a_question_without_end_costs_its_limit_and_has_a_reason() -> None:
         )
     finally:
         never.set()
-    assert answers.found == {"quick": 1}
+    assert answers.values == {"quick": 1}
     assert answers.unavailable["endless"].text == "no answer within 0.3 s"
     assert "ZeroDivisionError" in answers.unavailable["broken"].text
 

@@ -98,7 +98,7 @@ def _run(asked: Asked, stored: StoredRun | None) -> execution.Ended:
             # Nothing is to be measured: it may be another machine's, where the plan is another, or say no
             # more where it measured. then its record has to be written again
             named = asked.anonymous and not stored.run.anonymous
-            if stored.run.state == "finished" and not stored.left and not named:
+            if stored.run.state == "finished" and not stored.remaining and not named:
                 return execution.Ended(
                     stored.path, "finished", outcome.exit_status("finished", stored.planned, stored.trials)
                 )

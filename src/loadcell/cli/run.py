@@ -204,7 +204,7 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
     if stored.trials:
         terminal.render(brief.of_run(stored, lang))
 
-    remaining = stored.left
+    remaining = stored.remaining
     if remaining:
         planned = len(stored.planned) + len(stored.run.unscored or ())
         click.echo(

@@ -62,7 +62,7 @@ class Pinning:
     asked: Mapping[str, str] = field(default_factory=dict)
     in_worker: bool = False
     root: Path = Path("/")
-    own: int = field(default_factory=os.getpid)
+    run_pid: int = field(default_factory=os.getpid)
     looks: list[Look] = field(default_factory=list)
 
     @property
@@ -100,7 +100,7 @@ class Pinning:
                 policies = {memory: 1} if self.pins.client.memory and memory else {}
                 self.looks.append(Look("client", "start", {cpus: 1}, policies))
             case PhaseBegan(phase=("measure" | "drain") as phase):
-                self.look("client", phase, workers(self.root, self.own))
+                self.look("client", phase, workers(self.root, self.run_pid))
 
     def checks(self) -> list[Check]:
         """True if all that was read back is as it was to be; nothing where the plan says nothing."""

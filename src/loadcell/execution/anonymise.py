@@ -21,9 +21,11 @@ DIRECTORY, MOUNT, PEER = "/directory", "/mount", "peer.example"
 
 
 def unname(run: Path) -> None:
-    """Rewrite the records of a run that has ended, or was interrupted: paths and addresses of its target
-    `host`, and its command
-    line. What goes on with it has to be told again where it measures (`asked_again`). Raises StoreError."""
+    """Replace paths and addresses of the target `host`, and the command line, in the records of a run.
+
+    The run has ended, or was interrupted. To resume it, the places that it measures must be given again
+    (`asked_again`). Raises StoreError.
+    """
     trials = sorted((run / "trials").glob(f"*/{TRIAL}"))
     documents = {path: json.loads(path.read_text(encoding="utf-8")) for path in (run / RUN, *trials)}
     instead = _instead(documents.values())

@@ -1,4 +1,4 @@
-"""Checks of every trial. Pure functions of the load's result and of what was watched beside it.
+"""Checks of every trial. Pure functions of the load's result and of observations beside it.
 
 A verdict is `ok`, `noticed` (something disturbed the trial; its results stand, with the remark beside them),
 `broken` (the measurement cannot be trusted: the trial is `invalid`) or `unknown` (there was nothing to check
@@ -70,9 +70,9 @@ def counting_identity(result: LoadResult) -> Check:
 def littles_law(group: GroupResult, seconds: float, clients: int, pipeline: int = 1) -> Check:
     """The time that clients spend is the sum of all response times, failures included, and of rests.
 
-    Closed loop: that time is `clients` times the window's `seconds`. Open loop: it is the integral of how many
-    requests were due and not answered, which the engine takes from its counts, without a look at any response
-    time; rests are in none of them.
+    Closed loop: that time is `clients` times the window's `seconds`. Open loop: it is the integral of the
+    number of requests due and not answered, which the engine takes from its counts, without a look at any
+    response time; rests are in none of them.
 
     The sum is taken over what ended in the window: what was carried in has a part before it, which is taken
     away, and what was in flight at its end has a part within, which is added.
@@ -140,15 +140,15 @@ def percentiles(result: LoadResult) -> Check:
     Some tools estimate each percentile by itself: that is remarked on, and no reason to distrust the rest.
     """
     by_tool = result.tool is not None
-    wrong, known = [], False
+    wrong, is_reported = [], False
     for operation in result.operations:
         for kind, times in (("response", operation.response), ("service", operation.service)):
             if times is None or not times.count:
                 continue
-            known = True
+            is_reported = True
             if contradiction(times.milliseconds().values(), bucket=BUCKET if by_tool else 0.0):
                 wrong.append({"operation": operation.name, "kind": kind, "figures": document(times)})
-    verdict = ("noticed" if by_tool else "broken") if wrong else "ok" if known else "unknown"
+    verdict = ("noticed" if by_tool else "broken") if wrong else "ok" if is_reported else "unknown"
     return Check("percentiles", verdict, {"wrong": wrong} if wrong else {})
 
 
@@ -346,7 +346,7 @@ def of_load(result: LoadResult, settings: Resolved, cores: int | None = None) ->
 
 
 def of_tool(result: LoadResult) -> list[Check]:
-    """Sanity checks of a tool's own values: they can show that values are impossible, not that they are right."""
+    """Sanity checks of a tool's own values: they can show impossible values, and prove no others right."""
     tool = result.tool
     assert tool is not None
     output = Check("tool-output", "ok")

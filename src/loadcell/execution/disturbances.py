@@ -1,8 +1,9 @@
 """Disturbances of a load: CPU time stolen by the hypervisor, a wall clock that is set, another run beside it.
 
-They are watched beside every load, whatever monitors the plan names, as the trial's checks rest on them. Two
-runs at once measure each other. A run names its main thread; the kernel shows that name to everybody and takes
-it back when the process dies, however it dies. Runs in other containers are not seen.
+They are watched beside every load, whatever monitors the plan names, as the trial's checks rest on them.
+
+Two runs at once measure each other. A run names its main thread; the kernel shows that name to everybody and
+takes it back when the process dies, however it dies. Runs in other containers are not seen.
 """
 
 from __future__ import annotations
@@ -84,13 +85,13 @@ def named(name: str = NAME) -> Iterator[None]:
         libc.prctl(_PR_SET_NAME, before, 0, 0, 0)
 
 
-def look(root: Path = Path("/"), name: str = NAME, own_pid: int | None = None) -> list[int]:
+def look(root: Path = Path("/"), name: str = NAME, run_pid: int | None = None) -> list[int]:
     """Process ids of the other runs."""
-    own_pid = os.getpid() if own_pid is None else own_pid
+    run_pid = os.getpid() if run_pid is None else run_pid
     return sorted(
         pid
         for pid in process_ids(root)
-        if pid != own_pid and read_small(f"{root}/proc/{pid}/comm").rstrip("\n") == name
+        if pid != run_pid and read_small(f"{root}/proc/{pid}/comm").rstrip("\n") == name
     )
 
 

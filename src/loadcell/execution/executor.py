@@ -53,10 +53,10 @@ def _ignore(_: object) -> None:
 
 @dataclass(frozen=True)
 class LoadHooks:
-    """What accompanies a load.
+    """Companions of a load: its time limit, and functions that are called while it is made.
 
-    `on_tick` is called some ten times a second, `on_start` once, with the id of the process that will make the
-    load and has not begun to. `on_output` takes each line of its standard error.
+    `on_tick` is called some ten times a second, `on_start` once, with the id of the process that will make
+    the load and has not begun to. `on_output` takes each line of its standard error.
     """
 
     limit_s: float

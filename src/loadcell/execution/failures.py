@@ -2,7 +2,7 @@
 
 A trial in which no request succeeded has failed, with the commonest error as the reason. Only its whole
 measurement counts: a target that is down for a while within it has answered before or after. A run whose
-target never comes up is given up.
+target never comes up is aborted.
 """
 
 from __future__ import annotations
@@ -58,8 +58,7 @@ _OF_FAILURES = ("errors", "error_rate")
 def all_requests_failed(record: TrialRecord, protocol: str) -> Message | None:
     """Reason why a trial has no results: every request of the measurement failed. None otherwise.
 
-    What a tool counted is taken by its own figures: one that gives a throughput had successes, whether it
-    counts them or not.
+    A tool that reports a throughput had successes, whether it counts them or not.
     """
     totals = record.totals or Totals()
     failed = totals.transactions.failed or 0

@@ -37,8 +37,8 @@ class Interrupts:
     def __init__(self, at_once: Callable[[], None] = lambda: None, resume: str = "") -> None:
         """`at_once` is called on the second signal, before the process ends: it must only kill, not wait.
 
-        `resume` is the command
-        that goes on with the run."""
+        `resume` is the command that resumes the run.
+        """
         self.requested = False
         #: why a trial ends that was under way
         self.reason = INTERRUPTED(resume=resume)

@@ -1,4 +1,4 @@
-"""What a load needs: its client groups and window, and the specification that the engine reads."""
+"""Order of a load: its client groups and window, and the specification that the engine reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadcell.workloads.composite import CompositeWorkload
 
 #: With the target on the same machine, the client takes one core in four and leaves the rest to the target.
 LOCAL_SHARE = 4
-#: From a machine of its own it takes half: the kernel's network work needs the other half.
+#: From a dedicated machine it takes half: the kernel's network work needs the other half.
 REMOTE_SHARE = 2
 #: Time limit of transactions in progress at the end of a load.
 _DRAIN_NS = 5_000_000_000
@@ -35,8 +35,8 @@ class GroupOrder:
 class LoadOrder:
     """A load, or the loading of a data set. Holds secrets: never to be written anywhere.
 
-    `window` is what the groups' sections `load` have in common. `made_by` names the module that makes the load
-    in the worker; None: the engine. `pin` are the worker's processors and memory policy.
+    `window` is what the groups' sections `load` have in common. `made_by` names the module that makes the
+    load in the worker; None: the engine. `pin` are the worker's processors and memory policy.
     """
 
     target: JsonObject
@@ -101,7 +101,7 @@ def data_order(
 
 
 def window(load: Load) -> JsonObject:
-    """What all groups of a load have in common."""
+    """The part of the section `load` that all groups have in common."""
     return {
         "warmup_ns": load.warmup.ns,
         "duration_ns": load.duration.ns,
@@ -148,7 +148,7 @@ def trial_seed(run_seed: int, repeat: int) -> int:
 
 
 def load_threads(settings: Resolved, cores: int, *, local: bool) -> int:
-    """Number of threads of all groups: what the plan says, or a share of the cores; never more than clients."""
+    """Number of threads of all groups: the plan's, or a share of the cores; never more than clients."""
     if isinstance(settings.load.threads, int):
         return settings.load.threads
     share = max(1, cores // (LOCAL_SHARE if local else REMOTE_SHARE))

@@ -7,7 +7,7 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
-from loadcell.execution import disturbances
+from loadcell.execution import disturbances as concurrent
 from loadcell.execution.checks import Covered
 from loadcell.execution.context import RunContext
 from loadcell.execution.disturbances import DisturbanceWatch
@@ -44,15 +44,15 @@ class LoadWatch:
     """Stands beside one load: writes intervals, samples and events as they come, and looks out for
     disturbances.
 
-    Times are relative to the measurement's start, which is known only when it begins: rows before it wait. Of
-    what is written nothing is kept: a load of many hours takes no more memory than one of seconds.
+    Times are relative to the measurement's start, which is known only when it begins: rows before it wait.
+    None is stored here: a load of many hours takes no more memory than one of seconds.
     """
 
     def __init__(
         self, context: RunContext, phases: Phases, writer: TrialWriter, resolved: Resolved, event: Event
     ) -> None:
         self.covered = Covered()
-        self.witness = DisturbanceWatch(context.root)
+        self.disturbances = DisturbanceWatch(context.root)
         self.machine = Machine(context.root)
         self.neighbours: set[int] = set()
         self.steal_share: float | None = None
@@ -144,7 +144,7 @@ class LoadWatch:
                         self.target_cpu.add(row["cpu_percent"])
         while not self._reported.empty():
             self._event(self._reported.get())
-        step_s = self.witness.tick()
+        step_s = self.disturbances.tick()
         if step_s is not None:
             self._event({"event": "clock-step", "step_s": step_s})
         now_ns = self._context.monotonic_ns()
@@ -157,7 +157,7 @@ class LoadWatch:
         for pid in pids:
             if pid not in self.neighbours:
                 self.neighbours.add(pid)
-                who = disturbances.described(pid, self._context.root)
+                who = concurrent.described(pid, self._context.root)
                 self._event({"event": "neighbour", "pid": pid, "who": who})
                 self._context.progress.note(
                     f"another loadcell is running on this machine ({who}): both measure each other"
@@ -174,13 +174,13 @@ class LoadWatch:
             self._phases.end("ok", mono_ns)
         if name == "measure":
             self.measuring_since_ns = mono_ns
-            self.witness.begin()
+            self.disturbances.begin()
             self.machine.begin()
             waiting, self._waiting = self._waiting, []
             for file, columns, rows in waiting:
                 self._put(file, columns, rows)
         elif name == "drain":
-            self.steal_share = self.witness.steal_share()
+            self.steal_share = self.disturbances.steal_share()
             self.machine.end()
 
     def _interval(self, interval: Interval) -> None:

@@ -148,7 +148,7 @@ class Machine:
     """Counts from `begin` to `end`; `root` is `/`, or a recorded tree in tests."""
 
     root: Path = Path("/")
-    own: int = field(default_factory=os.getpid)
+    run_pid: int = field(default_factory=os.getpid)
     now_ns: Callable[[], int] = time.monotonic_ns
     _begun: _Counts | None = None
     _ended: _Counts | None = None
@@ -181,7 +181,7 @@ class Machine:
     def _others(self, before: _Counts, after: _Counts, seconds: float, target: list[int] | None) -> Check:
         if target is None or not after.processes:
             return Check("other-processes", "unknown", {})
-        used = between(before.processes, after.processes, [self.own, *target])
+        used = between(before.processes, after.processes, [self.run_pid, *target])
         busy = {f"{process.name} ({process.pid})": process.cpu_s / seconds for process in used[:MOST_NAMED]}
         most = max(busy.values(), default=0.0)
         verdict = "noticed" if most > OTHERS_LIMIT else "ok"
@@ -200,7 +200,7 @@ class Machine:
     def _waited(self) -> dict[int, int]:
         """For each thread of the client, how long it has been ready to run without running (schedstat)."""
         waited: dict[int, int] = {}
-        for pid in workers(self.root, self.own):
+        for pid in workers(self.root, self.run_pid):
             tasks = self.root / "proc" / str(pid) / "task"
             for thread in _names(tasks):
                 fields = read_small(f"{tasks}/{thread}/schedstat").split()
@@ -209,11 +209,9 @@ class Machine:
         return waited
 
 
-def workers(root: Path, own_pid: int) -> list[int]:
-    """The processes that make load for the run whose process is `own`: children of its own, so no other
-    process is looked at.
-    """
-    return [pid for pid in children(root, own_pid) if WORKER in read_small(f"{root}/proc/{pid}/cmdline")]
+def workers(root: Path, run_pid: int) -> list[int]:
+    """The processes that make load for the run with this process: its children, so that no other is read."""
+    return [pid for pid in children(root, run_pid) if WORKER in read_small(f"{root}/proc/{pid}/cmdline")]
 
 
 NAMES = ("swap", "throttled", "other-processes", "client-waiting")

@@ -62,7 +62,7 @@ def forewarn(note: Callable[[str], None]) -> None:
         note(f"profile: {error}: the results will have no profile; {error.advice}")
 
 
-def kept(stored: StoredRun | None, *, retry_failed: bool) -> set[str]:
+def finished_names(stored: StoredRun | None, *, retry_failed: bool) -> set[str]:
     """Names of those that a stored run has, and that need not be done again."""
     if stored is None:
         return set()

@@ -19,11 +19,11 @@ _FIRST_GUESS_S = 2.0
 
 @dataclass(frozen=True)
 class Course:
-    """What is ahead: every trial that will be run, by name, with the seconds of load in it.
+    """Trials that will be run, by name, each with the seconds of load in it.
 
-    `about`: as many as are expected
-    in a search, without names. `counted`: loads end by a number of requests, whose time is not among the
-    seconds."""
+    `about`: the expected number of trials of a search, without names. `counted`: loads end by a number of
+    requests, whose time is not among the seconds.
+    """
 
     title: str
     path: Path
@@ -52,11 +52,12 @@ class Course:
 
 @dataclass(frozen=True)
 class Sought:
-    """Where a search stands: its `stage`, the factor and the levels of others it is `among`; the `ends` of
-    what is searched, the levels
-    `between` which the answer lies (without an upper one before any was too high), the `best` level so far
-    and its `value` a second.
-    `low`, `high` and `at` say where these lie, from 0 to 1."""
+    """State of a search: its `stage`, the factor and the levels of others it is `among`.
+
+    `ends` are the first and the last level, `between` those between which the answer lies (without an upper
+    one before any was too high), `best` is the best level so far, and `value` its value per second. `low`,
+    `high` and `at` are the positions of these, from 0 to 1.
+    """
 
     stage: str
     factor: str
@@ -255,8 +256,8 @@ class LineProgress(Progress):
         forecast.trial_ended()
         course = forecast.course
         count = f"[{course.reused + forecast.done:>{len(str(course.total))}}/{course.of}]"
-        ahead = forecast.done < len(course.trials)
-        remaining = f"  {duration(forecast.left_s())} left" if ahead and not course.counted else ""
+        has_more = forecast.done < len(course.trials)
+        remaining = f"  {duration(forecast.left_s())} left" if has_more and not course.counted else ""
         self.say(f"{count} {outcome(record)}{remaining}")
 
     def unscored_ended(self, record: TrialRecord) -> None:
@@ -306,7 +307,7 @@ def rate(per_second: float) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """Three significant digits: `0.213 ms`, `4.21 ms`, `1,230 ms`; of what is shorter than a tenth of it
+    """Three significant digits: `0.213 ms`, `4.21 ms`, `1,230 ms`; below 0.1 ms in
     microseconds: `4.7 µs`.
     """
     if 0 < value < 0.1:

@@ -134,11 +134,11 @@ class LiveProgress(Progress):
         bar.add_column(no_wrap=True)
         bar.add_column(ratio=1)
         bar.add_column(no_wrap=True, justify="right")
-        is_known = not course.counted or forecast.done or forecast.share is not None
+        is_measurable = not course.counted or forecast.done or forecast.share is not None
         bar.add_row(
             Text(f"{course.reused + forecast.done}/{course.of}"),
             ProgressBar(total=1.0, completed=forecast.share_done()),
-            Text(f"{duration(forecast.left_s())} left" if is_known else ""),
+            Text(f"{duration(forecast.left_s())} left" if is_measurable else ""),
         )
         now = Text(self._trial, overflow="ellipsis", no_wrap=True)
         if self._phase:

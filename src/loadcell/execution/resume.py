@@ -33,7 +33,7 @@ class Remaining:
     """Trials to run of a resumed run (`todo`), and its finished trials by name."""
 
     todo: tuple[Trial, ...]
-    kept: dict[str, TrialRecord]
+    reusable: dict[str, TrialRecord]
 
 
 def remaining(stored: StoredRun, trials: Sequence[Trial], *, retry_failed: bool) -> Remaining:

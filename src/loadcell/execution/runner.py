@@ -22,12 +22,23 @@ from loadcell.execution.context import RunContext
 from loadcell.execution.executor import Executor, WorkerExecutor
 from loadcell.execution.failures import should_abort
 from loadcell.execution.interrupts import Interrupts
-from loadcell.execution.messages import RUN_DIRECTORY_EXISTS, RUN_INTERRUPTED
+from loadcell.execution.messages import (
+    RUN_DIRECTORY_EXISTS,
+    RUN_INTERRUPTED,
+    RUN_NO_TRIAL,
+    TARGET_NOT_REMOVED,
+)
 from loadcell.execution.outcome import exit_status, verdicts
 from loadcell.execution.progress import Course, Progress
 from loadcell.execution.target_pool import TargetPool
 from loadcell.execution.trial import TrialRun
-from loadcell.execution.trial_source import Known, Searching, TrialSource, treatment_entry, trial_entry
+from loadcell.execution.trial_source import (
+    PlannedTrials,
+    Searching,
+    TrialSource,
+    treatment_entry,
+    trial_entry,
+)
 from loadcell.model.message import Message
 from loadcell.model.numbers import utc_text
 from loadcell.model.run_record import Execution, RunRecord
@@ -45,7 +56,7 @@ from loadcell.store.write import RunWriter
 #: How long putting the targets away may take at the run's end.
 _PUT_AWAY_LIMIT_S = 120.0
 
-#: What is left of a run that was interrupted before its directory stood.
+#: Note on a run that was interrupted before its directory existed.
 NOTHING_LEFT = "Nothing was run, and nothing is left of it."
 
 
@@ -65,7 +76,7 @@ class Options:
     aa: bool = False
     anonymous: bool = False
     command: tuple[str, ...] = ()
-    #: what `--resume` goes on with the run by
+    #: the command that takes `--resume` for this run
     by: str = layout.RUN_COMMAND
 
 
@@ -102,16 +113,14 @@ class Runner:
     def run(self) -> Ended:
         """Run to the end. Raises StoreError (the directory cannot be written), resume.PlanChangedError.
 
-        A KeyboardInterrupt before the first trial has a note that says what is left of the run; from then on
+        A KeyboardInterrupt before the first trial has a note on the remains of the run; from then on
         it ends in order.
         """
         try:
             return self._run()
         except KeyboardInterrupt as error:
             path = self.standing
-            error.add_note(
-                NOTHING_LEFT if path is None else f"No trial was run. Go on with: {self._again(path)}"
-            )
+            error.add_note(NOTHING_LEFT if path is None else RUN_NO_TRIAL(resume=self._again(path)).text)
             raise
 
     def _run(self) -> Ended:
@@ -121,7 +130,7 @@ class Runner:
         aa = self.options.aa if stored is None else bool(stored.run.aa)
         search = None if self.plan.search is None else Searching(self.plan, seed)
         ordered = trials(self.plan, seed, aa=aa) if search is None else ()
-        treatments = self.plan.treatments if search is None else search.known(stored)
+        treatments = self.plan.treatments if search is None else search.stored_treatments(stored)
         run = self._run_record(seed, ordered, treatments, aa)
         if stored is not None:
             planned = replace(run, trials=stored.run.trials) if search else run
@@ -131,15 +140,15 @@ class Runner:
         try:
             writer.recover()
             reused: dict[str, TrialRecord] = {}
-            ahead: Known | Searching = search or Known(ordered)
+            source: PlannedTrials | Searching = search or PlannedTrials(ordered)
             if stored is not None:
-                reused, ahead = self._remaining(read_run(path), ordered, search)
+                reused, source = self._remaining(read_run(path), ordered, search)
                 run = replace(stored.run, treatments=run.treatments, ended_utc=None, state="running")
             execution = Execution(
                 pid=os.getpid(),
                 started_utc=utc_text(),
                 how="first" if stored is None else "resumed",
-                trials=len(ahead.trials) if isinstance(ahead, Known) else None,
+                trials=len(source.trials) if isinstance(source, PlannedTrials) else None,
                 reused=len(reused),
                 loadcell_version=__version__,
             )
@@ -151,7 +160,7 @@ class Runner:
             self.standing = path
             if search is not None:
                 search.begin(run, writer, self.progress)
-            return self._execute(writer, run, ahead, reused, seed)
+            return self._execute(writer, run, source, reused, seed)
         except KeyboardInterrupt:
             if not self.begun:
                 writer.discard()
@@ -165,18 +174,18 @@ class Runner:
 
     def _remaining(
         self, stored: StoredRun, ordered: Sequence[Trial], search: Searching | None
-    ) -> tuple[dict[str, TrialRecord], Known | Searching]:
+    ) -> tuple[dict[str, TrialRecord], PlannedTrials | Searching]:
         """Finished trials of a resumed run by name, and its remaining trials."""
         if search is not None:
             return search.replay(stored), search
         remaining = resume.remaining(stored, ordered, retry_failed=self.options.retry_failed)
-        return remaining.kept, Known(remaining.todo)
+        return remaining.reusable, PlannedTrials(remaining.todo)
 
     def _execute(
         self,
         writer: RunWriter,
         run: RunRecord,
-        ahead: Known | Searching,
+        source: PlannedTrials | Searching,
         reused: dict[str, TrialRecord],
         seed: int,
     ) -> Ended:
@@ -192,16 +201,16 @@ class Runner:
             work = workdir.make(writer.path.name, self.work_home)
             workdir.sweep(self.work_home)
             pool = TargetPool(self.parts.targets, work, log=context.lines.put, secret=self.secrets.reveal)
-            self.progress.run_began(_course(ahead, run.title or "", writer.path, len(reused)))
+            self.progress.run_began(_course(source, run.title or "", writer.path, len(reused)))
             records = list(reused.values())
             if self.plan.profile is not None:
                 profiling.forewarn(self.progress.note)
             state, reason = "failed", None
             try:
-                reason = self._trials(writer, ahead, seed, pool, context, records)
+                reason = self._trials(writer, source, seed, pool, context, records)
                 if reason is None and self.plan.profile is not None:
                     run = self._profile(
-                        writer, _current(run, ahead), ahead, seed, pool, context, records, work
+                        writer, _current(run, source), source, seed, pool, context, records, work
                     )
                 state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
             finally:
@@ -209,18 +218,18 @@ class Runner:
                 workdir.remove(work)
                 self.progress.run_ended()
                 state = "interrupted" if interrupts.requested else state
-                run = _current(run, ahead)
+                run = _current(run, source)
                 self._close(writer, run, state, reason, records, context)
         status = exit_status(state, run.trials, records)
-        if isinstance(ahead, Searching) and state == "finished":
-            status = ahead.exit_status(records)
+        if isinstance(source, Searching) and state == "finished":
+            status = source.exit_status(records)
         reason_text = None if reason is None else self.secrets.redact(reason.text)
         return Ended(writer.path, state, status, reason_text)
 
     def _trials(
         self,
         writer: RunWriter,
-        ahead: TrialSource,
+        source: TrialSource,
         seed: int,
         pool: TargetPool,
         context: RunContext,
@@ -228,13 +237,13 @@ class Runner:
     ) -> Message | None:
         """Run the trials; returns the reason if the run was abandoned."""
         mine: list[TrialRecord] = []
-        for trial in ahead:
+        for trial in source:
             if context.interrupts.requested:
                 return RUN_INTERRUPTED()
             self.progress.trial_began(trial.name)
             files = writer.trial(trial.name)
             try:
-                record = ahead.ended(TrialRun(trial, seed, pool, context, files).execute())
+                record = source.ended(TrialRun(trial, seed, pool, context, files).execute())
                 files.finish(record)
             except StoreError:
                 files.abandon()
@@ -250,7 +259,7 @@ class Runner:
         self,
         writer: RunWriter,
         run: RunRecord,
-        ahead: Known | Searching,
+        source: PlannedTrials | Searching,
         seed: int,
         pool: TargetPool,
         context: RunContext,
@@ -263,16 +272,18 @@ class Runner:
         profile = self.plan.profile
         assert profile is not None
         stored = read_run(writer.path)
-        treatments = ahead.known(stored) if isinstance(ahead, Searching) else self.plan.treatments
+        treatments = (
+            source.stored_treatments(stored) if isinstance(source, Searching) else self.plan.treatments
+        )
         chosen = profiling.wanted(profile, treatments, records)
         if not chosen:
             self.progress.note("nothing is profiled: no trial was ok")
         planned = profiling.trials(chosen, after=len(run.trials), repeats=self.plan.repeats)
         run = replace(run, unscored=tuple(map(trial_entry, planned)))
-        if isinstance(ahead, Searching):
-            ahead.run = run
+        if isinstance(source, Searching):
+            source.run = run
         writer.write_run(run)
-        done = profiling.kept(stored, retry_failed=self.options.retry_failed)
+        done = profiling.finished_names(stored, retry_failed=self.options.retry_failed)
         for trial in planned:
             if trial.name in done or context.interrupts.requested:
                 continue
@@ -294,9 +305,8 @@ class Runner:
             with context.interrupts.bounded(_PUT_AWAY_LIMIT_S, breakable=False):
                 pool.destroy()
         except BaseException as error:  # the record must still be closed
-            self.progress.note(
-                f"the target could not be put away: {self.secrets.redact(str(error) or type(error).__name__)}"
-            )
+            why = self.secrets.redact(str(error) or type(error).__name__)
+            self.progress.note(TARGET_NOT_REMOVED(why=why).text)
 
     def _close(
         self,
@@ -386,15 +396,15 @@ class Runner:
         )
 
 
-def _current(run: RunRecord, ahead: Known | Searching) -> RunRecord:
+def _current(run: RunRecord, source: PlannedTrials | Searching) -> RunRecord:
     """Record of the run with all trials planned so far; those of a search grow."""
-    return ahead.run if isinstance(ahead, Searching) else run
+    return source.run if isinstance(source, Searching) else run
 
 
-def _course(ahead: Known | Searching, title: str, path: Path, reused: int) -> Course:
-    if isinstance(ahead, Searching):
-        return ahead.course(title)
-    loads = [(trial.name, trial.treatment.resolved.load) for trial in ahead.trials]
+def _course(source: PlannedTrials | Searching, title: str, path: Path, reused: int) -> Course:
+    if isinstance(source, Searching):
+        return source.course(title)
+    loads = [(trial.name, trial.treatment.resolved.load) for trial in source.trials]
     counted = any(load.expected_s is None for _, load in loads)
     lengths = [(name, float(load.warmup) + (load.expected_s or 0.0)) for name, load in loads]
     return Course(title, path, lengths, reused=reused, counted=counted)

@@ -22,7 +22,7 @@ def server_counters(
     its transactions (without BEGIN: its statements, as each commits by itself) with 2% and 200 for the
     server's background work, connecting, and these very questions. A server whose counters fell was
     restarted: nothing can be said. `groups` are the lifetimes of client groups, where there are several: each
-    has transactions of its own kind.
+    has another kind of transactions.
     """
     if (
         lifetime is None
@@ -59,8 +59,8 @@ def server_calls(
 ) -> Check:
     """The server counted the same commands as the client, over the whole load, warm-up and drain included.
 
-    `calls` are those that the client knows to have succeeded; of what failed (`failed` operations, of two
-    commands at the most) the server may have carried out any part. Where loadcell is its only user, that is
+    `calls` are those that the client knows to have succeeded; the server may have carried out any part of the
+    `failed` operations, of two commands at the most. Where loadcell is its only user, that is
     all it did; elsewhere others may have made it do more. The server counts each as `calls_<name>`. One whose
     counters fell was restarted.
     """

@@ -20,8 +20,8 @@ Event = Callable[[JsonObject], None]
 class TargetPool:
     """One target is up at a time.
 
-    A treatment with other options of the target, or that runs it elsewhere (`pin`), has a target object of
-    its own: where a process runs is settled when it is started.
+    A treatment with other options of the target, or that runs it elsewhere (`pin`), has another target
+    object: where a process runs is settled when it is started.
 
     All of one kind share a work directory, so that settings can vary over one data set.
     """
@@ -55,7 +55,7 @@ class TargetPool:
         self._came_up.add(id(target))
         return target
 
-    def rest(self, *, unless_alive: bool = False) -> None:
+    def stop(self, *, unless_alive: bool = False) -> None:
         """Put the present target to rest: the next trial brings it up again."""
         if self._up is not None and not (unless_alive and self._up.alive()):
             target, self._up = self._up, None

@@ -91,7 +91,7 @@ class TrialRun:
         self._record = replace(self._record, reason=died.text, died_during=phase)
 
     def _conclude(self, status: Status, reason: Message) -> None:
-        """Record the end and its reason: in English for readers of the record, and as a code with arguments."""
+        """Record the end and its reason, in English and as a code with arguments."""
         self._record = replace(
             self._record,
             status=status,
@@ -162,8 +162,8 @@ class TrialRun:
             self._counters_before = target.counters()
             self._watch.start_monitors(target)
             roots = self._watch.target_processes
-            is_known = bool(roots) or target.in_worker or not machine_watch.on_this_machine(order.target)
-            self._target_here = roots if is_known else None
+            is_identified = bool(roots) or target.in_worker or not machine_watch.on_this_machine(order.target)
+            self._target_here = roots if is_identified else None
             try:
                 with profiling.profiling(self.sampler, target, self.writer.output):
                     hooks = self._hooks(limit_s, self._on_event)
@@ -206,7 +206,7 @@ class TrialRun:
         calls = self._workload.calls(result)
         if calls and lifetime is not None and any(name.startswith("calls_") for name in after):
             return server_calls(before, after, calls, lifetime.failed, alone=alone)
-        lifetimes = [group.lifetime for group in result.each if group.lifetime is not None]
+        lifetimes = [group.lifetime for group in result.client_groups if group.lifetime is not None]
         return server_counters(before, after, lifetime, alone=alone, groups=lifetimes)
 
     def _verify(self, target: Target[Any], result: LoadResult) -> None:
@@ -232,7 +232,7 @@ class TrialRun:
             raise TrialEndedError(Status.FAILED, nothing)
         if (memory := target.examine()) is not None:
             self._record = replace(self._record, memory=memory)
-            self.pool.rest()
+            self.pool.stop()
         spoilt = checks.invalidity(self._checks)
         if spoilt is None:
             self._record = replace(self._record, status=Status.OK)
@@ -245,7 +245,7 @@ class TrialRun:
         try:
             with self._phases.step("cleanup", self._resolved.limits.cleanup, breakable=False):
                 if status in (Status.FAILED, Status.TIMED_OUT):
-                    self.pool.rest(unless_alive=status is Status.FAILED)
+                    self.pool.stop(unless_alive=status is Status.FAILED)
         except TrialEndedError as ended:
             self.writer.output(f"cleanup: {ended.reason.text}")
 
@@ -320,7 +320,7 @@ class TrialRun:
         watch = self._watch
         self._checks += [
             checks.steal(watch.steal_share),
-            checks.clock_step(watch.witness.steps_s),
+            checks.clock_step(watch.disturbances.steps_s),
             checks.neighbour(sorted(watch.neighbours)),
             *self._of_machine(),
         ]

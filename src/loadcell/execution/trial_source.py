@@ -1,6 +1,7 @@
 """Sources of a run's trials: all planned when it begins, or, in a search, each decided after those before it.
 
-Each trial of a search is written into run.json before it begins, and an interrupted search resumes from there.
+Each trial of a search is written into run.json before it begins, and an interrupted search resumes from
+there.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class TrialSource(Protocol):
         """Take the end of the current trial into account; returns its record as it is to be stored."""
 
 
-class Known:
+class PlannedTrials:
     """Trials that are all known when the run begins."""
 
     def __init__(self, trials: Sequence[Trial]) -> None:
@@ -79,7 +80,7 @@ class Searching:
         self._next: Step | None = None
         self._finished = 0
 
-    def known(self, stored: StoredRun | None) -> list[Treatment]:
+    def stored_treatments(self, stored: StoredRun | None) -> list[Treatment]:
         """The treatments a stored run has already, as the plan has them now."""
         entries = [] if stored is None else stored.run.treatments
         treatments = [self.searches.treatment(entry.levels) for entry in entries]
@@ -103,7 +104,8 @@ class Searching:
         if strange:
             raise PlanChangedError(
                 [
-                    f"the search, decided anew, does not come to trial {strange[0]}: it was decided by another loadcell"
+                    f"the search, decided again, does not come to trial {strange[0]}: "
+                    "it was decided by another loadcell"
                 ]
             )
         self._finished = len(replay)
@@ -116,9 +118,9 @@ class Searching:
     def course(self, title: str) -> Course:
         """The trials to come, as far as they are known."""
         done = sum(map(len, self.searches.seen)) - self._finished
-        ahead = [("", self._load_s)] * (done + max(1, self.searches.left()))
+        expected = [("", self._load_s)] * (done + max(1, self.searches.left()))
         path = self._writer.path
-        return Course(title, path, ahead, reused=self._finished, about=True, counted=self._counted)
+        return Course(title, path, expected, reused=self._finished, about=True, counted=self._counted)
 
     def __iter__(self) -> Iterator[Trial]:
         step = self._next or self.searches.following()

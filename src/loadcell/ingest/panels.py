@@ -6,11 +6,11 @@ declare(
     Panel("jvm", "axis.jvm-heap", (
         Line("eden_percent", "series.eden", "max"), Line("old_percent", "series.old", "max"),
         Line("metaspace_percent", "series.metaspace", "max"),
-    ), place=60, top=100, legend=True, colour=1),
+    ), position=60, top=100, legend=True, colour=1),
     Panel("jvm", "axis.jvm-gc", (
         Line("young_gc_ms", "series.young-gc", "max"), Line("full_gc_ms", "series.full-gc", "max"),
         Line("concurrent_gc_ms", "series.concurrent-gc", "max"),
-    ), place=61, least=10, legend=True, colour=1),
+    ), position=61, least=10, legend=True, colour=1),
     AggregateTable("jvm", "table.sampled.jvm", (
         Aggregate("young_gcs", "sum", "column.sampled.young-gcs"),
         Aggregate("young_gc_ms", "sum", "column.sampled.young-gc-ms"),
@@ -21,5 +21,5 @@ declare(
         Aggregate("old_percent", "max", "column.sampled.old"),
         Aggregate("metaspace_percent", "max", "column.sampled.metaspace"),
         Aggregate("heap_used_bytes", "max", "column.sampled.heap"),
-    ), place=60),
+    ), position=60),
 )  # fmt: skip

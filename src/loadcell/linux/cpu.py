@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from loadcell.linux.messages import NO_CPUFREQ, NO_TURBO
-from loadcell.linux.procfs import chosen, line, numbers, text, whole
+from loadcell.linux.procfs import chosen, line, numbers, read_number, text
 from loadcell.linux.time_limits import UnavailableError
 from loadcell.model.json import JsonObject
 from loadcell.plan.affinity import ranges
@@ -52,7 +52,7 @@ def cpu(root: Path) -> JsonObject:
     cores = len(set(located)) if len(located) == len(layout) and located else None
     offline = numbers(line(root / _CPUS / "offline"))
     clock = root / _CPUS / "cpu0/cpufreq"
-    top, bottom = whole(clock / "cpuinfo_max_freq"), whole(clock / "cpuinfo_min_freq")
+    top, bottom = read_number(clock / "cpuinfo_max_freq"), read_number(clock / "cpuinfo_min_freq")
     model = about.get("model name") or _ARM.get((about.get("CPU implementer", ""), about.get("CPU part", "")))
     mhz = about.get("cpu MHz")
     return {
@@ -87,7 +87,9 @@ def _place(root: Path, number: int) -> tuple[int | None, int | None]:
     """
     topology = root / _CPUS / f"cpu{number}/topology"
     siblings = numbers(line(topology / "thread_siblings_list") or line(topology / "core_cpus_list"))
-    return whole(topology / "physical_package_id"), siblings[0] if siblings else whole(topology / "core_id")
+    return read_number(topology / "physical_package_id"), siblings[0] if siblings else read_number(
+        topology / "core_id"
+    )
 
 
 def caches(root: Path) -> list[JsonObject] | None:
@@ -105,7 +107,7 @@ def caches(root: Path) -> list[JsonObject] | None:
             threads = sharing_cpus.setdefault(index.name, set())
             if number in threads:
                 continue
-            level, kind, size = whole(index / "level"), line(index / "type"), line(index / "size")
+            level, kind, size = read_number(index / "level"), line(index / "type"), line(index / "size")
             if level is None or kind is None or size is None:
                 continue
             sharing = numbers(line(index / "shared_cpu_list")) or [number]
@@ -163,7 +165,7 @@ def highest_clock(root: Path) -> None:
 
     Raises UnavailableError where they are not.
     """
-    if whole(root / _CPUS / "cpu0/cpufreq/cpuinfo_max_freq") is None:
+    if read_number(root / _CPUS / "cpu0/cpufreq/cpuinfo_max_freq") is None:
         raise UnavailableError(NO_CPUFREQ())
 
 

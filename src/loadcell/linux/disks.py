@@ -9,7 +9,7 @@ import os
 import re
 from pathlib import Path
 
-from loadcell.linux.procfs import chosen, line, text, whole
+from loadcell.linux.procfs import chosen, line, read_number, text
 from loadcell.linux.time_limits import ask
 from loadcell.model.json import JsonObject
 
@@ -17,9 +17,9 @@ from loadcell.model.json import JsonObject
 _NO_DISK = ("loop", "ram", "zram", "sr", "fd")
 #: Mounts of these are not storage.
 _NO_STORAGE = {
-    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs",
-    "fusectl", "hugetlbfs", "mqueue", "nsfs", "overlay", "proc", "pstore", "ramfs", "rpc_pipefs", "securityfs",
-    "squashfs", "sysfs", "tmpfs", "tracefs",
+    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs",
+    "efivarfs", "fusectl", "hugetlbfs", "mqueue", "nsfs", "overlay", "proc", "pstore", "ramfs",
+    "rpc_pipefs", "securityfs", "squashfs", "sysfs", "tmpfs", "tracefs",
 }  # fmt: skip
 #: Whatever it is, it is what most files are on: in a container an overlay, on a machine without disks memory.
 _ROOT = "/"
@@ -43,7 +43,7 @@ def disks(root: Path) -> list[JsonObject]:
             {
                 "name": device.name,
                 "model": line(device / "device/model"),
-                "size_bytes": (whole(device / "size") or 0) * 512,
+                "size_bytes": (read_number(device / "size") or 0) * 512,
                 "rotational": None if rotational is None else rotational == "1",
                 "scheduler": chosen(line(device / "queue/scheduler")),
                 "write_cache": line(device / "queue/write_cache"),
@@ -76,13 +76,13 @@ def mounts(root: Path) -> list[JsonObject]:
 def filesystems(root: Path) -> list[JsonObject]:
     """The same with size and free space, or `answers: false` where a file system does not say so in time.
 
-    Where so many of them hang that others could not be asked, these have neither.
+    File systems that could not be asked, because too many others hang, have neither.
     """
     mounted = mounts(root)
     asked = {entry["mount"]: (lambda mount=entry["mount"]: _space(mount)) for entry in mounted}
     answers = ask(asked, _ANSWER_S)
     for entry in mounted:
-        space = answers.found.get(entry["mount"])
+        space = answers.values.get(entry["mount"])
         if space is not None:
             entry["size_bytes"], entry["free_bytes"] = space
         elif entry["mount"] not in answers.unasked:
@@ -103,9 +103,10 @@ def _plain(path: str) -> str:
 def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/sys/block")) -> JsonObject:
     """File system of `path`: `type`, `device`, `mount`, `options`, `size_bytes`, `free_bytes`.
 
-    Of a file system in a file, `image` is the same of that file, and `direct` whether the device goes past
-    the page cache of what it lies on. Where files are nowhere but in memory, `memory` names what holds them
-    there. `mountinfo` is the text of /proc/self/mountinfo (read when None); see proc_pid_mountinfo(5).
+    Of a file system in a file, `image` is the same of that file, and `direct` whether the device goes
+    past the page cache of the underlying device. Where files are nowhere but in memory, `memory` names
+    what holds them there. `mountinfo` is the text of /proc/self/mountinfo (read when None); see
+    proc_pid_mountinfo(5).
     """
     real = path.resolve()
     table = Path("/proc/self/mountinfo").read_text() if mountinfo is None else mountinfo
@@ -146,9 +147,7 @@ def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/s
 
 
 def _memory(facts: JsonObject, mountinfo: str, block: Path) -> str | None:
-    """What holds a file system's files in memory, itself or below; None for a device, or if it cannot be
-    seen.
-    """
+    """Name of the holder of a file system's files in memory; None for a device, or if it cannot be seen."""
     if facts.get("type") in _OF_MEMORY:
         return str(facts["type"])
     if _MEMORY_DEVICE.fullmatch(facts.get("device", "")):

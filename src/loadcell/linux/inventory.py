@@ -107,7 +107,7 @@ def collect(root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool
         for name, question in questions(root).items()
     }
     answers = ask(asked, limit_s)
-    host = dict(answers.found)
+    host = dict(answers.values)
     if anonymous:
         host = nameless(host)
     if answers.unavailable:

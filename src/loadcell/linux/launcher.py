@@ -9,8 +9,8 @@ with `- - ""` for UID, GID and groups when the user stays, and `- -` for process
 as they come; all that the program starts inherits them. Processors and policies are written as the kernel
 writes them (`0-3,8`; `bind:0`, `interleave:0-1`), empty where they are to stay.
 
-The order matters: a change of user clears the death signal, so that one is asked for afterwards; a parent that
-died before then is noticed by the changed parent process id.
+The order matters: a change of user clears the death signal, so that one is asked for afterwards; a parent
+that died before then is noticed by the changed parent process id.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _Nodes = ctypes.c_ulong * (_MOST_NODES // _WORD)
 
 
 def pin(cpus: str, memory: str) -> None:
-    """Pin this process and all that it starts. Raises OSError whose `strerror` says what the kernel refused."""
+    """Pin this process and all that it starts. Raises OSError with what the kernel refused in `strerror`."""
     if cpus:
         try:
             os.sched_setaffinity(0, _numbers(cpus))
@@ -54,7 +54,7 @@ def pin(cpus: str, memory: str) -> None:
         mask = _Nodes()
         for node in _numbers(nodes):
             mask[node // _WORD] |= 1 << node % _WORD
-        # The kernel looks at one bit fewer than it is told of.
+        # The kernel reads one bit fewer than the number that it gets.
         failed = _call(0, ctypes.c_int(_MODES.index(mode)), mask, ctypes.c_ulong(_MOST_NODES + 1))
         if failed:
             raise OSError(

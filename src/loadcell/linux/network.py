@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from loadcell.linux.messages import NO_NAMES, NO_SPEED
-from loadcell.linux.procfs import line, text, whole
+from loadcell.linux.procfs import line, read_number, text
 from loadcell.linux.time_limits import UnavailableError
 from loadcell.model.json import JsonObject
 
@@ -30,17 +30,17 @@ def interfaces(root: Path) -> list[JsonObject]:
     """Each but the loopback: state, speed (Mbit/s), MTU, driver, device, queues, offloads, addresses."""
     addresses = psutil.net_if_addrs()
     names = pci_list(root)
-    interfaces_found = []
+    entries = []
     for folder in sorted((root / "sys/class/net").glob("*")):
         if folder.name == "lo" or not folder.is_dir():
             continue
         speed = _speed(folder)
-        interfaces_found.append(
+        entries.append(
             {
                 "name": folder.name,
                 "state": line(folder / "operstate"),
                 **({"speed_mbits": speed} if speed else {}),
-                "mtu": whole(folder / "mtu"),
+                "mtu": read_number(folder / "mtu"),
                 "driver": _linked(folder / "device/driver"),
                 "device": _device(names, folder / "device"),
                 "queues": {kind: len(list((folder / "queues").glob(f"{kind}-*"))) for kind in ("rx", "tx")},
@@ -52,12 +52,12 @@ def interfaces(root: Path) -> list[JsonObject]:
                 ],
             }
         )
-    return interfaces_found
+    return entries
 
 
 def _speed(folder: Path) -> int | None:
     """None where there is no link, or no such thing; a virtual interface says -1."""
-    speed = whole(folder / "speed")
+    speed = read_number(folder / "speed")
     return speed if speed is not None and speed > 0 else None
 
 

@@ -66,8 +66,8 @@ def launch_command(
     To be started by the process, and its thread, whose end shall be the program's. `user` are ids of user,
     group and supplementary groups; processors and memory stay as they are where these are empty.
     """
-    place = (str(int(death)), str(os.getpid()), str(directory), cpus or "-", memory or "-")
-    return [sys.executable, "-I", "-S", launcher.__file__, *user, *place, *map(str, program)]
+    settings = (str(int(death)), str(os.getpid()), str(directory), cpus or "-", memory or "-")
+    return [sys.executable, "-I", "-S", launcher.__file__, *user, *settings, *map(str, program)]
 
 
 class LineReader:
@@ -216,7 +216,7 @@ class SupervisedProcess:
         return list(self.output)
 
     def stop(self, steps: Sequence[StopStep]) -> bool:
-        """Send one signal after the other until the process has ended; returns True if it had to be killed."""
+        """Send one signal after the other until the process has ended. Return True if it had to be killed."""
         process = self._process
         killed = False
         if process is not None and process.poll() is None:

@@ -22,7 +22,7 @@ _STAT_FIELDS = 22
 
 
 class ProcFiles:
-    """System-wide files, each opened once: a sample costs one read a file (facts: 4 to 10 microseconds each)."""
+    """System-wide files, each opened once: a sample costs one read per file (4 to 10 microseconds each)."""
 
     def __init__(self, root: Path = ROOT) -> None:
         self.root = root
@@ -74,10 +74,18 @@ def process_stat(root: Path, pid: int) -> ProcessStat | None:
     if opening < 0 or len(fields) < _STAT_FIELDS:
         return None
     return ProcessStat(
-        pid=pid, name=text[opening + 1 : closing], state=fields[0], parent=int(fields[1]), major_faults=int(fields[9]),
-        user=int(fields[11]), system=int(fields[12]), children=int(fields[13]) + int(fields[14]),
-        threads=int(fields[17]), start=int(fields[19]), rss_pages=int(fields[21]),
-    )  # fmt: skip
+        pid=pid,
+        name=text[opening + 1 : closing],
+        state=fields[0],
+        parent=int(fields[1]),
+        major_faults=int(fields[9]),
+        user=int(fields[11]),
+        system=int(fields[12]),
+        children=int(fields[13]) + int(fields[14]),
+        threads=int(fields[17]),
+        start=int(fields[19]),
+        rss_pages=int(fields[21]),
+    )
 
 
 def read_small(path: Path | str) -> str:
@@ -199,10 +207,10 @@ def text(path: Path) -> str:
         return ""
 
 
-def whole(path: Path) -> int | None:
+def read_number(path: Path) -> int | None:
     """A file's number; None when there is none."""
-    number = line(path)
-    return int(number) if number is not None and number.lstrip("-").isdecimal() else None
+    content = line(path)
+    return int(content) if content is not None and content.lstrip("-").isdecimal() else None
 
 
 def chosen(words: str | None) -> str | None:

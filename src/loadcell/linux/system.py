@@ -17,20 +17,37 @@ from loadcell.model.json import JsonObject
 
 #: DMI words that give a hypervisor away, and its name (as `systemd-detect-virt` has them).
 _VENDORS = {
-    "kvm": "kvm", "qemu": "kvm", "vmware": "vmware", "virtualbox": "virtualbox", "xen": "xen",
-    "microsoft corporation": "hyperv", "amazon ec2": "amazon", "google": "google", "firecracker": "firecracker",
-}  # fmt: skip
+    "kvm": "kvm",
+    "qemu": "kvm",
+    "vmware": "vmware",
+    "virtualbox": "virtualbox",
+    "xen": "xen",
+    "microsoft corporation": "hyperv",
+    "amazon ec2": "amazon",
+    "google": "google",
+    "firecracker": "firecracker",
+}
 
 #: A hypervisor that does not say which.
 UNKNOWN = "unknown hypervisor"
 
 #: Kernel settings that are known to explain results.
 _SYSCTLS = (
-    "vm.swappiness", "vm.dirty_ratio", "vm.dirty_background_ratio", "vm.overcommit_memory", "vm.nr_hugepages",
-    "vm.zone_reclaim_mode", "kernel.numa_balancing", "kernel.sched_autogroup_enabled", "kernel.perf_event_paranoid",
-    "net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_congestion_control",
+    "vm.swappiness",
+    "vm.dirty_ratio",
+    "vm.dirty_background_ratio",
+    "vm.overcommit_memory",
+    "vm.nr_hugepages",
+    "vm.zone_reclaim_mode",
+    "kernel.numa_balancing",
+    "kernel.sched_autogroup_enabled",
+    "kernel.perf_event_paranoid",
+    "net.core.somaxconn",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_congestion_control",
     "fs.file-max",
-)  # fmt: skip
+)
 
 #: Who keeps clocks right, by the names of their processes.
 _TIME_DAEMONS = ("chronyd", "ntpd", "systemd-timesyn", "ptp4l", "phc2sys", "openntpd", "timemaster")
@@ -40,7 +57,17 @@ _UNSYNCHRONISED = 0x0040
 _TABLE = "sys/firmware/dmi/tables/DMI"
 _MEMORY_DEVICE, _END = 17, 127
 #: Kinds of memory by their number in a memory device's structure.
-_KINDS = {0x18: "DDR3", 0x1A: "DDR4", 0x1B: "LPDDR", 0x1D: "LPDDR3", 0x1E: "LPDDR4", 0x20: "HBM", 0x21: "HBM2", 0x22: "DDR5", 0x23: "LPDDR5"}  # fmt: skip
+_KINDS = {
+    0x18: "DDR3",
+    0x1A: "DDR4",
+    0x1B: "LPDDR",
+    0x1D: "LPDDR3",
+    0x1E: "LPDDR4",
+    0x20: "HBM",
+    0x21: "HBM2",
+    0x22: "DDR5",
+    0x23: "LPDDR5",
+}
 _UNKNOWN_SIZE, _EXTENDED_SIZE, _IN_KIB = 0xFFFF, 0x7FFF, 0x8000
 
 
@@ -154,8 +181,15 @@ def _quota(folder: Path) -> float | None:
 class _Timex(ctypes.Structure):
     """struct timex; only its first fields are looked at."""
 
-    _fields_ = (("modes", ctypes.c_uint), ("offset", ctypes.c_long), ("freq", ctypes.c_long), ("maxerror", ctypes.c_long),
-                ("esterror", ctypes.c_long), ("status", ctypes.c_int), ("rest", ctypes.c_char * 256))  # fmt: skip
+    _fields_ = (
+        ("modes", ctypes.c_uint),
+        ("offset", ctypes.c_long),
+        ("freq", ctypes.c_long),
+        ("maxerror", ctypes.c_long),
+        ("esterror", ctypes.c_long),
+        ("status", ctypes.c_int),
+        ("reserved", ctypes.c_char * 256),
+    )
 
 
 def time_sync(root: Path) -> JsonObject:

@@ -28,7 +28,7 @@ class UnavailableError(MessageError):
 class Answers:
     """Answers by question, and the reasons of the questions without one."""
 
-    found: dict[str, JsonValue] = field(default_factory=dict)
+    values: dict[str, JsonValue] = field(default_factory=dict)
     unavailable: dict[str, Message] = field(default_factory=dict)
     unasked: frozenset[str] = frozenset()
 
@@ -76,7 +76,7 @@ def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) ->
     for name in questions:
         if name in answers:
             if answers[name] is not None:
-                refused.found[name] = answers[name]
+                refused.values[name] = answers[name]
         else:
             refused.unavailable[name] = reasons.get(name) or SLOW(limit=f"{limit_s:g}")
     return refused

@@ -1,4 +1,4 @@
-"""Capabilities: what a target offers and a workload or monitor needs, so that neither knows the other's name."""
+"""Capabilities: a target offers them, a workload or monitor needs them; neither knows the other's name."""
 
 from __future__ import annotations
 

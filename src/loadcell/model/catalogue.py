@@ -91,7 +91,7 @@ def placeholders(text: str) -> frozenset[str]:
 
 
 def fill(text: str, written: Callable[[str], str]) -> str:
-    """The text with each placeholder replaced by `written(name)`; singular and plural by the written number."""
+    """The text with each placeholder replaced by `written(name)`; the written number selects the plural."""
 
     def value(match: re.Match[str]) -> str:
         number = written(match["name"])

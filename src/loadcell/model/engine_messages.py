@@ -39,16 +39,17 @@ def engine_failure(document: JsonObject, protocol: str = "") -> Message:
     `protocol`.
     """
     code, reason = str(document["code"]), document["reason"]
-    given = dict(reason["args"])
-    group = given.pop("group", None)
-    found = Message(
-        str(reason["code"]), {name: _argument(reason["code"], name, given[name]) for name in given}
+    arguments = dict(reason["args"])
+    group = arguments.pop("group", None)
+    finding = Message(
+        str(reason["code"]),
+        {name: _argument(reason["code"], name, value) for name, value in arguments.items()},
     )
-    advice = f"{found.code}.advice"
+    advice = f"{finding.code}.advice"
     remedy = (
-        Message(advice, found.arguments) if advice in catalogue.texts() else failure_remedy(protocol, code)
+        Message(advice, finding.arguments) if advice in catalogue.texts() else failure_remedy(protocol, code)
     )
-    return load_failure(code, found if group is None else _of_group(group, found), remedy)
+    return load_failure(code, finding if group is None else _of_group(group, finding), remedy)
 
 
 def load_outcome(outcome: str, reason: JsonObject | None, protocol: str) -> Message:
@@ -94,8 +95,8 @@ def _variant(outcome: str, arguments: JsonObject) -> str:
     return f"{outcome}.exact" if f"{outcome}.exact" in catalogue.texts() else outcome
 
 
-def _of_group(group: str, found: Message) -> Message:
-    return Message("engine.group", {"group": group, "finding": found})
+def _of_group(group: str, finding: Message) -> Message:
+    return Message("engine.group", {"group": group, "finding": finding})
 
 
 def failure_remedy(protocol: str, code: str | None) -> Message | None:

@@ -33,16 +33,16 @@ OMITTED = _Omitted()
 @dataclasses.dataclass(frozen=True)
 class Mismatch:
     """First key of a document that does not fit its record: dotted `key`, `expected`, and the JSON that was
-    `found`.
+    `value`.
     """
 
     key: str
     expected: str
-    found: str
+    value: str
 
 
 class MismatchError(ValueError):
-    """JSON that is not the record it should be; `mismatch` is None where the text is no JSON object at all."""
+    """JSON that is not the record it should be; `mismatch` is None where the text is no JSON object."""
 
     def __init__(self, mismatch: Mismatch | None) -> None:
         super().__init__(mismatch)

@@ -98,13 +98,14 @@ class Latency:
 
 
 def contradiction(values: Mapping[str, float | None], bucket: float = BUCKET) -> dict[str, float]:
-    """The first two values of a distribution that contradict each other, by their keys in JSON; empty if none do.
+    """The first two values of a distribution that contradict each other, by their keys in JSON.
 
-    Percentiles rise, and a mean lies between the extremes. A percentile may lie above the greatest value by
-    the share `bucket`. Tools that estimate each percentile separately can give contradictory ones.
+    Empty if none do: percentiles rise, and a mean lies between the extremes. A percentile may lie above
+    the greatest value by the share `bucket`. Tools that estimate each percentile separately can give
+    contradictory ones.
     """
-    known = {name: value for name in _RISING if (value := values.get(name)) is not None}
-    for (lower, low), (upper, high) in pairwise(known.items()):
+    rising = {name: value for name in _RISING if (value := values.get(name)) is not None}
+    for (lower, low), (upper, high) in pairwise(rising.items()):
         if low > high * (1 + bucket if upper == "max_ms" else 1):
             return {lower: low, upper: high}
     mean, least, most = (values.get(name) for name in ("mean_ms", "min_ms", "max_ms"))

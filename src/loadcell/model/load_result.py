@@ -1,4 +1,4 @@
-"""Result of a load as its maker reports it (the engine, another maker of loads or a tool): times in nanoseconds.
+"""Result of a load as its maker reports it: the engine, another module or a tool. Times are in nanoseconds.
 
 A load is a list of client groups. The only group of a load has no name, and its account is the load's.
 """
@@ -110,7 +110,7 @@ class BacklogResult:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleResult:
-    """Open loop: `presence_ns` is the time that requests were due and not answered, summed over all of them."""
+    """Open loop: `presence_ns` is the time that requests were due and not answered, summed over all."""
 
     arrivals: str
     offered: int
@@ -178,15 +178,15 @@ class ToolResult(ToolRecord):
 
     def record(self) -> ToolRecord:
         """Those facts that the trial's record has."""
-        return ToolRecord(*(getattr(self, kept.name) for kept in fields(ToolRecord)))
+        return ToolRecord(*(getattr(self, fact.name) for fact in fields(ToolRecord)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadResult(GroupResult):
     """Result of a load; its account is that of all groups together.
 
-    `outcome` with `reason_args` is a message code. `window` is None if nothing was measured. `unit` and `tool`
-    are of a load that a tool made. `hlog` are lines of the interval log.
+    `outcome` with `reason_args` is a message code. `window` is None if nothing was measured. `unit` and
+    `tool` are of a load that a tool made. `hlog` are lines of the interval log.
     """
 
     outcome: str
@@ -206,13 +206,13 @@ class LoadResult(GroupResult):
         return 0.0 if self.window is None else self.window.duration_ns / 1e9
 
     @property
-    def each(self) -> tuple[GroupResult, ...]:
+    def client_groups(self) -> tuple[GroupResult, ...]:
         """All client groups."""
         return self.groups or (self,)
 
     def group(self, name: str) -> GroupResult:
         """A client group by its name; one that is missing has done nothing."""
-        return next((group for group in self.each if group.name == name), GroupResult(name))
+        return next((group for group in self.client_groups if group.name == name), GroupResult(name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,7 +213,7 @@ class MessageCode:
         return Message(self.code, values, self.severity)
 
     def pick(self, **arguments: object) -> Message:
-        """The message with those of these arguments that it takes; for tables of codes that are called alike."""
+        """The message with those of these arguments that it takes, for tables of codes with a common call."""
         return self(**{name: value for name, value in arguments.items() if name in self.arguments})
 
     def _checked(self, name: str, value: object) -> Argument:

@@ -1,4 +1,4 @@
-"""Numbers and instants as people read them: few significant digits, thousands set apart, the unit beside them."""
+"""Numbers and instants as people read them: few significant digits, thousands separators, units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BYTES = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def significant(value: float, digits: int = DIGITS) -> str:
-    """`12.3`, `0.0123`, `2,859`: `digits` significant ones, but never fewer than all digits before the point."""
+    """`12.3`, `0.0123`, `2,859`: `digits` significant ones, but always all digits before the point."""
     if not math.isfinite(value):
         return "∞" if value > 0 else "–"
     if value == 0:

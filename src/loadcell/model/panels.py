@@ -50,7 +50,7 @@ class Panel:
     """One view of the rows of `source`: the monitor with the table, or another source of the report (`load`,
     `waits`, `server`).
 
-    `title` is the code of its heading. Panels stand in the order of `place`. `total` names a column of which
+    `title` is the code of its heading. Panels are in the order of `position`. `total` names a column of which
     rows with 0 are the totals, which are drawn alone. `top` is a fixed upper end of the axis; `least` a lower
     bound of it, so that noise does not fill the panel. `legend`: also with one line; `legend_below`: for long
     names. `alternative` replaces `lines` if none of them has values.
@@ -60,7 +60,7 @@ class Panel:
     source: str
     title: str
     lines: tuple[Line, ...]
-    place: int
+    position: int
     stacked: bool = False
     top: float | None = None
     least: float = 0.0
@@ -91,7 +91,7 @@ class AggregateTable:
     source: str
     title: str
     columns: tuple[Aggregate, ...]
-    place: int
+    position: int
 
 
 @dataclass(frozen=True)
@@ -118,13 +118,13 @@ def declare(*items: Panel | AggregateTable | DipCause) -> None:
 
 def all_panels() -> tuple[Panel, ...]:
     """All panels of loadcell and its extensions, from top to bottom. Raises ExtensionError."""
-    return tuple(sorted((item for item in _all() if isinstance(item, Panel)), key=lambda item: item.place))
+    return tuple(sorted((item for item in _all() if isinstance(item, Panel)), key=lambda item: item.position))
 
 
 def aggregate_tables() -> tuple[AggregateTable, ...]:
     """All tables of aggregates, from top to bottom. Raises ExtensionError."""
     tables = (item for item in _all() if isinstance(item, AggregateTable))
-    return tuple(sorted(tables, key=lambda item: item.place))
+    return tuple(sorted(tables, key=lambda item: item.position))
 
 
 def dip_causes() -> tuple[DipCause, ...]:

@@ -12,7 +12,8 @@ Row: TypeAlias = dict[str, Cell]
 
 #: Suffix of a column's name -> symbol of its unit; the longest suffix that fits counts.
 UNITS: Final[Mapping[str, str]] = {
-    "_percent": "%", "_bytes": "B", "_bytes_per_s": "B/s", "_per_s": "1/s", "_ns": "ns", "_ms": "ms", "_s": "s",
+    "_percent": "%", "_bytes": "B", "_bytes_per_s": "B/s", "_per_s": "1/s",
+    "_ns": "ns", "_ms": "ms", "_s": "s",
 }  # fmt: skip
 
 

@@ -165,7 +165,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """Counts over the whole load, warm-up and drain included; the server's counters are compared with them."""
+    """Counts over the whole load, warm-up and drain included, to compare with the server's counters."""
 
     transactions: int = 0
     failed: int = 0

@@ -7,21 +7,21 @@ declare(
     Panel("host", "axis.host-cpu", (
         Line("cpu_user_percent", "series.user"), Line("cpu_system_percent", "series.system"),
         Line("cpu_iowait_percent", "series.iowait"), Line("cpu_steal_percent", "series.steal"),
-    ), place=50, stacked=True, top=100, colour=2),
+    ), position=50, stacked=True, top=100, colour=2),
     Panel("host", "axis.host-io", (
         Line("disk_read_bytes_per_s", "series.read", divide=MIB),
         Line("disk_write_bytes_per_s", "series.write", divide=MIB),
-    ), place=51, least=1, legend=True, colour=2),
+    ), position=51, least=1, legend=True, colour=2),
     Panel("target", "axis.target-cpu", (
         Line("cpu_percent", "series.cpu", envelope=True),
-    ), place=70, least=10, total="pid", colour=4),
+    ), position=70, least=10, total="pid", colour=4),
     Panel("target", "axis.target-memory", (
         Line("rss_bytes", "series.rss", divide=MIB),
-    ), place=71, total="pid", colour=4),
+    ), position=71, total="pid", colour=4),
     Panel("target", "axis.target-io", (
         Line("read_bytes_per_s", "series.read", divide=MIB),
         Line("write_bytes_per_s", "series.write", divide=MIB),
-    ), place=72, least=1, total="pid", colour=4),
+    ), position=72, least=1, total="pid", colour=4),
     AggregateTable("host", "table.sampled.host", (
         Aggregate("cpu_busy_percent", "mean", "column.sampled.cpu-mean"),
         Aggregate("cpu_busy_percent", "max", "column.sampled.cpu-max"),
@@ -32,7 +32,7 @@ declare(
         Aggregate("disk_util_max_percent", "max", "column.sampled.disk-busy"),
         Aggregate("net_rx_bytes_per_s", "mean", "column.sampled.received"),
         Aggregate("net_tx_bytes_per_s", "mean", "column.sampled.sent"),
-    ), place=50),
+    ), position=50),
     DipCause("host", "disk_write_bytes_per_s", "disk-writes", MessageCode("with.disk-writes")),
     DipCause("host", "disk_read_bytes_per_s", "disk-reads", MessageCode("with.disk-reads")),
     DipCause("host", "cpu_iowait_percent", "io-wait", MessageCode("with.io-wait")),

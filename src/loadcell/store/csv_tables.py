@@ -25,8 +25,8 @@ def read_csv(content: bytes, text: Collection[str]) -> Frame | None:
         file.flush()
         try:
             relation = _connection().read_csv(
-                file.name, header=True, delimiter=",", quotechar='"', escapechar='"', columns=sql_types(types),
-                auto_detect=False, null_padding=True, parallel=False,
+                file.name, header=True, delimiter=",", quotechar='"', escapechar='"',
+                columns=sql_types(types), auto_detect=False, null_padding=True, parallel=False,
             )  # fmt: skip
             columns = relation.fetchnumpy()
         except duckdb.Error:

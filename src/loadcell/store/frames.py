@@ -90,7 +90,7 @@ class Frame:
 
     @classmethod
     def concat(cls, frames: Sequence[Frame]) -> Frame:
-        """Rows of all frames, one frame after the other; a column that a frame lacks is missing in its rows."""
+        """Rows of all frames, one frame after the other; a column that a frame lacks is empty in its rows."""
         if len(frames) == 1:
             return frames[0]
         names = dict.fromkeys(name for frame in frames for name in frame.columns)
@@ -231,7 +231,7 @@ def group_rows(*columns: Column | npt.NDArray[Any]) -> Groups:
 
 
 def matching_rows(frame: Frame, other: Frame, *names: str) -> Rows:
-    """For each row of `frame` the row of `other` with equal values in these columns; -1 where there is none."""
+    """For each row of `frame` the row of `other` with equal values in these columns; -1 if there is none."""
     rows = {key: row for row, key in enumerate(other.rows(*names))}
     return np.array([rows.get(key, -1) for key in frame.rows(*names)], dtype=np.intp)
 

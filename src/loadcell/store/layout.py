@@ -44,7 +44,7 @@ SAMPLE_HEAD: Final = ("t_s", "mono_ns", "utc", "late_ms", "cost_ms")
 
 
 def sample_files(trial: TrialRecord) -> dict[str, str]:
-    """Files of a trial's monitors: `postgres` is the monitor's first table, `postgres.waits` a further one."""
+    """Files of a trial's monitors: `postgres` is a monitor's first table, `postgres.waits` a further one."""
     files: dict[str, str] = {}
     for name, monitor in trial.monitors.items():
         if monitor.file is not None:
@@ -97,7 +97,8 @@ _INTEGERS = frozenset({"mono_ns", "pid", "started", "succeeded", "failed", "retr
 _SAMPLER_TEXT = frozenset({"utc"})
 #: Text columns of intervals, and of samples of runs that recorded no `text_columns`.
 UNDECLARED_TEXT = frozenset({
-    "utc", "phase", "operation", "kind", "name", "role", "device", "interface", "wait_event_type", "wait_event",
+    "utc", "phase", "operation", "kind", "name", "role", "device", "interface", "wait_event_type",
+    "wait_event",
     "backend_type", "object", "context", "query_id", "query",
 })  # fmt: skip
 _SQL_TYPES: Mapping[ColumnType, str] = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE"}

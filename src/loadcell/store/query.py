@@ -77,7 +77,7 @@ def _the_select(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
 
 
 def _connect(runs: list[StoredRun], sql: str) -> duckdb.DuckDBPyConnection:
-    """A connection with the views `sql` mentions, locked so that it reads their files and does nothing else."""
+    """A connection with the views that `sql` names, locked so that it reads their files and nothing else."""
     import duckdb
 
     connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
@@ -223,7 +223,19 @@ def _trial_types(rows: Sequence[Row]) -> dict[str, ColumnType]:
     """Types of the columns of `trials`; those of factors are texts, as their levels differ in type."""
     factors = dict.fromkeys(name for row in rows for name in row if name.startswith(_FACTOR))
     return {
-        "run": "text", "plan": "text", **FRONT, "status": "text", "reason": "text", "started_utc": "text", "ended_utc": "text",
-        **dict.fromkeys(factors, "text"), "measured_s": "number", **dict.fromkeys(_TOTALS, "number"), "errors": "integer",
-        **dict.fromkeys(_COUNTS, "integer"), **dict.fromkeys(_LATENCIES, "number"), "client_busy_max": "number", "document": "text",
-    }  # fmt: skip
+        "run": "text",
+        "plan": "text",
+        **FRONT,
+        "status": "text",
+        "reason": "text",
+        "started_utc": "text",
+        "ended_utc": "text",
+        **dict.fromkeys(factors, "text"),
+        "measured_s": "number",
+        **dict.fromkeys(_TOTALS, "number"),
+        "errors": "integer",
+        **dict.fromkeys(_COUNTS, "integer"),
+        **dict.fromkeys(_LATENCIES, "number"),
+        "client_busy_max": "number",
+        "document": "text",
+    }

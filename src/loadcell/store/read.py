@@ -51,13 +51,13 @@ class Damage:
     """A damaged file of a run: its path (relative to the run), the finding, and what can be read."""
 
     file: str
-    found: Message
-    left: Message
+    finding: Message
+    usable: Message
 
     @property
     def reason(self) -> Message:
         """All of it in a sentence."""
-        return DAMAGED(file=self.file, found=self.found, left=self.left)
+        return DAMAGED(file=self.file, found=self.finding, left=self.usable)
 
     def __str__(self) -> str:
         return self.reason.text
@@ -111,7 +111,7 @@ class StoredRun:
         return [trial.name for trial in planned if trial.name not in done]
 
     @property
-    def left(self) -> list[str]:
+    def remaining(self) -> list[str]:
         """Names of planned trials, unscored ones too, that a resumed run would do: those without a record,
         and aborted ones.
         """
@@ -335,7 +335,7 @@ def _record(kind: type[Record], path: Path) -> Record | Message:
         return DAMAGED_JSON()
     if not mismatch.key:
         return DAMAGED_OBJECT()
-    return DAMAGED_KEY(key=mismatch.key, expected=mismatch.expected, found=mismatch.found)
+    return DAMAGED_KEY(key=mismatch.key, expected=mismatch.expected, found=mismatch.value)
 
 
 def _schema(path: Path) -> int:

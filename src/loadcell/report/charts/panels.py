@@ -13,11 +13,11 @@ FAILED = "failed_per_s"
 TRANSACTIONS: Final = Panel("load", "axis.transactions", (
     Line("throughput_per_s", "series.throughput", envelope=True),
     Line(FAILED, "series.failed", "max", hidden_at_zero=True), Line(OFFERED, "series.due"),
-), place=10, checkpoints=True)  # fmt: skip
+), position=10, checkpoints=True)  # fmt: skip
 RESPONSE_TIMES: Final = Panel("load", "axis.response", (
     Line("response_p50_ms", "series.p50", "max"), Line("response_p99_ms", "series.p99", "max", envelope=True),
     Line(SERVICE_P99, "series.sent-p99", "max"),
-), place=11, legend=True, checkpoints=True,
+), position=11, legend=True, checkpoints=True,
     alternative=(Line("response_mean_ms", "series.mean"), Line("response_p95_ms", "series.p95", "max")))  # fmt: skip
 #: Place of the panels by client group, and of the backlog below them.
 GROUPS_PLACE: Final = 15
@@ -25,7 +25,7 @@ BACKLOG: Final = Panel(
     "load",
     "axis.backlog",
     (Line("backlog", "series.waiting", "max"),),
-    place=20,
+    position=20,
     least=10,
     checkpoints=True,
 )

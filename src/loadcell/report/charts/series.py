@@ -140,8 +140,8 @@ def _panels(groups: list[str]) -> list[Panel]:
     for title, figure in titles:
         how: Reduction = "max" if figure == by_group.TAIL else "mean"
         lines = tuple(Line(by_group.column(figure, name), "", how, proper=name) for name in groups)
-        panels.append(Panel("load", title, lines, place=GROUPS_PLACE, checkpoints=True))
-    return sorted(panels, key=lambda panel: panel.place)
+        panels.append(Panel("load", title, lines, position=GROUPS_PLACE, checkpoints=True))
+    return sorted(panels, key=lambda panel: panel.position)
 
 
 def rows(chart: Chart, trial: str) -> dict[str, list[DataRow]]:

@@ -95,7 +95,7 @@ class HostOptions(Options):
         path = self.path
         if path is None:
             return None
-        answer = ask({"memory": lambda: disks.file_system(path).get("memory")}).found
+        answer = ask({"memory": lambda: disks.file_system(path).get("memory")}).values
         return answer.get("memory")
 
 

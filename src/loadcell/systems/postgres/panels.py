@@ -4,11 +4,11 @@ from loadcell.model.panels import MIB, Line, Panel, declare
 
 declare(
     # a line for each kind of wait of the run
-    Panel("waits", "axis.waits", (), place=30, stacked=True, least=1, legend_below=True, checkpoints=True),
+    Panel("waits", "axis.waits", (), position=30, stacked=True, least=1, legend_below=True, checkpoints=True),
     Panel("server", "axis.wal", (
         Line("wal_bytes_per_s", "series.wal", divide=MIB),
-    ), place=40, least=1, checkpoints=True, colour=6),
+    ), position=40, least=1, checkpoints=True, colour=6),
     Panel("server", "axis.blocks-read", (
         Line("blocks_read_per_s", "series.read"),
-    ), place=41, least=100, checkpoints=True, colour=6),
+    ), position=41, least=100, checkpoints=True, colour=6),
 )  # fmt: skip

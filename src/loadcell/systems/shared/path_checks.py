@@ -19,7 +19,7 @@ from loadcell.systems.messages import HOME_NO_DIRECTORY, HOME_NOT_USABLE, IMAGE_
 
 def there(key: str, path: Path, missing: Message) -> Iterator[Misfit]:
     """Misfits of a directory that must exist; `missing` is the message of the run for it."""
-    if ask({"there": path.is_dir}).found.get("there") is False:
+    if ask({"there": path.is_dir}).values.get("there") is False:
         yield Misfit(key, missing)
 
 
@@ -32,7 +32,7 @@ def of_data(data: Any, kind: str) -> Iterator[Misfit]:
         yield from there("data.image", image_path, IMAGE_NO_DIRECTORY(path=image_path, kind=kind))
     elif isinstance(data, str) and data:
         path = Path(data).expanduser().absolute()
-        wrong = ask({"wrong": lambda: _unmakeable(path, kind)}).found.get("wrong")
+        wrong = ask({"wrong": lambda: _unmakeable(path, kind)}).values.get("wrong")
         if wrong is not None:
             yield Misfit("data", wrong)
 
