@@ -24,7 +24,7 @@ PAGE = """
 import sys
 from pathlib import Path
 from loadcell.report.hosts import page
-from loadcell.report.hosts.read import of_run
+from loadcell.report.hosts.gather import of_run
 from loadcell.store.read import read_run
 page.write(of_run(read_run(Path(sys.argv[1]))), "en", ())
 """

@@ -13,9 +13,8 @@ from rich.console import Console
 from documents import read_run
 from fake_runs import Shape, write_run
 from loadcell.report import brief
-from loadcell.report.blocks import Cell, Column, Table
+from loadcell.report.blocks import Cell, Column, Table, known
 from loadcell.report.build import build
-from loadcell.report.columns import known
 from loadcell.report.render import terminal
 from loadcell.report.render.markdown import render
 from loadcell.store.read import StoredRun

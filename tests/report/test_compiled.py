@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from jinja2 import DictLoader, Environment, TemplateSyntaxError
 
-from loadcell.report.template_cache import compiled
+from loadcell.report.bundle import compiled
 
 
 def _said(source: str) -> str:

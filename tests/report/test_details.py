@@ -14,7 +14,7 @@ from loadcell.model import numbers
 from loadcell.model.message import Message
 from loadcell.report.blocks import Chart, Section, Table
 from loadcell.report.build import build
-from loadcell.report.charts import percentiles, style, throughput
+from loadcell.report.charts import percentiles, style, treatments
 from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
 from loadcell.report.render.html import NO_BREAK, coded, counted, headed
@@ -238,7 +238,7 @@ def test_lines_that_are_far_apart_are_read_on_a_logarithmic_axis(tmp_path: Path)
                 document["totals"]["throughput_per_s"] /= slower
             file.write_text(json.dumps(document))
         context = ReportContext.of(read_run(run), "en")
-        chart = throughput.draw(context)
+        chart = treatments.throughput(context)
         assert chart is not None
         assert (
             '"type": "log"' in json.dumps([layer["encoding"]["y"] for layer in layers(chart)])

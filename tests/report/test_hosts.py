@@ -15,10 +15,9 @@ import fake_runs
 import machines
 from loadcell.report.blocks import Chart, Report, Table
 from loadcell.report.hosts import page
-from loadcell.report.hosts.compared import Compared, compared
 from loadcell.report.hosts.comparison import brief, build, pages
+from loadcell.report.hosts.gather import Compared, Source, compared, source
 from loadcell.report.hosts.page import findings
-from loadcell.report.hosts.read import Source, source
 from loadcell.report.render import html, markdown, terminal
 from loadcell.report.render import json as json_renderer
 from loadcell.report.texts import Texts

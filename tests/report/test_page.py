@@ -109,10 +109,10 @@ def test_every_repeat_is_in_the_table_and_every_failed_trial_has_its_reason(
 ) -> None:
     said = page("trouble").text
     for record in stored("trouble").trials:
-        if record["status"] != "ok":
-            assert record["name"] in said
-            assert record["reason"] in said
-            assert record["advice"] in said
+        if record.status != "ok":
+            assert record.name in said
+            assert record.reason in said
+            assert record.advice in said
     assert len(stored("trouble").missing) == 2
     assert all(name in said for name in stored("trouble").missing)
 

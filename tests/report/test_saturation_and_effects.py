@@ -17,10 +17,10 @@ from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.report.blocks import Chart, Report, Section, Sentences, Table
 from loadcell.report.build import build
 from loadcell.report.context import ReportContext
+from loadcell.report.palette import sized
 from loadcell.report.pictures import VEGA_LITE, paint
 from loadcell.report.render import html, markdown
 from loadcell.report.sections.saturation import marks
-from loadcell.report.sizing import sized
 from loadcell.report.texts import LANGUAGES, Texts
 from loadcell.store.read import StoredRun
 

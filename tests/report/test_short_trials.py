@@ -18,9 +18,9 @@ from frame_values import frame_of_rows, values
 from loadcell.model.panels import all_panels
 from loadcell.report import write
 from loadcell.report.blocks import Chart
-from loadcell.report.charts import series, short_series, style
+from loadcell.report.charts import series, style, timeline
 from loadcell.report.context import ReportContext
-from loadcell.report.sizing import sized
+from loadcell.report.palette import sized
 from loadcell.report.texts import Texts
 from loadcell.store.frames import Frame
 from report.browser import Browser
@@ -153,12 +153,12 @@ def frame(rows: list[tuple[str, float, float, int]]) -> Frame:
 
 def test_the_piece_that_a_warm_up_ends_with_is_not_drawn_as_a_fall() -> None:
     rows = [("a", -1.02, 1.0, 0), ("a", -0.02, 0.02, 0), ("a", 0.0, 0.57, 0), ("b", 0.0, 0.1, 0)]
-    assert values(short_series.whole(frame(rows)), "duration_s") == [1.0, 0.57, 0.1]
+    assert values(timeline.whole(frame(rows)), "duration_s") == [1.0, 0.57, 0.1]
 
 
 def test_a_piece_with_errors_stays() -> None:
     rows = [("a", 0.0, 1.0, 0), ("a", 1.0, 0.02, 3)]
-    assert len(short_series.whole(frame(rows))) == 2
+    assert len(timeline.whole(frame(rows))) == 2
 
 
 def test_a_piece_with_errors_is_no_fall_where_others_have_them_too() -> None:
@@ -169,7 +169,7 @@ def test_a_piece_with_errors_is_no_fall_where_others_have_them_too() -> None:
         ("b", 0.0, 0.02, 3),
         ("b", 0.1, 1, 0),
     ]
-    assert values(short_series.whole(frame(rows)), "failed") == [900, 900, 3, 0]
+    assert values(timeline.whole(frame(rows)), "failed") == [900, 900, 3, 0]
 
 
 def test_failures_are_those_of_a_second_however_long_an_interval_is() -> None:
@@ -178,13 +178,13 @@ def test_failures_are_those_of_a_second_however_long_an_interval_is() -> None:
 
 
 def test_one_sample_of_a_trial_is_a_point_where_others_have_lines() -> None:
-    assert short_series.alone(frame([("a", 0.5, 1, 0), ("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))
-    assert not short_series.alone(frame([("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))
+    assert timeline.alone(frame([("a", 0.5, 1, 0), ("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))
+    assert not timeline.alone(frame([("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))
 
 
 @pytest.mark.parametrize(("gap", "digits"), [(1.0, 1), (10.0, 1), (0.1, 2), (0.025, 3), (0.0001, 3)])
 def test_times_get_the_digits_that_tell_them_apart(gap: float, digits: int) -> None:
-    assert short_series.digits(frame([("a", n * gap, gap, 0) for n in range(5)])) == digits
+    assert timeline.digits(frame([("a", n * gap, gap, 0) for n in range(5)])) == digits
 
 
 def test_a_backlog_of_nothing_lies_on_the_axis() -> None:

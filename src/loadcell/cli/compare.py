@@ -15,9 +15,9 @@ from loadcell.cli import language, messages
 from loadcell.cli.arguments import baselines, language_option, runs
 from loadcell.report.comparison import build as run_comparison
 from loadcell.report.comparison import gather as gathering
-from loadcell.report.hosts import compared as machine_pair
 from loadcell.report.hosts import comparison as machine_comparison
-from loadcell.report.hosts import read as machines
+from loadcell.report.hosts import gather as machine_pair
+from loadcell.report.hosts import gather as machines
 from loadcell.report.render import terminal
 from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder

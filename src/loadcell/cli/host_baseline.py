@@ -22,8 +22,8 @@ from loadcell.execution import resume as resumption
 from loadcell.execution import runner as execution
 from loadcell.linux import inventory
 from loadcell.report import texts
+from loadcell.report.hosts import gather as machines
 from loadcell.report.hosts import page
-from loadcell.report.hosts import read as machines
 from loadcell.report.render import json, terminal
 from loadcell.report.sections import reproduce
 from loadcell.store import errors as store_errors
@@ -33,7 +33,7 @@ from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
     from loadcell.model.message import MessageCode
-    from loadcell.report.hosts.read import Source
+    from loadcell.report.hosts.gather import Source
     from loadcell.store.read import StoredRun
 
 #: The ready-made plan that it runs, and how it is called.

@@ -27,7 +27,7 @@ from loadcell.report.blocks import (
 )
 from loadcell.report.context import STATUS, ReportContext
 from loadcell.report.sections import memory, reproduce, summary
-from loadcell.report.sections.levels import factor_columns
+from loadcell.report.sections.breakdown import factor_columns
 from loadcell.store.layout import FLAMES, OUTPUT, quoted, resume_command
 from loadcell.store.read import StoredRun
 

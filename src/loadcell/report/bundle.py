@@ -1,14 +1,14 @@
-"""The Vega libraries as one script, to be put into a page.
-
-Making it takes 1.7 s, so it is kept in the user's cache.
-"""
+"""Parts of the page from the user's cache, as they take long to make: the script of charts, and templates."""
 
 from __future__ import annotations
 
 import contextlib
+import pickle
 from pathlib import Path
 
 import vl_convert
+from jinja2 import FileSystemBytecodeCache
+from jinja2.bccache import Bucket
 
 from loadcell.model.user_cache import cache_directory, keep
 from loadcell.report.pictures import VEGA_LITE
@@ -42,3 +42,31 @@ def javascript() -> str:
         with contextlib.suppress(OSError):
             keep(previous, text)
     return text
+
+
+class Compiled(FileSystemBytecodeCache):
+    """A cache that cannot be read or written, or that is damaged, only costs time.
+
+    Jinja knows a template that has changed.
+    """
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take what is kept of a template."""
+        try:
+            super().load_bytecode(bucket)
+        except (OSError, EOFError, ValueError, TypeError, pickle.UnpicklingError):
+            bucket.reset()
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep a template, by rename."""
+        with contextlib.suppress(OSError):
+            Path(self.directory).mkdir(parents=True, exist_ok=True)
+            super().dump_bytecode(bucket)
+
+
+def compiled() -> Compiled | None:
+    """None where the user has no home."""
+    try:
+        return Compiled(str(cache_directory() / "templates"))
+    except RuntimeError:
+        return None

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Self
 from loadcell import lazy
 from loadcell.model import catalogue
 from loadcell.report import brief, build
-from loadcell.report.gc_pause import uncollected
 from loadcell.report.pictures import VEGA_LITE, Painter
+from loadcell.report.publish import uncollected
 from loadcell.report.render import html, markdown, terminal
 
 if TYPE_CHECKING:

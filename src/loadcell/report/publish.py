@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+import gc
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +13,6 @@ from loadcell import lazy
 from loadcell.report import FORMATS, build, charts
 from loadcell.report.blocks import Report
 from loadcell.report.context import ReportContext
-from loadcell.report.gc_pause import keep_loaded, uncollected
 from loadcell.report.messages import OUT_WRONG_SUFFIX
 from loadcell.report.pictures import VEGA_LITE, Painter
 from loadcell.report.render import html, json, markdown
@@ -91,7 +92,7 @@ def write_report(
     Raises StoreError when one cannot be written.
     """
     with uncollected(), (ready or Painter(VEGA_LITE)) if "md" in where else nullcontext() as painter:
-        charts.drawers()  # after the painter has started: charts and renderers take a second to load
+        charts.load()  # after the painter has started: charts and renderers take a second to load
         lazy.load(html)
         keep_loaded()
         report = make()
@@ -126,3 +127,23 @@ def write(path: Path, text: str) -> None:
 def write_pictures(home: Path, report: Report, painter: Painter) -> None:
     for chart, picture in zip(report.charts(), painter.pictures(), strict=True):
         write(home / f"{chart.id}.svg", markdown.lettered(picture))
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No search meanwhile, which a seventh of the time to load altair goes to; afterwards as before."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def keep_loaded() -> None:
+    """Exclude all that is loaded from the searches to come, the last of which, at exit, takes a third of a
+    second where altair is loaded. DuckDB reports what such an exclusion keeps of it, so it must not be loaded.
+    """
+    if "duckdb" not in sys.modules:
+        gc.freeze()

@@ -1,37 +1,46 @@
-"""Charts of a report.
-
-A chart is one module here with `SECTION`, `PLACE` and `draw(context) -> Chart | None`.
-"""
+"""Charts of a report: functions declared with `chart` in the modules here."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable
 from functools import cache
-from types import ModuleType
+from typing import TypeAlias
 
 from loadcell.report.blocks import Chart
 from loadcell.report.context import ReportContext
 
+#: Draws a chart; None where there is nothing to draw.
+Draw: TypeAlias = Callable[[ReportContext], Chart | None]
+
+_declared: list[tuple[str, int, Draw]] = []
+
+
+def chart(section: str, place: int) -> Callable[[Draw], Draw]:
+    """Declare a chart of a section, by its place there."""
+
+    def declare(draw: Draw) -> Draw:
+        _declared.append((section, place, draw))
+        return draw
+
+    return declare
+
 
 @cache
-def drawers() -> tuple[ModuleType, ...]:
-    """The modules of charts by their place within a section; loads altair."""
-    names = (info.name for info in pkgutil.iter_modules(__path__, f"{__name__}."))
-    modules = (importlib.import_module(name) for name in names)
-    return tuple(
-        sorted(
-            (module for module in modules if hasattr(module, "SECTION")), key=lambda module: int(module.PLACE)
-        )
-    )
+def load() -> None:
+    """Load the modules of all charts, and altair with them."""
+    for info in pkgutil.iter_modules(__path__, f"{__name__}."):
+        importlib.import_module(info.name)
 
 
 def drawn_in(section: str, context: ReportContext) -> list[Chart]:
     """Every chart of a section that there is something to draw for, in order."""
-    modules = [module for module in drawers() if section == module.SECTION]
+    load()
     from altair.utils.schemapi import debug_mode  # half a second that a terminal does not have to wait
 
+    drawers = sorted((item for item in _declared if item[0] == section), key=lambda item: item[1])
     # Every part checked against Vega-Lite's schema as it is made takes half of the time; tests paint every
     # chart instead.
     with debug_mode(False):
-        return [chart for module in modules if (chart := module.draw(context)) is not None]
+        return [drawn for _, _, draw in drawers if (drawn := draw(context)) is not None]

@@ -10,18 +10,18 @@ import altair as alt
 from loadcell.analysis.quantiles import QUANTILES
 from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.report.blocks import Chart, DataRow
-from loadcell.report.charts import style
+from loadcell.report.charts import chart, style
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
 
-SECTION, PLACE = "percentiles", 1
 #: As many lines as there are distinguishable colours.
 MOST_SHOWN = len(SERIES)
 #: Percentiles that make a curve.
 FEWEST = 2
 
 
+@chart("percentiles", 1)
 def draw(context: ReportContext) -> Chart | None:
     """None where there is no curve: no trial has response times, or but one percentile, as many tools print."""
     texts = context.texts

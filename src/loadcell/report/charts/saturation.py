@@ -15,13 +15,12 @@ from loadcell.analysis.sweep import LOAD, speed_of
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.report.blocks import Chart, DataRow
-from loadcell.report.charts import compare, style
+from loadcell.report.charts import chart, compare, style
 from loadcell.report.charts.style import Channels
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
 
-SECTION, PLACE = "saturation", 1
 #: Marks from top to bottom, by the key of their name.
 MARKS = ("peak", "law", "enough", "knee", "power")
 _MARK = Labels("mark.saturation", MARKS)
@@ -31,6 +30,7 @@ MARK, MORE = 20, 8
 LABELS = 58
 
 
+@chart("saturation", 1)
 def draw(context: ReportContext) -> Chart | None:
     """None without a line of at least three loads; of many lines, those with the highest throughput."""
     lines = shown([line for line in context.analysis.saturation if isinstance(line, Saturation)])

@@ -7,16 +7,16 @@ import altair as alt
 from loadcell.analysis.search import Searched, Step
 from loadcell.model.json import JsonObject
 from loadcell.report.blocks import Chart, DataRow
-from loadcell.report.charts import style
+from loadcell.report.charts import chart, style
 from loadcell.report.charts.style import Channels
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.report.sections.search import STAGE
 
-SECTION, PLACE = "search", 1
 _STEPS = "steps"
 
 
+@chart("search", 1)
 def draw(context: ReportContext) -> Chart | None:
     """One picture a search, side by side; None in other designs."""
     searches, texts = context.analysis.searches, context.texts

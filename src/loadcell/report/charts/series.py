@@ -19,8 +19,7 @@ from loadcell.model.message import Labels
 from loadcell.model.panels import Line, Panel, Reduction, all_panels
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Chart, DataRow, TrialSamples
-from loadcell.report.charts import by_group, short_series, style, waits
-from loadcell.report.charts.clock import Clock, clock_of
+from loadcell.report.charts import chart, style, timeline, waits
 from loadcell.report.charts.panels import (
     FAILED,
     GROUPS_PLACE,
@@ -29,26 +28,26 @@ from loadcell.report.charts.panels import (
     SERVICE_P99,
     TRANSACTIONS,
 )
-from loadcell.report.charts.short_series import FEWEST_ROWS
 from loadcell.report.charts.style import Channels
+from loadcell.report.charts.timeline import FEWEST_ROWS, Clock, clock_of
 from loadcell.report.context import STATUS, ReportContext
 from loadcell.report.palette import SERIES
 from loadcell.store.frames import Column, Frame, Numbers, plain_values, quotient
 
 _CHECKPOINT = Labels("checkpoint", ("timed", "requested"))
-SECTION, PLACE = "series", 1
 #: Points of one source over all trials: what a page of 3 MB has room for.
 POINTS_IN_ALL = 12_000
 CHECKPOINTS = "checkpoints"
 FEWEST_POINTS, MOST_POINTS = 40, 500
 
 
+@chart("series", 1)
 def draw(context: ReportContext) -> Chart | None:
     """None when no trial has intervals or samples, of which it takes two to draw a line."""
     # If some groups are open loops and others closed, there is no offered load of all of them.
-    recorded, groups = context.stored.intervals(), by_group.names(context)
+    recorded, groups = context.stored.intervals(), timeline.names(context)
     intervals = carried_over_time(recorded)
-    load = _failing(short_series.whole(by_group.beside(_transactions(intervals), intervals, groups)))
+    load = _failing(timeline.whole(timeline.beside(_transactions(intervals), intervals, groups)))
     frames = {
         "load": _ends(load) if groups else _open_loop(_ends(load)),
         "waits": context.server.over_time,
@@ -58,7 +57,7 @@ def draw(context: ReportContext) -> Chart | None:
         if panel.source not in frames:
             frames[panel.source] = _totals(context.stored.samples(panel.source), panel.total)
     frames = {name: frame for name, frame in frames.items() if frame.has("t_s") and len(frame)}
-    sampled, frames = len(frames), short_series.drawable(frames)
+    sampled, frames = len(frames), timeline.drawable(frames)
     drawn = [_proper(panel, context) for panel in _panels(groups)]
     panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
     if not panels:
@@ -71,7 +70,7 @@ def draw(context: ReportContext) -> Chart | None:
         columns.setdefault(panel.source, {}).update({line.column: line.how for line in panel.lines})
     series: dict[str, TrialSamples] = {}
     reaching: set[str] = set()
-    lone = {source for source in columns if short_series.alone(frames[source])}
+    lone = {source for source in columns if timeline.alone(frames[source])}
     for source, of_source in columns.items():
         enveloped = {line.column for panel in panels for line in panel.lines if line.envelope}
         thin = thinning.thin(frames[source], of_source, at_most, enveloped)
@@ -135,11 +134,11 @@ def _percentiles(intervals: Frame) -> int:
 
 def _panels(groups: list[str]) -> list[Panel]:
     """Every view there can be; those of client groups under those of the whole load."""
-    titles = (("axis.transactions.groups", by_group.THROUGHPUT), ("axis.response.groups", by_group.TAIL))
+    titles = (("axis.transactions.groups", timeline.THROUGHPUT), ("axis.response.groups", timeline.TAIL))
     panels = list(all_panels())
     for title, figure in titles:
-        how: Reduction = "max" if figure == by_group.TAIL else "mean"
-        lines = tuple(Line(by_group.column(figure, name), "", how, proper=name) for name in groups)
+        how: Reduction = "max" if figure == timeline.TAIL else "mean"
+        lines = tuple(Line(timeline.column(figure, name), "", how, proper=name) for name in groups)
         panels.append(Panel("load", title, lines, position=GROUPS_PLACE, checkpoints=True))
     return sorted(panels, key=lambda panel: panel.position)
 
@@ -256,7 +255,7 @@ def _in_units(frame: Frame, panels: list[Panel], source: str) -> Frame:
     }
     columns: dict[str, Column] = {
         "trial": frame.text("trial"),
-        "t": np.round(frame.numbers("t_s"), short_series.digits(frame)),
+        "t": np.round(frame.numbers("t_s"), timeline.digits(frame)),
     }
     for column, by in divide.items():
         columns[column] = _significant(frame.numbers(column) / by)
@@ -397,7 +396,7 @@ def _view(
         *(_checkpoints(context) if panel.checkpoints else []),
         *_bands(panel, x, colours, reaching),
         shape,
-        *([short_series.point(base, x=x, y=y, color=colour)] if lone and not panel.stacked else []),
+        *([timeline.point(base, x=x, y=y, color=colour)] if lone and not panel.stacked else []),
         handles,
     ]
     if panel.least:

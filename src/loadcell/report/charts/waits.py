@@ -10,12 +10,11 @@ import altair as alt
 from loadcell.analysis.treatments import shared_factors
 from loadcell.analysis.waits import RUNNING
 from loadcell.report.blocks import Chart, DataRow
-from loadcell.report.charts import compare, style
+from loadcell.report.charts import chart, compare, style
 from loadcell.report.charts.style import Channels
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
 
-SECTION, PLACE = "server", 1
 BARS = "bars"
 #: The third colour of the palette is green, which this has in every tool of the kind; the last one is grey.
 _RUNNING, OTHERS = SERIES[2], SERIES[7]
@@ -29,6 +28,7 @@ def colours(names: Sequence[str]) -> list[str]:
     return [_RUNNING if name == RUNNING else next(others) for name in names]
 
 
+@chart("server", 1)
 def draw(context: ReportContext) -> Chart | None:
     """None where no sessions were looked at."""
     waited, names, texts = context.server.waited, context.server.kinds, context.texts

@@ -18,7 +18,7 @@ from loadcell.report.charts import style
 from loadcell.report.comparison.charts import VERDICT_COLOURS, VERDICT_SHAPES
 from loadcell.report.comparison.words import REASON, VERDICT
 from loadcell.report.hosts import words
-from loadcell.report.hosts.compared import Compared
+from loadcell.report.hosts.gather import Compared
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
 

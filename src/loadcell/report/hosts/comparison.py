@@ -31,7 +31,7 @@ from loadcell.report.blocks import (
 from loadcell.report.comparison.build import TONES
 from loadcell.report.comparison.words import REASON, VERDICT
 from loadcell.report.hosts import charts, words
-from loadcell.report.hosts.compared import Compared
+from loadcell.report.hosts.gather import Compared
 from loadcell.report.publish import ComparisonPages
 from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import Texts

@@ -34,7 +34,7 @@ from loadcell.report.blocks import (
 )
 from loadcell.report.host import head, parts
 from loadcell.report.hosts import charts, words
-from loadcell.report.hosts.read import Source
+from loadcell.report.hosts.gather import Source
 from loadcell.report.messages import (
     BASELINE_FAILED,
     BASELINE_FAILED_BARE,

@@ -16,13 +16,13 @@ from markupsafe import Markup, escape
 
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
-from loadcell.report import bundle, flame, sizing
+from loadcell.report import bundle, flame, palette
 from loadcell.report.blocks import Chart, DataRow, Report
+from loadcell.report.bundle import compiled
 from loadcell.report.charts.percentiles import MOST_SHOWN
 from loadcell.report.charts.style import CONFIG
 from loadcell.report.palette import DARK, LIGHT
 from loadcell.report.spans import Part, pieces
-from loadcell.report.template_cache import compiled
 from loadcell.report.texts import Texts
 
 #: Colour themes that the page offers.
@@ -143,11 +143,11 @@ def _data(report: Report, texts: Texts) -> JsonObject:
         "config": CONFIG,
         "mostTreatments": MOST_SHOWN,
         "sizes": {
-            "axis": sizing.AXIS,
-            "legend": sizing.LEGEND,
-            "gap": sizing.GAP,
-            "least": sizing.LEAST,
-            "beside": sizing.MARGIN,
+            "axis": palette.AXIS,
+            "legend": palette.LEGEND,
+            "gap": palette.GAP,
+            "least": palette.LEAST,
+            "beside": palette.MARGIN,
         },
         "failed": texts("page.chart-failed"),
     }

@@ -27,8 +27,7 @@ from loadcell.report.blocks import (
 )
 from loadcell.report.charts import series
 from loadcell.report.charts.style import CONFIG
-from loadcell.report.palette import LIGHT, resolved
-from loadcell.report.sizing import sized
+from loadcell.report.palette import LIGHT, resolved, sized
 from loadcell.report.spans import Part, Piece, pieces
 from loadcell.report.texts import Texts
 

@@ -12,7 +12,7 @@ from loadcell.model.message import Labels
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.context import ReportContext
-from loadcell.report.sections.levels import factor_columns, treatment_cells
+from loadcell.report.sections.breakdown import factor_columns, treatment_cells
 
 _ROW = Labels("http.row", ("connect", "processing", "waiting", "total"))
 #: Maximum number of trials per treatment whose histograms are read: more would cost time and change nothing.

@@ -1,9 +1,13 @@
-"""Memory that servers under valgrind had lost when they ended: how much, and where it was asked for."""
+"""Samples of other programs in an imported run, and memory that servers under valgrind had lost."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from loadcell.model import numbers
 from loadcell.model.message import Labels
+from loadcell.model.panels import Aggregate, AggregateTable, aggregate_tables
+from loadcell.model.tables import unit_of_column
 from loadcell.model.trial_record import LostMemory, MemoryRecord
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
@@ -78,3 +82,54 @@ def losses(trial: str, memory: MemoryRecord, number: int, context: ReportContext
     note = texts("table.losses.note", shown=len(rows), count=memory.record_count or len(rows))
     title = texts("table.losses", trial=trial)
     return Table(f"table-losses-{number}", title, columns, rows, note)
+
+
+def sampled(context: ReportContext) -> Section | None:
+    """None where no trial has samples of another program."""
+    imported = {
+        name
+        for record in context.stored.trials
+        for name, monitor in record.monitors.items()
+        if monitor.imported
+    }
+    if not imported:
+        return None
+    from loadcell.analysis import series  # frames: the terminal does without
+
+    blocks: list[Block] = []
+    for aggregates in aggregate_tables():
+        if aggregates.source in imported:
+            values = series.aggregates(context.stored.samples(aggregates.source), aggregates.columns)
+            if values:
+                blocks.append(table(aggregates, values, context))
+    return Section("sampled", context.texts("section.sampled"), blocks) if blocks else None
+
+
+def table(
+    aggregates: AggregateTable, values: Mapping[str, Mapping[Aggregate, float]], context: ReportContext
+) -> Table:
+    """Columns without any value are left out."""
+    texts = context.texts
+    shown = [column for column in aggregates.columns if any(column in row for row in values.values())]
+    columns = [
+        Column(texts("column.trial"), code=True),
+        *(Column(texts(column.heading), figure=True) for column in shown),
+    ]
+    rows = [
+        [Cell(trial), *(_value_cell(row.get(column), _writer(column), context) for column in shown)]
+        for trial, row in values.items()
+    ]
+    note = texts(f"{aggregates.title}.note")
+    return Table(f"table-sampled-{aggregates.source}", texts(aggregates.title), columns, rows, note)
+
+
+def _writer(aggregate: Aggregate) -> numbers.Write:
+    """How a value is written, by the unit of its column; counts have none."""
+    unit = unit_of_column(aggregate.column)
+    if unit is None:
+        return lambda value: numbers.whole(round(value))
+    return numbers.size if unit.startswith("B") else numbers.significant
+
+
+def _value_cell(value: float | None, write: numbers.Write, context: ReportContext) -> Cell:
+    return Cell(context.texts("mark.none")) if value is None else Cell(write(value), sort=value)

@@ -4,14 +4,17 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
+from loadcell.analysis.import_findings import sources
 from loadcell.model import numbers
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
-from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Section, Table
-from loadcell.report.columns import known
+from loadcell.model.run_record import ImportedFile, TreatmentRecord
+from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Section, Table, known
 from loadcell.report.context import STATUS, ReportContext
+from loadcell.report.sections.environment import facts, said
 from loadcell.report.sections.summary import COUNTS, loads, phrase_of_count, phrase_of_lengths
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
@@ -258,3 +261,56 @@ def order(context: ReportContext) -> Table:
 
 def _figure(value: float | None, write: numbers.Write, context: ReportContext) -> Cell:
     return Cell(context.texts("mark.none")) if value is None else Cell(write(value), sort=value)
+
+
+def files_read(context: ReportContext) -> Section | None:
+    """None for a run that loadcell made itself."""
+    read = sources(context.stored.run)
+    if not read:
+        return None
+    blocks: list[Block] = [sources_table(read, context)]
+    lines = [
+        (key.partition(".")[2] or key, said(key, values, context.texts))
+        for key, values in facts(_settings(treatment) for treatment in context.stored.run.treatments).items()
+    ]
+    if lines:
+        blocks.append(Definitions(lines, context.texts("sources.settings")))
+    return Section("sources", context.texts("section.sources"), blocks)
+
+
+def sources_table(read: Sequence[ImportedFile], context: ReportContext) -> Table:
+    """A row a file."""
+    texts = context.texts
+    samples = any(source.samples for source in read)
+    unread = any(source.unread for source in read)
+    columns = [
+        Column(texts("column.source.file"), code=True),
+        Column(texts("column.source.tool")),
+        Column(texts("column.source.executions"), figure=True),
+        *([Column(texts("column.looks"), figure=True)] if samples else []),
+        Column(texts("column.source.unread"), figure=True),
+        *([Column(texts("column.source.examples"), code=True)] if unread else []),
+    ]
+    rows = [
+        [
+            Cell(source.file),
+            Cell(source.tool),
+            _count_cell(source.measured),
+            *([_count_cell(source.samples)] if samples else []),
+            _count_cell(source.unread, problem=True),
+            *([Cell(" ⏎ ".join(source.examples))] if unread else []),
+        ]
+        for source in read
+    ]
+    return Table("table-sources", texts("table.sources"), columns, rows, texts("table.sources.note"))
+
+
+def _count_cell(count: int, *, problem: bool = False) -> Cell:
+    return Cell(numbers.whole(count), sort=count, tone="caution" if problem and count else "")
+
+
+def _settings(treatment: TreatmentRecord) -> JsonObject:
+    """Settings as the tool reported them, under its names; clients first."""
+    settings = treatment.settings
+    tool, load = settings.get("tool"), settings.get("load")
+    return {**({"load": load} if load else {}), **(tool if isinstance(tool, Mapping) else {})}

@@ -5,19 +5,13 @@ from __future__ import annotations
 from loadcell.analysis.treatments import LATENCIES
 from loadcell.analysis.trials import lack
 from loadcell.report import charts
-from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table
-from loadcell.report.columns import known
+from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table, known
 from loadcell.report.context import ReportContext
-from loadcell.report.sections import steady
+from loadcell.report.sections import open_loop
+from loadcell.report.sections.breakdown import latency_title
 
 #: Trials that make a picture: one alone is the figure that stands in the table.
 FEWEST = 2
-#: Statistics of times that are no percentiles.
-_NAMED = {
-    "mean_ms": "column.mean",
-    "stdev_ms": "column.stdev",
-    "max_ms": "column.max",
-}
 
 
 def curves(context: ReportContext) -> Section | None:
@@ -49,7 +43,7 @@ def percentiles(context: ReportContext) -> Section | None:
 def series(context: ReportContext) -> Section | None:
     """Trials over time; None when nothing was sampled."""
     drawn: list[Block] = [*charts.drawn_in("series", context)]
-    judged = steady.table(context)
+    judged = open_loop.steadiness(context)
     if judged is not None:
         drawn.append(Details(judged.title, [judged]))
     return Section("series", context.texts("section.series"), drawn) if drawn else None
@@ -58,7 +52,7 @@ def series(context: ReportContext) -> Section | None:
 def table(context: ReportContext) -> Table:
     """Every latency figure of every treatment, as far as any has it."""
     texts = context.texts
-    titles = [title(key, context) for key in LATENCIES]
+    titles = [latency_title(key, context) for key in LATENCIES]
     columns = [
         Column(texts("column.number"), figure=True),
         Column(texts("column.treatment")),
@@ -78,10 +72,3 @@ def table(context: ReportContext) -> Table:
     ]
     note = texts("table.left-out") if lack(context.analysis.trials, LATENCIES) else ""
     return Table("table-percentiles", texts("table.percentiles"), *known(columns, rows), note)
-
-
-def title(key: str, context: ReportContext) -> str:
-    """Heading of a latency column."""
-    if key in _NAMED:
-        return context.texts(_NAMED[key])
-    return context.texts("column.percentile", percent=key.removeprefix("p").removesuffix("_ms"))

@@ -9,11 +9,10 @@ from loadcell.analysis.trials import STATUSES, lack
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.report import figures
-from loadcell.report.blocks import Block, Cell, Column, Section, Table
-from loadcell.report.columns import known
+from loadcell.report.blocks import Block, Cell, Column, Section, Table, known
 from loadcell.report.context import ReportContext
-from loadcell.report.sections import groups, types
-from loadcell.report.sections.levels import factor_columns, treatment_cells
+from loadcell.report.sections import breakdown
+from loadcell.report.sections.breakdown import factor_columns, treatment_cells
 
 _COUNT = Labels("count", STATUSES)
 _VERDICT = Labels("verdict", ("met", "missed", "unknown"))
@@ -38,8 +37,8 @@ def section(context: ReportContext) -> Section | None:
         part
         for part in (
             metrics_table(context),
-            groups.table(context),
-            types.table(context),
+            breakdown.by_group(context),
+            breakdown.by_type(context),
             expectations(context),
             errors(context),
         )

@@ -9,7 +9,7 @@ from loadcell.model import numbers
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
-from loadcell.report.sections.levels import factor_columns, treatment_cells
+from loadcell.report.sections.breakdown import factor_columns, treatment_cells
 
 #: Waits that a row names; the chart has the others.
 MOST_NAMED = 4
