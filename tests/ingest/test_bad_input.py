@@ -1,5 +1,5 @@
-"""Files that people import by mistake, and outputs that are damaged or of another locale: one clear sentence each,
-never a guess.
+"""Files that people import by mistake, and outputs that are damaged or of another locale: one clear sentence
+each, never a guess.
 """
 
 from __future__ import annotations
@@ -117,12 +117,16 @@ def test_of_several_documents_the_whole_ones_count_and_the_cut_one_is_reported(
 @pytest.mark.parametrize(
     "text",
     [
-        "50+0 Datensätze ein\n50+0 Datensätze aus\n52428800 Bytes (52 MB, 50 MiB) kopiert, 0,05 s, 1,0 GB/s\n".encode(),
-        "50+0 Datensätze ein\n50+0 Datensätze aus\n52428800 Bytes (52 MB, 50 MiB) kopiert, 0,05 s, 1,0 GB/s\n".encode("latin-1"),
-        "记录了50+0 的读入\n记录了50+0 的写出\n52428800字节（52 MB，50 MiB）已复制，0.05 s，1.0 GB/s\n".encode(),
-        "记录了50+0 的读入\n记录了50+0 的写出\n52428800字节（52 MB，50 MiB）已复制，0.05 秒，1.0 GB/秒\n".encode("gbk"),
+        "50+0 Datensätze ein\n50+0 Datensätze aus\n52428800 Bytes (52 MB, 50 MiB) kopiert, 0,05 "
+        "s, 1,0 GB/s\n".encode(),
+        "50+0 Datensätze ein\n50+0 Datensätze aus\n52428800 Bytes (52 MB, 50 MiB) kopiert, 0,05 "
+        "s, 1,0 GB/s\n".encode("latin-1"),
+        "记录了50+0 的读入\n记录了50+0 的写出\n"
+        "52428800字节（52 MB，50 MiB）已复制，0.05 s，1.0 GB/s\n".encode(),
+        "记录了50+0 的读入\n记录了50+0 的写出\n"
+        "52428800字节（52 MB，50 MiB）已复制，0.05 秒，1.0 GB/秒\n".encode("gbk"),
     ],
-)  # fmt: skip
+)
 def test_dd_of_other_locales_and_encodings(tmp_path: Path, text: bytes) -> None:
     file = tmp_path / "dd.txt"
     file.write_bytes(text)
@@ -136,7 +140,8 @@ def test_dd_of_other_locales_and_encodings(tmp_path: Path, text: bytes) -> None:
 def test_metrics_with_commas_points_and_blanks_between_thousands(tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text(
-        'tps,lat\n"1,234.5","0,75"\n"1.234,5",0.75\n1 234.5,0.75\n1\u202f234.5,0.75\n1\'234.5,0.75\n"12,34,5",0.75\nn/a,1\n'
+        'tps,lat\n"1,234.5","0,75"\n"1.234,5",0.75\n1 '
+        '234.5,0.75\n1\u202f234.5,0.75\n1\'234.5,0.75\n"12,34,5",0.75\nn/a,1\n'
     )
     result = call(tmp_path / "out", "csv", file, "--column", "throughput=tps", "--column", "latency.mean=lat")
     assert result.exit_code == 0, result.output

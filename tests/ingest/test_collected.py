@@ -44,14 +44,21 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Files that runBenchmark.sh leaves with `osCollectorScript` and two disks, one of them a view of the other."""
+    """Files that runBenchmark.sh leaves with `osCollectorScript` and two disks, one of them a view of the
+    other.
+    """
     data = tmp_path / "my_result" / "data"
     data.mkdir(parents=True)
     texts = {
-        "result.csv": RESULT, "runInfo.csv": INFO, "sys_info.csv": SYSTEM, "blk_sda.csv": DISK,
-        "blk_sdb.csv": DISK.replace("sda", "sdb"), "blk_dm-0.csv": DISK.replace("sda", "dm-0"), "net_eth0.csv": LINK,
+        "result.csv": RESULT,
+        "runInfo.csv": INFO,
+        "sys_info.csv": SYSTEM,
+        "blk_sda.csv": DISK,
+        "blk_sdb.csv": DISK.replace("sda", "sdb"),
+        "blk_dm-0.csv": DISK.replace("sda", "dm-0"),
+        "net_eth0.csv": LINK,
         "net_lo.csv": LINK.replace("eth0", "lo"),
-    }  # fmt: skip
+    }
     for name, text in texts.items():
         (data / name).write_text(text)
     return data
@@ -75,10 +82,16 @@ def test_the_collectors_files_are_samples_of_the_trial(tmp_path: Path, data: Pat
     assert values(frame, "net_tx_bytes_per_s") == [4 * 1024, None, None]
     (monitor,) = (trial["monitors"]["host"] for trial in run.trials)
     assert monitor == {
-        "samples": 3, "imported": "benchmarksql", "file": "host.csv", "tables": {"benchmarksql": "host-benchmarksql.csv"},
+        "samples": 3,
+        "imported": "benchmarksql",
+        "file": "host.csv",
+        "tables": {"benchmarksql": "host-benchmarksql.csv"},
         "text_columns": {"host-benchmarksql.csv": ["name", "object"]},
-    }  # fmt: skip
-    asked = "SELECT value FROM samples WHERE monitor = 'host.benchmarksql' AND coalesce(object, '') = '{}' AND name = '{}'"
+    }
+    asked = (
+        "SELECT value FROM samples WHERE monitor = 'host.benchmarksql' AND coalesce(object, '') = "
+        "'{}' AND name = '{}'"
+    )
     assert query([run.path], asked.format("", "vm_nr_dirty")).rows == [(4242,), (4243,), (4244,)]
     assert query([run.path], asked.format("dm-0", "wrmerges")).rows == [(50,), (0,)]
     assert query([run.path], asked.format("lo", "rxpktsps")).rows == [(11,)]

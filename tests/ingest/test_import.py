@@ -73,11 +73,20 @@ def test_the_same_file_twice_is_a_repeat_and_by_file_a_factor(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "tool"),
     [
-        ("sysbench-memory.txt", "sysbench"), ("pgbench.txt", "pgbench"), ("pgbench_log.txt", "pgbench-log"), ("ab.txt", "ab"),
-        ("wrk.txt", "wrk"), ("redis-benchmark.csv", "redis-benchmark"), ("redis-benchmark.txt", "redis-benchmark"),
-        ("fio.json", "fio"), ("iperf3.json", "iperf3"), ("mbw.txt", "mbw"), ("dd.txt", "dd"), ("stress-ng.txt", "stress-ng"),
+        ("sysbench-memory.txt", "sysbench"),
+        ("pgbench.txt", "pgbench"),
+        ("pgbench_log.txt", "pgbench-log"),
+        ("ab.txt", "ab"),
+        ("wrk.txt", "wrk"),
+        ("redis-benchmark.csv", "redis-benchmark"),
+        ("redis-benchmark.txt", "redis-benchmark"),
+        ("fio.json", "fio"),
+        ("iperf3.json", "iperf3"),
+        ("mbw.txt", "mbw"),
+        ("dd.txt", "dd"),
+        ("stress-ng.txt", "stress-ng"),
     ],
-)  # fmt: skip
+)
 def test_an_output_that_nobody_named_is_recognised(tmp_path: Path, name: str, tool: str) -> None:
     (source,) = made(tmp_path, "auto", OUTPUTS / name).run["imported"]
     assert source["tool"] == tool

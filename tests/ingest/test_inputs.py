@@ -49,8 +49,9 @@ def imported(home: Path, *arguments: str | Path, stdin: bytes | None = None) -> 
 
 
 @pytest.mark.parametrize(
-    ("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), ("", gzip.compress)]
-)  # fmt: skip
+    ("suffix", "pack"),
+    [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), ("", gzip.compress)],
+)
 def test_what_is_compressed_is_unpacked_and_kept_as_it_was(
     tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]
 ) -> None:
@@ -106,9 +107,20 @@ def test_nothing_that_was_unpacked_is_left(tmp_path: Path) -> None:
     home.mkdir()
     file.write_bytes(gzip.compress(SYSBENCH))
     subprocess.run(
-        [Path(sys.executable).parent / "loadcell", "import", "auto", file, "--out", tmp_path / "out", "--json"],
-        env={**os.environ, "TMPDIR": str(home)}, check=True, capture_output=True, timeout=120,
-    )  # fmt: skip
+        [
+            Path(sys.executable).parent / "loadcell",
+            "import",
+            "auto",
+            file,
+            "--out",
+            tmp_path / "out",
+            "--json",
+        ],
+        env={**os.environ, "TMPDIR": str(home)},
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
     assert list(home.iterdir()) == []
 
 

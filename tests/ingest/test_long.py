@@ -19,8 +19,10 @@ from loadcell.store.read import StoredRun
 HEAD = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nNumber of threads: 8\n\nThreads started!\n\n"
 TAIL = (
     "SQL statistics:\n    transactions:                        {count}  (500.00 per sec.)\n"
-    "    ignored errors:                      0      (0.00 per sec.)\nGeneral statistics:\n    total time:       {seconds}.0s\n\n"
-    "Latency (ms):\n         avg:                                   12.80\n         95th percentile:                       17.32\n\n"
+    "    ignored errors:                      0      (0.00 per sec.)\nGeneral statistics:\n    "
+    "total time:       {seconds}.0s\n\n"
+    "Latency (ms):\n         avg:                                   12.80\n         95th "
+    "percentile:                       17.32\n\n"
 )
 SECONDS, STALLED = 3_000, range(1_001, 1_004)
 
@@ -29,7 +31,8 @@ def sysbench(path: Path) -> Path:
     """Three seconds of it stand still."""
     rates = [0 if second in STALLED else 500 for second in range(SECONDS)]
     rows = (
-        f"[ {second}s ] thds: 8 tps: {rate:.2f} qps: 1.00 (r/w/o: 1.00/0.00/0.00) lat (ms,95%): {rate / 50:.2f} err/s: 0.50 reconn/s: 0.00\n"
+        f"[ {second}s ] thds: 8 tps: {rate:.2f} qps: 1.00 (r/w/o: 1.00/0.00/0.00) lat (ms,95%): "
+        f"{rate / 50:.2f} err/s: 0.50 reconn/s: 0.00\n"
         for second, rate in enumerate(rates, 1)
     )
     path.write_text(HEAD + "".join(rows) + TAIL.format(count=sum(rates), seconds=SECONDS))

@@ -45,7 +45,8 @@ def call(home: Path, *arguments: str | Path) -> Result:
 
 def sadf(*instants: int) -> str:
     rows = "".join(
-        f"db7;1;{time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(at))} UTC;-1;{number + 10};0.00;5.00;1.00;0.00;80.00\n"
+        f"db7;1;{time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(at))} "
+        f"UTC;-1;{number + 10};0.00;5.00;1.00;0.00;80.00\n"
         for number, at in enumerate(instants)
     )
     return "# hostname;interval;timestamp;CPU;%user;%nice;%system;%iowait;%steal;%idle\n" + rows
@@ -170,8 +171,9 @@ def test_what_belongs_to_what_is_never_guessed(tmp_path: Path, names: list[str],
     assert not (tmp_path / "out").exists()
 
 
+TYPES = ("NEW_ORDER", "PAYMENT", "NEW_ORDER", "DELIVERY")
 RESULT = "run,elapsed,latency,dblatency,ttype,rbk,dskipped,error\n" + "".join(
-    f"7,{number * 10},{5 + number % 7},{4 + number % 7},{('NEW_ORDER', 'PAYMENT', 'NEW_ORDER', 'DELIVERY')[number % 4]},0,0,0\n"
+    f"7,{number * 10},{5 + number % 7},{4 + number % 7},{TYPES[number % 4]},0,0,0\n"
     for number in range(1, 1_001)
 )
 PROPERTIES = """db=postgres
@@ -186,7 +188,11 @@ runMins=5
 limitTxnsPerMin=0
 newOrderWeight=45
 """
-INFO = "run,driver,driverVersion,db,sessionStart,runMins,loadWarehouses,runWarehouses,numSUTThreads,limitTxnsPerMin,thinkTimeMultiplier,keyingTimeMultiplier\n7,simple,5.0,postgres,2026-06-28 10:00:00.123,5,20,20,50,300000,0.0,0.0\n"  # fmt: skip
+INFO = (
+    "run,driver,driverVersion,db,sessionStart,runMins,loadWarehouses,runWarehouses,numSUTThreads,"
+    "limitTxnsPerMin,thinkTimeMultiplier,keyingTimeMultiplier\n"
+    "7,simple,5.0,postgres,2026-06-28 10:00:00.123,5,20,20,50,300000,0.0,0.0\n"
+)
 
 
 @pytest.fixture

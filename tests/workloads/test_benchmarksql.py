@@ -1,4 +1,4 @@
-"""Property files of BenchmarkSQL: read as they are, every key known or named, the password left where it is."""
+"""Property files of BenchmarkSQL: read as they are, every key known or named, the password left out."""
 
 from __future__ import annotations
 
@@ -281,7 +281,10 @@ def test_mistakes_are_one_kind_of_error() -> None:
 
 
 #: What property files are made of, in any order.
-_WORDS = "= : # ! // \\ \\u0041 \\ud83d \\ude00 \\u12 jdbc:postgresql:// jdbc:mysql: [::1] :99999 / ? %zz %c3%a9 0 -1 true"
+_WORDS = (
+    "= : # ! // \\ \\u0041 \\ud83d \\ude00 \\u12 jdbc:postgresql:// jdbc:mysql: [::1] :99999 / ? "
+    "%zz %c3%a9 0 -1 true"
+)
 _PIECES = st.sampled_from(
     [*PROPS.splitlines(), *REQUIRED, *_WORDS.split(), " ", "\n", "\r", "9" * 13, "\u00e9"]
 )

@@ -26,11 +26,18 @@ def test_a_disk_as_fio_has_it_by_default() -> None:
     assert probe(disk={}).engine() == {
         "probe": {
             "disk": {
-                "access": "randread", "size_bytes": 2**31, "block_bytes": 4096, "direct": True, "fdatasync": 0,
-                "engine": "psync", "depth": 1, "reads": 0.5, "random_map": True,
+                "access": "randread",
+                "size_bytes": 2**31,
+                "block_bytes": 4096,
+                "direct": True,
+                "fdatasync": 0,
+                "engine": "psync",
+                "depth": 1,
+                "reads": 0.5,
+                "random_map": True,
             }
         }
-    }  # fmt: skip
+    }
 
 
 def test_a_deep_queue_is_known_to_littles_law() -> None:
@@ -71,7 +78,7 @@ def test_what_the_load_noticed_of_the_machine_is_with_the_trial() -> None:
 
 
 def lacking_ports(waited_s: float, others: int = 0) -> tuple[str, float]:
-    """Verdict on 4 clients that waited for ports this long in a second, and had this number of other errors."""
+    """Verdict on 4 clients that waited for ports this long in a second, with other errors."""
     threads = [{"connections": 3}, {"connections": 1}]
     errors = [{"code": "ports", "count": 7}, {"code": "reset", "count": others}]
     client = {"threads": threads, "reconnecting_ns": int(waited_s * 1e9)}

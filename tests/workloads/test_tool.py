@@ -91,13 +91,43 @@ def test_data_are_the_commands_that_make_them() -> None:
         ({"mbw": "8"}, {"rate": "5/s"}, "host", "load.rate", "mbw makes its own load"),
         ({"wrk": ""}, {"requests": 100}, "http", "load.requests", "nothing of it reaches wrk"),
         ({"ab": ""}, {"requests_per_client": 9}, "http", "load.requests_per_client", "no tool is told of it"),
-        ({"sysbench": "cpu run"}, {"duration": "1500ms"}, "host", "load.duration", "is 1500ms, and sysbench takes whole seconds"),
-        ({"sysbench": "cpu run"}, {"warmup": "500ms"}, "host", "load.warmup", "is 500ms, and sysbench takes whole seconds"),
-        ({"command": "x ${port}"}, {}, "host", "workload.tool.command", "names ${port}, and the target host has none"),
-        ({"command": "x", "after": "y ${user}"}, {}, "http", "workload.tool.after", "names ${user}, and the target http has none"),
-        ({"pgbench": "", "prepare": "pgbench -i"}, {}, "host", "workload.tool.prepare", "makes data in a database, and the target host has none"),
+        (
+            {"sysbench": "cpu run"},
+            {"duration": "1500ms"},
+            "host",
+            "load.duration",
+            "is 1500ms, and sysbench takes whole seconds",
+        ),
+        (
+            {"sysbench": "cpu run"},
+            {"warmup": "500ms"},
+            "host",
+            "load.warmup",
+            "is 500ms, and sysbench takes whole seconds",
+        ),
+        (
+            {"command": "x ${port}"},
+            {},
+            "host",
+            "workload.tool.command",
+            "names ${port}, and the target host has none",
+        ),
+        (
+            {"command": "x", "after": "y ${user}"},
+            {},
+            "http",
+            "workload.tool.after",
+            "names ${user}, and the target http has none",
+        ),
+        (
+            {"pgbench": "", "prepare": "pgbench -i"},
+            {},
+            "host",
+            "workload.tool.prepare",
+            "makes data in a database, and the target host has none",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_go_together(
     values: dict[str, Any], load: dict[str, Any], target: str, path: str, finding: str
 ) -> None:
@@ -120,20 +150,40 @@ def test_what_goes_together() -> None:
         ("pgbench: -f no-such.sql", "workload.tool.pgbench", 4, "there is no file"),
         ("command: ./no-such", "workload.tool.command", 4, "there is no program"),
         ("command: ./plan.yaml", "workload.tool.command", 4, "no program that may be run"),
-        ("sysbench: cpu --threads=${cleints} run", "workload.tool.sysbench", 4, "nothing is called ${cleints}"),
-        ("command: \"x '\"", "workload.tool.command", 4, "cannot be taken apart"),
+        (
+            "sysbench: cpu --threads=${cleints} run",
+            "workload.tool.sysbench",
+            4,
+            "nothing is called ${cleints}",
+        ),
+        ('command: "x \'"', "workload.tool.command", 4, "cannot be taken apart"),
         ("command: x ${env:HOME}", "workload.tool.command", 4, "every user of the machine"),
         ("{command: x, figures: {tps: {pattern: tps}}}", "workload.tool.figures.tps", 4, "has no group"),
-        ("{command: x, figures: {tps: {pattern: '('}}}", "workload.tool.figures.tps", 4, "no regular expression"),
+        (
+            "{command: x, figures: {tps: {pattern: '('}}}",
+            "workload.tool.figures.tps",
+            4,
+            "no regular expression",
+        ),
         ("{command: x, figures: {tps: {json: 'a..b'}}}", "workload.tool.figures.tps", 4, "is no path"),
-        ("{command: x, figures: {tps: {}}}", "workload.tool.figures.tps", 4, "one of `pattern`, `json` and `csv`"),
-        ("{command: x, figures: {errors: {csv: a}}}", "workload.tool.figures", 4, "no figure can be called 'errors'"),
+        (
+            "{command: x, figures: {tps: {}}}",
+            "workload.tool.figures.tps",
+            4,
+            "one of `pattern`, `json` and `csv`",
+        ),
+        (
+            "{command: x, figures: {errors: {csv: a}}}",
+            "workload.tool.figures",
+            4,
+            "no figure can be called 'errors'",
+        ),
         ("{sysbench: cpu run, mbw: 8}", "workload.tool", 3, "names 2 tools: sysbench, mbw"),
         ("{unit: MiB}", "workload.tool", 3, "names no tool"),
         ("{mbw: 8, read_as: dd}", "workload.tool", 3, "`read_as` is for a `command`"),
         ("{mbw: 8, env: {'a b': c}}", "workload.tool.env", 4, "no name of an environment variable"),
     ],
-)  # fmt: skip
+)
 def test_every_mistake_is_reported_with_its_place(
     tmp_path: Path, values: str, path: str, line: int, finding: str
 ) -> None:
@@ -158,7 +208,8 @@ def test_clients_nobody_hears_of_are_a_mistake_of_the_plan(tmp_path: Path) -> No
 def test_a_tool_is_no_client_group(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(
-        "target: {postgres: {server: embedded}}\nload: {clients: 2}\nworkloads:\n  a: {tool: {pgbench: -S}, share: 1}\n"
+        "target: {postgres: {server: embedded}}\nload: {clients: 2}\nworkloads:\n  a: {tool: "
+        "{pgbench: -S}, share: 1}\n"
         "  b: {sysbench: {script: oltp_read_only}, share: 1}\n"
     )
     done = CliRunner().invoke(main, ["check", str(plan), "--json"])

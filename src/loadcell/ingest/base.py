@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from loadcell.model.message import Message, MessageError
 
@@ -88,24 +88,12 @@ class Reading:
     samples: Samples | None = None
 
 
-class Reader(Protocol):
-    """A tool's module: its name, and how its output is read."""
-
-    NAME: str
-
-    def read(self, lines: Iterable[str]) -> Reading:
-        """Everything in the output.
-
-        Raises NotItsOutputError when there is nothing in it that this tool prints.
-        """
-
-
 @dataclass(frozen=True)
 class Source:
     """One output: the tool, and its reading.
 
-    `also` are files that continue `path`, and `stored` those that a run keeps where `path` is a folder. `shown` is the name
-    that users gave where it is no file's (`-`).
+    `also` are files that continue `path`, and `stored` those that a run keeps where `path` is a folder.
+    `shown` is the name that users gave where it is no file's (`-`).
     """
 
     path: Path

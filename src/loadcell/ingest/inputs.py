@@ -1,4 +1,4 @@
-"""Inputs of an import as plain files: compressed files are unpacked, a pipe is read once, progress is shown."""
+"""Inputs of an import as plain files: unpacked, a pipe read once, with progress on a terminal."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Inputs(AbstractContextManager["Inputs"]):
         return plain
 
     def _continuations(self, path: Path) -> Path:
-        """A plain log where those are that were unpacked: names in one directory tell what belongs together."""
+        """A link to a plain log beside unpacked ones: names in one directory show what belongs together."""
         link = self._directory(path.absolute().parent) / path.name
         link.symlink_to(path.absolute())
         self._named[link] = path

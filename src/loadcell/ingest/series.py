@@ -187,7 +187,7 @@ class Intervals(Sequence[Interval]):
 
 
 class Room:
-    """Shared limit of several executions: the more there are, the longer the intervals of the longest become."""
+    """Shared limit of several executions: the more there are, the longer are the intervals."""
 
     def __init__(self, most: int = MOST, most_each: int = MOST_EACH) -> None:
         self._most, self._least = most, most_each

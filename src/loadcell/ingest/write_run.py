@@ -360,11 +360,17 @@ def _interval_table(columns: Columns, began_s: float | None, *, reaching: bool) 
     """
     start, duration, rate = (columns[name] for name in ("start", "duration", "rate"))
     texts: dict[str, Sequence[str]] = {
-        "t_s": _decimals(start), "mono_ns": _integers(start * 1e9), "duration_s": _decimals(duration),
-        "phase": ["measure"] * len(start), "operation": [TRANSACTION] * len(start), "kind": ["transaction"] * len(start),
-        "succeeded": _integers(rate * duration), "failed": _integers(columns["failed"]), "throughput_per_s": _decimals(rate),
+        "t_s": _decimals(start),
+        "mono_ns": _integers(start * 1e9),
+        "duration_s": _decimals(duration),
+        "phase": ["measure"] * len(start),
+        "operation": [TRANSACTION] * len(start),
+        "kind": ["transaction"] * len(start),
+        "succeeded": _integers(rate * duration),
+        "failed": _integers(columns["failed"]),
+        "throughput_per_s": _decimals(rate),
         **{f"response_{key}": _decimals(column) for key, column in columns.items() if key not in UNJOINED},
-    }  # fmt: skip
+    }
     if began_s is not None:
         instants = np.rint((start + began_s) * 1e6).astype(np.int64).astype("datetime64[us]")
         texts["utc"] = [f"{instant}Z" for instant in np.datetime_as_string(instants).tolist()]

@@ -112,7 +112,8 @@ class Parameter(Options):
         "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "gaussian", "sequential"
     ] = Field(
         default="uniform",
-        description="How numbers and values are drawn. `sequential`: one after the other, shared out among clients.",
+        description="How numbers and values are drawn. `sequential`: one after the other, shared out among "
+        "clients.",
     )
     theta: float = Field(default=0.99, gt=0, lt=1000, description="`zipfian`, `latest`: how steep.")
     hot_data: float = Field(default=0.2, ge=0, le=1, description="`hotspot`: this share of them ...")
@@ -150,7 +151,8 @@ class BodyFile(Options):
 
     file: str = Field(
         min_length=1,
-        description="The file with it, relative to the plan: a text (UTF-8) with parameters, or bytes, which are sent as they stand.",
+        description="The file with it, relative to the plan: a text (UTF-8) with parameters, or bytes, which "
+        "are sent as they stand.",
     )
 
     _bytes: bytes = PrivateAttr(default=b"")
@@ -180,7 +182,8 @@ class Request(Options):
     )
     body: str | BodyFile | None = Field(
         default=None,
-        description="What is sent with it, with parameters: a text, or `{file: order.json}`, a file's, relative to the plan.",
+        description="What is sent with it, with parameters: a text, or `{file: order.json}`, a file's, "
+        "relative to the plan.",
     )
     share: float = Field(
         default=1, ge=0, description="How often it is made, in shares of the sum of all requests' shares."
@@ -210,7 +213,8 @@ class HttpOptions(Options):
 
     version: Version = Field(
         default="1.1",
-        description="Of the protocol: 1.1, or 2 (over TLS the server must offer it, without TLS it is spoken from the start).",
+        description="Of the protocol: 1.1, or 2 (over TLS the server must offer it, without TLS it is spoken "
+        "from the start).",
     )
     method: Method = Field(default="GET", description="GET, POST, PUT, DELETE, HEAD ...")
     path: str = Field(
@@ -222,11 +226,13 @@ class HttpOptions(Options):
     )
     body: str | BodyFile | None = Field(
         default=None,
-        description="What is sent with it, with parameters: a text, or `{file: order.json}`, a file's, relative to the plan.",
+        description="What is sent with it, with parameters: a text, or `{file: order.json}`, a file's, "
+        "relative to the plan.",
     )
     check: Check | None = Field(
         default=None,
-        description="What the body of a response must be: `contains`, `equals` (a text), `pattern` (a regular expression), `size` (bytes).",
+        description="What the body of a response must be: `contains`, `equals` (a text), `pattern` (a "
+        "regular expression), `size` (bytes).",
     )
     requests: dict[Name, Request] | None = Field(
         default=None,
@@ -239,18 +245,21 @@ class HttpOptions(Options):
     )
     keep_alive: bool = Field(
         default=True,
-        description="A connection carries one request after the other; `false`: each request makes its own, within its response time.",
+        description="A connection carries one request after the other; `false`: each request makes its own, "
+        "within its response time.",
     )
     streams: int = Field(
         default=1,
         ge=1,
         le=10_000,
-        description="HTTP/2: how many requests each connection has in progress at once, or as many as the server takes.",
+        description="HTTP/2: how many requests each connection has in progress at once, or as many as the "
+        "server takes.",
     )
     success: tuple[str | int, ...] = Field(
         default=("2xx", "3xx"),
         min_length=1,
-        description="Statuses with which a request has succeeded: classes and numbers. Redirections are not followed.",
+        description="Statuses with which a request has succeeded: classes and numbers. Redirections are not "
+        "followed.",
     )
     header_limit: Size = Field(
         default=Size(64 << 10), ge=1024, le=1 << 30, description="How long the header of a response may be."

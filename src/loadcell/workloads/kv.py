@@ -202,7 +202,8 @@ class KvOptions(Options):
 
     mix: Mix | None = Field(
         default=None,
-        description="Shares of the verbs: `get set mget mset delete insert scan read_modify_write`. Default: as `reads` says.",
+        description="Shares of the verbs: `get set mget mset delete insert scan read_modify_write`. Default: "
+        "as `reads` says.",
     )
     reads: _Part | None = Field(
         default=None, description="Short for a `mix` of `get` (so many) and `set` (the rest). Default: 80%."
@@ -238,18 +239,20 @@ class KvOptions(Options):
     value_size: _ValueSize | SizeRange | SizeBell = Field(
         default=Size(100),
         union_mode="left_to_right",
-        description="Length of a value, or how lengths vary: `{from: 10B, to: 1kB}`, `{mean: 1kB, deviation: 200B}`.",
+        description="Length of a value, or how lengths vary: `{from: 10B, to: 1kB}`, `{mean: 1kB, deviation: "
+        "200B}`.",
     )
     multi: int = Field(default=10, ge=1, le=10_000, description="Keys of one `mget` or `mset`.")
     ttl: _Lifetime | LifetimeRange | None = Field(
         default=None,
-        description="How long what is written lives, or how that varies: `{from: 30s, to: 90s}`. Target `redis` only.",
+        description="How long what is written lives, or how that varies: `{from: 30s, to: 90s}`. Target "
+        "`redis` only.",
     )
     pipeline: int = Field(
         default=1,
         ge=1,
         le=10_000,
-        description="Commands that a connection sends before it waits for their answers. Target `redis` only.",
+        description="Commands that a connection sends before it waits for answers. Target `redis` only.",
     )
     batch: int = Field(
         default=1,
@@ -265,12 +268,14 @@ class KvOptions(Options):
     )
     verify: bool = Field(
         default=False,
-        description="Values carry a checksum, and each that is read is held against what was written: lost, stale and corrupt "
+        description="Values carry a checksum, and each that is read is held against what was written: lost, "
+        "stale and corrupt "
         "ones are errors, and fail the trial.",
     )
     commands: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")], CommandOptions] = Field(
         default_factory=dict,
-        description="Commands of your own, by name, with their share beside those of the mix. Target `redis` only.",
+        description="Commands of your own, by name, with their share beside those of the mix. Target `redis` "
+        "only.",
     )
 
     @model_validator(mode="after")

@@ -135,7 +135,8 @@ class PgbenchOptions(Options):
     )
     scripts: tuple[_Script, ...] = Field(
         default=("tpcb-like",),
-        description="Built-in scripts (`tpcb-like`, `simple-update`, `select-only`), names of `inline`, and files, whose paths "
+        description="Built-in scripts (`tpcb-like`, `simple-update`, `select-only`), names of `inline`, and "
+        "files, whose paths "
         "are relative to the plan's; each with a weight if there are several: `select-only@9`.",
     )
     scale: int = Field(
@@ -149,29 +150,35 @@ class PgbenchOptions(Options):
     )
     protocol: Literal["simple", "extended", "prepared"] = Field(
         default="simple",
-        description="How statements are sent: as text, parsed for each execution, or parsed once for a connection.",
+        description="How statements are sent: as text, parsed for each execution, or parsed once for a "
+        "connection.",
     )
     max_tries: int | None = Field(
         default=None,
         ge=1,
         le=2**31 - 1,
-        description="Attempts of a transaction that fails by serialisation or deadlock, the first included. Default: "
+        description="Attempts of a transaction that fails by serialisation or deadlock, the first included. "
+        "Default: "
         "`load.max_retries` more than one.",
     )
     latency_limit: Annotated[Duration, Field(gt=0)] | None = Field(
         default=None,
-        description="Transactions that take longer are counted as operation `late`, too, and are not tried again; under "
-        "`load.rate`, those that are late by more before they are begun are skipped: failed, with the code `skipped`.",
+        description="Transactions that take longer are counted as operation `late`, too, and are not tried "
+        "again; under "
+        "`load.rate`, those that are late by more before they are begun are skipped: failed, with "
+        "the code `skipped`.",
     )
     allow_shell: bool = Field(
         default=False,
-        description="Whether scripts may run commands of the operating system (`\\shell` and `\\setshell`): as loadcell's "
+        description="Whether scripts may run commands of the operating system (`\\shell` and `\\setshell`): "
+        "as loadcell's "
         "user, on loadcell's machine.",
     )
     init_steps: str = Field(
         default="dtgvp",
         pattern=r"^[dtgGvpf ]*$",
-        description="What `pgbench -i -I` would do: drop, tables, generate (`G`: by the server), vacuum, primary keys, foreign "
+        description="What `pgbench -i -I` would do: drop, tables, generate (`G`: by the server), vacuum, "
+        "primary keys, foreign "
         "keys. Empty: no data are loaded.",
     )
     fillfactor: int = Field(

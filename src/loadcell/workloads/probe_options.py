@@ -1,4 +1,4 @@
-"""Options of the probes, by the definitions of tools that people know: cpu, memory, latency, disk, network."""
+"""Options of the probes, by the definitions of known tools: cpu, memory, latency, disk, network."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ class CpuOptions(Section):
         default=10_000,
         ge=4,
         le=1_000_000_000,
-        description="Every number from 3 up to below this one is divided by 2 and on, up to its square root: that is an event. As "
+        description="Every number from 3 up to below this one is divided by 2 and on, up to its square root: "
+        "that is an event. As "
         "`--cpu-max-prime`.",
     )
 
@@ -121,7 +122,8 @@ class LatencyOptions(Section):
 
     size: Annotated[Size, Field(ge=128, le=2**50)] = Field(
         default=Size(256 * 2**20),
-        description="The working set of each thread: pointers in lines of 64 bytes, in one cycle of random order.",
+        description="The working set of each thread: pointers in lines of 64 bytes, in one cycle of random "
+        "order.",
     )
 
     def engine(self) -> JsonObject:
@@ -164,12 +166,14 @@ class MemoryOptions(Section):
 
     test: Test = Field(
         default="sysbench",
-        description="`sysbench`: passes over a block. mbw's: `memcpy` (one call), `dumb` (word by word), `mcblock` (blocks of 256 KiB). "
+        description="`sysbench`: passes over a block. mbw's: `memcpy` (one call), `dumb` (word by word), "
+        "`mcblock` (blocks of 256 KiB). "
         "STREAM's: `copy` (c = a), `scale` (b = 3 c), `add` (c = a + b), `triad` (a = b + 3 c).",
     )
     size: _Bytes = Field(
         default=Size(256 * 2**20),
-        description="Tests of mbw and STREAM: the size of one array. Each thread has two of its own (mbw) or three (STREAM).",
+        description="Tests of mbw and STREAM: the size of one array. Each thread has two of its own (mbw) or "
+        "three (STREAM).",
     )
     block: _Bytes = Field(
         default=Size(1024),
@@ -239,14 +243,16 @@ class DiskOptions(Section):
     )
     direct: bool = Field(
         default=True,
-        description="Whether blocks go past the page cache (O_DIRECT). Where the file system cannot, they go through it, and the "
+        description="Whether blocks go past the page cache (O_DIRECT). Where the file system cannot, they go "
+        "through it, and the "
         "report says so.",
     )
     fdatasync: int = Field(
         default=0,
         ge=0,
         le=2**32,
-        description="After so many writes the data are flushed to the device, and as fio does it after each read before the next write as well; "
+        description="After so many writes the data are flushed to the device, and as fio does it after each "
+        "read before the next write as well; "
         "0: never.",
     )
     ioengine: Literal["psync", "io_uring"] = Field(
@@ -265,7 +271,8 @@ class DiskOptions(Section):
     )
     random_map: bool = Field(
         default=True,
-        description="Whether random access comes to every block once before it comes to any again; `false` is `norandommap`.",
+        description="Whether random access comes to every block once before it comes to any again; `false` "
+        "is `norandommap`.",
     )
 
     @model_validator(mode="after")
@@ -326,7 +333,8 @@ class NetworkOptions(Section):
 
     test: Literal["rr", "crr", "stream"] = Field(
         default="rr",
-        description="`rr`: request and response over connections that last; `crr`: a connection for each; `stream`: octets in one "
+        description="`rr`: request and response over connections that last; `crr`: a connection for each; "
+        "`stream`: octets in one "
         "direction. netperf's TCP_RR, TCP_CRR and TCP_STREAM.",
     )
     request: _Length = Field(default=Size(1), description="Length of a request.")

@@ -90,12 +90,14 @@ class SysbenchOptions(Options):
     )
     auto_inc: bool = Field(
         default=True,
-        description="Ids are the server's (SERIAL, AUTO_INCREMENT); `false`: plain integers that the client draws.",
+        description="Ids are the server's (SERIAL, AUTO_INCREMENT); `false`: plain integers that the client "
+        "draws.",
     )
     create_secondary: bool = Field(default=True, description="Whether column `k` has an index.")
     distribution: Literal["uniform", "special"] = Field(
         default="uniform",
-        description="How ids are drawn. `special` is what sysbench 1.0 does: 1 % of the ids get 75 % of the draws.",
+        description="How ids are drawn. `special` is what sysbench 1.0 does: 1 % of the ids get 75 % of the "
+        "draws.",
     )
     random_points: int = Field(
         default=10, ge=1, le=10_000, description="`select_random_points`: values in its IN list."
@@ -108,13 +110,16 @@ class SysbenchOptions(Options):
     )
     protocol: Literal["simple", "extended", "prepared"] = Field(
         default="prepared",
-        description="How statements are sent: as text, parsed for each execution (PostgreSQL only), or parsed once for a "
+        description="How statements are sent: as text, parsed for each execution (PostgreSQL only), or "
+        "parsed once for a "
         "connection.",
     )
     retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
         default=("40001", "40P01"),
-        description="Errors after which a transaction is tried again with the same values, up to `load.max_retries`. "
-        "Default: serialisation failure and deadlock (with MySQL 40001 means lock waits that timed out, too).",
+        description="Errors after which a transaction is tried again with the same values, up to "
+        "`load.max_retries`. "
+        "Default: serialisation failure and deadlock (with MySQL 40001 means lock waits that timed "
+        "out, too).",
     )
 
     @model_validator(mode="after")

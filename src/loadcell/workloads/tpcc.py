@@ -59,7 +59,8 @@ class TpccOptions(Options):
     stock_level_weight: _Weight = Field(default=4, description="Stock-Level.")
     terminal_warehouse_fixed: bool = Field(
         default=True,
-        description="Each terminal stays with its own warehouse and district; `false`: it draws them for each transaction.",
+        description="Each terminal stays with its own warehouse and district; `false`: it draws them for "
+        "each transaction.",
     )
     limit_txns_per_min: int = Field(
         default=0,
@@ -76,13 +77,16 @@ class TpccOptions(Options):
     )
     protocol: Literal["simple", "extended", "prepared"] = Field(
         default="prepared",
-        description="How statements are sent: as text, parsed for each execution (PostgreSQL only), or parsed once for a "
+        description="How statements are sent: as text, parsed for each execution (PostgreSQL only), or "
+        "parsed once for a "
         "connection.",
     )
     retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
         default=("40001", "40P01"),
-        description="Errors after which a transaction is tried again with the same values, up to `load.max_retries`. "
-        "Default: serialisation failure and deadlock (with MySQL 40001 means lock waits that timed out, too).",
+        description="Errors after which a transaction is tried again with the same values, up to "
+        "`load.max_retries`. "
+        "Default: serialisation failure and deadlock (with MySQL 40001 means lock waits that timed "
+        "out, too).",
     )
     load_workers: int = Field(
         default=4, ge=1, le=1_000, description="Connections that load the data; no part of what the data are."
@@ -180,7 +184,8 @@ _SQL: dict[str, tuple[str, str]] = {
         """
         SELECT count(*) OVER (), w_id, w_ytd, d_ytd
         FROM bmsql_warehouse
-        LEFT JOIN (SELECT d_w_id, sum(d_ytd) AS d_ytd FROM bmsql_district GROUP BY d_w_id) AS districts ON d_w_id = w_id
+        LEFT JOIN (SELECT d_w_id, sum(d_ytd) AS d_ytd FROM bmsql_district GROUP BY d_w_id) AS districts
+            ON d_w_id = w_id
         WHERE w_ytd <> d_ytd OR (w_ytd IS NULL) <> (d_ytd IS NULL)
         ORDER BY w_id LIMIT 1
         """,
@@ -193,7 +198,8 @@ _SQL: dict[str, tuple[str, str]] = {
         FROM (
             SELECT d_w_id, d_id, d_next_o_id - 1 AS last_o_id,
                 (SELECT max(o_id) FROM bmsql_oorder WHERE o_w_id = d_w_id AND o_d_id = d_id) AS o_id,
-                (SELECT max(no_o_id) FROM bmsql_new_order WHERE no_w_id = d_w_id AND no_d_id = d_id) AS no_o_id
+                (SELECT max(no_o_id) FROM bmsql_new_order
+                    WHERE no_w_id = d_w_id AND no_d_id = d_id) AS no_o_id
             FROM bmsql_district
         ) AS districts
         WHERE last_o_id <> o_id OR (last_o_id IS NULL) <> (o_id IS NULL) OR no_o_id <> last_o_id

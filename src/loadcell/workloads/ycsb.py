@@ -58,19 +58,21 @@ class YcsbOptions(Given):  # type: ignore[misc, valid-type]
 
     workload: _Letter | None = Field(
         default=None,
-        description="One of YCSB's core workloads, A to F, as its files `workloada` to `workloadf` have them.",
+        description="One of YCSB's core workloads, A to F, as in its files `workloada` to `workloadf`.",
     )
     properties: str | None = Field(
         default=None, min_length=1, description="A property file; a relative path starts where the plan is."
     )
     phase: Literal["load", "run"] = Field(
         default="run",
-        description="`run`: the records are there, and the mix is measured. `load`: nothing is there, and inserting the records "
+        description="`run`: the records are there, and the mix is measured. `load`: nothing is there, and "
+        "inserting the records "
         "is measured.",
     )
     protocol: Literal["simple", "extended", "prepared"] = Field(
         default="prepared",
-        description="On databases, how statements are sent: as text, parsed for each execution (PostgreSQL only), or parsed "
+        description="On databases, how statements are sent: as text, parsed for each execution (PostgreSQL "
+        "only), or parsed "
         "once for a connection.",
     )
     retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(

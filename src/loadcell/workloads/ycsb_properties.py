@@ -101,7 +101,8 @@ class Properties(Options):
     )
     exponential: Exponential = Field(
         default=Exponential(),
-        description="`exponential`: `percentile` of the operations fall within the newest `frac` of the records.",
+        description="`exponential`: `percentile` of the operations fall within the newest `frac` of the "
+        "records.",
     )
     table: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")] = Field(
         default="usertable", description="The table's name."

@@ -1,4 +1,6 @@
-"""Metrics of any command: by a pattern, a path into JSON, a column of CSV; and the message where there is none."""
+"""Metrics of any command: by a pattern, a path into JSON, a column of CSV; and the message where there is
+none.
+"""
 
 from __future__ import annotations
 

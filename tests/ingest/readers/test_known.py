@@ -26,36 +26,69 @@ COUNTED = Setting(counted=True)
 @pytest.mark.parametrize(
     ("tool", "values", "setting", "words"),
     [
-        ("sysbench", "cpu run", HERE, "sysbench --threads=${clients} --time=${duration_s} --report-interval=1 cpu run"),
-        ("sysbench", "cpu --threads=8 --time=3 run", HERE, "sysbench --report-interval=1 cpu --threads=8 --time=3 run"),
-        ("sysbench", "memory run", HERE, "sysbench --threads=${clients} --time=${duration_s} memory run"),
         (
-            "sysbench", "cpu run", COUNTED,
-            "sysbench --threads=${clients} --time=${duration_s} --events=${requests} --report-interval=1 cpu run",
+            "sysbench",
+            "cpu run",
+            HERE,
+            "sysbench --threads=${clients} --time=${duration_s} --report-interval=1 cpu run",
         ),
         (
-            "sysbench", "oltp_read_only run --time=1 --threads=1 --report-interval=1", Setting("postgres"),
-            "sysbench --db-driver=pgsql --pgsql-host=${host} --pgsql-port=${port} --pgsql-user=${user} --pgsql-db=${database} "
+            "sysbench",
+            "cpu --threads=8 --time=3 run",
+            HERE,
+            "sysbench --report-interval=1 cpu --threads=8 --time=3 run",
+        ),
+        ("sysbench", "memory run", HERE, "sysbench --threads=${clients} --time=${duration_s} memory run"),
+        (
+            "sysbench",
+            "cpu run",
+            COUNTED,
+            "sysbench --threads=${clients} --time=${duration_s} --events=${requests} "
+            "--report-interval=1 cpu run",
+        ),
+        (
+            "sysbench",
+            "oltp_read_only run --time=1 --threads=1 --report-interval=1",
+            Setting("postgres"),
+            "sysbench --db-driver=pgsql --pgsql-host=${host} --pgsql-port=${port} "
+            "--pgsql-user=${user} --pgsql-db=${database} "
             "oltp_read_only run --time=1 --threads=1 --report-interval=1",
         ),
         (
-            "sysbench", "oltp_read_only run --time=1 --threads=1 --report-interval=1", Setting("mysql", socket=True),
+            "sysbench",
+            "oltp_read_only run --time=1 --threads=1 --report-interval=1",
+            Setting("mysql", socket=True),
             "sysbench --db-driver=mysql --mysql-socket=${socket} --mysql-user=${user} --mysql-db=${database} "
             "oltp_read_only run --time=1 --threads=1 --report-interval=1",
         ),
         ("fio", "job.fio", HERE, "fio --output-format=json job.fio"),
         (
-            "fio", "--name=a --rw=randread --runtime=5", HERE,
-            "fio --output-format=json --directory=${directory} --numjobs=${clients} --group_reporting --name=a --rw=randread --runtime=5",
+            "fio",
+            "--name=a --rw=randread --runtime=5",
+            HERE,
+            "fio --output-format=json --directory=${directory} --numjobs=${clients} "
+            "--group_reporting --name=a --rw=randread --runtime=5",
         ),
         ("pgbench", "-S", HERE, "pgbench -c ${clients} -j ${threads} -T ${duration_s} -P 1 -S"),
         ("pgbench", "-c4 -t 10", HERE, "pgbench -j ${threads} -P 1 -c4 -t 10"),
         ("ab", "-k", Setting("http"), "ab -c ${clients} -t ${duration_s} -n 10000000 -k ${url}/"),
         ("ab", "http://a/b", Setting("http", counted=True), "ab -c ${clients} -n ${requests} http://a/b"),
-        ("wrk", "${url}/x", Setting("http"), "wrk -c ${clients} -t ${threads} -d ${duration_s}s --latency ${url}/x"),
-        ("redis-benchmark", "-t get", Setting("resp"), "redis-benchmark -h ${host} -p ${port} --dbnum ${database} -c ${clients} -t get"),
         (
-            "redis-benchmark", "-c 5", Setting("resp", socket=True, counted=True),
+            "wrk",
+            "${url}/x",
+            Setting("http"),
+            "wrk -c ${clients} -t ${threads} -d ${duration_s}s --latency ${url}/x",
+        ),
+        (
+            "redis-benchmark",
+            "-t get",
+            Setting("resp"),
+            "redis-benchmark -h ${host} -p ${port} --dbnum ${database} -c ${clients} -t get",
+        ),
+        (
+            "redis-benchmark",
+            "-c 5",
+            Setting("resp", socket=True, counted=True),
             "redis-benchmark -s ${socket} --dbnum ${database} -n ${requests} -c 5",
         ),
         ("iperf3", "-c 10.0.0.2 -R", HERE, "iperf3 -J -P ${clients} -t ${duration_s} -c 10.0.0.2 -R"),
@@ -64,7 +97,7 @@ COUNTED = Setting(counted=True)
         ("mbw", "64", HERE, "mbw 64"),
         ("stress-ng", "--cpu 2", HERE, "stress-ng --metrics-brief --timeout ${duration_s}s --cpu 2"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_given_is_filled_in(tool: str, values: str, setting: Setting, words: str) -> None:
     assert " ".join(TOOLS[tool].words(values.split(), setting)) == words
 

@@ -123,7 +123,8 @@ def test_a_stall_stays_to_be_seen_in_what_is_joined() -> None:
 
 def intervals(count: int) -> str:
     rows = [
-        f"[ {second}s ] thds: 8 tps: {500 + second % 9:.2f} qps: 10000.00 (r/w/o: 7000.00/2000.00/1000.00) lat (ms,95%): "
+        f"[ {second}s ] thds: 8 tps: {500 + second % 9:.2f} qps: 10000.00 (r/w/o: "
+        f"7000.00/2000.00/1000.00) lat (ms,95%): "
         f"{16 + second % 3:.2f} err/s: {second % 2:.2f} reconn/s: 0.00\n"
         for second in range(1, count + 1)
     ]
@@ -133,7 +134,8 @@ def intervals(count: int) -> str:
 
 def of_files(count: int) -> str:
     rows = [
-        f"[ {second}s ] reads: {second % 7}.25 MiB/s writes: 3.50 MiB/s fsyncs: {second % 9}.00/s latency (ms,95%): 0.{second % 10}00\n"
+        f"[ {second}s ] reads: {second % 7}.25 MiB/s writes: 3.50 MiB/s fsyncs: {second % 9}.00/s "
+        f"latency (ms,95%): 0.{second % 10}00\n"
         for second in range(1, count + 1)
     ]
     head, _, tail = (OUTPUTS / "sysbench-fileio.txt").read_text().partition("Threads started!\n")

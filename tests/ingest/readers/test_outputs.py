@@ -31,12 +31,26 @@ from loadcell.workloads.tool_runner.result import whole
 
 OUTPUTS = Path(__file__).parent / "outputs"
 READERS = {
-    "sysbench-oltp.txt": sysbench, "sysbench-cpu.txt": sysbench, "sysbench-memory.txt": sysbench, "sysbench-fileio.txt": sysbench, "pgbench.txt": pgbench,
-    "pgbench-s.txt": pgbench, "ab.txt": ab, "ab-404.txt": ab, "ab-kept.txt": ab,
-    "ab-warning.txt": ab, "ab-error.txt": ab, "wrk.txt": wrk, "redis-benchmark.csv": redis_benchmark,
-    "redis-benchmark.txt": redis_benchmark, "fio.json": fio, "iperf3.json": iperf3, "mbw.txt": mbw, "dd.txt": dd,
+    "sysbench-oltp.txt": sysbench,
+    "sysbench-cpu.txt": sysbench,
+    "sysbench-memory.txt": sysbench,
+    "sysbench-fileio.txt": sysbench,
+    "pgbench.txt": pgbench,
+    "pgbench-s.txt": pgbench,
+    "ab.txt": ab,
+    "ab-404.txt": ab,
+    "ab-kept.txt": ab,
+    "ab-warning.txt": ab,
+    "ab-error.txt": ab,
+    "wrk.txt": wrk,
+    "redis-benchmark.csv": redis_benchmark,
+    "redis-benchmark.txt": redis_benchmark,
+    "fio.json": fio,
+    "iperf3.json": iperf3,
+    "mbw.txt": mbw,
+    "dd.txt": dd,
     "stress-ng.txt": stress_ng,
-}  # fmt: skip
+}
 
 
 def lines(name: str) -> list[str]:
@@ -81,8 +95,12 @@ def test_sysbench_fileio_counts_reads_writes_and_syncs() -> None:
     assert (files.title, files.clients, files.succeeded) == ("fileio", 2, 18971)
     assert files.throughput_per_s == pytest.approx(18971 / 2.0015)
     assert files.figures == {
-        "reads_per_s": 4738.46, "writes_per_s": 3158.98, "fsyncs_per_s": 1580.99, "read_mib_per_s": 74.04, "written_mib_per_s": 49.36,
-    }  # fmt: skip
+        "reads_per_s": 4738.46,
+        "writes_per_s": 3158.98,
+        "fsyncs_per_s": 1580.99,
+        "read_mib_per_s": 74.04,
+        "written_mib_per_s": 49.36,
+    }
     assert [interval.throughput_per_s for interval in files.intervals] == [
         pytest.approx((58.33 + 38.88) * 64 + 1241.29), pytest.approx((89.93 + 59.95) * 64 + 1918.53),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Monitors of other makes: jstat, nmon and sar, in the columns of loadcell's monitors, whatever the locale."""
+"""Monitors of other makes: jstat, nmon and sar, in the columns of loadcell's, in any locale."""
 
 from __future__ import annotations
 
@@ -89,10 +89,7 @@ def test_jstat_of_a_locale_with_decimal_commas() -> None:
 
 
 def test_jstat_gc_has_sizes_and_with_t_its_own_times() -> None:
-    text = """Timestamp    S0C    S1C    S0U    S1U      EC       EU        OC         OU       MC     MU    CCSC   CCSU   YGC     YGCT    FGC    FGCT    CGC    CGCT     GCT
-       1117.8  0.0   30720.0  0.0   30720.0 1135616.0 755712.0  865280.0   546816.0  195184.0 189433.3 22208.0 20357.8     22    0.682   0      0.000  12      0.070    0.752
-       1119.8  0.0   30720.0  0.0   30720.0 1135616.0 755713.0  865280.0   546816.0  195184.0 189433.3 22208.0 20357.8     24    0.700   0      0.000  14      0.090    0.790
-"""
+    text = (OUTPUTS / "jstat-gc-t.txt").read_text()
     parsed = jstat.read(text.splitlines(keepends=True))
     (row,) = rows(parsed)
     assert (row["at"], samples(parsed).assumed_interval_s) == (1119.8, None)
@@ -135,34 +132,7 @@ def test_everything_that_jstat_prints_is_read() -> None:
 
 # --- nmon
 
-NMON = """AAA,progname,nmon
-AAA,host,db7
-CPU001,CPU 1 db7,User%,Sys%,Wait%,Idle%,Steal%
-CPU002,CPU 2 db7,User%,Sys%,Wait%,Idle%,Steal%
-CPU_ALL,CPU Total db7,User%,Sys%,Wait%,Idle%,Steal%,Busy,CPUs
-MEM,Memory MB db7,memtotal,hightotal,lowtotal,swaptotal,memfree,highfree,lowfree,swapfree,memshared,cached,active,bigfree,buffers,swapcached,inactive
-PROC,Processes db7,Runnable,Blocked,pswitch,syscall,read,write,fork,exec,sem,msg
-NET,Network I/O db7,lo-read-KB/s,eth0-read-KB/s,lo-write-KB/s,eth0-write-KB/s
-DISKBUSY,Disk %Busy db7,sda,sda1,nvme0n1,nvme0n1p2,dm-0
-DISKREAD,Disk Read KB/s db7,sda,sda1,nvme0n1,nvme0n1p2,dm-0
-DISKWRITE,Disk Write KB/s db7,sda,sda1,nvme0n1,nvme0n1p2,dm-0
-TOP,%CPU Utilisation
-TOP,+PID,Time,%CPU,%Usr,%Sys,Size,ResSet,ResText,ResData,ShdLib,MinorFault,MajorFault,Command
-BBBP,000,/etc/release
-ZZZZ,T0001,10:00:00,20-APR-2026
-CPU001,T0001,80.0,10.0,1.0,9.0,0.0
-CPU002,T0001,5.0,1.0,0.0,94.0,0.0
-CPU_ALL,T0001,42.5,5.5,0.5,51.5,0.0,,2
-MEM,T0001,7860.5,-0.0,-0.0,2048.0,787.5,-0.0,-0.0,2000.0,-0.0,3000.0,2000.0,-1.0,181.3,0.0,845.1
-PROC,T0001,3,1,2500.5,-1.0,-1.0,-1.0,12.0,-1.0,-1.0,-1.0
-NET,T0001,99.0,10.0,99.0,20.0
-DISKBUSY,T0001,20.0,20.0,70.5,70.5,99.0
-DISKREAD,T0001,100.0,100.0,10.0,10.0,110.0
-DISKWRITE,T0001,5.0,5.0,1.0,1.0,6.0
-TOP,0012345,T0001,95.1,90.0,5.1,500000,250000,4,1000,100,5,0,postgres
-ZZZZ,T0002,10:00:02,20-APR-2026
-CPU_ALL,T0002,10.0,1.0,0.0,89.0,0.0,,2
-"""
+NMON = (OUTPUTS / "nmon-short.txt").read_text()
 
 
 def test_nmon_goes_into_the_hosts_columns_and_the_rest_beside() -> None:
@@ -172,11 +142,23 @@ def test_nmon_goes_into_the_hosts_columns_and_the_rest_beside() -> None:
     assert first["at"] == utc("2026-04-20T02:00:00")
     assert second["at"] - first["at"] == 2
     assert {key: value for key, value in first.items() if key != "at"} == {
-        "cpu_user_percent": 42.5, "cpu_system_percent": 5.5, "cpu_iowait_percent": 0.5, "cpu_steal_percent": 0, "cpu_idle_percent": 51.5,
-        "cpu_busy_percent": 48, "cpu_max_core_percent": 90, "runnable": 3, "blocked": 1, "context_switches_per_s": 2500.5,
-        "swap_used_bytes": 48 * 2**20, "net_rx_bytes_per_s": 10 * 1024, "net_tx_bytes_per_s": 20 * 1024,
-        "disk_read_bytes_per_s": 110 * 1024, "disk_write_bytes_per_s": 6 * 1024, "disk_util_max_percent": 70.5,
-    }  # fmt: skip
+        "cpu_user_percent": 42.5,
+        "cpu_system_percent": 5.5,
+        "cpu_iowait_percent": 0.5,
+        "cpu_steal_percent": 0,
+        "cpu_idle_percent": 51.5,
+        "cpu_busy_percent": 48,
+        "cpu_max_core_percent": 90,
+        "runnable": 3,
+        "blocked": 1,
+        "context_switches_per_s": 2500.5,
+        "swap_used_bytes": 48 * 2**20,
+        "net_rx_bytes_per_s": 10 * 1024,
+        "net_tx_bytes_per_s": 20 * 1024,
+        "disk_read_bytes_per_s": 110 * 1024,
+        "disk_write_bytes_per_s": 6 * 1024,
+        "disk_util_max_percent": 70.5,
+    }
     assert others(parsed)["postgres 12345", "%CPU"] == [95.1]
     assert others(parsed)["MEM", "cached"] == [3000]
     assert ("MEM", "bigfree") not in others(parsed)
@@ -214,9 +196,11 @@ GERMAN = (
     .replace("Average:", "Durchschn.:")
 )
 CHINESE = (
-    C.replace("10:51:41", "10时51分41秒").replace("10:51:42", "10时51分42秒").replace("09/13/2023", "2023年09月13日")
+    C.replace("10:51:41", "10时51分41秒")
+    .replace("10:51:42", "10时51分42秒")
+    .replace("09/13/2023", "2023年09月13日")
     .replace("Average:", "平均时间:")
-)  # fmt: skip
+)
 AFTERNOON = CHINESE.replace("10时51分", "下午 10时51分")
 ISO = C.replace("09/13/2023", "2023-09-13")
 
@@ -224,54 +208,34 @@ ISO = C.replace("09/13/2023", "2023-09-13")
 @pytest.mark.parametrize(
     ("text", "at"),
     [
-        (C, "2023-09-13T02:51:42"), (GERMAN, "2023-09-13T02:51:42"), (CHINESE, "2023-09-13T02:51:42"), (ISO, "2023-09-13T02:51:42"),
-        (ENGLISH, "2023-09-13T15:51:42"), (AFTERNOON, "2023-09-13T14:51:42"),
+        (C, "2023-09-13T02:51:42"),
+        (GERMAN, "2023-09-13T02:51:42"),
+        (CHINESE, "2023-09-13T02:51:42"),
+        (ISO, "2023-09-13T02:51:42"),
+        (ENGLISH, "2023-09-13T15:51:42"),
+        (AFTERNOON, "2023-09-13T14:51:42"),
     ],
     ids=["C", "German", "Chinese", "ISO", "English", "Chinese afternoon"],
-)  # fmt: skip
+)
 def test_sar_says_the_same_in_every_locale(text: str, at: str) -> None:
     parsed = sar.read(text.splitlines(keepends=True))
     assert (parsed.unread, parsed.examples) == (0, ())
     assert rows(parsed) == [
         {
-            "at": utc(at), "cpu_user_percent": 11, "cpu_system_percent": 5, "cpu_busy_percent": 16, "cpu_iowait_percent": 1,
-            "cpu_steal_percent": 0, "cpu_idle_percent": 83, "cpu_max_core_percent": 31,
+            "at": utc(at),
+            "cpu_user_percent": 11,
+            "cpu_system_percent": 5,
+            "cpu_busy_percent": 16,
+            "cpu_iowait_percent": 1,
+            "cpu_steal_percent": 0,
+            "cpu_idle_percent": 83,
+            "cpu_max_core_percent": 31,
         }
-    ]  # fmt: skip
+    ]
     assert others(parsed)["CPU 1", "%iowait"] == [2]
 
 
-FULL_DAY = """Linux 5.10.0 (db7) \t09/13/2023 \t_x86_64_\t(2 CPU)
-
-23:59:58        CPU     %user     %nice   %system   %iowait    %steal     %idle
-23:59:59        all      1.00      0.00      1.00      0.00      0.00     98.00
-00:00:00        all      2.00      0.00      1.00      0.00      0.00     97.00
-
-23:59:58    kbmemfree   kbavail kbmemused  %memused kbbuffers  kbcached  kbcommit   %commit  kbactive   kbinact   kbdirty
-23:59:59       598212   1566000    300000     17.07     14592   1252856   1920872     46.78    614372    931704       656
-00:00:00       598212   1566001    300000     17.07     14592   1252856   1920872     46.78    614372    931704       656
-
-23:59:58          DEV       tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     await     %util
-23:59:59          sda      2.00     10.00     20.00      0.00     10.67      0.00      0.50     40.00
-23:59:59      nvme0n1      2.00      1.00      2.00      0.00     10.67      0.00      0.50     60.00
-23:59:59         dm-0      4.00     11.00     22.00      0.00     10.67      0.00      0.50    100.00
-
-23:59:58          tps      rtps      wtps      dtps   bread/s   bwrtn/s   bdscd/s
-23:59:59         4.00      1.00      3.00      0.00    999.00    999.00      0.00
-
-23:59:58        IFACE   rxpck/s   txpck/s    rxkB/s    txkB/s   rxcmp/s   txcmp/s  rxmcst/s   %ifutil
-23:59:59           lo     50.00     50.00     50.00     50.00      0.00      0.00      0.00      0.00
-23:59:59         eth0      5.00      5.00      3.00      4.00      0.00      0.00      0.00      0.00
-
-23:59:58      runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked
-23:59:59            2       242      1.02      0.38      0.44         1
-
-23:59:58       proc/s   cswch/s
-23:59:59         1.00   3456.00
-
-23:59:58     atmptf/s  estres/s retrans/s isegerr/s   orsts/s
-23:59:59         0.00      0.00      7.00      0.00      0.00
-"""
+FULL_DAY = (OUTPUTS / "sar-day.txt").read_text()
 
 
 def test_sars_tables_of_one_instant_are_one_row_and_midnight_is_passed_in_each() -> None:
@@ -333,7 +297,9 @@ def test_everything_that_sar_prints_is_read(name: str, count: int, monkeypatch: 
     assert (parsed.unread, parsed.examples, len(rows(parsed))) == (0, (), count)
     assert rows(parsed)[0]["at"] == utc("2026-11-21T17:50:36")
     for row in rows(parsed):
-        assert row["cpu_busy_percent"] + row["cpu_iowait_percent"] + row["cpu_steal_percent"] + row["cpu_idle_percent"] == pytest.approx(100, abs=0.1)  # fmt: skip
+        assert row["cpu_busy_percent"] + row["cpu_iowait_percent"] + row["cpu_steal_percent"] + row[
+            "cpu_idle_percent"
+        ] == pytest.approx(100, abs=0.1)
 
 
 def test_sars_text_and_both_of_sadfs_forms_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,8 +115,14 @@ def made(count: int, *, more: str = "", end: str = "\n", slow: bool = False, see
     return "".join(rows).encode()
 
 
-ODD = b'\0\xff\xfe rubbish\n\n \n"1 2 3\n1 2 -5 0 1 1\n0 1 1,234 0 1 1\n0 1 5.5 0 1 1\nNOTICE: x\n 0 1 55 0 1 1\n9999999 1 55 0 1 1\n'
-WORDS = b"0 1 failed 0 1795270066 1\n3 1 skipped 0 1795270066 2\n0 9 serialization 0 1795270067 3 0 4\r\n1 1 deadlock 0 1795270067 3\n"
+ODD = (
+    b'\0\xff\xfe rubbish\n\n \n"1 2 3\n1 2 -5 0 1 1\n0 1 1,234 0 1 1\n0 1 5.5 0 1 1\nNOTICE: x\n '
+    b"0 1 55 0 1 1\n9999999 1 55 0 1 1\n"
+)
+WORDS = (
+    b"0 1 failed 0 1795270066 1\n3 1 skipped 0 1795270066 2\n0 9 serialization 0 1795270067 3 0 "
+    b"4\r\n1 1 deadlock 0 1795270067 3\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -128,15 +134,19 @@ WORDS = b"0 1 failed 0 1795270066 1\n3 1 skipped 0 1795270066 2\n0 9 serializati
         pytest.param(made(3_000, more=" 17 2"), id="with lag and retries"),
         pytest.param(made(9, more="") + made(90, more=" 17 2") + made(90, more=" 3"), id="of several shapes"),
         pytest.param(b"".join(made(5_000).splitlines(keepends=True)[::10]), id="sampled (--sampling-rate)"),
-        pytest.param(made(2_000) + WORDS + made(100, seed=8) + WORDS, id="with failed, skipped and retried ones"),
+        pytest.param(
+            made(2_000) + WORDS + made(100, seed=8) + WORDS, id="with failed, skipped and retried ones"
+        ),
         pytest.param(made(100) + ODD + made(100, seed=9) + ODD, id="with rubbish between"),
         pytest.param(made(500)[:-9], id="cut within its last line"),
         pytest.param(made(500) + b"0 12 55", id="cut before its last field"),
         pytest.param(made(2_000, slow=True), id="with times of seconds"),
-        pytest.param(b"".join(Random(5).sample(made(3_000).splitlines(keepends=True), 3_000)), id="in no order"),
+        pytest.param(
+            b"".join(Random(5).sample(made(3_000).splitlines(keepends=True), 3_000)), id="in no order"
+        ),
         pytest.param(made(40_000), id="longer than what is waited for"),
     ],
-)  # fmt: skip
+)
 def test_a_log_has_the_metrics_of_a_loop_over_its_lines(tmp_path: Path, text: bytes) -> None:
     expected, reading = plain(text), log(tmp_path, text)
     (execution,) = reading.measured
@@ -175,7 +185,10 @@ def test_a_log_in_which_nothing_ended_is_none(tmp_path: Path, text: bytes) -> No
         log(tmp_path, text)
 
 
-AGGREGATED = b"1345828501 5601 1542744 483552416 61 2573\n1345828503 7884 1979812 565806736 60 1479\n1345828505 7208 1979422 567277552 59 1391\n"
+AGGREGATED = (
+    b"1345828501 5601 1542744 483552416 61 2573\n1345828503 7884 1979812 565806736 60 "
+    b"1479\n1345828505 7208 1979422 567277552 59 1391\n"
+)
 
 
 def test_a_log_of_intervals_differs_from_one_of_transactions(tmp_path: Path) -> None:
@@ -218,15 +231,21 @@ def test_a_table_has_the_metrics_of_a_loop_over_its_rows(tmp_path: Path, end: st
     random = Random(11)
     rows = [
         (
-            random.randrange(60_000), int(9 * random.lognormvariate(0, 1)), random.choice(TYPES), int(random.random() < 0.01),
+            random.randrange(60_000),
+            int(9 * random.lognormvariate(0, 1)),
+            random.choice(TYPES),
+            int(random.random() < 0.01),
             int(random.random() < 0.02),
         )
         for _ in range(4_000)
-    ]  # fmt: skip
+    ]
     body = "".join(
         f"7,{at},{took},{took},{name},{back},0,{error}{end}" for at, took, name, back, error in rows
     )
-    odd = f'"7",1,1,1,PAYMENT,0,0,0{end}7,1,1,1,"PAYMENT",0,0,0{end}7,1{end}{end}7;1;1;1;PAYMENT;0;0;0{end}7,5,1.234,5'
+    odd = (
+        f'"7",1,1,1,PAYMENT,0,0,0{end}7,1,1,1,"PAYMENT",0,0,0{end}7,1{end}{end}'
+        f"7;1;1;1;PAYMENT;0;0;0{end}7,5,1.234,5"
+    )
     parsed = table(tmp_path, b"\xef\xbb\xbf" + HEAD + body.encode() + odd.encode())
     (execution,) = parsed.measured
     well = [

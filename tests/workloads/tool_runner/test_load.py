@@ -19,7 +19,13 @@ from loadcell.workloads.tool import Tool, ToolOptions
 PATIENCE_S = 60.0
 
 
-def order(tmp_path: Path, mode: str = "run", target: dict[str, Any] | None = None, load: dict[str, Any] | None = None, **options: Any) -> str:  # fmt: skip
+def order(
+    tmp_path: Path,
+    mode: str = "run",
+    target: dict[str, Any] | None = None,
+    load: dict[str, Any] | None = None,
+    **options: Any,
+) -> str:
     values = ToolOptions.model_validate_json(
         json.dumps(options), strict=True, context={"directory": tmp_path}
     )
@@ -91,9 +97,17 @@ def test_commands_run_in_their_order_and_only_one_is_measured(tmp_path: Path) ->
     lines, printed = done(text)
     assert [line["phase"] for line in lines if line["type"] == "phase"] == ["warmup", "measure", "drain"]
     assert printed.splitlines() == [
-        "$ echo first", "first", "$ echo second", "second", "$ echo tps = 2.5", "tps = 2.5", "$ echo tps = 2.5", "tps = 2.5",
-        "$ echo last", "last",
-    ]  # fmt: skip
+        "$ echo first",
+        "first",
+        "$ echo second",
+        "second",
+        "$ echo tps = 2.5",
+        "tps = 2.5",
+        "$ echo tps = 2.5",
+        "tps = 2.5",
+        "$ echo last",
+        "last",
+    ]
     document = lines[-1]["result"]
     assert document["operations"][0]["throughput_per_s"] == 2.5
     assert document["tool"]["command"] == ["echo", "tps", "=", "2.5"]
@@ -102,8 +116,17 @@ def test_commands_run_in_their_order_and_only_one_is_measured(tmp_path: Path) ->
 
 
 def test_what_a_tool_sees(tmp_path: Path) -> None:
-    target = {"protocol": "postgres", "host": "127.0.0.1", "port": 1, "user": "u", "password": "s3cret", "database": "d", "socket": None}  # fmt: skip
-    script = r"""printf '%s\n' "$PGPASSWORD $LC_ALL $clients $duration_s $OWN $HIDDEN $(pwd | grep -c loadcell-tool-)" > "$plan/seen" """
+    target = {
+        "protocol": "postgres",
+        "host": "127.0.0.1",
+        "port": 1,
+        "user": "u",
+        "password": "s3cret",
+        "database": "d",
+        "socket": None,
+    }
+    seen = "$PGPASSWORD $LC_ALL $clients $duration_s $OWN $HIDDEN $(pwd | grep -c loadcell-tool-)"
+    script = rf"""printf '%s\n' "{seen}" > "$plan/seen" """
     os.environ["HIDDEN"] = "of loadcell's own"
     try:
         document = result(order(tmp_path, target=target, command=["sh", "-c", script], env={"OWN": "mine"}))
@@ -136,16 +159,38 @@ def test_metrics_may_be_in_a_file_that_the_tool_leaves(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "finding", "advice"),
     [
-        ({"command": ["sh", "-c", "echo it broke >&2; exit 3"]}, "sh ended with status 3: it broke", "output.log"),
+        (
+            {"command": ["sh", "-c", "echo it broke >&2; exit 3"]},
+            "sh ended with status 3: it broke",
+            "output.log",
+        ),
         ({"command": ["sh", "-c", "kill -9 $$"]}, "sh was killed by signal 9", "output.log"),
         ({"command": "no-such-program-here"}, "no-such-program-here is not installed", "Install it"),
-        ({"netperf": "-H 127.0.0.1", "program": "no-netperf-here"}, "no-netperf-here is not installed", "correct its name"),
-        ({"sysbench": "cpu", "program": "true"}, "the output of sysbench cannot be read: no line begins with", "figures"),
-        ({"command": "echo 1", "figures": {"throughput": {"pattern": "tps (.)"}}}, "the figure throughput was not found", "figures.throughput"),
+        (
+            {"netperf": "-H 127.0.0.1", "program": "no-netperf-here"},
+            "no-netperf-here is not installed",
+            "correct its name",
+        ),
+        (
+            {"sysbench": "cpu", "program": "true"},
+            "the output of sysbench cannot be read: no line begins with",
+            "figures",
+        ),
+        (
+            {"command": "echo 1", "figures": {"throughput": {"pattern": "tps (.)"}}},
+            "the figure throughput was not found",
+            "figures.throughput",
+        ),
         ({"command": "true", "before": "false"}, "false ended with status 1", "output.log"),
-        ({"command": "echo ${database}", }, "nothing to put in the place of ${database}", "leave it out"),
+        (
+            {
+                "command": "echo ${database}",
+            },
+            "nothing to put in the place of ${database}",
+            "leave it out",
+        ),
     ],
-)  # fmt: skip
+)
 def test_whatever_goes_wrong_is_reported_with_what_to_do(
     tmp_path: Path, options: dict[str, Any], finding: str, advice: str
 ) -> None:
@@ -163,7 +208,10 @@ def test_a_script_beside_the_plan_says_how_it_is_called(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_stands_before_the_usage_that_a_tool_prints_after_it(tmp_path: Path) -> None:
-    script = "echo 'wrong number of arguments' >&2; echo 'Usage: ours [options]' >&2; echo '  -E file' >&2; exit 22"
+    script = (
+        "echo 'wrong number of arguments' >&2; echo 'Usage: ours [options]' >&2; echo '  -E file' "
+        ">&2; exit 22"
+    )
     failure = error(order(tmp_path, command=["sh", "-c", script]))
     assert failure["finding"] == "sh ended with status 22: wrong number of arguments"
     script = "echo 'usage: ours [-h]' >&2; echo 'ours: error: no FILE' >&2; exit 2"
@@ -227,8 +275,8 @@ def test_what_a_program_leaves_behind_is_ended_with_it(tmp_path: Path) -> None:
 
 
 def test_a_warm_up_without_a_duration_is_cut(tmp_path: Path) -> None:
-    """The command sleeps until it is ordered to end, the first time; the second time it finds that it has been
-    there.
+    """The command sleeps until it is ordered to end, the first time; the second time it finds that it has
+    been there.
     """
     script = (
         'if [ -e "$directory/warm" ]; then echo tps = 7; else touch "$directory/warm"; exec sleep 1000; fi'

@@ -18,20 +18,31 @@ NAME = "ab"
 
 _HEAD = "This is ApacheBench"
 _FIELDS = {
-    "Concurrency Level": "clients", "Time taken for tests": "duration", "Complete requests": "complete",
-    "Failed requests": "failed", "Non-2xx responses": "non_2xx", "Requests per second": "rate", "Document Length": "length",
-    "Document Path": "path", "Transfer rate": "transfer", "Server Software": "server", "Write errors": "write_errors",
+    "Concurrency Level": "clients",
+    "Time taken for tests": "duration",
+    "Complete requests": "complete",
+    "Failed requests": "failed",
+    "Non-2xx responses": "non_2xx",
+    "Requests per second": "rate",
+    "Document Length": "length",
+    "Document Path": "path",
+    "Transfer rate": "transfer",
+    "Server Software": "server",
+    "Write errors": "write_errors",
     "Keep-Alive requests": "keep_alive_requests",
-}  # fmt: skip
+}
 _FIELD = re.compile(r"(?P<name>[A-Z][\w -]+?):\s+(?P<value>\S.*)")
 _CLASSES = re.compile(r"\s*\(Connect: (\d+), Receive: (\d+), Length: (\d+), Exceptions: (\d+)\)")
 _TIMES = re.compile(r"(Connect|Processing|Waiting|Total):\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)")
 _PERCENT = re.compile(r"\s+(\d+)%\s+(\d+)")
 _SAID = re.compile(
-    r"Copyright|Licensed|Benchmarking|Completed|Finished|Server (Hostname|Port)|Total transferred|HTML transferred|"
-    r"SSL/TLS|Server Temp|TLS Server|Connection Times|\s+min\s+mean|Percentage|Time per request|Total (POST|PUT|body)|\.\.\.done|"
+    r"Copyright|Licensed|Benchmarking|Completed|Finished|Server (Hostname|Port)|Total transferred|"
+    r"HTML transferred|"
+    r"SSL/TLS|Server Temp|TLS Server|Connection Times|\s+min\s+mean|Percentage|Time per request|"
+    r"Total (POST|PUT|body)|\.\.\.done|"
     # what it thinks of means and medians, which loadcell judges by itself
-    r"(WARNING|ERROR): The median and mean for|\s+(deviation apart\. )?These results are (probably )?(not that|NOT) reliable"
+    r"(WARNING|ERROR): The median and mean for|\s+(deviation apart\. )?These results are "
+    r"(probably )?(not that|NOT) reliable"
 )
 
 
@@ -71,7 +82,12 @@ class _Execution:
         if (match := _TIMES.match(line)) is not None:
             name = match[1].lower()
             if name == "total":
-                self.response |= {"min_ms": float(match[2]), "mean_ms": float(match[3]), "stdev_ms": float(match[4]), "max_ms": float(match[6])}  # fmt: skip
+                self.response |= {
+                    "min_ms": float(match[2]),
+                    "mean_ms": float(match[3]),
+                    "stdev_ms": float(match[4]),
+                    "max_ms": float(match[6]),
+                }
             else:
                 self.figures[f"{name}_mean_ms"] = float(match[3])
         elif (match := _PERCENT.match(line)) is not None:
@@ -105,7 +121,11 @@ class _Execution:
             errors["non-2xx"] = other
         # Where connections are kept, nearly all requests make none, and ab counts each of these as one that
         # took no time.
-        figures = {name: ms for name, ms in self.figures.items() if name != "connect_mean_ms" or not int(values.get("keep_alive_requests", 0))}  # fmt: skip
+        figures = {
+            name: ms
+            for name, ms in self.figures.items()
+            if name != "connect_mean_ms" or not int(values.get("keep_alive_requests", 0))
+        }
         duration = number(values["duration"].split()[0]) if "duration" in values else None
         well = max(0, complete - lost - other)
         return Measured(
@@ -116,7 +136,7 @@ class _Execution:
 
 
 def _known(times_ms: Mapping[str, float]) -> dict[str, float]:
-    """Without zeros: ab writes whole milliseconds, and what is less than half of one is none of its figures."""
+    """Without zeros: ab writes whole milliseconds, and 0 stands for anything below half of one."""
     return {name: ms for name, ms in times_ms.items() if ms}
 
 

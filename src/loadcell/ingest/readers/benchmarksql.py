@@ -83,14 +83,28 @@ _RESULT, _INFO, _PROPERTIES = Path("data/result.csv"), "runInfo.csv", "run.prope
 COLLECTED = ("sys_info.csv", "blk_*.csv", "net_*.csv")
 #: Properties that say what was run. Who ran it, with which password, is nobody's business.
 _PROPERTY_SETTINGS = {
-    "db": "db", "warehouses": "warehouses", "terminals": "terminals", "runMins": "run_minutes",
-    "runTxnsPerTerminal": "transactions_per_terminal", "loadWorkers": "load_workers",
-    "limitTxnsPerMin": "limit_txns_per_min", "terminalWarehouseFixed": "terminal_warehouse_fixed",
-    "newOrderWeight": "new_order_weight", "paymentWeight": "payment_weight", "orderStatusWeight": "order_status_weight",
-    "deliveryWeight": "delivery_weight", "stockLevelWeight": "stock_level_weight",
-}  # fmt: skip
+    "db": "db",
+    "warehouses": "warehouses",
+    "terminals": "terminals",
+    "runMins": "run_minutes",
+    "runTxnsPerTerminal": "transactions_per_terminal",
+    "loadWorkers": "load_workers",
+    "limitTxnsPerMin": "limit_txns_per_min",
+    "terminalWarehouseFixed": "terminal_warehouse_fixed",
+    "newOrderWeight": "new_order_weight",
+    "paymentWeight": "payment_weight",
+    "orderStatusWeight": "order_status_weight",
+    "deliveryWeight": "delivery_weight",
+    "stockLevelWeight": "stock_level_weight",
+}
 #: The same in runInfo.csv, for a folder without its properties.
-_INFO_SETTINGS = {"db": "db", "runMins": "run_minutes", "runWarehouses": "warehouses", "driverVersion": "version", "limitTxnsPerMin": "limit_txns_per_min"}  # fmt: skip
+_INFO_SETTINGS = {
+    "db": "db",
+    "runMins": "run_minutes",
+    "runWarehouses": "warehouses",
+    "driverVersion": "version",
+    "limitTxnsPerMin": "limit_txns_per_min",
+}
 _LARGEST = 2**20
 #: Shares of all processors' time, of 1. The time of guests is within that of users, and counted once more in
 #: what they are shares of.
@@ -109,9 +123,11 @@ _TOTAL = ("vm_nr_dirty",)
 _KIB = 1024
 #: Of each disk, but for those that are a view of others: added up to those of the machine.
 _DISK = {
-    "rdkbps": ("disk_read_bytes_per_s", _KIB), "wrkbps": ("disk_write_bytes_per_s", _KIB), "rdiops": ("disk_reads_per_s", 1),
+    "rdkbps": ("disk_read_bytes_per_s", _KIB),
+    "wrkbps": ("disk_write_bytes_per_s", _KIB),
+    "rdiops": ("disk_reads_per_s", 1),
     "wriops": ("disk_writes_per_s", 1),
-}  # fmt: skip
+}
 _LINK = {"rxkbps": ("net_rx_bytes_per_s", _KIB), "txkbps": ("net_tx_bytes_per_s", _KIB)}
 _OTHER_COLUMNS = ("rdmerges", "wrmerges", "rxpktsps", "txpktsps")
 _COLUMNS = {*_SHARES, *_GUESTS, *_TOTAL, *_DISK, *_LINK, *_OTHER_COLUMNS}
@@ -264,9 +280,13 @@ class _Collected:
             100 * shares[name] / total for name in _SHARES
         )
         for column, value in (
-            ("user", user + nice), ("system", system + irq + softirq), ("iowait", iowait), ("steal", steal), ("idle", idle),
+            ("user", user + nice),
+            ("system", system + irq + softirq),
+            ("iowait", iowait),
+            ("steal", steal),
+            ("idle", idle),
             ("busy", user + nice + system + irq + softirq),
-        ):  # fmt: skip
+        ):
             self.samples.put(at_s, f"cpu_{column}_percent", value)
 
 

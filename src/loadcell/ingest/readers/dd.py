@@ -16,7 +16,8 @@ NAME = "dd"
 #: The last line in any language: bytes first, then the time in seconds before the rate. `1073741824 bytes
 #: (1.1 GB, 1.0 GiB) copied, 0.7 s, 1.5 GB/s`.
 _COPIED = re.compile(
-    r"(?P<bytes>\d+)\s*\D.*?[,，]\s*(?P<s>\d[\d.,]*(?:e-\d+)?) ?(?:s|秒|seconds)[,，]\s*[\d.,]+ ?[kMGT]?B/(?:s|秒)"
+    r"(?P<bytes>\d+)\s*\D.*?[,，]\s*(?P<s>\d[\d.,]*(?:e-\d+)?) ?(?:s|秒|seconds)[,，]\s*[\d.,]+ "
+    r"?[kMGT]?B/(?:s|秒)"
 )
 #: In Chinese the words come first.
 _RECORDS = re.compile(r"[^\d\n]{0,12}\d+\+\d+ ")

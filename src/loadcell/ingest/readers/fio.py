@@ -21,7 +21,14 @@ NAME = "fio"
 
 _DIRECTIONS = ("read", "write", "trim")
 #: fio's percentiles by their rank as text, and the record's keys.
-_RANKS = {"50.000000": "p50_ms", "90.000000": "p90_ms", "95.000000": "p95_ms", "99.000000": "p99_ms", "99.900000": "p99.9_ms", "99.990000": "p99.99_ms"}  # fmt: skip
+_RANKS = {
+    "50.000000": "p50_ms",
+    "90.000000": "p90_ms",
+    "95.000000": "p95_ms",
+    "99.000000": "p99_ms",
+    "99.900000": "p99.9_ms",
+    "99.990000": "p99.99_ms",
+}
 
 
 def read(lines: Iterable[str]) -> Reading:

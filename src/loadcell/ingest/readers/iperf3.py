@@ -65,11 +65,16 @@ def _measured(document: JsonObject) -> Measured:
         if interval["sum"]["seconds"] > 0
     ]
     return Measured(
-        str(test.get("protocol", "TCP")).lower(), "MiB", received["bytes"] / 2**20 / received["seconds"],
-        duration_s=received["seconds"], clients=test.get("num_streams"), figures=figures,
-        settings={"version": start.get("version", ""), "block_bytes": test.get("blksize", 0)}, intervals=tuple(intervals),
+        str(test.get("protocol", "TCP")).lower(),
+        "MiB",
+        received["bytes"] / 2**20 / received["seconds"],
+        duration_s=received["seconds"],
+        clients=test.get("num_streams"),
+        figures=figures,
+        settings={"version": start.get("version", ""), "block_bytes": test.get("blksize", 0)},
+        intervals=tuple(intervals),
         began_s=(start.get("timestamp") or {}).get("timesecs"),
-    )  # fmt: skip
+    )
 
 
 READER = Reader(

@@ -17,20 +17,40 @@ NAME = "jstat"
 
 #: A row of jvm.csv: shares of the spaces, sizes, and what was collected since the row before.
 COLUMNS = (
-    "survivor0_percent", "survivor1_percent", "eden_percent", "old_percent", "metaspace_percent", "class_space_percent",
-    "heap_used_bytes", "heap_capacity_bytes", "metaspace_used_bytes", "young_gcs", "young_gc_ms", "full_gcs", "full_gc_ms",
-    "concurrent_gcs", "concurrent_gc_ms",
-)  # fmt: skip
+    "survivor0_percent",
+    "survivor1_percent",
+    "eden_percent",
+    "old_percent",
+    "metaspace_percent",
+    "class_space_percent",
+    "heap_used_bytes",
+    "heap_capacity_bytes",
+    "metaspace_used_bytes",
+    "young_gcs",
+    "young_gc_ms",
+    "full_gcs",
+    "full_gc_ms",
+    "concurrent_gcs",
+    "concurrent_gc_ms",
+)
 #: Spaces by what jstat calls them: the share; used and capacity with -gc (KiB).
 _SPACES = {
-    "survivor0_percent": ("S0", "S0U", "S0C"), "survivor1_percent": ("S1", "S1U", "S1C"), "eden_percent": ("E", "EU", "EC"),
-    "old_percent": ("O", "OU", "OC"), "metaspace_percent": ("M", "MU", "MC"), "class_space_percent": ("CCS", "CCSU", "CCSC"),
-}  # fmt: skip
+    "survivor0_percent": ("S0", "S0U", "S0C"),
+    "survivor1_percent": ("S1", "S1U", "S1C"),
+    "eden_percent": ("E", "EU", "EC"),
+    "old_percent": ("O", "OU", "OC"),
+    "metaspace_percent": ("M", "MU", "MC"),
+    "class_space_percent": ("CCS", "CCSU", "CCSC"),
+}
 _HEAP = ("S0", "S1", "E", "O")
 _COUNTERS = {
-    "young_gcs": ("YGC", 1), "young_gc_ms": ("YGCT", 1e3), "full_gcs": ("FGC", 1), "full_gc_ms": ("FGCT", 1e3),
-    "concurrent_gcs": ("CGC", 1), "concurrent_gc_ms": ("CGCT", 1e3),
-}  # fmt: skip
+    "young_gcs": ("YGC", 1),
+    "young_gc_ms": ("YGCT", 1e3),
+    "full_gcs": ("FGC", 1),
+    "full_gc_ms": ("FGCT", 1e3),
+    "concurrent_gcs": ("CGC", 1),
+    "concurrent_gc_ms": ("CGCT", 1e3),
+}
 _KIB = 1024
 #: What jstat is told most often, and what counts where it printed no times.
 INTERVAL_S = 1.0

@@ -14,7 +14,10 @@ OUTPUT_MBW = MessageCode("output.mbw")
 
 NAME = "mbw"
 
-_RUN = re.compile(r"(?P<which>\d+|AVG)\s+Method: (?P<method>\w+)\s+Elapsed: (?P<s>[\d.]+)\s+MiB: (?P<mib>[\d.]+)\s+Copy: (?P<rate>[\d.]+) MiB/s")  # fmt: skip
+_RUN = re.compile(
+    r"(?P<which>\d+|AVG)\s+Method: (?P<method>\w+)\s+Elapsed: (?P<s>[\d.]+)\s+MiB: (?P<mib>[\d.]+)"
+    r"\s+Copy: (?P<rate>[\d.]+) MiB/s"
+)
 _SAID = re.compile(r"Long uses|Using \d+ bytes|Getting down")
 
 

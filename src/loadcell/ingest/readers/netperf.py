@@ -26,15 +26,21 @@ _UNITS_OF_HEAD = re.compile(r"(10\^[369]bits|[KMG]Bytes)\s*/s")
 _NOT_CONFIDENT = "!!! Desired confidence was not achieved"
 _CONFIDENCE = re.compile(r"!!! Confidence intervals: Throughput\s*:\s*([\d.]+)%")
 _SAID = re.compile(
-    r"Recv +Send|Local ?/|Socket|Size +|bytes +|Send +|!!!|catcher:|Throughput|Utilization|Service|RX |TX |enable_enobufs|Minimum|Microseconds"
+    r"Recv +Send|Local ?/|Socket|Size +|bytes +|Send +|!!!|catcher:|Throughput|Utilization|"
+    r"Service|RX |TX |enable_enobufs|Minimum|Microseconds"
 )
 
 #: The head's words for a test, and what `-t` calls it.
 _TESTS = {"REQUEST/RESPONSE": "RR", "Connect/Request/Response": "CRR", "UNIDIRECTIONAL SEND": "STREAM"}
 #: Bytes a second of one unit of a stream's throughput.
 _BYTES = {
-    "10^3bits": 1e3 / 8, "10^6bits": 1e6 / 8, "10^9bits": 1e9 / 8, "KBytes": 2**10, "MBytes": 2**20, "GBytes": 2**30,
-}  # fmt: skip
+    "10^3bits": 1e3 / 8,
+    "10^6bits": 1e6 / 8,
+    "10^9bits": 1e9 / 8,
+    "KBytes": 2**10,
+    "MBytes": 2**20,
+    "GBytes": 2**30,
+}
 #: `-k` keys, and the record's keys of times; netperf has them in microseconds.
 _LATENCIES = {
     "MIN_LATENCY": "min_ms", "MEAN_LATENCY": "mean_ms", "MAX_LATENCY": "max_ms", "STDDEV_LATENCY": "stdev_ms",
@@ -131,16 +137,23 @@ class _Test:
             name: float(self.keys[key]) / 1e3 for key, name in _LATENCIES.items() if self.keys.get(key)
         }
         return Measured(
-            self.name, "MiB" if unit in _BYTES else "transaction", self._rate(value, unit), duration_s=length_s, clients=1,
-            response=response, figures=self.figures, settings=self.settings, intervals=tuple(self.intervals),
-        )  # fmt: skip
+            self.name,
+            "MiB" if unit in _BYTES else "transaction",
+            self._rate(value, unit),
+            duration_s=length_s,
+            clients=1,
+            response=response,
+            figures=self.figures,
+            settings=self.settings,
+            intervals=tuple(self.intervals),
+        )
 
     def _of_keys(self) -> tuple[float, float | None]:
         length = self.keys.get("ELAPSED_TIME")
         return float(self.keys["THROUGHPUT"]), float(length) if length else None
 
     def _of_table(self) -> tuple[float, float] | None:
-        """The throughput and the time of the table's row; of datagrams those that arrived, in the second row."""
+        """Throughput and time of the table's row; for datagrams those that arrived, in the second row."""
         if not self.rows:
             return None
         first = self.rows[0]

@@ -97,7 +97,11 @@ class _File:
             self._network(at, values)
         else:
             if section == "PROC":
-                for name, column in (("Runnable", "runnable"), ("Blocked", "blocked"), ("pswitch", "context_switches_per_s")):  # fmt: skip
+                for name, column in (
+                    ("Runnable", "runnable"),
+                    ("Blocked", "blocked"),
+                    ("pswitch", "context_switches_per_s"),
+                ):
                     if name in values:
                         self.samples.put(at, column, values[name])
             elif section == "MEM" and "swaptotal" in values and "swapfree" in values:

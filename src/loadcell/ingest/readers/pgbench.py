@@ -17,7 +17,8 @@ NAME = "pgbench"
 
 _HEAD = re.compile(r"pgbench \((?P<version>[\d.]+\w*)")
 _PROGRESS = re.compile(
-    r"progress: (?P<at>[\d.]+) s, (?P<tps>[\d.]+) tps, lat (?P<mean>[\d.]+|NaN) ms stddev (?P<stdev>[\d.]+|NaN)(?:, (?P<failed>\d+) failed)?"
+    r"progress: (?P<at>[\d.]+) s, (?P<tps>[\d.]+) tps, lat (?P<mean>[\d.]+|NaN) ms stddev "
+    r"(?P<stdev>[\d.]+|NaN)(?:, (?P<failed>\d+) failed)?"
 )
 _FIELD = re.compile(r"(?P<name>[a-z][\w -]+?)(?: =|:) (?P<value>.+)")
 _TYPE = re.compile(r"(?:transaction type|SQL script \d+): (?P<name>.+)")
@@ -25,16 +26,31 @@ _TPS = re.compile(
     r"tps = (?P<tps>[\d.]+) \((?P<how>including connections|excluding|without initial|including reconn)"
 )
 _SAID = re.compile(
-    r"starting vacuum|statement latencies|\s+[\d.]+\s|progress:|.*scale option|SQL script| - |pghost|client \d+ (executing|sending|receiving)"
+    r"starting vacuum|statement latencies|\s+[\d.]+\s|progress:|.*scale option|SQL script| - |"
+    r"pghost|client \d+ (executing|sending|receiving)"
 )
 _ERROR = re.compile(r"pgbench: error: |(?:.*)client \d+ (?:aborted|script \d+ aborted)")
 _FIELDS = {
-    "number of clients", "number of threads", "duration", "scaling factor", "query mode", "maximum number of tries",
-    "number of transactions actually processed", "number of failed transactions", "latency average", "latency stddev",
-    "number of transactions per client", "initial connection time", "number of transactions above the", "rate limit schedule lag",
-    "number of transactions retried", "total number of retries", "number of transactions skipped",
-    "number of transactions below the", "latency limit",
-}  # fmt: skip
+    "number of clients",
+    "number of threads",
+    "duration",
+    "scaling factor",
+    "query mode",
+    "maximum number of tries",
+    "number of transactions actually processed",
+    "number of failed transactions",
+    "latency average",
+    "latency stddev",
+    "number of transactions per client",
+    "initial connection time",
+    "number of transactions above the",
+    "rate limit schedule lag",
+    "number of transactions retried",
+    "total number of retries",
+    "number of transactions skipped",
+    "number of transactions below the",
+    "latency limit",
+}
 _SUMMARY = "transaction type"
 
 

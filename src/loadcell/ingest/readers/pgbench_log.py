@@ -48,9 +48,20 @@ def _transactions(output: Output) -> Reading:
         raise NotItsOutputError(OUTPUT_PGBENCH_LOG_NONE_ENDED())
     length_s = document["length_s"]
     measured = Measured(
-        "pgbench -l", "transaction", count / length_s if length_s else None, count, sum(words.values()), length_s,
-        document["clients"], document["response"], {}, {}, words, Intervals.of_seconds(SecondSeries(**document["intervals"])), began_s=document["began_s"],
-    )  # fmt: skip
+        "pgbench -l",
+        "transaction",
+        count / length_s if length_s else None,
+        count,
+        sum(words.values()),
+        length_s,
+        document["clients"],
+        document["response"],
+        {},
+        {},
+        words,
+        Intervals.of_seconds(SecondSeries(**document["intervals"])),
+        began_s=document["began_s"],
+    )
     return Reading((measured,), document["unread"], tuple(document["examples"]))
 
 
@@ -83,9 +94,20 @@ def _aggregated(text: Iterable[str]) -> Reading:
     }  # fmt: skip
     length_s = float(ended_s - began_s)
     measured = Measured(
-        "pgbench --aggregate-interval", "transaction", count / length_s, count, None, length_s, None, response, {}, {}, {},
-        intervals, began_s=float(began_s),
-    )  # fmt: skip
+        "pgbench --aggregate-interval",
+        "transaction",
+        count / length_s,
+        count,
+        None,
+        length_s,
+        None,
+        response,
+        {},
+        {},
+        {},
+        intervals,
+        began_s=float(began_s),
+    )
     return unread.reading([measured])
 
 

@@ -22,10 +22,18 @@ _RATE = re.compile(r"\s+throughput summary: (?P<rate>[\d.,]+) requests per secon
 _SUMMARY = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max")
 _PAYLOAD = re.compile(r"\s+(?P<bytes>\d+) bytes payload")
 _SAID = re.compile(
-    r"\s+(keep alive|host configuration|multi-thread|threads|node|latency summary|cluster|throughput)|Latency by|[\d.]+% <=|Cumulative|Summary:|.*rps="
+    r"\s+(keep alive|host configuration|multi-thread|threads|node|latency summary|cluster|"
+    r"throughput)|Latency by|[\d.]+% <=|Cumulative|Summary:|.*rps="
 )
 _NAMES = ("mean_ms", "min_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms")
-_COLUMNS = {"avg_latency_ms": "mean_ms", "min_latency_ms": "min_ms", "p50_latency_ms": "p50_ms", "p95_latency_ms": "p95_ms", "p99_latency_ms": "p99_ms", "max_latency_ms": "max_ms"}  # fmt: skip
+_COLUMNS = {
+    "avg_latency_ms": "mean_ms",
+    "min_latency_ms": "min_ms",
+    "p50_latency_ms": "p50_ms",
+    "p95_latency_ms": "p95_ms",
+    "p99_latency_ms": "p99_ms",
+    "max_latency_ms": "max_ms",
+}
 
 
 def read(lines: Iterable[str]) -> Reading:
@@ -91,9 +99,17 @@ def _measured(title: str, values: dict[str, float], response: dict[str, float]) 
     count, clients = values.get("count"), values.get("clients")
     settings = {"payload_bytes": int(values["bytes"])} if "bytes" in values else {}
     return Measured(
-        title, "request", values.get("rate"), int(count) if count is not None else None, None, values.get("s"),
-        int(clients) if clients is not None else None, response, {}, settings,
-    )  # fmt: skip
+        title,
+        "request",
+        values.get("rate"),
+        int(count) if count is not None else None,
+        None,
+        values.get("s"),
+        int(clients) if clients is not None else None,
+        response,
+        {},
+        settings,
+    )
 
 
 READER = Reader(

@@ -243,13 +243,34 @@ def _json_time(stamp: JsonObject) -> float:
 
 #: Keys of the JSON that differ from the text's names by more than `/s` or `%`.
 _KEYS: Mapping[str, str] = {
-    "avail": "kbavail", "dirty": "kbdirty", "swpused": "kbswpused", "util-percent": "%util", "usr": "%usr", "sys": "%sys",
-    **{f"{name}": f"%{name}" for name in ("user", "nice", "system", "iowait", "steal", "irq", "soft", "guest", "gnice", "idle")},
+    "avail": "kbavail",
+    "dirty": "kbdirty",
+    "swpused": "kbswpused",
+    "util-percent": "%util",
+    "usr": "%usr",
+    "sys": "%sys",
+    **{
+        f"{name}": f"%{name}"
+        for name in ("user", "nice", "system", "iowait", "steal", "irq", "soft", "guest", "gnice", "idle")
+    },
     **{
         name: f"{name}/s"
-        for name in ("cswch", "majflt", "pswpin", "pswpout", "retrans", "atmptf", "rkB", "wkB", "rd_sec", "wr_sec", "rxkB", "txkB")
+        for name in (
+            "cswch",
+            "majflt",
+            "pswpin",
+            "pswpout",
+            "retrans",
+            "atmptf",
+            "rkB",
+            "wkB",
+            "rd_sec",
+            "wr_sec",
+            "rxkB",
+            "txkB",
+        )
     },
-}  # fmt: skip
+}
 _PRESSURE = {"psi-cpu": "%scpu", "psi-io": "%sio", "psi-mem": "%smem"}
 _NAMED_BY = {"cpu": "CPU", "disk-device": "DEV", "iface": "IFACE"}
 
@@ -289,13 +310,22 @@ def _values(node: JsonObject, name_of: Callable[[str], str | None]) -> dict[str,
 _KIB, _SECTOR = 1024, 512
 #: Values that fit a column except for their unit.
 _DIRECT = {
-    "ldavg-1": ("load1", 1), "runq-sz": ("runnable", 1), "blocked": ("blocked", 1), "cswch/s": ("context_switches_per_s", 1),
-    "majflt/s": ("major_faults_per_s", 1), "pswpin/s": ("swap_in_per_s", 1), "pswpout/s": ("swap_out_per_s", 1),
-    "kbavail": ("memory_available_bytes", _KIB), "kbdirty": ("memory_dirty_bytes", _KIB),
-    "kbswpused": ("swap_used_bytes", _KIB), "rtps": ("disk_reads_per_s", 1), "wtps": ("disk_writes_per_s", 1),
-    "%scpu": ("pressure_cpu_some_percent", 1), "%sio": ("pressure_io_some_percent", 1),
+    "ldavg-1": ("load1", 1),
+    "runq-sz": ("runnable", 1),
+    "blocked": ("blocked", 1),
+    "cswch/s": ("context_switches_per_s", 1),
+    "majflt/s": ("major_faults_per_s", 1),
+    "pswpin/s": ("swap_in_per_s", 1),
+    "pswpout/s": ("swap_out_per_s", 1),
+    "kbavail": ("memory_available_bytes", _KIB),
+    "kbdirty": ("memory_dirty_bytes", _KIB),
+    "kbswpused": ("swap_used_bytes", _KIB),
+    "rtps": ("disk_reads_per_s", 1),
+    "wtps": ("disk_writes_per_s", 1),
+    "%scpu": ("pressure_cpu_some_percent", 1),
+    "%sio": ("pressure_io_some_percent", 1),
     "%smem": ("pressure_memory_some_percent", 1),
-}  # fmt: skip
+}
 _USER = ("%user", "%usr", "%nice", "%guest", "%gnice")
 _SYSTEM = ("%system", "%sys", "%irq", "%soft")
 #: Of all disks together; those of each disk, where they are there, are surer (`-d` names what it counts).

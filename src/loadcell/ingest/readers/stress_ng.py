@@ -14,7 +14,8 @@ OUTPUT_STRESS_NG = MessageCode("output.stress-ng")
 NAME = "stress-ng"
 
 _ROW = re.compile(
-    r"stress-ng: (?:metrc|info): +\[\d+\] (?P<name>[\w-]+) +(?P<ops>\d+) +(?P<real>[\d.]+) +(?P<user>[\d.]+) +(?P<system>[\d.]+) +"
+    r"stress-ng: (?:metrc|info): +\[\d+\] (?P<name>[\w-]+) +(?P<ops>\d+) +(?P<real>[\d.]+) "
+    r"+(?P<user>[\d.]+) +(?P<system>[\d.]+) +"
     r"(?P<rate>[\d.]+) +(?P<cpu>[\d.]+)"
 )
 _HOGS = re.compile(r"stress-ng: info: +\[\d+\] dispatching hogs: (?P<hogs>.+)")

@@ -25,9 +25,12 @@ _INTERVAL = re.compile(
     r"\[ (?P<at>[\d.]+)s \] thds: \d+ tps: (?P<tps>[\d.]+) qps: [\d.]+"
     r".*?lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+) err/s: (?P<errors>[\d.]+)"
 )
-_EVENTS_INTERVAL = re.compile(r"\[ (?P<at>[\d.]+)s \] thds: \d+ eps: (?P<tps>[\d.]+) lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)")  # fmt: skip
+_EVENTS_INTERVAL = re.compile(
+    r"\[ (?P<at>[\d.]+)s \] thds: \d+ eps: (?P<tps>[\d.]+) lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
+)
 _FILE_INTERVAL = re.compile(
-    r"\[ (?P<at>[\d.]+)s \] reads: (?P<reads>[\d.]+) MiB/s writes: (?P<writes>[\d.]+) MiB/s fsyncs: (?P<syncs>[\d.]+)/s "
+    r"\[ (?P<at>[\d.]+)s \] reads: (?P<reads>[\d.]+) MiB/s writes: (?P<writes>[\d.]+) MiB/s "
+    r"fsyncs: (?P<syncs>[\d.]+)/s "
     r"latency \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
 )
 _MEMORY_INTERVAL = re.compile(r"\[ (?P<at>[\d.]+)s \] (?P<moved>[\d.]+) MiB/sec")
@@ -52,10 +55,14 @@ _BEGIN = re.compile(r"Running the test with|Prime numbers limit:|Running memory 
 _LAST = re.compile(r"\s+execution time \(avg/stddev\)")
 #: What is printed and measures nothing.
 _SAID = re.compile(
-    r"Running the test|Initializing|Threads started|SQL statistics|\s+queries performed|\s+(read|write|other|total):|General statistics|"
-    r"Latency \(ms\)|Threads fairness|\s+(events|execution time) \(avg/stddev\)|CPU speed|Running memory speed|Prime numbers limit|"
-    r"Report intermediate|File operations|Throughput:|Throughput|Doing|Creating|Inserting|Dropping|WARNING|Extra file|"
-    r"\d+ files|[\d.]+[KMG]iB total|Block size|Number of|Read/Write ratio|Periodic FSYNC|Calling fsync|Using|\s+eps"
+    r"Running the test|Initializing|Threads started|SQL statistics|\s+queries performed|\s+(read|"
+    r"write|other|total):|General statistics|"
+    r"Latency \(ms\)|Threads fairness|\s+(events|execution time) \(avg/stddev\)|CPU speed|Running "
+    r"memory speed|Prime numbers limit|"
+    r"Report intermediate|File operations|Throughput:|Throughput|Doing|Creating|Inserting|"
+    r"Dropping|WARNING|Extra file|"
+    r"\d+ files|[\d.]+[KMG]iB total|Block size|Number of|Read/Write ratio|Periodic FSYNC|Calling "
+    r"fsync|Using|\s+eps"
 )
 
 #: Traffic of files and of memory in an interval.
@@ -79,7 +86,7 @@ def read_output(output: Output) -> Reading:
 
 
 def _read(parts: Iterable[Iterable[str] | Table]) -> Reading:
-    """Each execution; one that ended before its summary is not measured, and its lines are among the unread."""
+    """Each execution; one without a summary is not measured, and its lines are among the unread."""
     measured: list[Measured] = []
     unread = Unread()
     room = Room()

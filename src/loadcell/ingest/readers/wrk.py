@@ -30,7 +30,8 @@ _COUNT = re.compile(r"\s+(?P<count>\d+) requests in (?P<time>[\d.]+\w+), ")
 _SOCKETS = re.compile(r"\s+Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)")
 _STATUS = re.compile(r"\s+Non-2xx or 3xx responses: (\d+)")
 _SAID = re.compile(
-    r"\s+(Thread (Stats|calibration)|Req/Sec|Latency Distribution)|(Requests|Transfer)/sec:|\s+Initialised|\s*[-#\[]|\s+Detailed|\s+Value"
+    r"\s+(Thread (Stats|calibration)|Req/Sec|Latency Distribution)|(Requests|Transfer)/sec:|"
+    r"\s+Initialised|\s*[-#\[]|\s+Detailed|\s+Value"
 )
 
 

@@ -1,4 +1,4 @@
-"""Options of a tool: its arguments as on the command line, or any command and the positions of its metrics."""
+"""Options of a tool: its arguments as on the command line, or a command and its metrics."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ class Figure(Options):
         default=None,
         alias="json",
         min_length=1,
-        description='A path into the JSON of the output: keys and indices, `[*]` for every one, `["a.b"]` for odd keys.',
+        description='A path into the JSON of the output: keys and indices, `[*]` for every one, `["a.b"]` '
+        "for odd keys.",
         examples=["jobs[0].read.iops"],
     )
     csv: str | None = Field(
@@ -67,7 +68,7 @@ class Figure(Options):
     take: Take = Field(default="last", description="Which of several values it is.")
     times: float = Field(
         default=1.0,
-        description="What it is multiplied by: latencies are in ms, so 1000 where the command prints seconds.",
+        description="What it is multiplied by: latencies are in ms, so 1000 if the command prints seconds.",
     )
 
     @model_validator(mode="after")
@@ -139,7 +140,8 @@ class ToolOptions(Options):
     stress_ng: Arguments | None = _hyphened("stress-ng", "--cpu ${clients}")
     command: Command | None = Field(
         default=None,
-        description="Any program and its arguments: a list, or one line that is taken apart as a shell would, without running one. "
+        description="Any program and its arguments: a list, or one line that is taken apart as a shell "
+        "would, without running one. "
         "A program named by a path is looked for from the plan's directory.",
         examples=["./bench --threads ${clients} --seconds ${duration_s}"],
     )
@@ -148,17 +150,20 @@ class ToolOptions(Options):
     )
     read_as: ReadAs | None = Field(
         default=None,
-        description="The tool whose figures a `command` prints: a script of your own round sysbench, for one.",
+        description="The tool whose output a `command` prints: a script that calls sysbench, for one.",
     )
     figures: dict[str, Figure] = Field(
         default_factory=dict,
-        description="Figures by name, and where each stands in the output. `throughput`, `succeeded`, `failed`, `duration` and "
-        "`latency.mean` ... `latency.p99.99` (ms) have their places in every trial; other names are the command's own.",
+        description="Figures by name, and where each stands in the output. `throughput`, `succeeded`, "
+        "`failed`, `duration` and "
+        "`latency.mean` ... `latency.p99.99` (ms) have their places in every trial; other names are "
+        "the command's own.",
     )
     output: str | None = Field(
         default=None,
         min_length=1,
-        description="The file that the figures are in, where they are not printed; relative to `${directory}`.",
+        description="The file that the figures are in, where they are not printed; relative to "
+        "`${directory}`.",
     )
     unit: Unit | None = Field(
         default=None,

@@ -1,8 +1,9 @@
-"""Programs run one after the other, read line by line, and ended with all that they started, even after our death.
+"""Programs run one after the other, read line by line, and ended with all that they started, even after our
+death.
 
-Each leads a process group. A guardian process waits for the end of this one, which a SIGKILL does not report, and
-ends the group. What leaves its group becomes our child, and is ended with it; the guardian recognises it by the
-variable `directory` of its environment.
+Each leads a process group. A guardian process waits for the end of this one, which a SIGKILL does not report,
+and ends the group. What leaves its group becomes our child, and is ended with it; the guardian recognises it
+by the variable `directory` of its environment.
 """
 
 from __future__ import annotations

@@ -60,11 +60,13 @@ class Intervals:
 Follow = Callable[[str], Interval | None]
 
 _SYSBENCH = re.compile(
-    r"\[ (?P<at>[\d.]+)s \] thds: \d+ (?:tps|eps): (?P<rate>[\d.]+) .*?lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
+    r"\[ (?P<at>[\d.]+)s \] thds: \d+ (?:tps|eps): (?P<rate>[\d.]+) .*?lat \(ms,(?P<rank>\d+)%\): "
+    r"(?P<late>[\d.]+)"
     r"(?: err/s:? (?P<errors>[\d.]+))?"
 )
 _PGBENCH = re.compile(
-    r"progress: (?P<at>[\d.]+) s, (?P<rate>[\d.]+) tps, lat (?P<mean>[\d.]+|NaN) ms stddev (?:[\d.]+|NaN)(?:, (?P<failed>\d+) failed)?"
+    r"progress: (?P<at>[\d.]+) s, (?P<rate>[\d.]+) tps, lat (?P<mean>[\d.]+|NaN) ms stddev "
+    r"(?:[\d.]+|NaN)(?:, (?P<failed>\d+) failed)?"
 )
 
 

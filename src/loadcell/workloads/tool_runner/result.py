@@ -15,9 +15,17 @@ if TYPE_CHECKING:
 TRANSACTION = "transaction"
 #: The record's keys of a distribution's values that the engine's results have.
 _TIMES = {
-    "mean_ms": "mean_ns", "stdev_ms": "stdev_ns", "min_ms": "min_ns", "max_ms": "max_ns", "p50_ms": "p50_ns", "p90_ms": "p90_ns",
-    "p95_ms": "p95_ns", "p99_ms": "p99_ns", "p99.9_ms": "p999_ns", "p99.99_ms": "p9999_ns",
-}  # fmt: skip
+    "mean_ms": "mean_ns",
+    "stdev_ms": "stdev_ns",
+    "min_ms": "min_ns",
+    "max_ms": "max_ns",
+    "p50_ms": "p50_ns",
+    "p90_ms": "p90_ns",
+    "p95_ms": "p95_ns",
+    "p99_ms": "p99_ns",
+    "p99.9_ms": "p999_ns",
+    "p99.99_ms": "p9999_ns",
+}
 _QUERIES = "queries_per_s"
 
 

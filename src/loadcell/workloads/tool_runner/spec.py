@@ -1,4 +1,6 @@
-"""The order of a worker: the specification of a tool and its load, and the values of placeholders in commands."""
+"""The order of a worker: the specification of a tool and its load, and the values of placeholders in
+commands.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,11 @@ def client_environment(endpoint: Endpoint, places: Mapping[str, str]) -> dict[st
     if protocol == "postgres":
         names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "database": "PGDATABASE"}
         variables = {variable: places[name] for name, variable in names.items() if name in places}
-        postgres_variables = {"PGSSLMODE": endpoint.sslmode, "PGSSLROOTCERT": endpoint.sslrootcert, "PGOPTIONS": endpoint.options}  # fmt: skip
+        postgres_variables = {
+            "PGSSLMODE": endpoint.sslmode,
+            "PGSSLROOTCERT": endpoint.sslrootcert,
+            "PGOPTIONS": endpoint.options,
+        }
         variables |= {name: str(value) for name, value in postgres_variables.items() if value}
     if protocol == "mysql":
         names = {"host": "MYSQL_HOST", "port": "MYSQL_TCP_PORT", "socket": "MYSQL_UNIX_PORT"}
@@ -255,7 +261,7 @@ class Order:
         }
 
     def check(self) -> None:
-        """Raises OrderError where the target asks for what the tool can only be given in sight of everybody."""
+        """Raises OrderError where the tool takes a password only in sight of everybody."""
         tool = self.tool
         if tool is not None and not tool.takes_secret and self.target.password:
             reads = SECRETS.get(self.target.protocol) or TOOL_ITS_ENVIRONMENT()
