@@ -9,7 +9,7 @@ import name` loads it.
 from __future__ import annotations
 
 import sys
-import threading
+from _thread import RLock
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ LAZY = frozenset(
         "loadcell.cli.host_baseline",
         "loadcell.cli.language",
         "loadcell.cli.messages",
+        "loadcell.cli.output",
         "loadcell.design.estimate",
         "loadcell.design.order",
         "loadcell.execution.anonymise",
@@ -50,11 +51,14 @@ LAZY = frozenset(
         "loadcell.ingest.csv_table",
         "loadcell.ingest.write_run",
         "loadcell.linux.inventory",
+        "loadcell.linux.process",
         "loadcell.monitors.host",
         "loadcell.model.catalogue",
         "loadcell.model.json",
         "loadcell.model.latency",
+        "loadcell.model.load_result",
         "loadcell.model.message",
+        "loadcell.model.run_record",
         "loadcell.model.trial_record",
         "loadcell.parts",
         "loadcell.plan.load",
@@ -108,8 +112,8 @@ LAZY = frozenset(
         "loadcell.workloads.sysbench",
     }
 )
-_LOCK = threading.RLock()
-_pending: dict[str, Loader] = {}
+_LOCK = RLock()
+_pending: set[str] = set()
 
 
 class LazyModule(ModuleType):
@@ -117,48 +121,55 @@ class LazyModule(ModuleType):
 
     def __getattr__(self, name: str) -> object:
         """Load the module. Raises AttributeError, and what loading it raises."""
-        load(self)
-        if name in self.__dict__:
-            return self.__dict__[name]
+        if not name.startswith("__"):  # whoever looks through all modules asks for `__file__` and the like
+            load(self)
+            if name in self.__dict__:
+                return self.__dict__[name]
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
 
 
 class _LazyLoader(Loader):
-    """Creates a module and leaves its execution to its first use."""
-
-    def __init__(self, loader: Loader) -> None:
-        self._loader = loader
+    """Creates a module empty; where it is is looked up at its first use."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return LazyModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        _pending[module.__name__] = self._loader
+        _pending.add(module.__name__)
 
 
 class _LazyFinder(MetaPathFinder):
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self,
+        fullname: str,
+        path: Sequence[str] | None,  # noqa: ARG002
+        target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
-        if fullname not in LAZY:
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _LazyLoader(spec.loader)
-        return spec
+        return ModuleSpec(fullname, _LazyLoader()) if fullname in LAZY else None
 
 
 def load(*modules: ModuleType) -> None:
     """Load lazy modules now, by one thread at a time; a module that failed to load is tried again."""
     for module in modules:
+        name = module.__name__
         with _LOCK:
-            loader = _pending.pop(module.__name__, None)
-            if loader is not None:
+            if name in _pending:
+                _pending.remove(name)
                 try:
-                    loader.exec_module(module)
+                    _execute(module)
                 except BaseException:
-                    _pending[module.__name__] = loader
+                    _pending.add(name)
                     raise
+
+
+def _execute(module: ModuleType) -> None:
+    package = sys.modules.get(module.__name__.rpartition(".")[0])
+    spec = PathFinder.find_spec(module.__name__, package.__path__ if package else None)
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"No module named {module.__name__!r}", name=module.__name__)
+    module.__spec__, module.__loader__ = spec, spec.loader
+    module.__file__ = spec.origin
+    spec.loader.exec_module(module)
 
 
 def install() -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
 from loadcell.analysis.compare import metrics as compared_metrics
-from loadcell.cli import language, messages
+from loadcell.cli import language, messages, output
 from loadcell.cli.arguments import baselines, language_option, runs
 from loadcell.report.comparison import build as run_comparison
 from loadcell.report.comparison import gather as gathering
@@ -21,6 +19,7 @@ from loadcell.report.hosts import gather as machines
 from loadcell.report.render import terminal
 from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
+from loadcell.store import layout
 from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ def compare(
     compare.
     """
     command = ("loadcell", *sys.argv[1:])
-    formats, path = _places(formats, out)
+    formats, path = output.of_comparison(formats, out)
     try:
         machines = _machines(named, baseline)
         alone = not (factor or levels or metrics or noise)
@@ -198,7 +197,7 @@ def _machine_pages(
 
 def _show(
     pages: ComparisonPages,
-    formats: tuple[str, ...],
+    formats: Sequence[str],
     place: Path | None,
     command: Sequence[str],
     *,
@@ -212,7 +211,7 @@ def _show(
         return
     written = pages.publish(formats, place) if place is not None else []
     if not as_json:
-        page = None if written else f"{shlex.join(command)} --out {pages.stem}.html"
+        page = None if written else f"{' '.join(map(layout.quoted, command))} --out {pages.stem}.html"
         terminal.render(pages.brief(page))
     for path in written:
         click.echo(path, err=as_json)
@@ -267,20 +266,3 @@ def _fraction(text: str) -> float:
     if not 0 < value < 1:
         raise language.CallError(messages.CALL_PERCENTAGE_BETWEEN(option="--least-effect", text=text))
     return value
-
-
-def _places(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...], Path | None]:
-    """Formats and paths to write; Markdown alone may be printed instead."""
-    if out is None:
-        if "html" in formats:
-            raise language.CallError(messages.CALL_FORMAT_WITHOUT_OUT())
-        return formats, None
-    path = Path(out)
-    if path.suffix and not path.is_dir():
-        types = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
-        if path.suffix not in types:
-            raise language.CallError(messages.CALL_OUT_TYPE(suffix=path.suffix))
-        if formats and set(formats) != {types[path.suffix]}:
-            raise language.CallError(messages.CALL_OUT_FORMATS(out=out, formats=language.both(formats)))
-        return (types[path.suffix],), path
-    return formats or ("html", "md"), path

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from loadcell.cli import language, messages
+from loadcell.cli import output
 from loadcell.cli.arguments import language_option
 from loadcell.report import FORMATS, evidence, write
 from loadcell.report import context as report_context
@@ -39,25 +38,14 @@ def report(run: str, lang: str, formats: tuple[str, ...], out: str | None, as_js
     run's directory.
     """
 
-    if out is not None and Path(out).suffix and not Path(out).is_dir():
-        if len(formats) > 1:
-            raise language.CallError(messages.CALL_OUT_ONE_FILE(out=out, count=len(formats)))
-        formats = formats or (_format_of(Path(out).suffix),)
+    formats_written, place = output.of_report(formats, out)
     path = run_finder.find_run(run)
     if as_json:
         click.echo(_json(path))
         return
 
-    for written in write(path, lang, formats or FORMATS, None if out is None else Path(out)):
+    for written in write(path, lang, formats_written or FORMATS, place):
         click.echo(written)
-
-
-def _format_of(suffix: str) -> str:
-    """The format a file name asks for."""
-    formats = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
-    if suffix not in formats:
-        raise language.CallError(messages.CALL_OUT_REPORT_TYPE(suffix=suffix))
-    return formats[suffix]
 
 
 def _json(path: Path) -> str:

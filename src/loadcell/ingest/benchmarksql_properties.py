@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
+from loadcell.ingest import text as texts_of_tools
 from loadcell.ingest.messages import (
     PROPERTIES_CONNECTION,
     PROPERTIES_DATABASE,
@@ -23,7 +24,6 @@ from loadcell.ingest.messages import (
     PROPERTIES_WRONG,
     PROPERTIES_ZERO,
 )
-from loadcell.ingest.text import java_properties
 from loadcell.plan.problems import SettingError, nearest
 
 #: Property -> option of workload `tpcc`.
@@ -137,7 +137,7 @@ def read_properties(path: Path, longest_bytes: int) -> dict[str, str]:
         raise SettingError(PROPERTIES_UNREADABLE(path=path, reason=error.strerror)) from None
     if "\0" in text:
         raise SettingError(PROPERTIES_NO_TEXT(path=path))
-    return java_properties(text)
+    return texts_of_tools.java_properties(text)
 
 
 def understand(properties: Mapping[str, str], name: str) -> Properties:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from loadcell.model import trial_record
 from loadcell.model.capability import Capability
 from loadcell.model.tables import SampleTable
-from loadcell.model.trial_record import MonitorRecord
 from loadcell.plan.parts import Options
 
 Opts = TypeVar("Opts", bound=Options)
@@ -81,9 +81,9 @@ class Monitor(ABC, Generic[Opts]):
         """Values of its declared metrics over the samples, by key; asked for once, after `close`."""
         return {}
 
-    def account(self) -> MonitorRecord:
+    def account(self) -> trial_record.MonitorRecord:
         """Its cost to the server and its notes, asked for once, after `close`."""
-        return MonitorRecord()
+        return trial_record.MonitorRecord()
 
     def close(self) -> None:
         """Give back what it holds; for most: nothing."""

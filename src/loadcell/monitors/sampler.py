@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from loadcell.model import trial_record
 from loadcell.model.tables import SampleTable
-from loadcell.model.trial_record import MonitorRecord
 from loadcell.monitors.base import INTERVAL_NS, Monitor, Row
 
 #: A monitor that hangs is left behind.
@@ -64,10 +64,10 @@ class Account:
     trouble: str | None = None
     #: further tables that got rows
     tables: dict[str, SampleTable] = field(default_factory=dict)
-    further: MonitorRecord = field(default_factory=MonitorRecord)
+    further: trial_record.MonitorRecord = field(default_factory=lambda: trial_record.MonitorRecord())
     metrics: Mapping[str, float] = field(default_factory=dict)
 
-    def record(self) -> MonitorRecord:
+    def record(self) -> trial_record.MonitorRecord:
         """For the trial's record. A file that got no row is not there, and not named."""
         written = [*([self.table] if self.samples else []), *self.tables.values()]
         return replace(

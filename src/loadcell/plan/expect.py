@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
+from loadcell.model import trial_record
 from loadcell.model.message import Message
 from loadcell.model.metrics import Kind, Metric, declared
-from loadcell.model.trial_record import ExpectationResult
 from loadcell.plan import units
 from loadcell.plan.messages import (
     ALLOWED_COUNT,
@@ -86,10 +86,10 @@ class Verdict:
     value: float | None
     few: Few | None = None
 
-    def result(self, expression: str) -> ExpectationResult:
+    def result(self, expression: str) -> trial_record.ExpectationResult:
         """For the record of a trial."""
         count, needed = (None, None) if self.few is None else (self.few.count, self.few.needed)
-        return ExpectationResult(expression, self.verdict, self.value, count, needed)
+        return trial_record.ExpectationResult(expression, self.verdict, self.value, count, needed)
 
 
 @dataclass(frozen=True)

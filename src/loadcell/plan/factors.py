@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from loadcell.model.run_record import FactorRecord, LevelRecord
+from loadcell.model import run_record
 from loadcell.plan import ranges
 from loadcell.plan.messages import (
     ALLOWED_FACTOR_OF_PLAN,
@@ -82,17 +82,17 @@ class Factor:
         """Every path any level sets, once."""
         return tuple(dict.fromkeys(keys for level in self.levels for keys in level.sets))
 
-    def record(self) -> FactorRecord:
+    def record(self) -> run_record.FactorRecord:
         """For run.json: each level's label with its `value`, or with what it `sets` when the levels are
         named.
         """
         levels = (
-            LevelRecord(level.label, sets=dict(level.values))
+            run_record.LevelRecord(level.label, sets=dict(level.values))
             if self.named
-            else LevelRecord(level.label, level.values.get(self.key))
+            else run_record.LevelRecord(level.label, level.values.get(self.key))
             for level in self.levels
         )
-        return FactorRecord(self.key, tuple(levels))
+        return run_record.FactorRecord(self.key, tuple(levels))
 
 
 def read_factors(root: Keys, parts: Parts, problems: list[Problem]) -> tuple[Factor, ...]:

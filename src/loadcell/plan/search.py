@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from loadcell.model.run_record import SearchRecord
+from loadcell.model import run_record
 from loadcell.plan import ranges
 from loadcell.plan.expect import Expectation
 from loadcell.plan.factors import Factor, conflicts, of_levels
@@ -100,9 +100,9 @@ class Search:
         """As written in a plan."""
         return f"max {self.metric if self.kind == 'maximum' else self.key}"
 
-    def record(self) -> SearchRecord:
+    def record(self) -> run_record.SearchRecord:
         """For run.json."""
-        return SearchRecord(
+        return run_record.SearchRecord(
             factor=self.key,
             kind=self.kind,
             objective=self.objective,

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
+from loadcell.model import trial_record
 from loadcell.model.metrics import declare
-from loadcell.model.trial_record import LossRecord, LostMemory, MemoryRecord
 
 for _kind in ("definite", "indirect"):
     declare(
@@ -72,7 +72,7 @@ def command(program: str, words: Sequence[str], account: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def read(account: Path) -> MemoryRecord:
+def read(account: Path) -> trial_record.MemoryRecord:
     """Lost memory by kind, errors (reads and writes that are wrong) and the largest losses.
 
     Raises UnreadableError.
@@ -88,21 +88,21 @@ def read(account: Path) -> MemoryRecord:
     except (expat.ExpatError, ValueError) as error:
         raise UnreadableError(f"valgrind's account is not whole ({error})") from None
     lost = {
-        kind: LostMemory(
+        kind: trial_record.LostMemory(
             sum(record.bytes for record in reader.records if record.kind == kind),
             sum(record.blocks for record in reader.records if record.kind == kind),
         )
         for kind in KINDS.values()
     }
     top = sorted(reader.records, key=lambda record: (-record.bytes, record.kind, record.stack))
-    return MemoryRecord(lost, reader.errors, tuple(top[:MOST_RECORDS]), len(reader.records))
+    return trial_record.MemoryRecord(lost, reader.errors, tuple(top[:MOST_RECORDS]), len(reader.records))
 
 
 class _Reader:
     """Takes an account in, piece by piece. A document type is refused: entities could grow without bound."""
 
     def __init__(self) -> None:
-        self.records: list[LossRecord] = []
+        self.records: list[trial_record.LossRecord] = []
         self.errors = 0
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
@@ -155,7 +155,7 @@ class _Reader:
         direct = _DIRECT.search(self._what.get("text", ""))  # the rest of them is counted as lost indirectly
         size = direct[1].replace(",", "") if direct else self._what["leakedbytes"]
         blocks = int(self._what["leakedblocks"])
-        self.records.append(LossRecord(kind, int(size), blocks, tuple(self._stack[:_DEEPEST])))
+        self.records.append(trial_record.LossRecord(kind, int(size), blocks, tuple(self._stack[:_DEEPEST])))
 
 
 def _place(frame: dict[str, str]) -> str:

@@ -6,7 +6,10 @@ Nothing is imported until it is needed: charts cost half a second that a termina
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMATS = ("html", "md")
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loadcell import __version__
-from loadcell.analysis.finding import Finding
-from loadcell.analysis.flames import Node
-from loadcell.model.json import JsonObject
-from loadcell.model.message import Severity
+
+if TYPE_CHECKING:
+    from loadcell.analysis.finding import Finding
+    from loadcell.analysis.flames import Node
+    from loadcell.model.json import JsonObject
+    from loadcell.model.message import Severity
 
 Tone = Literal["", "good", "info", "caution", "problem"]
 #: One row of a chart's data: the values of the fields that its specification encodes.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from loadcell.linux import disks
-from loadcell.linux.process import StopStep, SupervisedProcess
+from loadcell.linux import process as supervision
 from loadcell.model.json import OMITTED, JsonObject
 from loadcell.systems.base import (
     DataSet,
@@ -101,7 +101,7 @@ class ServerFacts(TargetFacts):
     data: JsonObject | None = None
 
 
-def start_process(process: SupervisedProcess, command: list[str]) -> None:
+def start_process(process: supervision.SupervisedProcess, command: list[str]) -> None:
     """Start a supervised process. Raises TargetError."""
     try:
         process.start(command)
@@ -117,7 +117,7 @@ class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
     """
 
     #: from an orderly shutdown to SIGKILL; the first signal is also sent if loadcell dies
-    stop_steps: ClassVar[tuple[StopStep, ...]]
+    stop_steps: ClassVar[tuple[supervision.StopStep, ...]]
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
         self.log = log
         self.port = 0
         self.sockets = SocketDirectory(sockets, directory.account)
-        self._process = SupervisedProcess(name, log, environment())
+        self._process = supervision.SupervisedProcess(name, log, environment())
 
     @property
     def running(self) -> bool:

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadcell.model import load_result, trial_record
 from loadcell.model.json import JsonObject
-from loadcell.model.load_result import LoadResult
 from loadcell.model.metrics import declared
-from loadcell.model.trial_record import Lifetime
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
 from loadcell.plan.workload import Ask, Condition
@@ -46,7 +45,7 @@ class CompositeWorkload:
         """True if any of them holds what it reads against what it wrote."""
         return any(workload.verifies_values for _, workload in self.members)
 
-    def figures(self, result: LoadResult) -> dict[str, float]:
+    def figures(self, result: load_result.LoadResult) -> dict[str, float]:
         """Metrics of all groups combined; of several groups only additive ones."""
         every = self.figures_of_groups(result)
         metrics = declared()
@@ -57,7 +56,7 @@ class CompositeWorkload:
                     totals[name] = totals.get(name, 0.0) + value
         return totals
 
-    def figures_of_groups(self, result: LoadResult) -> dict[str, dict[str, float]]:
+    def figures_of_groups(self, result: load_result.LoadResult) -> dict[str, dict[str, float]]:
         """Metrics by group: those computed from the result's counts, and those it contains."""
         by_group = {}
         for group, workload in self.members:
@@ -82,11 +81,11 @@ class CompositeWorkload:
         units = {str(workload.unit) for _, workload in self.members}
         return units.pop() if len(units) == 1 else "operation"
 
-    def calls(self, result: LoadResult) -> dict[str, int]:
+    def calls(self, result: load_result.LoadResult) -> dict[str, int]:
         """Requests of all groups by the target's names, if it counts them."""
         calls: dict[str, int] = {}
         for group, workload in self.members:
-            lifetime = result.group(group.name).lifetime or Lifetime()
+            lifetime = result.group(group.name).lifetime or trial_record.Lifetime()
             for name, count in workload.calls(lifetime.operations).items():
                 calls[name] = calls.get(name, 0) + count
         return calls

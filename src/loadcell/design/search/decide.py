@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from loadcell.design.search import bound, maximum
 from loadcell.design.search.confirm import (
@@ -18,8 +18,10 @@ from loadcell.design.search.confirm import (
     overload_level,
 )
 from loadcell.design.search.model import SEARCHING, Answer, Probe, Question, Seen, Standing, Table
-from loadcell.model.run_record import SearchRecord
-from loadcell.model.trial_record import Stage
+
+if TYPE_CHECKING:
+    from loadcell.model.run_record import SearchRecord
+    from loadcell.model.trial_record import Stage
 
 #: how many trials a maximum is looked for with, unless the plan says
 MAXIMUM_TRIALS = 10

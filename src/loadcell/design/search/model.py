@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
+from loadcell.model import trial_record
 from loadcell.model.json import JsonObject
-from loadcell.model.trial_record import SearchObservation, Stage, Status, TrialRecord, Why
 from loadcell.plan.search import Search
 
 #: `maximum`: the level with the highest value; `bound`: the highest level that meets every bound
 Kind = Literal["maximum", "bound"]
-SEARCHING: tuple[Stage, ...] = ("bracket", "refine")
+SEARCHING: tuple[trial_record.Stage, ...] = ("bracket", "refine")
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ class Seen:
     """
 
     level: int
-    stage: Stage
+    stage: trial_record.Stage
     value: float | None
     met: bool | None
 
     @classmethod
-    def of(cls, observed: SearchObservation) -> Seen:
+    def of(cls, observed: trial_record.SearchObservation) -> Seen:
         """From the record of a trial."""
         return cls(observed.level, observed.stage, observed.value, observed.met)
 
@@ -92,8 +92,8 @@ class Probe:
     """
 
     level: int
-    stage: Stage
-    why: Why
+    stage: trial_record.Stage
+    why: trial_record.Why
     block: int = 1
 
 
@@ -104,7 +104,7 @@ class Standing:
     can still be at most. `low` is the highest level known to be too low (the lowest level before any is),
     `high` the lowest known to be too high (None before any is)."""
 
-    stage: Stage
+    stage: trial_record.Stage
     low: int
     high: int | None
     best: int | None
@@ -241,17 +241,23 @@ _OVERLOADED = "overloaded"
 
 
 def observed(
-    search: Search, group: int, probe: Probe, record: TrialRecord, figures: Mapping[str, float | None]
-) -> SearchObservation:
+    search: Search,
+    group: int,
+    probe: Probe,
+    record: trial_record.TrialRecord,
+    figures: Mapping[str, float | None],
+) -> trial_record.SearchObservation:
     """Observation of a finished trial; `figures` are its metrics by key.
 
     `met` is None when the trial says nothing about its level, `value` None when it has no usable value.
     """
-    observation = SearchObservation(group, probe.level, search.labels[probe.level], probe.stage, probe.why)
+    observation = trial_record.SearchObservation(
+        group, probe.level, search.labels[probe.level], probe.stage, probe.why
+    )
     if record.reason_code == _OVERLOADED:
         return replace(observation, met=False, kept_up=False)
     value = figures.get(search.metric)
-    if record.status is not Status.OK or not value:
+    if record.status is not trial_record.Status.OK or not value:
         return observation
     bounds = tuple(bound.judge(figures).result(bound.text) for bound in search.bounds)
     observation = replace(observation, bounds=bounds)

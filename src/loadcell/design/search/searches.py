@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from loadcell.design.order import DIGITS_AT_LEAST, Trial, blocks
 from loadcell.design.search import decide, model, standing
 from loadcell.design.search.decide import most, question, usual
 from loadcell.design.search.model import Probe, Seen, Standing
-from loadcell.model.trial_record import SearchObservation, TrialRecord
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.search import Search
 from loadcell.plan.treatment import Treatment
+
+if TYPE_CHECKING:
+    from loadcell.model.trial_record import SearchObservation, TrialRecord
 
 
 def count(plan: LoadedPlan) -> int:

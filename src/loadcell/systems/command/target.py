@@ -17,10 +17,9 @@ from signal import SIGKILL, Signals
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
-from loadcell.linux.process import SupervisedProcess
+from loadcell.linux import process as supervision
 from loadcell.model.capability import HTTP
 from loadcell.model.message import NO_OUTPUT, Message
-from loadcell.model.trial_record import MemoryRecord
 from loadcell.plan.parts import Misfit, Options
 from loadcell.profilers import valgrind
 from loadcell.systems.base import (
@@ -92,7 +91,7 @@ class Command(Target[CommandOptions]):
         self._served = False
         self._program = words_of(options.command)[0]
         self._seen = threading.Event()
-        self._process: SupervisedProcess | None = None
+        self._process: supervision.SupervisedProcess | None = None
 
     # -- life
     # -------------------------------------------------------------------------------------------------------
@@ -147,7 +146,7 @@ class Command(Target[CommandOptions]):
         if self.options.under == "valgrind":
             words = valgrind.command(self._valgrind(), words, self._account)
         command = who.command(words, directory=directory, death=Signals[f"SIG{self.options.stop.signal}"])
-        self._process = SupervisedProcess(Path(self._program).name, self._on_line, environment)
+        self._process = supervision.SupervisedProcess(Path(self._program).name, self._on_line, environment)
         try:
             start_process(self._process, command)
             self._await()

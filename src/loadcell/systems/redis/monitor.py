@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from loadcell.model import trial_record
 from loadcell.model.tables import SampleTable
-from loadcell.model.trial_record import MonitorRecord
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.systems.base import TargetError
@@ -105,10 +105,10 @@ class RedisMonitor(Monitor[RedisMonitorOptions]):
         events, self._events = self._events, []
         return events
 
-    def account(self) -> MonitorRecord:
+    def account(self) -> trial_record.MonitorRecord:
         """The monitor's cost to the server, and why it saw nothing for a while."""
         notes = ({"note": "lost", "text": self._note},) if self._note else None
-        return MonitorRecord(connects=self._connects, questions=self._questions, notes=notes)
+        return trial_record.MonitorRecord(connects=self._connects, questions=self._questions, notes=notes)
 
     def close(self) -> None:
         if self._connection is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
 
-from loadcell.linux.process import launch_command
+from loadcell.linux import process as supervision
 from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.systems.base import TargetError
 from loadcell.systems.messages import (
@@ -51,7 +51,7 @@ class Account:
         """
         ids = (str(self.uid), str(self.gid), ",".join(map(str, self.groups)))
         user = ids if self.other else ("-", "-", "")
-        return launch_command(
+        return supervision.launch_command(
             program, directory, death, user=user, cpus=self.pin.cpus, memory=self.pin.memory
         )
 

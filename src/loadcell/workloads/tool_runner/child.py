@@ -21,8 +21,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadcell.linux import process as supervision
 from loadcell.linux import procfs
-from loadcell.linux.process import LineReader, OnLine, adopt_orphans, die_with_parent, has_ended
 from loadcell.workloads.messages import TOOL_LINES_NOT_KEPT
 
 #: How often a waiting process looks round.
@@ -53,7 +53,7 @@ class Children:
     def __init__(self, directory: Path) -> None:
         self._running: subprocess.Popen[bytes] | None = None
         self._stopped = False
-        adopt_orphans()
+        supervision.adopt_orphans()
         self._guardian, self._told = _guardian(directory)
 
     @property
@@ -76,7 +76,7 @@ class Children:
         words: Sequence[str],
         environment: Mapping[str, str],
         directory: Path,
-        on_line: OnLine,
+        on_line: supervision.OnLine,
         end_after_s: float | None = None,
     ) -> Ended:
         """Run a program to its end, or end it after a time. Raises OSError where it cannot be started."""
@@ -89,14 +89,14 @@ class Children:
             cwd=directory,
             env=dict(environment),
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=supervision.die_with_parent,
         )
         self._running = process
         self._tell(process.pid)
         if self._stopped:
             self._signal(signal.SIGTERM)
         asked_s: float | None = None
-        output = LineReader(process, on_line, longest=_LONGEST, carriage_returns=True)
+        output = supervision.LineReader(process, on_line, longest=_LONGEST, carriage_returns=True)
         try:
             while not _finished(process, output):
                 now = time.monotonic()
@@ -171,12 +171,12 @@ def _end_strays(directory: Path) -> None:
                 os.kill(int(process.name), signal.SIGKILL)
 
 
-def _finished(process: subprocess.Popen[bytes], output: LineReader) -> bool:
+def _finished(process: subprocess.Popen[bytes], output: supervision.LineReader) -> bool:
     """Read output for a while; returns True once the program has ended and no more output is waiting.
 
     Its streams may still be open in processes that it left behind.
     """
-    ended = has_ended(process)
+    ended = supervision.has_ended(process)
     if output.open:
         return not output.read(0 if ended else _TICK_S) and ended
     if not ended:

@@ -14,9 +14,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from loadcell.linux.procfs import process_stat, read_small
+from loadcell.model import trial_record
 from loadcell.model.message import Labels
 from loadcell.model.tables import SampleTable
-from loadcell.model.trial_record import MonitorRecord
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Rate
@@ -154,14 +154,14 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             self._link.close()
             self._link = None
 
-    def account(self) -> MonitorRecord:
+    def account(self) -> trial_record.MonitorRecord:
         """The monitor's cost to the server, and what it could not read."""
         notes = tuple(
             {"note": note, "text": NOTES[note], **({"detail": detail} if detail else {})}
             for note, detail in self._notes.items()
         )
         ticks = sum(self._ticks.values())
-        return MonitorRecord(
+        return trial_record.MonitorRecord(
             connects=self._connects,
             questions=self._questions,
             server_cpu_s=ticks / os.sysconf("SC_CLK_TCK") if self._ticks else None,

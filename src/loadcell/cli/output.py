@@ -1,0 +1,45 @@
+"""Where the options --out and --format put pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loadcell.cli import language, messages
+
+if TYPE_CHECKING:
+    from loadcell.model.message import MessageCode
+
+_TYPES = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
+
+
+def of_report(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...], Path | None]:
+    """Formats and the place of a report, which goes to its run's directory without --out."""
+    path = None if out is None else Path(out)
+    if path is None or not path.suffix or path.is_dir():
+        return formats, path
+    if len(formats) > 1:
+        raise language.CallError(messages.CALL_OUT_ONE_FILE(out=out, count=len(formats)))
+    return formats or (_format(path, messages.CALL_OUT_REPORT_TYPE),), path
+
+
+def of_comparison(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...], Path | None]:
+    """Formats and the place of a comparison; Markdown alone may be printed instead."""
+    if out is None:
+        if "html" in formats:
+            raise language.CallError(messages.CALL_FORMAT_WITHOUT_OUT())
+        return formats, None
+    path = Path(out)
+    if not path.suffix or path.is_dir():
+        return formats or ("html", "md"), path
+    format_of_file = _format(path, messages.CALL_OUT_TYPE)
+    if formats and set(formats) != {format_of_file}:
+        raise language.CallError(messages.CALL_OUT_FORMATS(out=out, formats=language.both(formats)))
+    return (format_of_file,), path
+
+
+def _format(path: Path, code: MessageCode) -> str:
+    """The format that the name of a file asks for."""
+    if path.suffix not in _TYPES:
+        raise language.CallError(code(suffix=path.suffix))
+    return _TYPES[path.suffix]
