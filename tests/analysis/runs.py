@@ -75,6 +75,6 @@ def analysis_of(throughputs: Mapping[str, Sequence[float | None]], **more: Any) 
     return analyse(*run_of(throughputs, **more))
 
 
-def said(analysis: Analysis) -> dict[str, dict[str, Any]]:
+def findings_by_code(analysis: Analysis) -> dict[str, dict[str, Any]]:
     """Text keys of all findings with their parameters."""
     return {finding.message.code: dict(finding.message.arguments) for finding in analysis.findings}

@@ -47,8 +47,8 @@ def record(**more: Any) -> dict[str, Any]:
     }
 
 
-def of(given: dict[str, Any]) -> ab.Ab:
-    result = ab.of_record(given)
+def of(record: dict[str, Any]) -> ab.Ab:
+    result = ab.of_record(record)
     assert result is not None
     return result
 

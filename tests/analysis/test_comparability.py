@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.runs import run_of, said
+from analysis.runs import findings_by_code, run_of
 from documents import analyse
 from loadcell.analysis.analyse import Analysis
 from loadcell.analysis.comparability import of
@@ -25,12 +25,14 @@ def tool(**options: Any) -> dict[str, Any]:
     return {"workload": {"tool": {"env": {"A": "b"}, **options}}}
 
 
-def groups(**each: dict[str, Any]) -> dict[str, Any]:
-    return {"workloads": {name: {**settings["workload"], "share": "50%"} for name, settings in each.items()}}
+def groups(**workloads: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "workloads": {name: {**settings["workload"], "share": "50%"} for name, settings in workloads.items()}
+    }
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         (
             probe("memory", test="sysbench", size="256MiB", block="1KiB"),
@@ -50,12 +52,12 @@ def groups(**each: dict[str, Any]) -> dict[str, Any]:
         ({}, {}),
     ],
 )
-def test_one_thing_under_two_conditions(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
-    assert of(one, ["operation"]) == of(other, ["operation"])
+def test_one_thing_under_two_conditions(first: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+    assert of(first, ["operation"]) == of(other, ["operation"])
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         (probe("memory", test="copy"), probe("memory", test="triad")),
         (probe("memory", test="copy", size="8KiB"), probe("memory", test="copy", size="4MiB")),
@@ -69,8 +71,8 @@ def test_one_thing_under_two_conditions(one: Mapping[str, Any], other: Mapping[s
         (KV, groups(a=KV, b=YCSB)),
     ],
 )
-def test_two_things(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
-    assert of(one, ["operation"]) != of(other, ["operation"])
+def test_two_things(first: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+    assert of(first, ["operation"]) != of(other, ["operation"])
 
 
 def test_values_in_two_units_are_two_things() -> None:
@@ -102,13 +104,17 @@ RANKS = {"found.highest", "found.tied", "found.lowest", "found.recommend", "foun
 
 def ranked(analysis: Analysis) -> set[str]:
     """Texts of a ranking, a choice or an effect."""
-    return {key for key in said(analysis) if any(key == name or key.startswith(f"{name}.") for name in RANKS)}
+    return {
+        key
+        for key in findings_by_code(analysis)
+        if any(key == name or key.startswith(f"{name}.") for name in RANKS)
+    }
 
 
 def test_unlike_things_are_not_ranked_and_nothing_is_computed_between_them() -> None:
     analysis = analysed(probe("memory", test="copy"), probe("disk", access="read"))
     assert not analysis.comparable
-    assert said(analysis)["found.unlike"] == {"count": 2}
+    assert findings_by_code(analysis)["found.unlike"] == {"count": 2}
     assert ranked(analysis) == set()
     assert (analysis.recommendation, analysis.effects.mains, analysis.effects.changes) == (None, (), ())
     assert [item.throughput.median for item in analysis.treatments][:2] == [1e6, 2e6]
@@ -125,7 +131,7 @@ def test_one_thing_under_several_conditions_is_ranked_as_ever() -> None:
     copies = [probe("memory", test="sysbench", block=size) for size in ("8KiB", "4MiB")]
     analysis = analysed(*copies)
     assert analysis.comparable
-    assert "found.unlike" not in said(analysis)
+    assert "found.unlike" not in findings_by_code(analysis)
     assert {"found.highest", "found.lowest", "found.recommend"} <= ranked(analysis)
     assert analysis.effects.mains
 
@@ -138,4 +144,4 @@ def test_what_was_not_measured_does_not_count() -> None:
         entry["settings"] = settings
     analysis = analyse(run, records)
     assert analysis.comparable
-    assert "found.throughput" in said(analysis)
+    assert "found.throughput" in findings_by_code(analysis)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analysis.reported import stream
-from analysis.runs import analysis_of, said
+from analysis.runs import analysis_of, findings_by_code
 from loadcell.analysis.effects import Effects, Interaction, MainEffect
 from loadcell.analysis.effects_findings import choices
 from loadcell.report.texts import LANGUAGES, Texts
@@ -23,7 +23,7 @@ def main(effects: Effects, key: str) -> MainEffect:
 
 
 def pair(effects: Effects, *keys: str) -> Interaction:
-    return next(item for item in effects.together if {item.of, item.at} == set(keys))
+    return next(item for item in effects.interactions if {item.of, item.at} == set(keys))
 
 
 def doubling(levels: dict[str, Any]) -> float:
@@ -38,15 +38,15 @@ def test_known_ratios_come_back() -> None:
     assert main(effects, "a").change.ratio.value == pytest.approx(math.sqrt(2 * 1.6))
     assert main(effects, "b").change.ratio.value == pytest.approx(1.1 * math.sqrt(0.8))
     assert main(effects, "c").change.ratio.value == pytest.approx(1)
-    together = pair(effects, "a", "b")
-    assert {level: change.ratio.value for level, change in together.changes.items()} == pytest.approx(
-        {"x": 2, "y": 1.6} if together.of == "a" else {"1": 1.1, "2": 0.88}
+    interaction = pair(effects, "a", "b")
+    assert {level: change.ratio.value for level, change in interaction.changes.items()} == pytest.approx(
+        {"x": 2, "y": 1.6} if interaction.of == "a" else {"1": 1.1, "2": 0.88}
     )
 
 
 def test_the_shares_are_all_there_is() -> None:
     effects = factorial(CUBE, doubling, 4, noise=0.1).effects
-    shares = [*(item.share for item in effects.mains), *(item.share for item in effects.together)]
+    shares = [*(item.share for item in effects.mains), *(item.share for item in effects.interactions)]
     assert sum(shares) + effects.higher + effects.noise == pytest.approx(1)
     assert all(share >= 0 for share in shares)
 
@@ -103,7 +103,7 @@ def test_what_does_nothing_is_seldom_called_an_effect() -> None:
     alarms = 0
     for seed in range(300):
         effects = factorial(CUBE, lambda levels: 100.0, 3, noise=0.03, drift=0.05, seed=seed).effects
-        terms: list[MainEffect | Interaction] = [*effects.mains, *effects.together]
+        terms: list[MainEffect | Interaction] = [*effects.mains, *effects.interactions]
         alarms += any(term.real for term in terms)
     assert alarms / 300 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
 
@@ -124,17 +124,17 @@ def test_the_stream_says_what_its_author_saw_and_what_he_could_not() -> None:
     what acts most is rules and threads together. One repeat: descriptive."""
     analysis = stream()
     effects = analysis.effects
-    together = effects.together[0]
-    assert (together.of, together.at) == ("engine.rules", "engine.threads")
-    assert together.share > effects.mains[0].share, "the interaction explains more than any factor alone"
-    assert together.changes["1"].ratio.value == pytest.approx(math.sqrt(21 / 46 * 22 / 79))
-    assert together.changes["4"].ratio.value == pytest.approx(math.sqrt(24 / 23 * 26 / 22))
+    interaction = effects.interactions[0]
+    assert (interaction.of, interaction.at) == ("engine.rules", "engine.threads")
+    assert interaction.share > effects.mains[0].share, "the interaction explains more than any factor alone"
+    assert interaction.changes["1"].ratio.value == pytest.approx(math.sqrt(21 / 46 * 22 / 79))
+    assert interaction.changes["4"].ratio.value == pytest.approx(math.sqrt(24 / 23 * 26 / 22))
     assert not main(effects, "engine.retained_records").matters
     assert not effects.repeated
     assert all(item.real is None for item in effects.mains)
     assert all(item.change.ratio.low is None for item in effects.mains)
-    said_of = [Texts("en").message(item.message) for item in analysis.findings if item.kind == "effects"]
-    assert said_of == [
+    sentences = [Texts("en").message(item.message) for item in analysis.findings if item.kind == "effects"]
+    assert sentences == [
         "rules and threads act together (41% of the variation in throughput): rules from 1 to 10 multiplies throughput "
         "by 0.357 at threads = 1, but by 1.11 at threads = 4.",
         "rules: going from 1 to 10 multiplied throughput by 0.629 on average, and explains 27% of its variation.",
@@ -166,14 +166,14 @@ def test_a_choice_that_repeats_do_not_tell_is_none() -> None:
     for noise, key in ((0.001, "found.effects.choose"), (0.2, "found.effects.choose.unsure")):
         effects = factorial(factors, speed, 6, noise=noise).effects
         assert pair(effects, "files", "engine").matters
-        said_of = {
+        sentences = {
             choice.message.arguments["factor"]: choice.message
             for choice in choices(effects)
             if choice.message.code.startswith("found.effects.choose")
         }
-        assert said_of["files"].code == key
-        assert said_of["engine"].code == "found.effects.choose.always"
-    assert said_of["files"].arguments["others"]
+        assert sentences["files"].code == key
+        assert sentences["engine"].code == "found.effects.choose.always"
+    assert sentences["files"].arguments["others"]
 
 
 ALONE = {"a": [1, 2, 3], "b": ["x", "y"], "c": ["u", "v"]}
@@ -193,7 +193,7 @@ def test_one_at_a_time_holds_each_level_against_the_baseline() -> None:
     assert set(changes) == {("a", "1", "2"), ("a", "1", "3"), ("b", "x", "y"), ("c", "u", "v")}
     assert changes["a", "1", "3"].value == pytest.approx(3, rel=0.03)
     assert changes["b", "x", "y"].is_significant
-    assert not analysis.effects.together
+    assert not analysis.effects.interactions
     keys = [item.message.code for item in analysis.findings if item.kind == "effects"]
     assert keys[0] == "found.effects.alone"
     assert keys[-1] == "found.effects.invisible"
@@ -265,7 +265,7 @@ def test_the_findings_of_a_small_real_effect_beside_a_large_load_are_not_lost() 
     assert main(analysis.effects, "storage").share < 0.05
     keys = [item.message.code for item in analysis.findings if item.kind == "effects"]
     assert keys == ["found.effects.main", "found.effects.main"]
-    assert "found.effects.noise" not in said(analysis)
+    assert "found.effects.noise" not in findings_by_code(analysis)
 
 
 def engines(scan: float) -> Effects:
@@ -286,11 +286,11 @@ def engines(scan: float) -> Effects:
 
 def test_what_is_chosen_does_something_under_what_is_asked_for_and_not_the_other_way_round() -> None:
     effects = engines(1.0)
-    (together,) = effects.together
+    (interaction,) = effects.interactions
     assert main(effects, "workload.ycsb.workload").share > main(effects, "target.store.engine").share
-    assert (together.of, together.at) == ("target.store.engine", "workload.ycsb.workload")
-    assert together.changes["A"].ratio.value == pytest.approx(2.5, rel=0.1)
-    assert together.changes["E"].ratio.value == pytest.approx(1.0, rel=0.1)
+    assert (interaction.of, interaction.at) == ("target.store.engine", "workload.ycsb.workload")
+    assert interaction.changes["A"].ratio.value == pytest.approx(2.5, rel=0.1)
+    assert interaction.changes["E"].ratio.value == pytest.approx(1.0, rel=0.1)
 
 
 @pytest.mark.parametrize(("scan", "key"), [(1.01, ".never-behind"), (1.5, ".always")])
@@ -298,5 +298,5 @@ def test_a_level_is_the_best_one_everywhere_only_where_repeats_tell_so(scan: flo
     effects = engines(scan)
     (choice,) = effects.choices
     assert (choice.level, choice.surely) == ("fast", key == ".always")
-    (said_of_it,) = choices(effects)
-    assert said_of_it.message.code == f"found.effects.choose{key}"
+    (choice_of_factor,) = choices(effects)
+    assert choice_of_factor.message.code == f"found.effects.choose{key}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.runs import analysis_of, run_of, said
+from analysis.runs import analysis_of, findings_by_code, run_of
 from documents import analyse, from_record
 from loadcell.analysis.analyse import Analysis
 from loadcell.report.texts import Texts
@@ -15,14 +15,14 @@ PEAK: dict[str, list[float]] = {"10": [100, 102], "20": [190, 192], "40": [198, 
 
 
 def test_the_highest_median_is_named_with_its_price() -> None:
-    result = said(analysis_of(PEAK))["found.highest"]
+    result = findings_by_code(analysis_of(PEAK))["found.highest"]
     assert result["treatment"] == "clients = 40"
     assert result["throughput_per_s"] == 199
     assert (result["p50_ms"], result["p99_ms"]) == (pytest.approx(1.99), pytest.approx(19.9))
 
 
 def test_a_lower_level_that_is_nearly_as_good_is_recommended() -> None:
-    result = said(analysis_of(PEAK))["found.recommend.trade"]
+    result = findings_by_code(analysis_of(PEAK))["found.recommend.trade"]
     assert (result["treatment"], result["best"]) == ("clients = 20", "clients = 40")
     assert result["lost_share"] == pytest.approx(1 - 191 / 199)
     assert result["tail_ms"] < result["best_tail_ms"]
@@ -34,40 +34,42 @@ def threads(throughputs: dict[str, list[float]]) -> Analysis:
 
 
 def test_the_fall_beyond_the_peak_is_measured_at_the_last_level() -> None:
-    result = said(threads(PEAK))["found.falls"]
+    result = findings_by_code(threads(PEAK))["found.falls"]
     assert result["treatment"] == "threads = 80"
     assert result["fell_share"] == pytest.approx(1 - 151 / 199)
 
 
 def test_a_peak_at_the_last_level_may_lie_beyond_it() -> None:
-    rising = said(threads({"10": [100, 101], "20": [150, 151], "40": [220, 221]}))
+    rising = findings_by_code(threads({"10": [100, 101], "20": [150, 151], "40": [220, 221]}))
     assert rising["found.at-edge"] == {"treatment": "threads = 40"}
     assert "found.falls" not in rising
 
 
 def test_of_a_load_saturation_says_that_instead() -> None:
-    assert not {"found.falls", "found.at-edge"} & set(said(analysis_of(PEAK)))
-    assert "found.saturation.measured.waiting" in said(analysis_of(PEAK))
+    assert not {"found.falls", "found.at-edge"} & set(findings_by_code(analysis_of(PEAK)))
+    assert "found.saturation.measured.waiting" in findings_by_code(analysis_of(PEAK))
 
 
 def test_two_levels_are_no_curve_that_could_have_an_edge() -> None:
-    assert "found.at-edge" not in said(threads({"10": [100, 101], "20": [150, 151]}))
+    assert "found.at-edge" not in findings_by_code(threads({"10": [100, 101], "20": [150, 151]}))
 
 
 def test_overlapping_repeats_are_not_distinguished() -> None:
-    result = said(analysis_of({"10": [50, 51], "20": [100, 110], "40": [105, 112]}))["found.tied"]
+    result = findings_by_code(analysis_of({"10": [50, 51], "20": [100, 110], "40": [105, 112]}))["found.tied"]
     assert result["best"] == "clients = 40"
     assert result["treatments"] == ("clients = 20",)
 
 
 def test_what_is_not_distinguished_from_the_highest_is_neither_the_lowest_nor_a_fall() -> None:
-    messages = said(threads({"10": [100, 140], "20": [150, 100], "40": [145, 99]}))
+    messages = findings_by_code(threads({"10": [100, 140], "20": [150, 100], "40": [145, 99]}))
     assert len(messages["found.tied"]["treatments"]) == 2
     assert not {"found.lowest", "found.falls"} & set(messages)
 
 
 def test_many_ties_are_counted_not_listed() -> None:
-    result = said(analysis_of({str(n): [100, 110 + n / 10] for n in range(1, 9)}))["found.tied.many"]
+    result = findings_by_code(analysis_of({str(n): [100, 110 + n / 10] for n in range(1, 9)}))[
+        "found.tied.many"
+    ]
     assert result["count"] == 7
     assert len(result["treatments"]) == 4
 
@@ -76,11 +78,11 @@ def test_failed_trials_count_in_no_median() -> None:
     analysis = analysis_of({"10": [100, None], "20": [90, 91]})
     assert analysis.treatments[0].throughput.values == (100,)
     assert analysis.treatments[0].statuses == {"ok": 1, "failed": 1}
-    assert said(analysis)["found.trials.some"]["ok_count"] == 3
+    assert findings_by_code(analysis)["found.trials.some"]["ok_count"] == 3
 
 
 def test_nothing_measured_is_reported_and_nothing_else_is_claimed() -> None:
-    keys = set(said(analysis_of({"10": [None, None]})))
+    keys = set(findings_by_code(analysis_of({"10": [None, None]})))
     assert keys == {"found.nothing-measured", "found.trials.some"}
 
 
@@ -88,9 +90,9 @@ def test_planned_trials_without_a_record_are_not_run() -> None:
     run, records = run_of({"10": [100, 101]})
     analysis = analyse(run, records[:1])
     assert [trial.status for trial in analysis.trials] == ["ok", "not-run"]
-    assert said(analysis)["found.unfinished"] == {"count": 1}
+    assert findings_by_code(analysis)["found.unfinished"] == {"count": 1}
     records[0]["status"] = "aborted"  # a resumed run does it again
-    assert said(analyse(run, records[:1]))["found.unfinished"] == {"count": 2}
+    assert findings_by_code(analyse(run, records[:1]))["found.unfinished"] == {"count": 2}
 
 
 def test_failed_transactions_are_named_by_their_most_frequent_code() -> None:
@@ -106,7 +108,7 @@ def test_failed_transactions_are_named_by_their_most_frequent_code() -> None:
         },
         {"code": "40P01", "meaning": "deadlock", "operation": "transaction", "count": 20, "message": ""},
     ]
-    result = said(analyse(run, records))["found.errors.coded"]
+    result = findings_by_code(analyse(run, records))["found.errors.coded"]
     assert (result["code"], result["code_count"], result["count"]) == ("40P01", 20, 30)
     assert result["failed_share"] == pytest.approx(30 / 2030)
 
@@ -139,7 +141,7 @@ def test_expectations_are_counted_over_trials(verdicts: list[str], key: str) -> 
     run, records = run_of({"10": [100, 101]})
     for record, verdict in zip(records, verdicts, strict=True):
         record["expect"] = [{"expression": "errors == 0", "verdict": verdict, "value": 0.0}]
-    results = {name for name in said(analyse(run, records)) if name.startswith("found.expect")}
+    results = {name for name in findings_by_code(analyse(run, records)) if name.startswith("found.expect")}
     assert results == {key}
 
 
@@ -149,7 +151,7 @@ def test_an_expectation_on_too_few_transactions_says_how_many_it_needs() -> None
     for record, count in zip(records[:2], (98, 40), strict=True):
         record["expect"] = [{**few, "count": count}]
     records[2]["expect"] = [{"expression": "latency.p99 < 1s", "verdict": "met", "value": 5.0}]
-    result = said(analyse(run, records))["found.expect.few"]
+    result = findings_by_code(analyse(run, records))["found.expect.few"]
     assert (result["count"], result["of"], result["fewest"], result["needed"]) == (2, 3, 40, 100)
 
 
@@ -190,8 +192,8 @@ def test_a_wide_spread_is_a_caution_and_a_narrow_one_is_not() -> None:
 def test_a_slow_block_is_drift_of_the_machine() -> None:
     steady = {str(n): [100.0 * n, 100.0 * n] for n in range(1, 7)}
     drifting = {str(n): [100.0 * n, 90.0 * n] for n in range(1, 7)}
-    assert "found.drift" not in said(analysis_of(steady))
-    result = said(analysis_of(drifting))["found.drift"]
+    assert "found.drift" not in findings_by_code(analysis_of(steady))
+    result = findings_by_code(analysis_of(drifting))["found.drift"]
     assert result["block"] == "2"
     assert result["range_share"] == pytest.approx(10 / 95)
 
@@ -224,5 +226,5 @@ def test_intervals_are_not_said_to_cover_more_than_they_do() -> None:
     """The least and the greatest of 6 repeats miss the median once in 32 runs: 96.875 %, which is no 97 % or
     more.
     """
-    result = said(analysis_of({"10": [100.0, 101, 102, 103, 104, 105]}))["found.intervals"]
+    result = findings_by_code(analysis_of({"10": [100.0, 101, 102, 103, 104, 105]}))["found.intervals"]
     assert result["coverage_share"] == 0.96

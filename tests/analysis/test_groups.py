@@ -113,8 +113,8 @@ class TestLittlesLaw:
         law = self.law()
         assert law.verdict == "ok"
         assert law.expected == 4 + 1.5
-        assert law.found is not None
-        assert abs(law.found - 5.5) < 1e-9
+        assert law.measured is not None
+        assert abs(law.measured - 5.5) < 1e-9
 
     def test_does_not_hold_if_it_holds_of_the_sum_only(self) -> None:
         assert self.law(shop_s=35.0, look_s=20.0).verdict == "broken"

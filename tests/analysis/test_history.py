@@ -32,8 +32,8 @@ def runs(levels: Sequence[float | None], *, treatments: int = 1, **more: Any) ->
     return results
 
 
-def said(found: History) -> list[str]:
-    return [finding.message.code for finding in findings.find(found)]
+def sentences_of(plan_history: History) -> list[str]:
+    return [finding.message.code for finding in findings.find(plan_history)]
 
 
 def test_a_fall_lies_between_two_runs_and_says_what_else_changed() -> None:
@@ -45,7 +45,7 @@ def test_a_fall_lies_between_two_runs_and_says_what_else_changed() -> None:
     assert [(difference.path, difference.before, difference.after) for difference in event.differences] == [
         ("loadcell_version", "1.0", "2.0")
     ]
-    assert said(timeline) == ["history.fell.alone", "history.differs"]
+    assert sentences_of(timeline) == ["history.fell.alone", "history.differs"]
 
 
 def test_treatments_that_change_combined_are_one_event_the_largest_first() -> None:
@@ -53,7 +53,7 @@ def test_treatments_that_change_combined_are_one_event_the_largest_first() -> No
     (event,) = timeline.events
     assert len(event.changes) == 3
     assert abs(event.changes[0].share) == max(abs(change.share) for change in event.changes)
-    assert said(timeline) == ["history.rose", "history.nothing-differs"]
+    assert sentences_of(timeline) == ["history.rose", "history.nothing-differs"]
     assert next(finding.severity for finding in findings.find(timeline)) == "good"
 
 
@@ -67,7 +67,7 @@ def test_more_response_time_is_worse() -> None:
         for n, (run, records) in enumerate(figures)
     ]  # fmt: skip
     timeline = history(matches, METRICS["p99"])
-    assert said(timeline)[0] == "history.rose.alone"
+    assert sentences_of(timeline)[0] == "history.rose.alone"
     assert next(iter(findings.find(timeline))).severity == "problem"
 
 
@@ -80,13 +80,13 @@ def test_every_way_of_judging_finds_a_clear_change(method: Any) -> None:
 def test_runs_without_a_value_are_stepped_over() -> None:
     timeline = history(runs([100.0] * 7 + [None, None] + [80.0] * 7), METRICS["throughput"])
     assert [(event.last, event.first) for event in timeline.events] == [(6, 9)]
-    assert said(timeline)[-1] == "history.without"
+    assert sentences_of(timeline)[-1] == "history.without"
 
 
 def test_a_change_too_small_to_matter_is_none() -> None:
     timeline = history(runs([100.0] * 20 + [101.5] * 20), METRICS["throughput"])
     assert timeline.events == ()
-    assert said(timeline) == ["history.no-change"]
+    assert sentences_of(timeline) == ["history.no-change"]
     small = history(runs([100.0] * 20 + [101.5] * 20), METRICS["throughput"], Options(least_change=0.005))
     assert len(small.events) == 1
 
@@ -95,26 +95,26 @@ def test_a_last_run_that_is_off_is_called_out_and_no_change_yet() -> None:
     timeline = history(runs([100.0] * 12 + [80.0]), METRICS["throughput"])
     assert timeline.events == ()
     assert [latest_run.share for latest_run in timeline.latest] == [pytest.approx(-0.2, abs=0.02)]
-    assert said(timeline) == ["history.no-change", "history.latest-below"]
+    assert sentences_of(timeline) == ["history.no-change", "history.latest-below"]
 
 
 @pytest.mark.parametrize("levels", [[100.0], [100.0, 90.0], [100.0] * 5, [None] * 9])
 def test_too_few_runs_say_so_and_nothing_else(levels: list[float | None]) -> None:
     timeline = history(runs(levels), METRICS["throughput"])
-    assert said(timeline)[0] == "history.too-few"
+    assert sentences_of(timeline)[0] == "history.too-few"
 
 
 def test_a_treatment_that_few_runs_have_is_named_as_not_judged() -> None:
     old, new = runs([100.0] * 8), runs([100.0] * 3, treatments=2)
     timeline = history([*old, *new], METRICS["throughput"])
     assert [line.treatment for line in timeline.series] == ["1", "2"]
-    assert said(timeline) == ["history.no-change", "history.some-too-few"]
+    assert sentences_of(timeline) == ["history.no-change", "history.some-too-few"]
 
 
 def test_a_constant_level_is_no_change() -> None:
     run, records = documents({"1": [5.0, 5.0]})
     flat = [run_of(f"r{n}", "finished", run, records, {}, METRICS["throughput"]) for n in range(9)]
-    assert said(history(flat, METRICS["throughput"])) == ["history.no-change"]
+    assert sentences_of(history(flat, METRICS["throughput"])) == ["history.no-change"]
 
 
 @pytest.mark.parametrize("nothing", [0.0, float("nan"), None])
@@ -122,4 +122,4 @@ def test_runs_in_which_nothing_succeeded_are_named_and_make_no_level(nothing: fl
     run, records = documents({"1": [nothing, nothing]})
     bare = [run_of(f"r-{n}", "finished", run, records, {}, METRICS["throughput"]) for n in range(3)]
     timeline = history([*runs([100.0] * 8), *bare], METRICS["throughput"])
-    assert said(timeline) == ["history.no-change", "history.without"]
+    assert sentences_of(timeline) == ["history.no-change", "history.without"]

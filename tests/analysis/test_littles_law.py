@@ -29,7 +29,7 @@ def trial(
 
 def test_it_holds_where_clients_equal_throughput_times_response_time() -> None:
     law = validity.littles_law(trial())
-    assert (law.verdict, law.expected, law.found) == ("ok", 16, pytest.approx(16))
+    assert (law.verdict, law.expected, law.measured) == ("ok", 16, pytest.approx(16))
 
 
 @pytest.mark.parametrize(("succeeded", "mean_ms"), [(16_000, 11.0), (16_000, 9.0), (14_000, 10.0)])

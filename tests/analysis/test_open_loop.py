@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from analysis.runs import run_of, said
+from analysis.runs import findings_by_code, run_of
 from documents import analyse
 from loadcell.analysis import validity
 from loadcell.analysis.analyse import Analysis
-from loadcell.analysis.open_loop import OpenLoop, kept
+from loadcell.analysis.open_loop import OpenLoop, open_loop_result
 from loadcell.analysis.trials import Trial
 
 
@@ -39,14 +39,16 @@ def open_loops(
 
 
 def test_the_highest_rate_that_was_kept_up_with_is_named() -> None:
-    messages = said(open_loops({"1000": [1000, 999], "2000": [1990, 1999], "3000": [2400, 2500]}))
+    messages = findings_by_code(open_loops({"1000": [1000, 999], "2000": [1990, 1999], "3000": [2400, 2500]}))
     assert messages["found.kept-up.highest"] == {"treatment": "rate = 2000/s", "offered_per_s": 2000}
     assert messages["found.behind"]["treatment"] == "rate = 3000/s"
     assert messages["found.behind"]["achieved_per_s"] == 2450
 
 
 def test_overload_is_reported_of_the_lowest_rate_with_the_completed_load_and_the_others_are_counted() -> None:
-    messages = said(open_loops({"1000": [1000, 1000], "2000": [None, None], "4000": [None, None]}))
+    messages = findings_by_code(
+        open_loops({"1000": [1000, 1000], "2000": [None, None], "4000": [None, None]})
+    )
     assert messages["found.overloaded"] == {
         "treatment": "rate = 2000/s", "offered_per_s": 2000, "achieved_per_s": 1200, "count": 2, "of": 2,
     }  # fmt: skip
@@ -56,9 +58,9 @@ def test_overload_is_reported_of_the_lowest_rate_with_the_completed_load_and_the
 
 def test_values_of_a_treatment_are_those_of_the_trials_that_succeeded_while_there_are_any() -> None:
     some, none = open_loops({"1000": [980, None], "2000": [None, None]}).treatments
-    item, other = kept(some), kept(none)
+    item, other = open_loop_result(some), open_loop_result(none)
     assert item is not None and other is not None  # noqa: PT018
-    assert (item.achieved.values, item.overloaded, item.kept_up) == ((980,), 1, False)
+    assert (item.achieved.values, item.overloaded, item.sustained) == ((980,), 1, False)
     assert (other.achieved.values, other.backlog.median) == ((1200, 1200), 900)
     assert other.service["p99_ms"].median is None
 
@@ -66,33 +68,33 @@ def test_values_of_a_treatment_are_those_of_the_trials_that_succeeded_while_ther
 def test_a_rate_that_was_not_kept_up_with_is_no_edge_to_go_beyond_and_its_response_times_are_no_price() -> (
     None
 ):
-    messages = said(open_loops({"500": [500], "2000": [2000], "2000000": [57_000]}))
+    messages = findings_by_code(open_loops({"500": [500], "2000": [2000], "2000000": [57_000]}))
     assert not {"found.at-edge", "found.highest"} & messages.keys()
     assert messages["found.highest.no-latency"]["treatment"] == "rate = 2000000/s"
 
 
 def test_beyond_a_highest_rate_that_was_kept_up_with_there_may_be_more() -> None:
-    messages = said(open_loops({"500": [500], "1000": [1000], "2000": [2000]}))
+    messages = findings_by_code(open_loops({"500": [500], "1000": [1000], "2000": [2000]}))
     assert messages["found.at-edge"] == {"treatment": "rate = 2000/s"}
     assert messages["found.highest"]["p99_ms"] == 10.0
 
 
 def test_that_the_fewest_were_done_where_the_fewest_fell_due_is_not_worth_a_sentence() -> None:
-    assert "found.lowest" not in said(open_loops({"500": [500], "1000": [1000], "2000": [2000]}))
+    assert "found.lowest" not in findings_by_code(open_loops({"500": [500], "1000": [1000], "2000": [2000]}))
 
 
 def test_one_treatment_is_not_the_highest_of_several() -> None:
-    assert said(open_loops({"1000": [1000, 1000]}))["found.kept-up"]["offered_per_s"] == 1000
+    assert findings_by_code(open_loops({"1000": [1000, 1000]}))["found.kept-up"]["offered_per_s"] == 1000
 
 
-@pytest.mark.parametrize(("service_p99_ms", "told"), [(9.0, False), (5.0, True)])
-def test_waiting_is_reported_of_where_it_is_notable(service_p99_ms: float, told: bool) -> None:
-    messages = said(open_loops({"1000": [1000, 1000]}, service_p99_ms=service_p99_ms))
-    assert ("found.waiting" in messages) == told
+@pytest.mark.parametrize(("service_p99_ms", "reported"), [(9.0, False), (5.0, True)])
+def test_waiting_is_reported_of_where_it_is_notable(service_p99_ms: float, reported: bool) -> None:
+    messages = findings_by_code(open_loops({"1000": [1000, 1000]}, service_p99_ms=service_p99_ms))
+    assert ("found.waiting" in messages) == reported
 
 
 def test_punctuality_is_reported_in_microseconds() -> None:
-    assert said(open_loops({"1000": [1000, 1000]}))["found.pacing"] == {
+    assert findings_by_code(open_loops({"1000": [1000, 1000]}))["found.pacing"] == {
         "p50_us": pytest.approx(4.0),
         "p99_us": pytest.approx(40.0),
     }
@@ -100,8 +102,8 @@ def test_punctuality_is_reported_in_microseconds() -> None:
 
 def test_closed_loops_have_nothing_to_keep_up_with() -> None:
     run, records = run_of({"10": [100, 101]})
-    assert not {key for key in said(analyse(run, records)) if "pacing" in key or "kept-up" in key}
-    assert kept(analyse(run, records).treatments[0]) is None
+    assert not {key for key in findings_by_code(analyse(run, records)) if "pacing" in key or "kept-up" in key}
+    assert open_loop_result(analyse(run, records).treatments[0]) is None
 
 
 def test_rates_are_numbers_along_an_axis_that_says_its_unit() -> None:
@@ -130,7 +132,7 @@ class TestLittlesLaw:
 
     def test_it_is_compared_with_requests_not_clients(self) -> None:
         law = validity.littles_law(self.trial(4.0))
-        assert (law.verdict, law.expected, law.found) == ("ok", 4.0, pytest.approx(4.0))
+        assert (law.verdict, law.expected, law.measured) == ("ok", 4.0, pytest.approx(4.0))
         assert validity.littles_law(self.trial(4.4)).verdict == "broken"
         assert validity.littles_law(self.trial(3.6)).verdict == "broken"
 

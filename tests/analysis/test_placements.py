@@ -33,17 +33,17 @@ def records(of: dict[str, Any], **memory: str) -> list[dict[str, Any]]:
     return results
 
 
-def said(of: dict[str, Any], found: list[dict[str, Any]], language: str = "en") -> list[str]:
-    return [Texts(language).message(finding.message) for finding in placements.findings(of, found)]
+def sentences_of(of: dict[str, Any], placed: list[dict[str, Any]], language: str = "en") -> list[str]:
+    return [Texts(language).message(finding.message) for finding in placements.findings(of, placed)]
 
 
 def test_levels_that_are_the_same_processors_are_named() -> None:
     of = run(threads=["1", "2"])
-    assert said(of, records(of)) == [
+    assert sentences_of(of, records(of)) == [
         "On this machine the levels one node, all of affinity.target are one and the same: CPUs 0-1. "
         "What differs between them is chance."
     ]
-    assert "one node、all" in said(of, records(of), "zh")[0]
+    assert "one node、all" in sentences_of(of, records(of), "zh")[0]
 
 
 def test_what_is_placed_elsewhere_by_another_factor_is_still_distinguished_by_it() -> None:
@@ -52,10 +52,10 @@ def test_what_is_placed_elsewhere_by_another_factor_is_still_distinguished_by_it
     assert [finding.message.arguments["factor"] for finding in placements.findings(of, apart)] == [
         "affinity.target"
     ]
-    together = records(of, near="bind:0", far="bind:0")
+    adjacent = records(of, near="bind:0", far="bind:0")
     memory = [
         finding
-        for finding in placements.findings(of, together)
+        for finding in placements.findings(of, adjacent)
         if finding.message.arguments["factor"] == "affinity.memory"
     ]
     assert [entry.message.code for entry in memory] == ["found.same-place.memory"]
@@ -64,5 +64,5 @@ def test_what_is_placed_elsewhere_by_another_factor_is_still_distinguished_by_it
 def test_levels_of_which_nothing_ran_and_other_factors_are_not_judged() -> None:
     of = run(threads=["1", "2"])
     ran = [record for record in records(of) if not record["treatment"].startswith("all")]
-    assert said(of, ran) == []
-    assert said({"factors": [{"key": "threads", "levels": [{"label": "1"}]}]}, []) == []
+    assert sentences_of(of, ran) == []
+    assert sentences_of({"factors": [{"key": "threads", "levels": [{"label": "1"}]}]}, []) == []

@@ -17,7 +17,7 @@ from loadcell.analysis.trials import Trial
 from loadcell.model.message import Message, Severity, declared
 
 #: The findings of a run; those of machines, comparisons and histories have pages of their own.
-FOUND = {
+FINDINGS_OF_RUNS = {
     key: code
     for key, code in declared().items()
     if isinstance(code, FindingCode) and key.startswith("found.")
@@ -32,15 +32,15 @@ def keys(findings: Sequence[Finding]) -> list[str]:
     return [item.message.code for item in findings]
 
 
-def said(analysis: Analysis) -> list[str]:
+def summary_of(analysis: Analysis) -> list[str]:
     """The summary of a run of `analysis.runs`, whose made-up percentiles the checks rightly doubt."""
     findings = [item for item in analysis.findings if item.kind != "checks"]
     return keys(summary(findings, analysis.trials))
 
 
 def test_every_finding_has_a_place() -> None:
-    assert len(FOUND) > 140
-    assert {key for key, code in FOUND.items() if code.rank == LAST} == set()
+    assert len(FINDINGS_OF_RUNS) > 140
+    assert {key for key, code in FINDINGS_OF_RUNS.items() if code.rank == LAST} == set()
 
 
 def test_a_text_nobody_knows_comes_last() -> None:
@@ -100,7 +100,7 @@ def test_how_far_to_trust_it_always_has_a_place() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_never_more_than_seven_and_nothing_twice(seed: int) -> None:
     chance = random.Random(seed)
-    texts = sorted(FOUND)
+    texts = sorted(FINDINGS_OF_RUNS)
     some = []
     for number in range(chance.randrange(40)):
         key = chance.choice(texts)
@@ -187,32 +187,32 @@ def repeated(count: int, spread: float = 0.01) -> dict[str, list[float]]:
 
 
 def test_a_sweep_says_where_it_saturates_then_what_to_choose_then_how_far_to_trust_it() -> None:
-    assert said(analysis_of(repeated(6))) == [
+    assert summary_of(analysis_of(repeated(6))) == [
         "found.saturation.identified.waiting", "found.recommend.trade", "found.intervals", "found.spread", "found.well",
         "found.lowest",
     ]  # fmt: skip
 
 
 def test_one_repeat_is_reported_to_be_descriptive_once() -> None:
-    assert said(analysis_of({name: [float(value)] for name, value in SWEEP.items()})) == [
+    assert summary_of(analysis_of({name: [float(value)] for name, value in SWEEP.items()})) == [
         "found.saturation.once.waiting", "found.recommend.trade", "found.descriptive", "found.well", "found.lowest",
     ]  # fmt: skip
 
 
 def test_two_levels_have_a_highest_and_no_curve() -> None:
-    assert said(analysis_of({"1": [100.0, 101.0], "2": [150.0, 151.0]})) == [
+    assert summary_of(analysis_of({"1": [100.0, 101.0], "2": [150.0, 151.0]})) == [
         "found.highest", "found.saturation.few", "found.descriptive", "found.spread", "found.well", "found.lowest",
     ]  # fmt: skip
 
 
 def test_one_level_has_its_figure() -> None:
-    assert said(analysis_of({"base": [100.0] * 6}, levels={"base": {}})) == [
+    assert summary_of(analysis_of({"base": [100.0] * 6}, levels={"base": {}})) == [
         "found.throughput", "found.intervals", "found.spread.one", "found.well",
     ]  # fmt: skip
 
 
 def test_where_nothing_succeeded_that_is_all() -> None:
-    assert said(analysis_of({"1": [None, None], "2": [None, None]})) == [
+    assert summary_of(analysis_of({"1": [None, None], "2": [None, None]})) == [
         "found.nothing-measured", "found.trials.some",
     ]  # fmt: skip
 
@@ -220,14 +220,14 @@ def test_where_nothing_succeeded_that_is_all() -> None:
 def test_three_storages_have_a_statement_each_then_which_is_best_and_what_five_levels_cannot_support() -> (
     None
 ):
-    assert said(storages()) == [
+    assert summary_of(storages()) == [
         "found.saturation.once.waiting", "found.saturation.once.waiting", "found.effects.main.once",
         "found.highest.no-latency", "found.descriptive", "found.saturation.why.few-loads", "found.saturation.rebound",
     ]  # fmt: skip
 
 
 def test_a_stream_says_what_factors_do_and_that_one_repeat_only_describes() -> None:
-    assert said(stream()) == [
+    assert summary_of(stream()) == [
         "found.effects.together", "found.effects.main.once", "found.effects.main.once", "found.effects.hardly",
         "found.recommend.trade", "found.descriptive", "found.well",
     ]  # fmt: skip

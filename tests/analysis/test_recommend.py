@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.reported import storages
-from analysis.runs import analysis_of, run_of, said
+from analysis.runs import analysis_of, findings_by_code, run_of
 from documents import analyse
 from loadcell.analysis import recommend
 from loadcell.analysis.analyse import Analysis
@@ -105,9 +105,9 @@ def test_what_moves_whole_blocks_hides_no_difference() -> None:
     analysis = analysis_of(apart)
     assert analysis.recommendation is not None
     assert (analysis.recommendation.choice.id, analysis.recommendation.alike) == ("20", ())
-    assert "found.tied" not in said(analysis)
+    assert "found.tied" not in findings_by_code(analysis)
     apart["20"][3] = 119.0  # but in one
-    assert "found.tied" in said(analysis_of(apart))
+    assert "found.tied" in findings_by_code(analysis_of(apart))
 
 
 def test_the_highest_level_tried_is_a_risk() -> None:

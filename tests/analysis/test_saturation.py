@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from analysis.reported import storages
-from analysis.runs import analysis_of, run_of, said
+from analysis.runs import analysis_of, findings_by_code, run_of
 from documents import analyse
 from loadcell.analysis import saturation
 from loadcell.analysis.analyse import Analysis
@@ -130,7 +130,7 @@ def test_three_storages_each_get_their_statement() -> None:
 
 def test_a_rise_after_the_fall_is_compared_with_single_measurements() -> None:
     """ceph: 9816, 9168, 9535 transactions/s at 64, 128 and 256 clients. No law of scalability does that."""
-    result = said(storages())["found.saturation.rebound"]
+    result = findings_by_code(storages())["found.saturation.rebound"]
     assert result["rose_share"] == pytest.approx(9535.27 / 9167.86 - 1)
     assert result["line"].arguments == {"where": "storage = ceph"}
 
@@ -202,7 +202,7 @@ def test_of_many_lines_the_summary_speaks_of_the_best_and_counts_the_others() ->
     throughputs = {
         name: [float(100 * item["load.clients"] * (1 + int(name[0])))] for name, item in levels.items()
     }  # type: ignore[operator]
-    messages = said(analysis_of(throughputs, levels=levels))
+    messages = findings_by_code(analysis_of(throughputs, levels=levels))
     assert messages["found.saturation.more"] == {"count": 5}
     assert messages["found.saturation.edge"]["line"].arguments == {"where": "storage = s5"}
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.runs import run_of, said
+from analysis.runs import findings_by_code, run_of
 from documents import analyse
 from loadcell.analysis.analyse import Analysis
 from loadcell.analysis.error_codes import figure_name
@@ -67,8 +67,8 @@ def test_values_of_the_workloads_own_have_medians_and_are_reported() -> None:
 
 
 def test_what_was_verified_and_holds_is_reported_and_what_does_not_is_too() -> None:
-    assert said(analysis())["found.held"]["count"] == 3
-    broken = said(analysis("broken"))
+    assert findings_by_code(analysis())["found.held"]["count"] == 3
+    broken = findings_by_code(analysis("broken"))
     assert "found.held" not in broken
     assert "found.check.advice" in broken
 

@@ -8,7 +8,7 @@ from documents import unit
 
 
 @pytest.mark.parametrize(
-    ("units", "found"),
+    ("units", "unit_of_run"),
     [
         ([], "transaction"),
         ([None, None], "transaction"),
@@ -18,5 +18,5 @@ from documents import unit
         (["message"], "operation"),
     ],
 )
-def test_trials_speak_of_one_unit(units: list[str | None], found: str) -> None:
-    assert unit.of([{"unit": name} if name else {} for name in units]) == found
+def test_trials_speak_of_one_unit(units: list[str | None], unit_of_run: str) -> None:
+    assert unit.of([{"unit": name} if name else {} for name in units]) == unit_of_run

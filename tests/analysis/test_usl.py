@@ -30,9 +30,9 @@ def test_many_fits_at_once_are_the_same_as_one_by_one() -> None:
     loads = np.array(POWERS, dtype=float)
     truth = np.array(list(usl(POWERS, 180, 0.03, 0.0004).values()))
     many = truth * np.exp(chance.normal(0, 0.05, (20, 8)))
-    together = law.fit(loads, many, np.ones(8))
+    fitted = law.fit(loads, many, np.ones(8))
     alone = np.concatenate([law.fit(loads, entry[None], np.ones(8)) for entry in many])
-    assert together == pytest.approx(alone, rel=1e-5, abs=1e-12)
+    assert fitted == pytest.approx(alone, rel=1e-5, abs=1e-12)
 
 
 def test_parameters_stay_within_their_bounds_whatever_the_points_are() -> None:

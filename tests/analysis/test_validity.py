@@ -42,7 +42,7 @@ def test_a_p90_above_p99_cannot_be() -> None:
 
 
 @pytest.mark.parametrize(
-    ("figures", "found"),
+    ("figures", "impossible"),
     [
         ({}, {}),
         ({"p50_ms": 5.0}, {}),
@@ -53,8 +53,8 @@ def test_a_p90_above_p99_cannot_be() -> None:
         ({"max_ms": 5.0, "mean_ms": 6.0}, {"mean_ms": 6.0, "max_ms": 5.0}),
     ],
 )
-def test_what_can_be_and_what_cannot(figures: dict[str, float | None], found: dict[str, float]) -> None:
-    assert contradiction(figures) == found
+def test_what_can_be_and_what_cannot(figures: dict[str, float | None], impossible: dict[str, float]) -> None:
+    assert contradiction(figures) == impossible
 
 
 def test_a_record_of_another_tool_is_doubted_by_its_values_alone() -> None:

@@ -12,10 +12,10 @@ from loadcell.store.frames import Frame, number_column
 from loadcell.store.layout import ColumnType
 
 
-def looks(trial: str, seconds: range, each: int = 1) -> Frame:
+def looks(trial: str, seconds: range, interval_s: int = 1) -> Frame:
     return frame_of(
         {"trial": [trial] * len(seconds), "treatment": ["a"] * len(seconds), "t_s": [float(s) for s in seconds],
-         "looks": [float(each)] * len(seconds), "sessions_idle_in_transaction": [0.5] * len(seconds)}
+         "looks": [float(interval_s)] * len(seconds), "sessions_idle_in_transaction": [0.5] * len(seconds)}
     )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def test_a_moment_at_which_nobody_waited_counts_as_one() -> None:
 
 def test_sessions_are_means_over_the_looks_of_a_row() -> None:
     frame = waited(("x", 1, "CPU", "CPU", 30), ("x", 1, "Lock", "tuple", 10))
-    (item,) = waits.by_treatment(frame, looks("x", range(1, 2), each=10), treatment(x="ok"))
+    (item,) = waits.by_treatment(frame, looks("x", range(1, 2), interval_s=10), treatment(x="ok"))
     assert item.active == 4
     assert item.idle_in_transaction == 0.5
     assert item.waits == {"CPU": 3, "Lock: tuple": 1}
@@ -85,14 +85,14 @@ def test_only_the_measurement_of_trials_that_count() -> None:
 
 def test_nothing_watched_gives_nothing() -> None:
     empty = frame_of_rows({"trial": "text", "treatment": "text"}, [])
-    evidence_found = server.evidence(
+    evidence = server.evidence(
         empty, empty, empty, frame_of_rows({"event": "text"}, []), [], treatment(x="ok")
     )
     assert (
-        evidence_found.kinds,
-        evidence_found.waited,
-        evidence_found.served,
-        evidence_found.statements,
+        evidence.kinds,
+        evidence.waited,
+        evidence.served,
+        evidence.statements,
     ) == ((), (), (), ())
 
 

@@ -152,7 +152,7 @@ def test_every_code_of_the_engine_has_its_sentence() -> None:
     codes, ends = engines_own(), outcomes()
     assert len(codes) > 20
     assert len(ends) > 3
-    known = error_codes.KNOWN.keys() | ends | {code.removeprefix("load.") for code in texts()}
+    known = error_codes.MEANINGS.keys() | ends | {code.removeprefix("load.") for code in texts()}
     assert codes - known == set()
     assert {end for end in ends if not {end, f"{end}.advice"} <= texts().keys()} == set()
 
@@ -200,7 +200,7 @@ def test_commands_of_make_that_are_advised_are_there() -> None:
 def test_what_is_done_about_an_error_is_said_of_codes_that_there_are() -> None:
     assert {
         code.removeprefix("short-of.") for code in texts() if code.startswith("short-of.")
-    } <= error_codes.KNOWN.keys()
+    } <= error_codes.MEANINGS.keys()
 
 
 def test_every_check_that_can_break_says_why() -> None:

@@ -189,7 +189,7 @@ def test_identical_arms_beside_a_run_say_what_noise_is(tmp_path: Path) -> None:
             plan / f"202603{number:02d}T090000Z-b{number:03d}", fake_runs.Shape(repeats=8, seed=seed)
         )
     arms = gather(Wanted([(plan / "20260309T080000Z-aaaa", None)]))
-    assert arms.comparison.sides.what == "arms"
+    assert arms.comparison.sides.kind == "arms"
     assert "The arms are identical" in printed(arms)
     runs = [(path, None) for path in sorted(plan.iterdir())[1:]]
     found = gather(Wanted(runs))

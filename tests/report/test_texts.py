@@ -308,7 +308,7 @@ def test_a_missing_parameter_is_a_mistake() -> None:
 
 def test_codes_mean_in_english_what_the_record_says() -> None:
     said = {key: texts["en"] for key, texts in catalogue().items() if key.startswith("code.")}
-    recorded = {f"code.{code}": error_codes.meaning(code) for code in error_codes.KNOWN}
+    recorded = {f"code.{code}": error_codes.meaning(code) for code in error_codes.MEANINGS}
     recorded |= {code.code: code().text for code in error_codes.CLASSES.values()}
     assert said == recorded
     assert error_codes.meaning("23505") == "a unique key was there already"

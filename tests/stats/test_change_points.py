@@ -12,16 +12,16 @@ from loadcell.stats.change_points import by_permutation, by_t_test, by_windows
 from loadcell.stats.energy import Array, best_split, highest, statistics
 
 
-def slowly(left: Array, right: Array) -> float:
+def slowly(before: Array, after: Array) -> float:
     """The statistic, pair by pair, as Matteson and James write it."""
-    n, m = left.size, right.size
-    across = sum(abs(x - y) for x in left for y in right) / (n * m)
+    n, m = before.size, after.size
+    across = sum(abs(x - y) for x in before for y in after) / (n * m)
 
     def within(values: Array) -> float:
         pairs = list(itertools.combinations(values, 2))
         return sum(abs(x - y) for x, y in pairs) / len(pairs) if pairs else 0.0
 
-    return float(n * m / (n + m) * (2 * across - within(left) - within(right)))
+    return float(n * m / (n + m) * (2 * across - within(before) - within(after)))
 
 
 def test_the_statistic_is_the_definition_for_every_split() -> None:
@@ -106,6 +106,6 @@ def test_students_test_is_scipys() -> None:
     from scipy.stats import ttest_ind
 
     chance = np.random.default_rng(8)
-    result, right = chance.normal(0, 1, 7), chance.normal(0.5, 1, 11)
-    assert change_points.student(result, right) == pytest.approx(float(ttest_ind(result, right).pvalue))
-    assert change_points.student(result[:1], right[:1]) == 1.0
+    result, after = chance.normal(0, 1, 7), chance.normal(0.5, 1, 11)
+    assert change_points.student(result, after) == pytest.approx(float(ttest_ind(result, after).pvalue))
+    assert change_points.student(result[:1], after[:1]) == 1.0

@@ -88,8 +88,8 @@ def test_one_wild_block_among_many_does_not_decide() -> None:
 
 @settings(deadline=None)
 @given(LOGS, LOGS)
-def test_turning_the_sides_round_turns_the_ratio_round(one: list[float], other: list[float]) -> None:
-    a, b = np.array(one), np.array(other)
+def test_turning_the_sides_round_turns_the_ratio_round(first: list[float], other: list[float]) -> None:
+    a, b = np.array(first), np.array(other)
     n = min(a.size, b.size)
     for there, back in (
         (of_samples(a, b), of_samples(b, a)),
@@ -105,8 +105,8 @@ def test_turning_the_sides_round_turns_the_ratio_round(one: list[float], other: 
 
 @settings(deadline=None)
 @given(LOGS, st.floats(0.1, 10))
-def test_a_faster_machine_changes_nothing(one: list[float], faster: float) -> None:
-    a = np.array(one)
+def test_a_faster_machine_changes_nothing(first: list[float], faster: float) -> None:
+    a = np.array(first)
     before = of_samples(a, a[::-1] + 0.05)
     after = of_samples(a + math.log(faster), a[::-1] + 0.05 + math.log(faster))
     assert (before.ratio, before.low, before.high) == pytest.approx((after.ratio, after.low, after.high))

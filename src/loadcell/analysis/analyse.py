@@ -11,7 +11,7 @@ from loadcell.analysis.effects import Change, Effects, Ratio
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.groups import OfGroup
 from loadcell.analysis.layout import Layout, lay_out
-from loadcell.analysis.open_loop import kept
+from loadcell.analysis.open_loop import open_loop_result
 from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.analysis.search import Searched, searched
@@ -75,7 +75,7 @@ def effects_document(analysis: Effects) -> JsonObject:
                 "factors": [pair.of, pair.at], "explained_share": pair.share, "is_significant": pair.real,
                 "changes": {level: _change(change) for level, change in pair.changes.items()},
             }
-            for pair in analysis.together
+            for pair in analysis.interactions
         ],
         "higher_share": analysis.higher, "noise_share": analysis.noise,
         "changes": [_change(change) for change in analysis.changes],
@@ -192,12 +192,12 @@ def _group(of_group: OfGroup) -> JsonObject:
 
 
 def _open_loop(treatment: Treatment) -> JsonObject | None:
-    loop = kept(treatment)
+    loop = open_loop_result(treatment)
     if loop is None:
         return None
     return {
         "arrivals": loop.arrivals, "offered_per_s": _repeats(loop.offered), "achieved_per_s": _repeats(loop.achieved),
-        "kept_up": loop.kept_up, "overloaded": loop.overloaded, "backlog_peak": _repeats(loop.backlog),
+        "kept_up": loop.sustained, "overloaded": loop.overloaded, "backlog_peak": _repeats(loop.backlog),
         "service": {key: _repeats(repeats) for key, repeats in loop.service.items()},
         "pacing_error": {key: _repeats(repeats) for key, repeats in loop.pacing.items()},
     }  # fmt: skip

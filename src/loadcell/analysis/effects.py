@@ -135,7 +135,7 @@ class Effects:
 
     `share` is that of the variation in the figure's logarithm, `higher` what interactions of three and more
     factors explain, `noise` what repeats of one treatment do; together with all terms these are 1. In a
-    `one-at-a-time` design there are no shares and no `together`, and `changes` go from the baseline to each
+    `one-at-a-time` design there are no shares and no `interactions`, and `changes` go from the baseline to each
     other level. `repeated` says that there is noise to hold effects against, `alike` that there are repeats,
     but all the same number; `choices` has factors that matter; `missing` names treatments without a value.
     """
@@ -144,7 +144,7 @@ class Effects:
     reason: Reason
     names: Mapping[str, str]
     mains: tuple[MainEffect, ...] = ()
-    together: tuple[Interaction, ...] = ()
+    interactions: tuple[Interaction, ...] = ()
     higher: float = 0.0
     noise: float = 0.0
     changes: tuple[Change, ...] = ()
@@ -188,7 +188,7 @@ class _Contrasts:
     """Sums of treatment effects with their intervals: Student's, from the spread pooled over treatments."""
 
     def __init__(self, estimate: Additive) -> None:
-        self.found = estimate
+        self.fitted = estimate
         variance = estimate.variance
         self.repeated = variance is not None
         self.alike = variance is None and estimate.freedom > 0
@@ -197,12 +197,12 @@ class _Contrasts:
 
     def ratio(self, weights: Floats) -> Ratio:
         """exp of the weighted sum of the rows' logarithms (R,)."""
-        value = float(weights @ self.found.rows)
+        value = float(weights @ self.fitted.rows)
         if not self.repeated:
             return Ratio(math.exp(value))
         # a balanced design's blocks cancel in every contrast; a trial that is missing makes this slightly too
         # narrow
-        error = self.reach * math.sqrt(self.variance * float(np.sum(weights**2 / self.found.counts)))
+        error = self.reach * math.sqrt(self.variance * float(np.sum(weights**2 / self.fitted.counts)))
         return Ratio(math.exp(value), math.exp(value - error), math.exp(value + error))
 
 
@@ -215,12 +215,12 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     }
     shape = tuple(len(levels[key]) for key in keys)
     order_of_cells = np.array([order[cell] for cell in np.ndindex(*shape)])
-    table = estimate.found.rows[order_of_cells].reshape(shape)
-    per_cell = len(estimate.found.counts) / float(np.sum(1 / estimate.found.counts))
+    table = estimate.fitted.rows[order_of_cells].reshape(shape)
+    per_cell = len(estimate.fitted.counts) / float(np.sum(1 / estimate.fitted.counts))
     squares, freedoms = _squares(table, per_cell)
-    residual = float(np.sum(estimate.found.residuals**2))
+    residual = float(np.sum(estimate.fitted.residuals**2))
     total = sum(squares.values()) + residual
-    if total <= len(estimate.found.residuals) * LEAST_NOISE**2:
+    if total <= len(estimate.fitted.residuals) * LEAST_NOISE**2:
         total = math.inf  # every figure is the same: nothing varies that could be explained
     terms = sum(len(term) <= MOST_COMBINED for term in squares)
 
@@ -228,7 +228,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
         if not estimate.repeated:
             return None
         f = squares[term] / freedoms[term] / estimate.variance
-        return distributions.f_tail(f, freedoms[term], estimate.found.freedom) * terms < SURPRISE
+        return distributions.f_tail(f, freedoms[term], estimate.fitted.freedom) * terms < SURPRISE
 
     rows = _Rows(treatments, estimate, levels)
     mains = tuple(
@@ -252,9 +252,9 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     # a load is no setting to choose: saturation speaks of it; nor is the work that is asked for
     matter = [main.key for main in mains if main.matters]
     matter += [key for pair in combined if pair.matters for key in (pair.of, pair.at)]
-    again = estimate.found.rows[None]  # as measured, then as they might have been
+    again = estimate.fitted.rows[None]  # as measured, then as they might have been
     if estimate.repeated:
-        drawn = additive.draws(estimate.found, RESAMPLES, np.random.default_rng(0))
+        drawn = additive.draws(estimate.fitted, RESAMPLES, np.random.default_rng(0))
         again = np.concatenate([again, again + drawn])
     higher = sum(value for term, value in squares.items() if len(term) > MOST_COMBINED)
     return Effects(
@@ -267,7 +267,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
             for axis, key in enumerate(keys)
             if key in matter and key != LOAD and not asked(key)
         ),
-        together=tuple(sorted(combined, key=lambda term: -term.share)),
+        interactions=tuple(sorted(combined, key=lambda term: -term.share)),
         higher=higher / total, noise=residual / total, repeated=estimate.repeated, alike=estimate.alike,
     )  # fmt: skip
 
@@ -283,7 +283,7 @@ def _choice(key: str, levels: Sequence[str], rows: Indices, again: Floats, estim
     often = np.bincount(safest[1:], minlength=len(levels)) / max(1, len(safest) - 1)
     alike = tuple(level for index, level in enumerate(levels) if index != at and often[index] > 1 - COVERAGE)
     buys = float((table[at] - table.min(axis=0)).max())
-    identity = np.eye(len(estimate.found.rows))
+    identity = np.eye(len(estimate.fitted.rows))
     surely = all(
         estimate.ratio(identity[rows[at, column]] - identity[row]).is_significant is not False
         for column in range(rows.shape[1])
@@ -331,7 +331,7 @@ class _Rows:
 
     def mean(self, levels: Mapping[str, str]) -> Floats:
         """Weights of the mean over all treatments with these levels."""
-        weights = np.ones(len(self.estimate.found.rows))
+        weights = np.ones(len(self.estimate.fitted.rows))
         for item in levels.items():
             weights = weights * self.having[item]
         return np.asarray(weights / weights.sum())
@@ -342,7 +342,7 @@ class _Rows:
 
     def ends(self, key: str) -> tuple[str, str]:
         """The levels with the lowest and the highest figure, the earlier one first."""
-        at = [float(self.mean({key: level}) @ self.estimate.found.rows) for level in self.levels[key]]
+        at = [float(self.mean({key: level}) @ self.estimate.fitted.rows) for level in self.levels[key]]
         first, last = sorted((int(np.argmin(at)), int(np.argmax(at))))
         if first == last:  # all the same
             last = len(at) - 1

@@ -29,7 +29,7 @@ MAIN_ONCE = _code("main.once", explained_share=Share, **_CHANGE)
 ALONE = _code("alone", **_CHANGE, **_INTERVAL)
 ALONE_ONCE = _code("alone.once", **_CHANGE)
 ALONE_NOISE = _code("alone.noise", **_CHANGE, **_INTERVAL)
-TOGETHER = _code(
+INTERACTION = _code(
     "together", after=str, at=str, before=str, explained_share=Share,
     first=str, first_times=Factor, of=str, second=str, second_times=Factor,
 ).marked(evidence=Evidence.INTERACTION)  # fmt: skip
@@ -65,7 +65,7 @@ def summary(effects: Effects) -> Iterator[Finding]:
 
 
 def _factorial(effects: Effects) -> Iterator[Finding]:
-    pairs = [pair for pair in effects.together if pair.matters]
+    pairs = [pair for pair in effects.interactions if pair.matters]
     mains = [main for main in effects.mains if main.matters]
     ranked: list[tuple[float, Finding]] = [
         *((main.share, _main(main, effects)) for main in mains[:MOST_FACTORS]),
@@ -112,7 +112,7 @@ def _pair(pair: Interaction, effects: Effects) -> Finding:
         (min(levels, key=ratios.__getitem__), max(levels, key=ratios.__getitem__)), key=levels.index
     )
     change = pair.changes[first]
-    return TOGETHER.finding(
+    return INTERACTION.finding(
         of=effects.names[pair.of], at=effects.names[pair.at], before=change.before, after=change.after,
         first=first, second=second, first_times=ratios[first], second_times=ratios[second],
         explained_share=pair.share,

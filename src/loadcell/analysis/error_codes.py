@@ -55,7 +55,7 @@ CLASSES = {
     )
 }  # fmt: skip
 #: Every code that has a text.
-KNOWN = {
+MEANINGS = {
     code: MessageCode(f"code.{code}")
     for code in (*_LOADCELL_CODES, *_TOOLS, *_SQLSTATE, *_MYSQL, *_HTTP, *_HTTP2, *_REDIS)
 }
@@ -63,18 +63,18 @@ KNOWN = {
 
 def meaning(code: str) -> str | None:
     """In a few words of English; None when the code is not known."""
-    message_code = _known(code)
+    message_code = _meaning_of(code)
     return None if message_code is None else message_code().text
 
 
 def error_meaning(code: str, recorded: str) -> Message:
     """The meaning of an error code or of its class; as recorded where neither is known."""
-    message_code = _known(code)
+    message_code = _meaning_of(code)
     return Message(message_code.code if message_code else "", recorded=(recorded, ""))
 
 
-def _known(code: str) -> MessageCode | None:
-    return KNOWN.get(code) or CLASSES.get(_class_of(code))
+def _meaning_of(code: str) -> MessageCode | None:
+    return MEANINGS.get(code) or CLASSES.get(_class_of(code))
 
 
 def _class_of(code: str) -> str:

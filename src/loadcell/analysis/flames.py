@@ -44,20 +44,20 @@ class Node:
 
 @dataclass(frozen=True)
 class Function:
-    """A function over all stacks; `own` samples fell on itself, `total` on it or what it had called."""
+    """A function over all stacks; `self_samples` samples fell on itself, `total` on it or what it had called."""
 
     name: str
     kind: str
-    own: int
+    self_samples: int
     total: int
 
 
 @dataclass(frozen=True)
 class Others:
-    """Several functions combined: `own` samples fell on one of them, `total` on one of them or its callees."""
+    """Several functions combined: `self_samples` samples fell on one of them, `total` on one of them or its callees."""
 
     count: int
-    own: int
+    self_samples: int
     total: int
 
 

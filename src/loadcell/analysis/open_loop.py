@@ -54,8 +54,8 @@ SUSTAINED_SHARE = 0.98
 #: Response time above service time by less than this factor is not worth a sentence.
 NOTABLE_WAIT = 1.2
 
-KEPT_UP = FindingCode("found.kept-up", Subject.OPEN_LOOP, "good", (Concern.ANSWER, 90), offered_per_s=Rate)
-KEPT_UP_HIGHEST = FindingCode(
+SUSTAINED = FindingCode("found.kept-up", Subject.OPEN_LOOP, "good", (Concern.ANSWER, 90), offered_per_s=Rate)
+SUSTAINED_HIGHEST = FindingCode(
     "found.kept-up.highest", Subject.OPEN_LOOP, "good", (Concern.ANSWER, 90), offered_per_s=Rate,
     treatment=str,
 )  # fmt: skip
@@ -109,7 +109,7 @@ class OpenLoopResult:
         return self.achieved.median / self.offered.median
 
     @property
-    def kept_up(self) -> bool:
+    def sustained(self) -> bool:
         """True if (nearly) all that was due was achieved, in every trial."""
         return not self.overloaded and self.share is not None and self.share >= SUSTAINED_SHARE
 
@@ -117,7 +117,7 @@ class OpenLoopResult:
 _SHOWN = ("p50_ms", "p99_ms")
 
 
-def kept(treatment: Treatment) -> OpenLoopResult | None:
+def open_loop_result(treatment: Treatment) -> OpenLoopResult | None:
     """None when no trial was an open loop."""
     loops = [trial for trial in treatment.trials if trial.open_loop is not None]
     if not loops:
@@ -141,23 +141,23 @@ def fell_behind(treatment: Treatment) -> bool:
     """True if more fell due than was answered: how long its requests took is then a matter of how long the
     trials lasted.
     """
-    loop = kept(treatment)
-    return loop is not None and loop.share is not None and not loop.kept_up
+    loop = open_loop_result(treatment)
+    return loop is not None and loop.share is not None and not loop.sustained
 
 
 def all_results(treatments: Sequence[Treatment]) -> tuple[OpenLoopResult, ...]:
     """Results of every treatment with an open loop, in the plan's order."""
-    return tuple(loop for treatment in treatments if (loop := kept(treatment)) is not None)
+    return tuple(loop for treatment in treatments if (loop := open_loop_result(treatment)) is not None)
 
 
 def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     """Completed against offered load, waiting, and punctuality of the client; nothing for closed loops."""
     loops = all_results(treatments)
-    good = [loop for loop in loops if loop.kept_up]
-    behind = [loop for loop in loops if not loop.kept_up and loop.share is not None]
+    good = [loop for loop in loops if loop.sustained]
+    behind = [loop for loop in loops if not loop.sustained and loop.share is not None]
     if good:
         top = max(good, key=lambda loop: loop.offered.median or 0.0)
-        yield (KEPT_UP if len(loops) == 1 else KEPT_UP_HIGHEST).finding(
+        yield (SUSTAINED if len(loops) == 1 else SUSTAINED_HIGHEST).finding(
             (top.treatment.id,), treatment=top.treatment.label, offered_per_s=top.offered.median or 0.0
         )
     yield from _behind(behind)

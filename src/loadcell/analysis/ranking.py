@@ -147,7 +147,7 @@ class Ranked:
 
     finding: Finding
     concern: Concern
-    place: tuple[int, int]
+    position: tuple[int, int]
 
 
 def summary(
@@ -200,7 +200,7 @@ def ranked(findings: Sequence[Finding], trials: Sequence[Trial] = ()) -> list[Ra
         ranked_findings.append(
             Ranked(finding, concern, (worse, position) if concern is Concern.TRUST else (position, worse))
         )
-    return sorted(ranked_findings, key=lambda item: (item.concern, item.place))
+    return sorted(ranked_findings, key=lambda item: (item.concern, item.position))
 
 
 def _mostly_lost(finding: Finding) -> bool:

@@ -24,9 +24,9 @@ def _code(name: str, severity: Severity, rank: Rank, /, **arguments: type) -> Fi
     return FindingCode(f"found.search.{name}", Subject.SEARCH, severity, rank, where=str, **arguments)
 
 
-def _answer_code(name: str, place: int, /, **arguments: type) -> FindingCode:
+def _answer_code(name: str, position: int, /, **arguments: type) -> FindingCode:
     return _code(
-        name, "good", (Concern.ANSWER, place),
+        name, "good", (Concern.ANSWER, position),
         factor=str, level=str, levels=Count, searched=Count, value_per_s=Rate, **arguments,
     )  # fmt: skip
 
@@ -43,7 +43,7 @@ MAXIMUM_WITHIN = _answer_code("maximum.within", 0, bounds=list, **_RANGE)
 MAXIMUM_OF = _answer_code("maximum.of", 0, metric=str, **_RANGE)
 MAXIMUM_OF_WITHIN = _answer_code("maximum.of.within", 0, bounds=list, metric=str, **_RANGE)
 BOUND = _answer_code("bound", 10, bounds=list, met=Count, tried=Count)
-BOUND_KEPT_UP = _answer_code("bound.kept-up", 10, met=Count, tried=Count)
+BOUND_SUSTAINED = _answer_code("bound.kept-up", 10, met=Count, tried=Count)
 METASTABLE = _code(
     "metastable", "problem", (Concern.ANSWER, 30),
     after_per_s=Rate, before_per_s=Rate, factor=str, level=str, overload=str,
@@ -233,7 +233,7 @@ def _findings(search: Searched) -> Iterator[Finding]:
 
 def _answer(search: Searched) -> FindingCode:
     if search.answer.kind != "maximum":
-        return BOUND if search.bounds else BOUND_KEPT_UP
+        return BOUND if search.bounds else BOUND_SUSTAINED
     if search.objective == "max throughput":
         return MAXIMUM_WITHIN if search.bounds else MAXIMUM
     return MAXIMUM_OF_WITHIN if search.bounds else MAXIMUM_OF

@@ -19,7 +19,7 @@ MOST_FAILED = 0.005
 
 @dataclass(frozen=True)
 class Law:
-    """`expected` is the number of clients, or of requests under way, `found` is X (R + Z), in an open loop X
+    """`expected` is the number of clients, or of requests under way, `measured` is X (R + Z), in an open loop X
     R.
 
     `verdict` is ok, broken or unknown.
@@ -27,7 +27,7 @@ class Law:
 
     verdict: str
     expected: float | None = None
-    found: float | None = None
+    measured: float | None = None
     tolerance: float | None = None
 
 
@@ -71,7 +71,7 @@ def _of_groups(laws: Sequence[Law]) -> Law:
     verdict = next((verdict_word for verdict_word in ("broken", "unknown") if verdict_word in verdicts), "ok")
     expected, measured, tolerance = (
         [value for value in values if value is not None]
-        for values in zip(*((law.expected, law.found, law.tolerance) for law in laws), strict=True)
+        for values in zip(*((law.expected, law.measured, law.tolerance) for law in laws), strict=True)
     )
     return Law(
         verdict,
@@ -130,7 +130,7 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
     law = littles_law(trial)
     if law.verdict == "broken":
         doubted.setdefault(
-            "littles-law", Doubt("littles-law", True, {"expected": law.expected, "found": law.found})
+            "littles-law", Doubt("littles-law", True, {"expected": law.expected, "found": law.measured})
         )
     wrong = contradiction(trial.response) if trial.response else {}
     if wrong:

@@ -118,7 +118,7 @@ class Searching:
     def course(self, title: str) -> Course:
         """The trials to come, as far as they are known."""
         done = sum(map(len, self.searches.seen)) - self._finished
-        expected = [("", self._load_s)] * (done + max(1, self.searches.left()))
+        expected = [("", self._load_s)] * (done + max(1, self.searches.remaining()))
         path = self._writer.path
         return Course(title, path, expected, reused=self._finished, about=True, counted=self._counted)
 
@@ -167,7 +167,7 @@ class Searching:
         if not any(entry.id == trial.treatment.id for entry in run.treatments):
             treatments = (*run.treatments, treatment_entry(trial.treatment))
             run = replace(
-                run, treatments=tuple(sorted(treatments, key=lambda entry: self.searches.place(entry.id)))
+                run, treatments=tuple(sorted(treatments, key=lambda entry: self.searches.position(entry.id)))
             )
         self.run = run
         self._writer.write_run(run)

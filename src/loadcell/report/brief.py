@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from loadcell.analysis import error_codes
 from loadcell.analysis.best import reach
 from loadcell.analysis.import_findings import samples_alone
-from loadcell.analysis.open_loop import all_results, kept
+from loadcell.analysis.open_loop import all_results, open_loop_result
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
 from loadcell.model import numbers
@@ -229,7 +229,7 @@ def _closed_loop(context: ReportContext, treatments: Sequence[Treatment]) -> dic
 
 def _open_loop(context: ReportContext, treatments: Sequence[Treatment]) -> dict[str, list[str | None]]:
     """The same for an open loop; of a closed loop among them what it has of this."""
-    loops = [kept(treatment) for treatment in treatments]
+    loops = [open_loop_result(treatment) for treatment in treatments]
     offered = [loop.offered.median if loop else None for loop in loops]
     achieved = [
         treatment.throughput.median if loop is None else loop.achieved.median

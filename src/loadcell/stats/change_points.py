@@ -97,16 +97,16 @@ def by_permutation(
     return tuple(_divide(_array(values), level, least, judge))
 
 
-def student(left: Array, right: Array) -> float:
+def student(before: Array, after: Array) -> float:
     """Student's two-sided test of equal means, variances taken as equal; 1 when there is nothing to judge by."""
-    freedom = left.size + right.size - 2
+    freedom = before.size + after.size - 2
     if freedom <= 0:
         return 1.0
-    pooled = (left.size * left.var() + right.size * right.var()) / freedom
-    difference = abs(left.mean() - right.mean())
+    pooled = (before.size * before.var() + after.size * after.var()) / freedom
+    difference = abs(before.mean() - after.mean())
     if pooled == 0:
         return 0.0 if difference else 1.0
-    t = difference / math.sqrt(pooled * (1 / left.size + 1 / right.size))
+    t = difference / math.sqrt(pooled * (1 / before.size + 1 / after.size))
     return float(2 * distributions.stdtr(freedom, -t))
 
 

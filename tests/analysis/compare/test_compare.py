@@ -76,11 +76,11 @@ def test_treatments_combined_are_surer_than_each() -> None:
     assert overall.medians == (None, None)
     assert comparison.headline == (overall,)
 
-    def width(one: Row) -> float:
-        assert one.effect is not None
-        assert one.effect.low is not None
-        assert one.effect.high is not None
-        return one.effect.high - one.effect.low
+    def width(row: Row) -> float:
+        assert row.effect is not None
+        assert row.effect.low is not None
+        assert row.effect.high is not None
+        return row.effect.high - row.effect.low
 
     assert width(overall) < 0.7 * width(single)
 

@@ -80,8 +80,8 @@ def test_targets_differ_in_what_was_the_same_in_all_trials() -> None:
             for n, value in enumerate(shared_buffers)
         ]
 
-    targets_found = targets(trials("16.3", "128MB", "128MB"), trials("16.4", "256MB", "256MB"))
-    assert [str(item) for item in targets_found] == [
+    target_differences = targets(trials("16.3", "128MB", "128MB"), trials("16.4", "256MB", "256MB"))
+    assert [str(item) for item in target_differences] == [
         "version: 16.3 → 16.4",
         "settings.shared_buffers: 128MB → 256MB",
     ]

@@ -16,17 +16,17 @@ TWO_FACTORS = {
 }
 
 
-def shape(found: Sides) -> dict[str, dict[str, list[int]]]:
+def shape(compared: Sides) -> dict[str, dict[str, list[int]]]:
     return {
         side.label: {context: [trial.block for trial in trials] for context, trials in side.trials.items()}
-        for side in found.sides
+        for side in compared.sides
     }
 
 
 def test_levels_are_compared_where_all_else_is_the_same() -> None:
     run = run_of({name: [1.0, 2.0] for name in TWO_FACTORS}, levels=TWO_FACTORS)
     side_pair = sides.levels(*run, factor="fsync")
-    assert (side_pair.what, side_pair.factor, side_pair.paired) == ("levels", "target.fsync", True)
+    assert (side_pair.kind, side_pair.factor, side_pair.paired) == ("levels", "target.fsync", True)
     assert list(side_pair.contexts) == ["clients = 4", "clients = 16"]
     assert shape(side_pair) == {
         "on": {"clients = 4": [1, 2], "clients = 16": [1, 2]},
@@ -51,7 +51,7 @@ def test_one_at_a_time_compares_each_factor_round_the_baseline() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({}, "the run varied 2 factors. Name one with --factor: target.fsync, load.clients."),
         ({"factor": "nothing"}, "the run has no factor 'nothing'. Its factors are: target.fsync, load.clients."),
@@ -59,11 +59,11 @@ def test_one_at_a_time_compares_each_factor_round_the_baseline() -> None:
         ({"factor": "fsync", "wanted": ("on",)}, "factor target.fsync has only the level 'on' to compare."),
     ],
 )  # fmt: skip
-def test_levels_that_cannot_be_compared(arguments: dict[str, object], said: str) -> None:
+def test_levels_that_cannot_be_compared(arguments: dict[str, object], message: str) -> None:
     run = run_of({name: [1.0] for name in TWO_FACTORS}, levels=TWO_FACTORS)
     with pytest.raises(CannotCompareError) as error:
         sides.levels(*run, **arguments)  # type: ignore[arg-type]
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(message)
 
 
 def probed(accesses: dict[str, str]) -> Document:
@@ -115,7 +115,7 @@ def test_arms_of_a_run_are_pairs_within_its_blocks() -> None:
         for item, arm in enumerate("ab")
     ]
     side_pair = sides.arms(run, records)
-    assert (side_pair.what, side_pair.paired) == ("arms", True)
+    assert (side_pair.kind, side_pair.paired) == ("arms", True)
     assert shape(side_pair) == {"a": {"base": [1, 2, 3]}, "b": {"base": [1, 2, 3]}}
 
 
@@ -128,7 +128,7 @@ def test_a_run_without_arms() -> None:
 def test_runs_are_matched_by_treatment() -> None:
     first, second = run_of({"1": [1.0], "2": [1.0]}), run_of({"2": [1.0], "4": [1.0]})
     side_pair = sides.runs([("a", *first), ("b", *second)])
-    assert (side_pair.what, side_pair.paired) == ("runs", False)
+    assert (side_pair.kind, side_pair.paired) == ("runs", False)
     assert list(side_pair.contexts) == ["2"]
 
 

@@ -13,7 +13,7 @@ def effect(ratio: float, low: float | None, high: float | None) -> Effect:
 
 
 @pytest.mark.parametrize(
-    ("found", "p", "word", "reason"),
+    ("measured", "p", "word", "reason"),
     [
         (effect(1.05, 1.03, 1.07), 0.001, "faster", "clear"),
         (effect(0.95, 0.93, 0.97), 0.001, "slower", "clear"),
@@ -26,8 +26,8 @@ def effect(ratio: float, low: float | None, high: float | None) -> Effect:
         (None, None, "ambiguous", "no-figure"),
     ],
 )
-def test_verdicts_on_throughput(found: Effect | None, p: float | None, word: str, reason: str) -> None:
-    verdict = judge(found, p, higher_is_better=True)
+def test_verdicts_on_throughput(measured: Effect | None, p: float | None, word: str, reason: str) -> None:
+    verdict = judge(measured, p, higher_is_better=True)
     assert (verdict.word, verdict.reason) == (word, reason)
 
 
@@ -37,16 +37,16 @@ def test_more_response_time_is_slower() -> None:
 
 
 def test_what_identical_arms_differ_by_is_no_difference_and_no_sameness() -> None:
-    effect_found = effect(1.05, 1.03, 1.07)
-    assert judge(effect_found, 0.001, higher_is_better=True, noise=0.06).reason == "noise"
-    assert judge(effect_found, 0.001, higher_is_better=True, noise=0.04).word == "faster"
+    measured = effect(1.05, 1.03, 1.07)
+    assert judge(measured, 0.001, higher_is_better=True, noise=0.06).reason == "noise"
+    assert judge(measured, 0.001, higher_is_better=True, noise=0.04).word == "faster"
     assert judge(effect(1.05, 0.95, 1.1), 0.5, higher_is_better=True, noise=0.2).word == "ambiguous"
 
 
 def test_the_least_effect_is_the_users() -> None:
-    effect_found = effect(1.05, 1.03, 1.07)
-    assert judge(effect_found, 0.001, higher_is_better=True, least_effect=0.1).word == "same"
-    assert judge(effect_found, 0.001, higher_is_better=True, least_effect=0.06).reason == "small"
+    measured = effect(1.05, 1.03, 1.07)
+    assert judge(measured, 0.001, higher_is_better=True, least_effect=0.1).word == "same"
+    assert judge(measured, 0.001, higher_is_better=True, least_effect=0.06).reason == "small"
 
 
 def test_half_as_fast_is_as_far_as_twice_as_fast() -> None:

@@ -21,16 +21,16 @@ def of(first: dict[str, Any], second: dict[str, Any], times: float) -> Hypothesi
     return hypothesis(compare(machine(first), machine(second)), Workload("the query", Times(times), 1))
 
 
-def standings(found: Hypothesis) -> dict[str, str]:
+def standings(guess: Hypothesis) -> dict[str, str]:
     return {
         candidate.score.id.partition("/")[0] if candidate.score else candidate.resource: candidate.standing
-        for candidate in found.candidates
+        for candidate in guess.candidates
     }
 
 
-def said(found: Hypothesis, lang: str = "en") -> str:
+def sentences_of(guess: Hypothesis, lang: str = "en") -> str:
     texts = Texts(lang)
-    return "\n".join(texts.message(finding.message) for finding in of_hypothesis(found, "kunpeng", "m2"))
+    return "\n".join(texts.message(finding.message) for finding in of_hypothesis(guess, "kunpeng", "m2"))
 
 
 def test_a_laptop_more_than_twice_as_fast_as_a_server_comes_down_to_memory() -> None:
@@ -56,7 +56,7 @@ def test_a_laptop_more_than_twice_as_fast_as_a_server_comes_down_to_memory() -> 
     assert times["disk-sync/iops"] == pytest.approx(1.42, abs=0.01)
     assert times["memory-memcpy-1/mib_per_s"] == pytest.approx(6.81, abs=0.01)
     assert times["memory-mcblock-1/mib_per_s"] == pytest.approx(2.65, abs=0.01)
-    text = said(scores)
+    text = sentences_of(scores)
     assert "Hypothesis: the query follows memory speed (MT/s) (×2.18" in text
     assert (
         "Too small to account for it alone: Sequential reads and writes, flushed (×1.42), CPU clock (×1.38)"
@@ -80,7 +80,7 @@ def test_one_numa_node_instead_of_four_brought_what_memory_bandwidth_brought() -
     }
     (block,) = scores.of("part")
     assert block.share == pytest.approx((1 - 1 / 1.5) / (1 - 12099.614 / 21185.915))
-    text = said(scores)
+    text = sentences_of(scores)
     assert (
         "No single baseline follows the query: the nearest is MCBLOCK 256 MiB, 1 thread (×1.75), 17% from it"
         in text
@@ -93,7 +93,7 @@ def test_a_workload_that_only_computes_follows_the_processor() -> None:
     verdicts = held({"cpu-1/events_per_s": ([100.0], [150.0]), "disk-randread/iops": ([100.0], [400.0])})
     guess = hypothesis(verdicts, Workload("primes", Times(1.52), 1))
     assert standings(guess) == {"cpu-1": "near", "disk-randread": "part"}
-    assert "Hypothesis: primes follows Primes, 1 thread (×1.50" in said(guess)
+    assert "Hypothesis: primes follows Primes, 1 thread (×1.50" in sentences_of(guess)
 
 
 def test_what_the_values_cannot_tell_apart_is_all_named() -> None:
@@ -102,7 +102,7 @@ def test_what_the_values_cannot_tell_apart_is_all_named() -> None:
     )
     guess = hypothesis(verdicts, Workload("a service", Times(1.52), 1))
     assert standings(guess) == {"cpu-1": "near", "network-rr": "near"}
-    assert "follows one of 2, which these figures cannot tell apart" in said(guess)
+    assert "follows one of 2, which these figures cannot tell apart" in sentences_of(guess)
 
 
 def test_intervals_that_overlap_are_support_and_those_that_do_not_are_reported() -> None:
@@ -113,7 +113,7 @@ def test_intervals_that_overlap_are_support_and_those_that_do_not_are_reported()
     guess = hypothesis(verdicts, work)
     overlap = {candidate.resource: (candidate.standing, candidate.overlap) for candidate in guess.candidates}
     assert overlap == {"memory-bandwidth": ("near", True), "cpu-one": ("near", False)}
-    text = said(guess)
+    text = sentences_of(guess)
     assert "intervals overlap" in text
     assert "intervals do not overlap" in text
 
@@ -135,15 +135,15 @@ def test_response_times_count_the_other_way_round() -> None:
 def test_a_workload_that_is_as_fast_on_both_needs_no_explanation() -> None:
     scores = of(machines.KUNPENG, machines.M2, 1.005)
     assert not scores.differs
-    assert "there is no difference to account for" in said(scores)
-    assert "Hypothesis" not in said(scores)
+    assert "there is no difference to account for" in sentences_of(scores)
+    assert "Hypothesis" not in sentences_of(scores)
 
 
 def test_machines_of_which_nothing_is_known_explain_nothing() -> None:
     empty = compare(Machine("a", {}), Machine("b", {}))
     guess = hypothesis(empty, Workload("w", Times(2.0), 1))
     assert guess.nearest is None
-    assert "nothing to hold it against" in said(guess)
+    assert "nothing to hold it against" in sentences_of(guess)
 
 
 def test_only_what_is_larger_than_caches_speaks_for_memory() -> None:
@@ -166,6 +166,6 @@ def test_only_what_is_larger_than_caches_speaks_for_memory() -> None:
 
 
 def test_it_speaks_chinese() -> None:
-    text = said(of(machines.KUNPENG, machines.M2, 2.1), "zh")
+    text = sentences_of(of(machines.KUNPENG, machines.M2, 2.1), "zh")
     assert "假设" in text
     assert "只是假设，不是结论" in text

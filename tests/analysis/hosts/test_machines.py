@@ -99,8 +99,8 @@ def test_what_only_one_has_is_reported() -> None:
     assert matches == ["hosts.found.differ.many", "hosts.found.range", "hosts.found.few", "hosts.found.alone"]
 
 
-def said_of(found: Machines) -> dict[str, Any]:
-    return {finding.message.code: finding.message.arguments for finding in of_machines(found)}
+def arguments_of(machines_compared: Machines) -> dict[str, Any]:
+    return {finding.message.code: finding.message.arguments for finding in of_machines(machines_compared)}
 
 
 def test_the_greatest_difference_is_one_that_repeats_bear_out() -> None:
@@ -110,14 +110,14 @@ def test_the_greatest_difference_is_one_that_repeats_bear_out() -> None:
         "latency-4KiB/access_ns": ([2.0, 2.0, 2.0], [1.0, 1.0, 1.0]),
         "disk-sync/sync_ms": ([0.1, 0.1, 4.0], [4.0, 4.0, 0.1]),
     }
-    result = said_of(held(values))
+    result = arguments_of(held(values))
     assert result["hosts.found.range"]["best_times"] == pytest.approx(2.0)
     assert result["hosts.found.range"]["worst_times"] == pytest.approx(1.38, rel=0.02)
     assert (result["hosts.found.restless"]["count"], result["hosts.found.restless"]["of"]) == (1, 3)
 
 
 def test_machines_that_no_baseline_tells_apart_are_reported_to_be_so() -> None:
-    result = said_of(held({"cpu-1/events_per_s": ([100.0, 101.0, 99.0], [100.0, 102.0, 98.0])}))
+    result = arguments_of(held({"cpu-1/events_per_s": ([100.0, 101.0, 99.0], [100.0, 102.0, 98.0])}))
     assert "hosts.found.none-apart" in result
     assert "hosts.found.restless" not in result
 

@@ -65,7 +65,7 @@ def test_json_gives_back_what_was_written(scores: dict[str, Score]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (5, "score 1 is no mapping"),
         ({"id": ""}, "score 1 has no `id`"),
@@ -77,8 +77,8 @@ def test_json_gives_back_what_was_written(scores: dict[str, Score]) -> None:
         ({"id": "a", "figure": "iops", "probe": "disk", "values": 5}, "numbers above 0"),
     ],
 )  # fmt: skip
-def test_json_that_is_wrong_says_where(wrong: object, said: str) -> None:
-    with pytest.raises(ValueError, match=said.replace("(", r"\(")):
+def test_json_that_is_wrong_says_where(wrong: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         of_document([wrong])
 
 

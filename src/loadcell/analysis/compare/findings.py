@@ -104,7 +104,7 @@ TRUST_UNPAIRED = FindingCode("compare.trust.unpaired", Subject.TRUST, "good", bl
 
 def differing(sides: Sides, differences: Sequence[Difference]) -> Iterator[Finding]:
     """Differences besides the compared one: they precede everything else."""
-    if sides.what != "runs":
+    if sides.kind != "runs":
         return
     for kind, (few, many) in DIFFERS.items():
         paths = list(dict.fromkeys(difference.path for difference in differences if difference.kind == kind))
@@ -236,7 +236,7 @@ def _lost_pairs(comparison: Comparison) -> Iterator[Finding]:
 
 def noise(comparison: Comparison, noise_from: str | None) -> Iterator[Finding]:
     """The difference of identical arms, or that it is unknown."""
-    if comparison.sides.what == "arms":
+    if comparison.sides.kind == "arms":
         different = [row for row in comparison.rows if row.verdict.word in {"faster", "slower"}]
         if different:
             yield ARMS_DIFFER.finding(count=len(different))
@@ -297,7 +297,7 @@ def trust(comparison: Comparison) -> Iterator[Finding]:
 
 def name(sides: Sides, side: Side) -> str:
     """A side as sentences call it: `fsync = off` for a level."""
-    if sides.what == "levels" and sides.factor:
+    if sides.kind == "levels" and sides.factor:
         return f"{sides.factor.rsplit('.', 1)[-1]} = {side.label}"
     return side.label
 

@@ -31,10 +31,10 @@ class Sides:
     """Two or more sides; the others are compared with the first.
 
     `contexts` are labels by key, in the plan's order. `paired` says that trials of one block are pairs, which
-    they are within one run. `what` is `runs`, `levels` or `arms`; `factor` is the factor's key for levels.
+    they are within one run. `kind` is `runs`, `levels` or `arms`; `factor` is the factor's key for levels.
     """
 
-    what: str
+    kind: str
     sides: tuple[Side, ...]
     contexts: Mapping[str, str]
     paired: bool

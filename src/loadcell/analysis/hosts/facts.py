@@ -28,7 +28,7 @@ class Fact:
         return None not in self.values and self.values[0] != self.values[1]
 
     @property
-    def known(self) -> bool:
+    def is_complete(self) -> bool:
         """True if it is known of both."""
         return None not in self.values
 
@@ -69,7 +69,7 @@ def facts(first: Host, second: Host) -> list[Fact]:
         for key in dict.fromkeys(name for setting in settings for name in setting)
     ]
     facts_of_both = [fact for fact in all_facts if fact.values != (None, None)]
-    return sorted(facts_of_both, key=lambda fact: 0 if fact.differs else 1 if not fact.known else 2)
+    return sorted(facts_of_both, key=lambda fact: 0 if fact.differs else 1 if not fact.is_complete else 2)
 
 
 def clock_mhz(host: Host) -> float | None:

@@ -124,7 +124,7 @@ FOLLOWS_WORKLOAD_SURE = FindingCode(
     second=str, value_times=Factor, workload=str,
 )  # fmt: skip
 FOLLOWS_SAME = FindingCode("hosts.follows.same", Subject.HOSTS, "info", workload=str)
-FOLLOWS_NOTHING_KNOWN = FindingCode("hosts.follows.nothing-known", Subject.HOSTS, "caution")
+FOLLOWS_NO_CANDIDATE = FindingCode("hosts.follows.nothing-known", Subject.HOSTS, "caution")
 FOLLOWS_ONE = FindingCode("hosts.follows.one", Subject.HOSTS, "good", candidate=Message, workload=str)
 FOLLOWS_SEVERAL = FindingCode(
     "hosts.follows.several", Subject.HOSTS, "good", candidates=list, count=Count, workload=str
@@ -219,7 +219,7 @@ def of_hypothesis(hypothesis: Hypothesis, first: str, second: str) -> Iterator[F
         return
     near = hypothesis.of("near")
     if not hypothesis.candidates:
-        yield FOLLOWS_NOTHING_KNOWN.finding()
+        yield FOLLOWS_NO_CANDIDATE.finding()
         return
     if len(near) == 1:
         yield FOLLOWS_ONE.finding(workload=work.name, candidate=_near(near[0]))

@@ -20,7 +20,7 @@ def probe(question: Question, table: Table) -> Probe | None:
     low, high = ends(table)
     if low is None or high is None or high - low < 2:
         return None
-    middle = (question.place(low) + question.place(high)) / 2
+    middle = (question.position(low) + question.position(high)) / 2
     return Probe(question.nearest(middle, low + 1, high - 1), "refine", "section")
 
 

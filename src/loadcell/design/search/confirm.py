@@ -47,7 +47,7 @@ def confirm(question: Question, seen: Sequence[Seen]) -> Confirmed:
     for move in range(MOST_MOVES + 1):
         if candidate is None:
             return Confirmed(None, None)
-        wanted = [level for level in beside(question, candidate) if not done.get(level)]
+        wanted = [level for level in adjacent(question, candidate) if not done.get(level)]
         for one_pass in range(question.repeats):
             for level in _order(question, wanted, move, one_pass):
                 if not repeats:
@@ -69,7 +69,7 @@ def first(question: Question, table: Table) -> int | None:
     return maximum.candidate(question, table) if question.kind == "maximum" else bound.candidate(table)
 
 
-def beside(question: Question, candidate: int) -> list[int]:
+def adjacent(question: Question, candidate: int) -> list[int]:
     """The levels that are repeated: one step either side of a maximum, one step above a bound."""
     below = [candidate - 1] if question.kind == "maximum" else []
     return [level for level in (*below, candidate, candidate + 1) if 0 <= level <= question.top]
@@ -82,7 +82,7 @@ def moved(question: Question, table: Table, candidate: int, move: int) -> int | 
         if here is None:
             return table.best()
         better = [
-            level for level in beside(question, candidate) if _better(question, table, level, candidate)
+            level for level in adjacent(question, candidate) if _better(question, table, level, candidate)
         ]
         return max(better, key=lambda level: table.value(level) or 0.0, default=candidate)
     stride = 1 << move

@@ -11,7 +11,7 @@ from loadcell.design.search import bound, maximum
 from loadcell.design.search.confirm import (
     DESCENTS,
     MOST_MOVES,
-    beside,
+    adjacent,
     came_back,
     confirm,
     overload,
@@ -157,7 +157,7 @@ def standing(question: Question, seen: Sequence[Seen]) -> Standing:
         high=high,
         best=best,
         best_value=None if best is None else table.value(best),
-        left=_left(question, seen, searched, probe),
+        remaining=_left(question, seen, searched, probe),
     )
 
 
@@ -182,7 +182,7 @@ def _left(question: Question, seen: Sequence[Seen], searched: Sequence[Seen], pr
     if probe.stage in ("overload", "after"):
         return 1 if probe.stage == "after" else 2
     candidate = confirm(question, seen).candidate
-    levels = len(beside(question, candidate)) if candidate is not None else 0
+    levels = len(adjacent(question, candidate)) if candidate is not None else 0
     repeated = sum(observation.stage == "confirm" for observation in seen)
     incomplete = -repeated % (levels * question.repeats or 1)
     return max(1, incomplete or levels * question.repeats) + 2

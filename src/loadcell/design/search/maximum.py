@@ -173,7 +173,7 @@ def _edge(question: Question, table: Table) -> Probe | None:
     below = [level for level in table.levels if level < first]
     if not below or first - below[-1] < 2:
         return None
-    middle = (question.place(below[-1]) + question.place(first)) / 2
+    middle = (question.position(below[-1]) + question.position(first)) / 2
     return Probe(question.nearest(middle, below[-1] + 1, first - 1), "refine", "edge")
 
 
@@ -194,8 +194,8 @@ def _section(question: Question, table: Table, best: int, *, fits: bool) -> Prob
     ]
     if not sides:
         return None
-    far = max(sides, key=lambda level: abs(question.place(level) - question.place(best)))
-    at = question.place(best) + GOLDEN * (question.place(far) - question.place(best))
+    far = max(sides, key=lambda level: abs(question.position(level) - question.position(best)))
+    at = question.position(best) + GOLDEN * (question.position(far) - question.position(best))
     low, high = sorted((best, far))
     return Probe(question.nearest(at, low + 1, high - 1), "refine", "section")
 

@@ -46,7 +46,7 @@ class Question:
         """Where levels stand for the search: on a logarithmic scale, unless one of them is at or below zero."""
         return tuple(map(math.log, self.values)) if self.values[0] > 0 else self.values
 
-    def place(self, level: int) -> float:
+    def position(self, level: int) -> float:
         """Where a level stands."""
         return self.places[level]
 
@@ -109,7 +109,7 @@ class Standing:
     high: int | None
     best: int | None
     best_value: float | None
-    left: int
+    remaining: int
 
 
 @dataclass(frozen=True)
@@ -263,9 +263,9 @@ def observed(
     observation = replace(observation, bounds=bounds)
     if any(bound.verdict == "unknown" for bound in bounds):
         return observation
-    kept_up = _sustained(figures) if search.keeping_up else None
-    met = all(bound.verdict == "met" for bound in bounds) and kept_up is not False
-    return replace(observation, value=value, met=met, kept_up=kept_up)
+    sustained = _sustained(figures) if search.keeping_up else None
+    met = all(bound.verdict == "met" for bound in bounds) and sustained is not False
+    return replace(observation, value=value, met=met, kept_up=sustained)
 
 
 def _sustained(figures: Mapping[str, float | None]) -> bool | None:

@@ -88,9 +88,9 @@ class Searches:
         """Where one of the searches stands."""
         return standing(self.question, self.seen[group])
 
-    def left(self) -> int:
+    def remaining(self) -> int:
         """About how many trials are still to come in all."""
-        return sum(self.standing(group).left for group in range(len(self.seen)))
+        return sum(self.standing(group).remaining for group in range(len(self.seen)))
 
     def treatment(self, levels: Mapping[str, str]) -> Treatment | None:
         """The treatment with these levels of all factors, as run.json has them; None when there is none."""
@@ -102,7 +102,7 @@ class Searches:
                     return self._plan.treatment(self._index(group, self.search.labels.index(label)))
         return None
 
-    def place(self, treatment: str) -> int:
+    def position(self, treatment: str) -> int:
         """Where a treatment that has been measured stands in the order of the plan."""
         return self._places[treatment]
 

@@ -89,7 +89,7 @@ def _row(factor: str, level: str, ratio: Ratio) -> DataRow:
 def interaction(context: ReportContext) -> Chart | None:
     """None without a pair of factors of which one has few enough levels to be lines."""
     effects, texts = context.analysis.effects, context.texts
-    drawn = next((pair for pair in effects.together if _fewest(pair) <= MOST_SERIES), None)
+    drawn = next((pair for pair in effects.interactions if _fewest(pair) <= MOST_SERIES), None)
     if drawn is None:
         return None
     of, at = (list(dict.fromkeys(cell[n] for cell in drawn.cells)) for n in (0, 1))

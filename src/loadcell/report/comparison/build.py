@@ -142,7 +142,7 @@ def said(gathered: Gathered) -> list[Finding]:
 
 def _badges(gathered: Gathered, words: Words) -> list[tuple[str, Tone]]:
     badges: list[tuple[str, Tone]] = []
-    if gathered.comparison.sides.what == "arms":
+    if gathered.comparison.sides.kind == "arms":
         badges.append((words.texts("compare.badge.aa"), ""))
     headline = gathered.comparison.headline
     for row in headline if len(headline) == 1 else ():
@@ -217,7 +217,7 @@ def _tiles(row: Row, gathered: Gathered, words: Words) -> list[Tile]:
         Tile(words.metric(row.metric), words.change(row.effect), note=words.context(row.context)),
         Tile(texts("compare.column.interval"), words.interval(row.effect)),
         Tile(texts("compare.column.blocks"), "–" if row.effect is None else numbers.whole(row.effect.n)),
-        *([Tile(texts("compare.method.noise"), floor)] if gathered.comparison.sides.what != "arms" else []),
+        *([Tile(texts("compare.method.noise"), floor)] if gathered.comparison.sides.kind != "arms" else []),
     ]
 
 
@@ -370,7 +370,7 @@ def _runs(gathered: Gathered, words: Words) -> Table:
         Column(texts("compare.column.trials"), figure=True),
         Column(texts("compare.column.place"), code=True),
     ]
-    runs = gathered.comparison.sides.what != "runs"
+    runs = gathered.comparison.sides.kind != "runs"
     rows = [
         [
             Cell(run.short_id if runs else words.side(position)),
@@ -425,7 +425,7 @@ def document(gathered: Gathered) -> Mapping[str, object]:
     """The comparison for scripts."""
     comparison = gathered.comparison
     return {
-        "what": comparison.sides.what,
+        "what": comparison.sides.kind,
         "factor": comparison.sides.factor,
         "paired": comparison.sides.paired,
         "unit": gathered.unit,

@@ -75,7 +75,7 @@ class Gathered:
         from loadcell.store.hlog import read
         from loadcell.store.layout import LATENCY
 
-        run = self.runs[side] if self.comparison.sides.what == "runs" else self.runs[0]
+        run = self.runs[side] if self.comparison.sides.kind == "runs" else self.runs[0]
         histograms: dict[Place, Histogram] = {}
         trials = [
             counted for counted in self.comparison.sides.sides[side].trials.get(context, ()) if counted.counts
@@ -185,7 +185,7 @@ def _noise(
     chosen: Sides, stored: Sequence[StoredRun], metrics: tuple[Metric, ...], wanted: Wanted
 ) -> tuple[Noise, str | None]:
     """Noise of identical arms of this plan, and the run it is from."""
-    if chosen.what == "arms":
+    if chosen.kind == "arms":
         return {}, None
     if wanted.noise is not None:
         run = read_run(wanted.noise)

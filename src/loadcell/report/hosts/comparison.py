@@ -163,9 +163,9 @@ def _inventories(compared: Compared, texts: Texts) -> Section:
     facts = compared.machines.facts
     open_, same = (
         [fact for fact in facts if fact.differs],
-        [fact for fact in facts if fact.known and not fact.differs],
+        [fact for fact in facts if fact.is_complete and not fact.differs],
     )
-    alone = [fact for fact in facts if not fact.known]
+    alone = [fact for fact in facts if not fact.is_complete]
     blocks: list[Block] = []
     if open_:
         blocks.append(_facts(compared, open_, "differ", texts))

@@ -61,7 +61,7 @@ def _row(loop: OpenLoopResult, context: ReportContext, factors: list[tuple[str, 
         _figure(loop.achieved, context, numbers.rate),
         Cell(texts("mark.none"))
         if loop.share is None
-        else Cell(numbers.share(loop.share), sort=loop.share, tone="" if loop.kept_up else "caution"),
+        else Cell(numbers.share(loop.share), sort=loop.share, tone="" if loop.sustained else "caution"),
         _figure(treatment.latency["p99_ms"], context, numbers.significant),
         _figure(loop.service["p99_ms"], context, numbers.significant),
         _figure(loop.pacing["p50_ms"], context, _microseconds),

@@ -113,7 +113,9 @@ def _messages(profile: Profile) -> Iterator[Message]:
     if samples < FEW_SAMPLES:
         yield PROFILE_FEW(treatment=treatment, samples=samples)
     unresolved = sum(
-        function.own for function in flames.functions(profile.stacks) if function.kind == "unresolved"
+        function.self_samples
+        for function in flames.functions(profile.stacks)
+        if function.kind == "unresolved"
     )
     if unresolved / samples >= MUCH_UNRESOLVED:
         yield PROFILE_UNRESOLVED(treatment=treatment, unresolved_share=unresolved / samples)
@@ -139,9 +141,9 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
         [
             Cell(function.name),
             Cell(texts(KIND(function.kind))),
-            _share(function.own, samples),
+            _share(function.self_samples, samples),
             Cell(numbers.share(function.total / samples), sort=function.total),
-            Cell(numbers.whole(function.own), sort=function.own),
+            Cell(numbers.whole(function.self_samples), sort=function.self_samples),
         ]
         for function in listed
     ]
@@ -150,9 +152,9 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
             [
                 Cell(texts("functions.others", count=others.count)),
                 Cell(texts("kind.several")),
-                _share(others.own, samples),
+                _share(others.self_samples, samples),
                 Cell(numbers.share(others.total / samples), sort=others.total),
-                Cell(numbers.whole(others.own), sort=others.own),
+                Cell(numbers.whole(others.self_samples), sort=others.self_samples),
             ]
         )
     columns = [

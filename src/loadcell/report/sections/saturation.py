@@ -137,7 +137,7 @@ def variation(context: ReportContext) -> Table:
         Column(texts("column.explained"), figure=True),
         Column(texts("column.told-apart")),
     ]
-    terms: list[MainEffect | Interaction] = [*effects.mains, *effects.together]
+    terms: list[MainEffect | Interaction] = [*effects.mains, *effects.interactions]
     rows = [
         [Cell(_name(term, context)), _share_cell(term.share), Cell(_significance(term.real, context))]
         for term in sorted(terms, key=lambda term: -term.share)
