@@ -28,7 +28,6 @@ from loadcell.systems.base import (
     DataSet,
     DataSpec,
     Loader,
-    Role,
     Secret,
     ServerEndpoint,
     Target,
@@ -114,14 +113,8 @@ class World:
                 self._say("describe")
                 return TargetFacts(server="mock", version="1")
 
-            def roles(self) -> tuple[Role, ...]:
-                return ()
-
             def alive(self) -> bool:
                 return world.alive
-
-            def counters(self) -> dict[str, int]:
-                return {}
 
             def ask(self, question: str) -> list[tuple[Any, ...]]:
                 world.step(f"ask {question}")

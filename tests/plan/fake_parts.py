@@ -11,6 +11,7 @@ from loadcell.model.capability import Capability
 from loadcell.model.message import as_written
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.model import Load
 from loadcell.plan.parts import Advice, Options, Parts
 from loadcell.plan.problems import PlanError, Problem
 from loadcell.plan.units import Duration, Fraction, Rate, Size
@@ -33,13 +34,13 @@ class Database:
     Options = DatabaseOptions
 
     @classmethod
-    def advice(cls, options: DatabaseOptions, load: dict[str, Any]) -> list[Advice]:
+    def advice(cls, options: DatabaseOptions, load: Load) -> list[Advice]:
         most = int(options.settings.get("max_connections", 100))
-        if load["clients"] > most:
+        if (load.clients or 0) > most:
             return [
                 Advice(
                     "target.database.settings.max_connections",
-                    as_written(f"{load['clients']} clients, {most} allowed"),
+                    as_written(f"{load.clients} clients, {most} allowed"),
                 )
             ]
         return []

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from loadcell.model.capability import Capability
 from loadcell.model.json import OMITTED, JsonObject, JsonValue
-from loadcell.model.message import Message, MessageError
+from loadcell.model.message import Message, MessageCode, MessageError
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.systems.messages import TARGET_NO_SQL
@@ -193,6 +193,8 @@ class Target(ABC, Generic[Opts]):
     offers: ClassVar[frozenset[Capability]] = frozenset()
     #: Whether the system lives in the process that makes the load: that is then what monitors watch.
     in_worker: ClassVar[bool] = False
+    #: why no data are loaded into it, of a target that does not define `prepare`
+    no_data: ClassVar[MessageCode]
 
     def __init__(self, options: Opts, context: TargetContext) -> None:
         self.options = options
@@ -219,14 +221,14 @@ class Target(ABC, Generic[Opts]):
         time.
         """
 
-    @abstractmethod
-    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
+    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
         """Make the described data set be there, untouched, creating only what loadcell owns.
 
         Raises TargetError.
 
         `will_change` says that the coming workload changes it, so that the next trial needs it restored.
         """
+        raise TargetError(self.no_data(), during="prepare")
 
     @abstractmethod
     def endpoint(self) -> Endpoint:
@@ -236,9 +238,9 @@ class Target(ABC, Generic[Opts]):
     def describe(self) -> TargetFacts:
         """Version, settings as read back, file system of the data: what belongs into the record."""
 
-    @abstractmethod
     def roles(self) -> tuple[Role, ...]:
         """Its processes on this machine, in named groups; empty when it runs elsewhere."""
+        return ()
 
     def processes(self) -> list[int]:
         """Process ids of all roles."""
@@ -257,9 +259,9 @@ class Target(ABC, Generic[Opts]):
     def alive(self) -> bool:
         """True if it still answers."""
 
-    @abstractmethod
     def counters(self) -> dict[str, int]:
         """The system's own running counters (transactions, rows ...), to hold the load's record against."""
+        return {}
 
     def examine(self) -> MemoryRecord | None:
         """Result of an examination that ends the system: it is down afterwards. None without an examination.
@@ -276,19 +278,18 @@ class Target(ABC, Generic[Opts]):
         """
         raise TargetError(TARGET_NO_SQL(target=self.name), during="verify")
 
-    @abstractmethod
     def down(self) -> None:
         """Stop what `up` started, keeping its data for the next `up`.
 
         Never raises on a system already gone.
         """
 
-    @abstractmethod
     def destroy(self) -> None:
         """Remove whatever loadcell made and was not told to keep.
 
         Called once, at the run's end; never raises.
         """
+        self.down()
 
     @classmethod
     def advice(cls, options: Opts, load: Load) -> list[Advice]:  # noqa: ARG003

@@ -27,7 +27,6 @@ from loadcell.systems.base import (
     DataSpec,
     Endpoint,
     Loader,
-    Role,
     Target,
     TargetContext,
     TargetError,
@@ -233,9 +232,6 @@ class InProcessTarget(Target[OptionsT], Generic[OptionsT]):
     def alive(self) -> bool:
         return self._files is not None and self._files.made
 
-    def down(self) -> None:
-        """Do nothing: the files are closed when the load ends."""
-
     def destroy(self) -> None:
         if self._files is not None and not self.options.keep_data:
             self._files.remove()
@@ -245,12 +241,6 @@ class InProcessTarget(Target[OptionsT], Generic[OptionsT]):
         owner, keep = Owner.of(self.context.work), self.options.keep_data
         data_sets = FileDataSets(True, owner, keep, self.context.log, self.files, self.endpoint)
         return data_sets.prepare(spec, load, will_change=will_change).data_set
-
-    def roles(self) -> tuple[Role, ...]:
-        return ()
-
-    def counters(self) -> dict[str, int]:
-        return {}
 
     @classmethod
     def advice(cls, options: OptionsT, load: Load) -> list[Advice]:  # noqa: ARG003

@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
 
 from loadcell.linux import disks
 from loadcell.linux import process as supervision
 from loadcell.model.json import OMITTED, JsonObject
+from loadcell.plan.parts import Advice
 from loadcell.systems.base import (
     DataSet,
     DataSpec,
@@ -34,6 +35,9 @@ from loadcell.systems.shared.disk_image import DataLocation
 from loadcell.systems.shared.owned_directory import OwnedDirectory
 from loadcell.systems.shared.sockets import SocketDirectory, free_port
 from loadcell.systems.shared.startup_errors import PortTakenError, StillHeldError
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
 
 #: How long a server may take to answer whether it is alive.
 ALIVE_LIMIT_S = 3
@@ -263,6 +267,11 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     def _facts(self) -> tuple[ServerFacts, Path | None]:
         """Facts as read back, and the data directory of an external server, if it is readable here."""
 
+    @staticmethod
+    @abstractmethod
+    def remarks(options: Any, load: Load) -> list[Advice]:
+        """Remarks on the options of a managed server under a load."""
+
     def _external_processes(self, address: AddressT) -> list[int]:  # noqa: ARG002
         """The server's root processes on this machine. Raises TargetError."""
         return []
@@ -367,6 +376,10 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
             with suppress(TargetError):
                 pids = self._external_processes(self._external)
         return (Role("server", tuple(pids)),) if pids else ()
+
+    @classmethod
+    def advice(cls, options: OptionsT, load: Load) -> list[Advice]:
+        return [] if options.server == "external" else cls.remarks(options, load)
 
     # -- addresses
     # --------------------------------------------------------------------------------------------------

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
+import psutil
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from loadcell.plan.parts import Options
+from loadcell.model.message import MessageCode
+from loadcell.plan.parts import Advice, Options
 from loadcell.systems.base import SettingFacts
 from loadcell.systems.shared.disk_image import Image
 
@@ -73,6 +75,13 @@ def size_in_bytes(value: object, units: Mapping[str, int], *, case_sensitive: bo
 
 
 SslMode = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
+
+
+def memory_remarks(path: str, wanted_bytes: int | None, code: MessageCode) -> Iterator[Advice]:
+    """Remark on a setting that asks for more memory than this machine has."""
+    memory_bytes = psutil.virtual_memory().total
+    if wanted_bytes is not None and wanted_bytes > memory_bytes:
+        yield Advice(path, code(wanted_bytes=wanted_bytes, memory_bytes=memory_bytes))
 
 
 class ManagedOrExternalOptions(Options):

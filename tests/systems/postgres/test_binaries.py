@@ -71,7 +71,7 @@ def test_the_newest_is_chosen_by_number_not_by_letter(
     monkeypatch.setenv("PATH", "/bin")
     monkeypatch.setattr(binaries.shutil, "which", lambda _: None)
     monkeypatch.setattr(
-        binaries, "_says", lambda command: None if command[0] == "pg_config" else says(command)
+        binaries, "output_of", lambda command: "" if command[0] == "pg_config" else says(command)
     )
     assert binaries.local().version == "15.18"
     assert binaries.local(version=12).version == "12.22"
@@ -81,7 +81,7 @@ def test_the_newest_is_chosen_by_number_not_by_letter(
         binaries.local(version=14)
 
 
-says = binaries._says
+says = binaries.output_of
 
 
 def test_a_named_directory_may_be_the_installations(tmp_path: Path) -> None:

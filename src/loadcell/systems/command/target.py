@@ -23,9 +23,6 @@ from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.plan.parts import Misfit, Options
 from loadcell.profilers import valgrind
 from loadcell.systems.base import (
-    DataSet,
-    DataSpec,
-    Loader,
     Role,
     ServerEndpoint,
     Target,
@@ -84,6 +81,7 @@ class Command(Target[CommandOptions]):
     summary: ClassVar[str] = "any server of HTTP that a command starts"
     Options: ClassVar[type[Options]] = CommandOptions
     offers = frozenset({HTTP})
+    no_data = COMMAND_NO_DATA
 
     def __init__(self, options: CommandOptions, context: TargetContext) -> None:
         super().__init__(options, context)
@@ -248,9 +246,6 @@ class Command(Target[CommandOptions]):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, SIGKILL)
 
-    def destroy(self) -> None:
-        self.down()
-
     # -- asked by the runner
     # ----------------------------------------------------------------------------------------
 
@@ -258,9 +253,6 @@ class Command(Target[CommandOptions]):
     def address(self) -> Address:
         """Where it listens."""
         return Address.of(self.options.url.replace(PORT, str(self._port or 1)))
-
-    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
-        raise TargetError(COMMAND_NO_DATA(), during="prepare")
 
     def endpoint(self) -> ServerEndpoint:
         return self.address.endpoint(self.options.tls)
@@ -282,9 +274,6 @@ class Command(Target[CommandOptions]):
         if self._process is None or not self._process.running:
             return False
         return self.address.answers(_ALIVE_LIMIT_S)
-
-    def counters(self) -> dict[str, int]:
-        return {}
 
 
 def _answer(url: str) -> Message | None:

@@ -21,11 +21,7 @@ from loadcell.model.capability import HOST
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.systems.base import (
-    DataSet,
-    DataSpec,
     Endpoint,
-    Loader,
-    Role,
     Target,
     TargetContext,
     TargetError,
@@ -121,6 +117,7 @@ class Host(Target[HostOptions]):
     summary: ClassVar[str] = "this machine itself"
     Options: ClassVar[type[Options]] = HostOptions
     offers = frozenset({HOST})
+    no_data = HOST_NO_DATA
     in_worker: ClassVar[bool] = True
 
     def __init__(self, options: HostOptions, context: TargetContext) -> None:
@@ -146,9 +143,6 @@ class Host(Target[HostOptions]):
             raise TargetError(HOST_NOT_WRITABLE(path=parent, said=error.strerror)) from error
         self._directory = directory
 
-    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
-        raise TargetError(HOST_NO_DATA(), during="prepare")
-
     def endpoint(self) -> HostEndpoint:
         return HostEndpoint("host", str(self._made()), self.options.peer)
 
@@ -156,18 +150,8 @@ class Host(Target[HostOptions]):
         data = disks.file_system(self._made())
         return HostFacts(server="host", peer=self.options.peer, data=data)
 
-    def roles(self) -> tuple[Role, ...]:
-        """Empty: monitors watch the worker process (`in_worker`)."""
-        return ()
-
     def alive(self) -> bool:
         return True
-
-    def counters(self) -> dict[str, int]:
-        return {}
-
-    def down(self) -> None:
-        pass
 
     def destroy(self) -> None:
         if self._directory is not None:

@@ -12,14 +12,10 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from loadcell.model.capability import HTTP
 from loadcell.plan.parts import Options
 from loadcell.systems.base import (
-    DataSet,
-    DataSpec,
-    Loader,
     Role,
     ServerEndpoint,
     Target,
     TargetContext,
-    TargetError,
     TargetFacts,
 )
 from loadcell.systems.http.service import HTTP_NO_DATA, Address, TlsOptions, listeners
@@ -67,6 +63,7 @@ class Http(Target[HttpOptions]):
     summary: ClassVar[str] = "an existing service of HTTP"
     Options: ClassVar[type[Options]] = HttpOptions
     offers = frozenset({HTTP})
+    no_data = HTTP_NO_DATA
 
     def __init__(self, options: HttpOptions, context: TargetContext) -> None:
         super().__init__(options, context)
@@ -78,9 +75,6 @@ class Http(Target[HttpOptions]):
 
     def up(self) -> None:
         self._address.knock(_ASK_LIMIT_S)
-
-    def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
-        raise TargetError(HTTP_NO_DATA(), during="prepare")
 
     def endpoint(self) -> ServerEndpoint:
         return self._address.endpoint(self.options.tls)
@@ -94,15 +88,6 @@ class Http(Target[HttpOptions]):
 
     def alive(self) -> bool:
         return self._address.answers(_ASK_LIMIT_S)
-
-    def counters(self) -> dict[str, int]:
-        return {}
-
-    def down(self) -> None:
-        pass
-
-    def destroy(self) -> None:
-        pass
 
 
 def _software(address: Address) -> str | None:

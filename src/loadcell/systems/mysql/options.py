@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import psutil
 from pydantic import ConfigDict, Field
 
 from loadcell.model.message import MessageCode
@@ -19,7 +18,13 @@ from loadcell.systems.mysql.messages import (
     MYSQL_NO_SYNC,
     MYSQL_TOO_FEW_CONNECTIONS,
 )
-from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, SslMode, size_in_bytes
+from loadcell.systems.server_options import (
+    ManagedOrExternalOptions,
+    Setting,
+    SslMode,
+    memory_remarks,
+    size_in_bytes,
+)
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -201,10 +206,16 @@ _UNSAFE: dict[str, tuple[tuple[str, ...], MessageCode]] = {
 
 
 def remarks(options: MysqlOptions, load: Load) -> list[Advice]:
-    """Remarks before a run. An external server's settings are unknown."""
-    if options.server == "external":
-        return []
-    return [*_connections(options, load), *_safety(options), *_memory(options)]
+    """Remarks before a run on a server that loadcell starts."""
+    return [
+        *_connections(options, load),
+        *_safety(options),
+        *memory_remarks(
+            _PATH + "innodb_buffer_pool_size",
+            bytes_of(options.settings.get("innodb_buffer_pool_size")),
+            MYSQL_BUFFER_POOL_TOO_LARGE,
+        ),
+    ]
 
 
 def _connections(options: MysqlOptions, load: Load) -> Iterator[Advice]:
@@ -223,15 +234,3 @@ def _safety(options: MysqlOptions) -> Iterator[Advice]:
         word = ("1" if value else "0") if isinstance(value, bool) else str(value).lower()
         if value is not None and word in values:
             yield Advice(_PATH + name, code(name=name, value=value))
-
-
-def _memory(options: MysqlOptions) -> Iterator[Advice]:
-    wanted = bytes_of(options.settings.get("innodb_buffer_pool_size"))
-    if wanted is None:
-        return
-    there = psutil.virtual_memory().total
-    if wanted > there:
-        yield Advice(
-            _PATH + "innodb_buffer_pool_size",
-            MYSQL_BUFFER_POOL_TOO_LARGE(wanted_bytes=wanted, memory_bytes=there),
-        )

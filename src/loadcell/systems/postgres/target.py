@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from loadcell.linux import procfs
 from loadcell.model.capability import DATABASES, POSTGRES
 from loadcell.model.message import Message
-from loadcell.plan.parts import Advice
 from loadcell.systems.base import DataSet, DataSpec, Loader, Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import (
     DOING_ASK_THE_VERSION,
@@ -42,8 +41,6 @@ from loadcell.systems.shared.data_sets import DataSets, Owner
 
 if TYPE_CHECKING:
     from psycopg import Connection
-
-    from loadcell.plan.model import Load
 
 
 #: Session options of administration: its statements, one of which has a password's digest, stay out of the
@@ -70,6 +67,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     Options = PostgresOptions
     offers = frozenset({POSTGRES, DATABASES, POSTGRES_STATISTICS})
     answered_codes = ANSWERED
+    remarks = staticmethod(remarks)
     _password: Secret | None = None
     #: True once a trial has run on the server since its start
     _used = False
@@ -231,10 +229,6 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     @staticmethod
     def process_kind(title: str) -> str:
         return "postgres: client backend" if _CLIENT_BACKEND.match(title) else title
-
-    @classmethod
-    def advice(cls, options: PostgresOptions, load: Load) -> list[Advice]:
-        return remarks(options, load)
 
 
 def scram_verifier(password: str, salt: Callable[[int], bytes] = secrets.token_bytes) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import psutil
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.plan.parts import Advice
@@ -21,7 +20,7 @@ from loadcell.systems.redis.messages import (
     REDIS_TOO_FEW_CONNECTIONS,
     REDIS_TOO_FEW_DESCRIPTORS,
 )
-from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, size_in_bytes
+from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, memory_remarks, size_in_bytes
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -233,9 +232,7 @@ _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def remarks(options: RedisOptions, load: Load) -> list[Advice]:
-    """Remarks before a run. An external server's settings are unknown."""
-    if options.server == "external":
-        return []
+    """Remarks before a run on a server that loadcell starts."""
     return [*_connections(options, load), *_persistence(options), *_memory(options)]
 
 
@@ -274,11 +271,7 @@ def _persistence(options: RedisOptions) -> Iterator[Advice]:
 
 
 def _memory(options: RedisOptions) -> Iterator[Advice]:
-    wanted = bytes_of(options.settings.get("maxmemory"))
-    if not wanted:
-        return
-    there = psutil.virtual_memory().total
-    if wanted > there:
-        yield Advice(_PATH + "maxmemory", REDIS_MAXMEMORY_TOO_LARGE(wanted_bytes=wanted, memory_bytes=there))
-    if "maxmemory-policy" not in options.settings:
+    wanted_bytes = bytes_of(options.settings.get("maxmemory"))
+    yield from memory_remarks(_PATH + "maxmemory", wanted_bytes, REDIS_MAXMEMORY_TOO_LARGE)
+    if wanted_bytes and "maxmemory-policy" not in options.settings:
         yield Advice(_PATH + "maxmemory-policy", REDIS_NO_EVICTION())

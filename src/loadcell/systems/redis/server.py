@@ -12,7 +12,6 @@ import os
 import re
 import secrets
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -32,7 +31,7 @@ from loadcell.systems.redis.messages import (
 from loadcell.systems.redis.options import RECORDED, RESERVED, line
 from loadcell.systems.server import ManagedServer
 from loadcell.systems.server_options import Setting
-from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.account import Account, output_of
 from loadcell.systems.shared.owned_directory import OwnedDirectory
 from loadcell.systems.shared.startup_errors import common_error, last_line, setting_error
 
@@ -126,14 +125,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _checked(server: Path) -> Binary:
-    try:
-        done = subprocess.run(
-            [str(server), "--version"], capture_output=True, text=True, timeout=20, check=False, cwd="/"
-        )
-        output = done.stdout
-    except (OSError, subprocess.SubprocessError):
-        output = ""
-    product = product_from_program(output)
+    product = product_from_program(output_of([server, "--version"]))
     if product is None or product.version is None:
         raise TargetError(REDIS_NO_VERSION(program=server))
     if tuple(int(part) for part in product.version.split(".")[:2]) < OLDEST:

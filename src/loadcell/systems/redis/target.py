@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from loadcell.linux import procfs
 from loadcell.model.capability import RESP
 from loadcell.model.json import JsonObject
-from loadcell.plan.parts import Advice
 from loadcell.systems.base import Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import DOING_FIND_THE_PROCESS, DOING_READ_COUNTERS, DOING_READ_SETTINGS
 from loadcell.systems.redis.connection import ANSWERED, PORT, REDIS_INFO, Address, RefusedError
@@ -25,7 +24,6 @@ from loadcell.systems.shared import account
 from loadcell.systems.shared.data_sets import Owner
 
 if TYPE_CHECKING:
-    from loadcell.plan.model import Load
     from loadcell.systems.redis.client import Client
 
 #: Fields of INFO that are recorded, by section.
@@ -70,6 +68,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
     Options = RedisOptions
     offers = frozenset({RESP, REDIS_INFO})
     answered_codes = ANSWERED
+    remarks = staticmethod(remarks)
 
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
         binary = find_binary(self.options.bin)
@@ -148,10 +147,6 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
     def counters(self) -> dict[str, int]:
         with self._admin().session(DOING_READ_COUNTERS(), during="collect") as client:
             return _calls(client.info("commandstats"))
-
-    @classmethod
-    def advice(cls, options: RedisOptions, load: Load) -> list[Advice]:
-        return remarks(options, load)
 
 
 def _primaries(client: Client) -> int:

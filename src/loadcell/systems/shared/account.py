@@ -82,6 +82,15 @@ def environment() -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin", **variables, "LC_ALL": "C", "TZ": "UTC"}
 
 
+def output_of(command: Sequence[str | Path]) -> str:
+    """Output of a program that ends at once; nothing if it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, cwd="/")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
 def current() -> str:
     """Name of the user loadcell runs as."""
     try:
