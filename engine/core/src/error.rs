@@ -1,4 +1,8 @@
-//! Errors: of specifications, of loads, and of requests and connections. Messages are codes with arguments.
+//! Errors, of three scopes. Running loads report failures as `record::ErrorEvent`.
+//!
+//! - A [`SpecError`] is of a specification.
+//! - A [`LoadError`] ends a load or a preparation; it has a code of the message catalogue with arguments.
+//! - A [`Failure`] is of one request or connection, and the load continues.
 
 use std::fmt;
 use std::io;

@@ -12,7 +12,7 @@ use super::group_merge::GroupMerger;
 use super::outcome::Outcome;
 use super::report;
 use super::result::LoadResult;
-use crate::reactor::{Refusal, ThreadEvent};
+use crate::reactor::{Loss, ThreadEvent};
 use loadcell_core::clock::{Calendar, MILLISECOND, Nanos, SECOND, now};
 use loadcell_core::error::LoadError;
 use loadcell_core::observe::{Directive, Observer, TICK};
@@ -104,14 +104,14 @@ impl<'a> Coordinator<'a> {
         let started = now();
         let clients = self.clients();
         let mut connected = 0;
-        let mut refusals: Vec<Refusal> = Vec::new();
+        let mut refusals: Vec<Loss> = Vec::new();
         let mut deadline = Nanos::MAX;
         while connected < clients {
             match self.next_event(deadline)? {
                 Some((_, ThreadEvent::Connected)) => connected += 1,
-                Some((_, ThreadEvent::Refused(refusal))) => {
+                Some((_, ThreadEvent::Refused(loss))) => {
                     deadline = deadline.min(now() + REFUSAL_GRACE);
-                    refusals.push(refusal);
+                    refusals.push(loss);
                 }
                 Some((thread, event)) => self.on_event(thread, event)?,
                 None => {}
@@ -264,7 +264,7 @@ impl<'a> Coordinator<'a> {
             ThreadEvent::Published(Published::Interval(interval)) => {
                 self.group_of(thread).put(thread, interval)
             }
-            ThreadEvent::Published(Published::Trouble(trouble)) => {
+            ThreadEvent::Published(Published::Error(trouble)) => {
                 let mut event = json!({
                     "type": "trouble",
                     "mono_ns": trouble.at,

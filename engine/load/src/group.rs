@@ -7,7 +7,7 @@ use super::interval_merge::{IntervalMerger, ThreadIntervals};
 use super::overload::OverloadDetector;
 use super::threads::{ClientFactory, LoadThreads};
 use loadcell_core::clock::{Nanos, now};
-use loadcell_core::record::{IntervalStats, LifetimeCounts, Operation, Phase, Trouble};
+use loadcell_core::record::{ErrorEvent, IntervalStats, LifetimeCounts, Operation, Phase};
 use loadcell_core::spec::Load;
 
 pub struct Group<'a> {
@@ -21,7 +21,7 @@ pub struct Group<'a> {
     /// The next interval, once all threads of the group have reported it.
     pub complete: Option<ThreadIntervals>,
     /// The last error reported, which explains a loss of all connections.
-    pub last_error: Option<Trouble>,
+    pub last_error: Option<ErrorEvent>,
     /// State of a bounded load: number of threads whose warm-up has drained, number of those whose quota is
     /// exhausted, and end of the last transaction of the latter.
     drained: usize,

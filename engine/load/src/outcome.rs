@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::TargetContext;
 use super::interval_merge::WindowTotals;
-use crate::reactor::Refusal;
+use crate::reactor::Loss;
 use loadcell_core::clock::Nanos;
-use loadcell_core::record::{IntervalStats, TRANSACTION, Trouble};
+use loadcell_core::record::{ErrorEvent, IntervalStats, TRANSACTION};
 use loadcell_core::spec::Load;
 
 /// Outcome of a load.
@@ -27,7 +27,7 @@ impl Outcome {
         Self { name: "stopped", args: Value::Null }
     }
 
-    pub fn lost(context: &TargetContext, lost_ns: Nanos, trouble: Option<&Trouble>) -> Self {
+    pub fn lost(context: &TargetContext, lost_ns: Nanos, trouble: Option<&ErrorEvent>) -> Self {
         let args = json!({
             "where": context.endpoint.to_string(),
             "here": context.endpoint.is_here(),
@@ -88,7 +88,7 @@ impl Outcome {
         Self { args, ..self }
     }
 
-    pub fn connect_failed(context: &TargetContext, clients: u32, refused: u32, first: &Refusal) -> Self {
+    pub fn connect_failed(context: &TargetContext, clients: u32, refused: u32, first: &Loss) -> Self {
         let args = json!({
             "refused": refused,
             "clients": clients,

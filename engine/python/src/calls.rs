@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use pyo3::exceptions::{PyException, PyKeyError};
 use pyo3::prelude::*;
 
-use loadcell_core::error::Failure;
 use loadcell_core::record::{OpId, Operation};
 use loadcell_load::blocking::Fault;
-use loadcell_load::callable::{CallError, Callable, CallableFactory, SpanLog};
+use loadcell_load::callable::{Callable, CallableFactory, SpanLog};
 
 /// Python function that creates each client's callable from the client's number and a [`Recording`].
 pub struct Clients(pub Py<PyAny>);
@@ -23,16 +22,13 @@ impl CallableFactory for Clients {
         let recording = Recording { log, names: operations.iter().map(|operation| operation.name).collect() };
         Python::attach(|py| match self.0.call1(py, (number, recording)) {
             Ok(callable) => Ok(Client(Some(callable))),
-            Err(error) => {
-                let Failure { code, message } = call_error(error.value(py).as_any()).why;
-                Err(Fault::fatal(code.leak(), message))
-            }
+            Err(error) => Err(Fault { fatal: true, ..call_error(error.value(py).as_any()) }),
         })
     }
 }
 
 impl Callable for Client {
-    fn call(&mut self) -> Result<(), CallError> {
+    fn call(&mut self) -> Result<(), Fault> {
         let Some(callable) = &self.0 else { return Ok(()) };
         Python::attach(|py| match callable.call0(py) {
             Ok(_) => Ok(()),
@@ -49,7 +45,7 @@ impl Drop for Client {
 }
 
 /// Turns an exception into an error: its `code` or its class, and the first line of its text.
-fn call_error(exception: &Bound<'_, PyAny>) -> CallError {
+fn call_error(exception: &Bound<'_, PyAny>) -> Fault {
     let code = exception.getattr("code").and_then(|code| code.extract::<String>());
     let class = || exception.get_type().name().map_or_else(|_| "error".into(), |name| name.to_string());
     let text = exception.str().map(|text| text.to_string()).unwrap_or_default();
@@ -57,7 +53,7 @@ fn call_error(exception: &Bound<'_, PyAny>) -> CallError {
     // An exit or an interrupt is no error of the callable, and ends it.
     let ends = !exception.is_instance_of::<PyException>();
     let fatal = ends || exception.getattr("fatal").and_then(|fatal| fatal.extract::<bool>()).unwrap_or(false);
-    CallError { why: Failure { code: code.unwrap_or_else(|_| class()), message }, fatal }
+    Fault { fatal, ..Fault::new(code.unwrap_or_else(|_| class()), message) }
 }
 
 /// Recorder of a client's spans, given to its callable.
@@ -112,7 +108,7 @@ impl Timed {
         if exception.is_none() {
             self.log.succeed(self.op, sent);
         } else {
-            self.log.fail(self.op, sent, call_error(exception).why);
+            self.log.fail(self.op, sent, call_error(exception).failure());
         }
         false
     }

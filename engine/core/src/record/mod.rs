@@ -19,7 +19,7 @@ pub use interval_stats::{
 };
 pub use quota::{Quota, SharedBudget};
 pub use recorder::Recorder;
-pub use sink::{Published, RECONNECTED, Sink, Trouble};
+pub use sink::{ErrorEvent, Published, RECONNECTED, Sink};
 pub use summary::{LatencySummary, Quantiles};
 pub use window::{Phase, Span, Window};
 

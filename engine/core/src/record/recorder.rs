@@ -6,7 +6,7 @@
 //! interval is published, and a cleared one reused.
 
 use super::interval_stats::count_error;
-use super::sink::{ErrorThrottle, Published, RECONNECTED, Sink, Trouble};
+use super::sink::{ErrorEvent, ErrorThrottle, Published, RECONNECTED, Sink};
 use super::time_weighted::TimeWeightedCount;
 use super::{
     IntervalStats, LifetimeCounts, OpId, Operation, Phase, Queries, Quota, Span, TRANSACTION, Window,
@@ -441,8 +441,8 @@ impl Recorder {
         if !self.error_throttle.admit(code, self.interval.span) {
             return;
         }
-        let trouble = Trouble { at, client: self.client, code: code.into(), message: message.into() };
-        (sink.send)(Published::Trouble(trouble));
+        let trouble = ErrorEvent { at, client: self.client, code: code.into(), message: message.into() };
+        (sink.send)(Published::Error(trouble));
     }
 
     /// Statistics of the open interval.

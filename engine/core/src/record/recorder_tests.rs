@@ -21,7 +21,7 @@ fn intervals(published: &Receiver<Published>) -> Vec<IntervalStats> {
             interval.resolve_shared();
             Some(*interval)
         }
-        Published::Trouble(_) => None,
+        Published::Error(_) => None,
     };
     published.try_iter().filter_map(interval).collect()
 }
@@ -147,7 +147,7 @@ fn trouble_is_published_once_an_interval_and_code() {
     let troubles: Vec<_> = published
         .try_iter()
         .filter_map(|event| match event {
-            Published::Trouble(trouble) => Some((trouble.at, trouble.client)),
+            Published::Error(trouble) => Some((trouble.at, trouble.client)),
             Published::Interval(_) => None,
         })
         .collect();

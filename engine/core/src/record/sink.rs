@@ -13,7 +13,7 @@ const MAX_CODES: usize = 32;
 
 /// An error or a reconnect, reported while the load runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ErrorEvent {
     pub at: Nanos,
     pub client: u32,
     pub code: String,
@@ -23,7 +23,7 @@ pub struct Trouble {
 /// Output of a recorder.
 pub enum Published {
     Interval(Box<IntervalStats>),
-    Trouble(Trouble),
+    Error(ErrorEvent),
 }
 
 /// Receiver of a recorder's output, and source of cleared intervals for reuse.

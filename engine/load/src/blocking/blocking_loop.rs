@@ -122,7 +122,7 @@ impl<P: Pacer, C: BlockingClient> BlockingLoop<P, C> {
             if let Err(fault) = executed {
                 // The client is lost; the load ends when all are.
                 usable = false;
-                self.thread.recorder.report_error(self.now, fault.code, &fault.message);
+                self.thread.recorder.report_error(self.now, &fault.code, &fault.message);
                 self.thread.on_disconnected(self.now);
             }
         }

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::thread::Scope;
 
 use super::{BlockingClient, BlockingLoop, Fault};
-use crate::reactor::{Refusal, ThreadContext, ThreadEvent};
+use crate::reactor::{ThreadContext, ThreadEvent};
 use crate::{ClientFactory, LoadThreads, Measurement, Partition, TargetContext, ThreadShare};
 use loadcell_core::error::LoadError;
 use loadcell_core::os;
@@ -94,8 +94,7 @@ fn run<F: BlockingClientFactory>(
     match factory.client(number, &|| !context.control.is_abandoned()) {
         Ok(client) => BlockingLoop::new(number, client, factory.max_batch(), context, pacer)?.run(),
         Err(fault) => {
-            let refusal = Refusal { client: number, why: fault.failure(), errno: None };
-            context.events.send(ThreadEvent::Refused(refusal));
+            context.events.send(ThreadEvent::Refused(fault.failure().into()));
             Ok(context.recorder.finish())
         }
     }

@@ -1,14 +1,16 @@
 //! Failures of a call, by a few codes common to all called libraries.
 
-use loadcell_core::error::{Failure, LoadError, LoadStep};
+use std::borrow::Cow;
 use std::io;
+
+use loadcell_core::error::{Failure, LoadError, LoadStep};
 
 /// Why a call did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     pub message: String,
-    /// The called library is unusable until it is reopened.
+    /// The called library or callable is unusable from now on.
     pub fatal: bool,
 }
 
@@ -24,16 +26,16 @@ pub const BUSY: &str = "busy";
 pub const IO: &str = "io";
 
 impl Fault {
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), fatal: false }
+    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), fatal: false }
     }
 
-    pub fn fatal(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), fatal: true }
+    pub fn fatal(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { fatal: true, ..Self::new(code, message) }
     }
 
     pub fn failure(&self) -> Failure {
-        Failure { code: self.code.into(), message: self.message.clone() }
+        Failure { code: self.code.to_string(), message: self.message.clone() }
     }
 
     /// As the error of a load that was at this step.

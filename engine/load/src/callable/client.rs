@@ -1,7 +1,7 @@
 //! Callables as blocking clients.
 
 use super::span_log::{SpanChange, SpanEvent};
-use super::{CallError, Callable, CallableFactory, SpanLog};
+use super::{Callable, CallableFactory, SpanLog};
 use crate::blocking::{BlockingClient, BlockingClientFactory, Fault};
 use loadcell_core::clock::Nanos;
 use loadcell_core::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
@@ -19,7 +19,7 @@ pub struct CallableClient<'f, C> {
     log: SpanLog,
     /// Due instant of the selected call.
     due: Option<Nanos>,
-    outcome: Result<(), CallError>,
+    outcome: Result<(), Fault>,
     /// Events of the call's spans, and how many of them are recorded.
     events: Vec<SpanEvent>,
     recorded: usize,
@@ -72,10 +72,7 @@ impl<C: Callable> BlockingClient for CallableClient<'_, C> {
         self.outcome = self.callable.call();
         (self.events, self.recorded, self.spans) = (self.log.take(), 0, [0; 3]);
         match &self.outcome {
-            Err(error) if error.fatal => {
-                // Leaked at most once per client, which is lost.
-                Err(Fault::fatal(error.why.code.clone().leak(), error.why.message.clone()))
-            }
+            Err(fault) if fault.fatal => Err(fault.clone()),
             _ => Ok(()),
         }
     }
@@ -106,7 +103,7 @@ impl<C: Callable> BlockingClient for CallableClient<'_, C> {
                 let [read, write, other] = self.spans;
                 recorder.queries(done, read, write, other);
             }
-            Err(error) => recorder.fail(TRANSACTION, due, sent, done, &error.why),
+            Err(fault) => recorder.fail(TRANSACTION, due, sent, done, &fault.failure()),
         }
     }
 }

@@ -14,7 +14,7 @@ pub use client::CallableClients;
 pub use span_log::SpanLog;
 
 use crate::blocking::Fault;
-use loadcell_core::error::{Failure, SpecError};
+use loadcell_core::error::SpecError;
 use loadcell_core::record::{Kind, Operation};
 use loadcell_core::spec;
 
@@ -30,15 +30,7 @@ pub trait CallableFactory: Sync {
 /// Foreign code that one client calls.
 pub trait Callable {
     /// Executes one transaction.
-    fn call(&mut self) -> Result<(), CallError>;
-}
-
-/// A call that failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallError {
-    pub why: Failure,
-    /// The callable cannot be used any longer.
-    pub fatal: bool,
+    fn call(&mut self) -> Result<(), Fault>;
 }
 
 /// Kind of a span, by its effect on the target.

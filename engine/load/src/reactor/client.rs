@@ -42,9 +42,11 @@ impl State {
     }
 }
 
-/// Reason why a connection cannot be used any longer.
+/// Reason why a connection cannot be used, or not any longer.
+#[derive(Clone, Debug)]
 pub struct Loss {
     pub why: Failure,
+    /// Error number of the operating system, where a system call failed.
     pub errno: Option<i32>,
 }
 

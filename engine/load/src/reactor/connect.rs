@@ -4,7 +4,7 @@ use std::io;
 
 use super::client::{Loss, State};
 use super::timers::Timer;
-use super::{Reactor, Refusal, ThreadEvent};
+use super::{Reactor, ThreadEvent};
 use loadcell_core::clock::{self, MILLISECOND, Nanos, SECOND};
 use loadcell_core::error::MAX_CLIENTS;
 use loadcell_core::pace::Pacer;
@@ -190,8 +190,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             shared.timers.set(now + back_off.min(MAX_BACK_OFF), Timer::Connect, client.token());
         } else {
             client.state = State::Closed;
-            let refusal = Refusal { client: client.number, why: loss.why, errno: loss.errno };
-            thread.events.send(ThreadEvent::Refused(refusal));
+            thread.events.send(ThreadEvent::Refused(loss));
         }
     }
 

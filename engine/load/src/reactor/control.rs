@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 
 use super::Waker;
+use super::client::Loss;
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::Failure;
 use loadcell_core::record::{LifetimeCounts, Published, Quota, Window};
 
 /// Decisions of the coordinator, for one thread. The thread reads them whenever it wakes up.
@@ -93,20 +93,12 @@ pub struct Bounds {
     pub warmup_ns: Option<Nanos>,
 }
 
-/// A client that could not connect in the first place.
-#[derive(Clone, Debug)]
-pub struct Refusal {
-    pub client: u32,
-    pub why: Failure,
-    /// Error number of the operating system, where a system call failed.
-    pub errno: Option<i32>,
-}
-
 /// Event of one load thread, for the coordinator.
 pub enum ThreadEvent {
     /// One more client has its first connection.
     Connected,
-    Refused(Refusal),
+    /// A client could not connect in the first place.
+    Refused(Loss),
     /// No transaction of a bounded load's warm-up is in progress any more.
     WarmupDrained,
     /// All transactions of a bounded load have ended, the last of them at this instant.

@@ -13,7 +13,8 @@ mod shared;
 mod thread_state;
 mod timers;
 
-pub use control::{Bounds, Control, EventSender, Refusal, ThreadEvent};
+pub use client::Loss;
+pub use control::{Bounds, Control, EventSender, ThreadEvent};
 pub use epoll::{Epoll, Waker};
 pub use precise_wait::PreciseWait;
 pub use shared::Settings;
@@ -27,7 +28,7 @@ use loadcell_core::pace::Pacer;
 use loadcell_core::record::LifetimeCounts;
 use loadcell_core::session::{Context, Session, SessionFactory};
 
-use client::{Client, Loss, State};
+use client::{Client, State};
 use epoll::{Readiness, Token};
 use shared::Shared;
 use timers::Timer;

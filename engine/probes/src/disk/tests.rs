@@ -308,7 +308,7 @@ fn single_step(engine: &Value, path: &str) -> (Fault, Recorder) {
 fn full_or_failing_device_ends_the_load_and_is_counted() {
     for engine in engines() {
         let (fault, recorder) = single_step(&engine, "/dev/full");
-        assert_eq!((fault.code, fault.fatal), ("no-space", true), "{engine}");
+        assert_eq!((&*fault.code, fault.fatal), ("no-space", true), "{engine}");
         assert_eq!(fault.message, "a block could not be written: No space left on device");
         let failed = |recorder: &Recorder, op: usize| recorder.stats().operations[op].counts.failed;
         assert!(failed(&recorder, 0) > 0 && failed(&recorder, 0) == failed(&recorder, 1), "{engine}");

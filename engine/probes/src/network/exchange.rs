@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use super::fault;
+use super::handshake::Options;
 use super::handshake::{HELLO_BYTES, Hello, Test};
-use super::options::Options;
 use super::peer::{TIMEOUT, open};
 use super::socket_io::{PIECE, dial, pass, write};
 use loadcell_core::clock::Nanos;

@@ -5,6 +5,8 @@
 //! follows the hello directly, and the response is the answer. A test starts with a greeting on a separate
 //! connection.
 
+use serde::Deserialize;
+
 /// Start of both messages.
 const MAGIC: [u8; 8] = *b"loadcell";
 /// To be incremented with any change of the format.
@@ -15,10 +17,12 @@ pub const ANSWER_BYTES: usize = 12;
 /// size.
 pub const LONGEST: u32 = 16 << 20;
 
-/// Purpose of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Purpose of a connection; tests have netperf's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Test {
     /// Check of compatibility.
+    #[serde(skip)]
     Greeting = 0,
     /// Repeated requests and responses.
     Rr = 1,
@@ -26,6 +30,23 @@ pub enum Test {
     Crr = 2,
     /// Bytes in one direction; the server reports the number received.
     Stream = 3,
+}
+
+/// The `network` section of a probe.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    pub test: Test,
+    pub request_bytes: u32,
+    pub response_bytes: u32,
+    /// Size of a stream's writes in bytes.
+    pub block_bytes: u32,
+}
+
+impl Options {
+    pub fn hello(&self) -> Hello {
+        Hello { test: self.test, request: self.request_bytes, response: self.response_bytes }
+    }
 }
 
 /// First message of a client.

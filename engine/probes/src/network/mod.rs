@@ -6,9 +6,7 @@
 
 mod exchange;
 mod handshake;
-mod options;
 mod peer;
-mod serve;
 mod server;
 mod socket_io;
 mod stream;
@@ -18,7 +16,7 @@ mod tests;
 use std::io;
 
 use self::exchange::Exchange;
-use self::options::{Kind, Options};
+use self::handshake::{Options, Test};
 use self::peer::Peer;
 use self::stream::Stream;
 use loadcell_core::clock::Nanos;
@@ -29,8 +27,7 @@ use loadcell_core::spec::Spec;
 use loadcell_load::Measurement;
 use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, Fault};
 
-pub use serve::serve;
-pub use server::{Server, ServerTotals};
+pub use server::{Server, ServerTotals, serve};
 
 /// Shared state of a network probe's clients.
 pub struct Network {
@@ -59,16 +56,16 @@ impl BlockingClientFactory for Network {
     fn client(&self, _: u32, _: &dyn Fn() -> bool) -> Result<Client, Fault> {
         let address = self.peer.address();
         Ok(match self.options.test {
-            Kind::Rr | Kind::Crr => Client::Exchange(Exchange::new(&self.options, address)?),
-            Kind::Stream => Client::Stream(Stream::new(&self.options, address)?),
+            Test::Stream => Client::Stream(Stream::new(&self.options, address)?),
+            _ => Client::Exchange(Exchange::new(&self.options, address)?),
         })
     }
 
     fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let megabits = f64::from(self.options.block_bytes) * 8.0 / 1e6;
         let figure = |rate: f64| match self.options.test {
-            Kind::Rr | Kind::Crr => ("transactions_per_s", rate),
-            Kind::Stream => ("mbit_per_s", rate * megabits),
+            Test::Stream => ("mbit_per_s", rate * megabits),
+            _ => ("transactions_per_s", rate),
         };
         measured.rate_per_s(TRANSACTION).map(figure).into_iter().collect()
     }
@@ -131,7 +128,7 @@ fn fault(error: &io::Error) -> Fault {
     let text = error.to_string();
     let message = text.split(" (os error").next().unwrap_or_default();
     if let Some(code) = error.raw_os_error().and_then(os::local_exhaustion) {
-        return Fault { code, message: message.into(), fatal: code != os::PORTS };
+        return Fault { fatal: code != os::PORTS, ..Fault::new(code, message) };
     }
     match error.kind() {
         WouldBlock | TimedOut => Fault::fatal("timeout", "the peer did not answer in time"),

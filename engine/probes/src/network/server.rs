@@ -5,15 +5,19 @@
 //! while it is active.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::handshake::{Answer, HELLO_BYTES, Hello, Test};
 use super::socket_io::{PIECE, pass, readable, receive_now, write};
+use loadcell_core::error::LoadError;
+use loadcell_core::observe::{Directive, Observer, TICK};
 
 /// Maximum of concurrent connections; further ones get an answer to that effect.
 const MOST_CONNECTIONS: u32 = 1024;
@@ -240,4 +244,30 @@ fn refuse(mut stream: &TcpStream, answer: Answer, patience: Duration) -> io::Res
     // If its hello were unread, closing the connection would discard the answer.
     stream.set_read_timeout(Some(patience))?;
     stream.read(&mut [0; HELLO_BYTES]).map(drop)
+}
+
+/// Serve at `HOST:PORT` until the observer stops it.
+pub fn serve(address: &str, observer: &mut dyn Observer) -> Result<ServerTotals, LoadError> {
+    let refused = |error: io::Error| refused(address, &error);
+    let named = address.to_socket_addrs().map_err(refused)?.next();
+    let named = named.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
+    let server = TcpListener::bind(named).and_then(Server::start).map_err(refused)?;
+    let mut go = observer.event(&json!({"type": "listening", "address": server.address.to_string()}));
+    while go == Directive::Continue {
+        std::thread::sleep(TICK);
+        go = observer.tick();
+    }
+    if go == Directive::Abort { Err(LoadError::aborted()) } else { Ok(server.served()) }
+}
+
+fn refused(address: &str, error: &io::Error) -> LoadError {
+    let text = error.to_string();
+    let message = text.split(" (os error").next().unwrap_or_default();
+    let step = match error.raw_os_error() {
+        Some(libc::EADDRINUSE) => "engine.listen-in-use",
+        Some(libc::EADDRNOTAVAIL) => "engine.listen-elsewhere",
+        Some(libc::EACCES) => "engine.listen-denied",
+        _ => "engine.listen",
+    };
+    LoadError::with_text("connection", message, step, json!({"address": address}))
 }

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use super::fault;
-use super::options::Options;
+use super::handshake::Options;
 use super::peer::open;
 use super::socket_io::{readable, receive_now, write};
 use loadcell_core::clock::Nanos;

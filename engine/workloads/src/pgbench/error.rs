@@ -27,7 +27,7 @@ impl Span {
 
 /// Reason why an expression has no value. Small and without text, as it passes through the evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Fault {
+pub enum EvaluationError {
     Undefined(Slot),
     Malformed(Slot),
     Coercion { from: &'static str, to: &'static str },
@@ -42,7 +42,7 @@ pub enum Fault {
     PermuteSize(i64),
 }
 
-impl Fault {
+impl EvaluationError {
     /// Finding and advice. `describe` returns a variable's name and text.
     pub fn explain(self, describe: impl Fn(Slot) -> (String, String)) -> (String, Option<String>) {
         match self {

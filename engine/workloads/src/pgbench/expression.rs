@@ -4,7 +4,7 @@
 //! which pgbench evaluates them, as that determines the random numbers. Lazy operators (AND, OR, CASE) are
 //! jumps with relative targets, so that code can be moved as a block.
 
-use super::error::{Fault, Span};
+use super::error::{EvaluationError, Span};
 use super::functions::Function;
 use super::hash;
 use super::permute::Schedule;
@@ -125,7 +125,7 @@ pub struct Expression {
 /// Reason why an expression has no value, and its source position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trap {
-    pub fault: Fault,
+    pub fault: EvaluationError,
     pub span: Span,
 }
 
@@ -166,14 +166,20 @@ impl Machine {
 
     /// Replace two operands by the result of `f`; null if either is null.
     #[inline]
-    fn binary(&mut self, f: impl FnOnce(Value, Value) -> Result<Value, Fault>) -> Result<Value, Fault> {
+    fn binary(
+        &mut self,
+        f: impl FnOnce(Value, Value) -> Result<Value, EvaluationError>,
+    ) -> Result<Value, EvaluationError> {
         let b = self.pop();
         let a = self.pop();
         if a.is_null() || b.is_null() { Ok(Value::Null) } else { f(a, b) }
     }
 
     #[inline]
-    fn unary(&mut self, f: impl FnOnce(Value) -> Result<Value, Fault>) -> Result<Value, Fault> {
+    fn unary(
+        &mut self,
+        f: impl FnOnce(Value) -> Result<Value, EvaluationError>,
+    ) -> Result<Value, EvaluationError> {
         let a = self.pop();
         if a.is_null() { Ok(Value::Null) } else { f(a) }
     }
@@ -181,8 +187,8 @@ impl Machine {
     #[inline]
     fn three(
         &mut self,
-        f: impl FnOnce(&mut Self, [Value; 3]) -> Result<Value, Fault>,
-    ) -> Result<Value, Fault> {
+        f: impl FnOnce(&mut Self, [Value; 3]) -> Result<Value, EvaluationError>,
+    ) -> Result<Value, EvaluationError> {
         let c = self.pop();
         let b = self.pop();
         let a = self.pop();
@@ -191,7 +197,11 @@ impl Machine {
 }
 
 #[inline]
-fn integers(a: Value, b: Value, f: impl FnOnce(i64, i64) -> Result<i64, Fault>) -> Result<Value, Fault> {
+fn integers(
+    a: Value,
+    b: Value,
+    f: impl FnOnce(i64, i64) -> Result<i64, EvaluationError>,
+) -> Result<Value, EvaluationError> {
     let a = a.integer()?;
     f(a, b.integer()?).map(Value::Integer)
 }
@@ -204,16 +214,16 @@ fn arithmetic(
     name: &'static str,
     checked: impl FnOnce(i64, i64) -> Option<i64>,
     real: impl FnOnce(f64, f64) -> f64,
-) -> Result<Value, Fault> {
+) -> Result<Value, EvaluationError> {
     match (a, b) {
         (Value::Integer(a), Value::Integer(b)) => {
-            checked(a, b).map(Value::Integer).ok_or(Fault::Overflow(name))
+            checked(a, b).map(Value::Integer).ok_or(EvaluationError::Overflow(name))
         }
         (Value::Double(_), _) | (_, Value::Double(_)) => {
             let a = a.double()?;
             Ok(Value::Double(real(a, b.double()?)))
         }
-        _ => integers(a, b, |a, b| checked(a, b).ok_or(Fault::Overflow(name))),
+        _ => integers(a, b, |a, b| checked(a, b).ok_or(EvaluationError::Overflow(name))),
     }
 }
 
@@ -223,7 +233,7 @@ fn comparison(
     b: Value,
     checked: impl FnOnce(&i64, &i64) -> bool,
     real: impl FnOnce(&f64, &f64) -> bool,
-) -> Result<Value, Fault> {
+) -> Result<Value, EvaluationError> {
     let holds = match (a, b) {
         (Value::Integer(a), Value::Integer(b)) => checked(&a, &b),
         (Value::Double(_), _) | (_, Value::Double(_)) => {
@@ -238,24 +248,24 @@ fn comparison(
     Ok(Value::Boolean(holds))
 }
 
-fn divide(a: Value, b: Value) -> Result<Value, Fault> {
+fn divide(a: Value, b: Value) -> Result<Value, EvaluationError> {
     if matches!((a, b), (Value::Double(_), _) | (_, Value::Double(_))) {
         let a = a.double()?;
         return Ok(Value::Double(a / b.double()?));
     }
     integers(a, b, |a, b| match b {
-        0 => Err(Fault::DivisionByZero),
-        _ => a.checked_div(b).ok_or(Fault::Overflow("div")),
+        0 => Err(EvaluationError::DivisionByZero),
+        _ => a.checked_div(b).ok_or(EvaluationError::Overflow("div")),
     })
 }
 
-fn modulo(a: i64, b: i64) -> Result<i64, Fault> {
+fn modulo(a: i64, b: i64) -> Result<i64, EvaluationError> {
     // The remainder by -1 is 0; the processor would trap on the smallest integer.
-    if b == 0 { Err(Fault::DivisionByZero) } else { Ok(a.wrapping_rem(b)) }
+    if b == 0 { Err(EvaluationError::DivisionByZero) } else { Ok(a.wrapping_rem(b)) }
 }
 
 /// Minimum or maximum of several values, as doubles if one of them is a double.
-fn extreme(values: &[Value], greatest: bool) -> Result<Value, Fault> {
+fn extreme(values: &[Value], greatest: bool) -> Result<Value, EvaluationError> {
     if values.iter().any(|v| v.is_null()) {
         return Ok(Value::Null);
     }
@@ -306,7 +316,7 @@ impl Expression {
 
 /// Execute one operation. Returns the number of following operations to skip.
 #[inline]
-fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, Fault> {
+fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, EvaluationError> {
     let value = match op {
         Op::Constant(value) => value,
         Op::Variable(slot) => variables.value(slot)?,
@@ -373,7 +383,7 @@ fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, Fault
         Op::Permute(site) => m.three(|m, [value, size, seed]| {
             let (value, size, seed) = (value.integer()?, size.integer()?, seed.integer()?);
             if size <= 0 {
-                return Err(Fault::PermuteSize(size));
+                return Err(EvaluationError::PermuteSize(size));
             }
             let cache = &mut m.cache[site.0 as usize];
             if let CachedState::Permute(schedule) = cache {

@@ -14,7 +14,7 @@
 //! One difference is intended: for ranges near 2^53 and above pgbench's rounding can give `max + 1`; here it
 //! gives `max`.
 
-use super::error::Fault;
+use super::error::EvaluationError;
 
 /// xoroshiro128** (Blackman and Vigna, 2018).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +85,9 @@ impl Random {
     /// `random_gaussian`: normal distribution around the middle of the range, truncated at `parameter`
     /// standard deviations (basic Box-Muller transform with rejection).
     #[inline]
-    pub fn gaussian(&mut self, range: Range, parameter: f64) -> Result<i64, Fault> {
+    pub fn gaussian(&mut self, range: Range, parameter: f64) -> Result<i64, EvaluationError> {
         if parameter.is_nan() || parameter < GAUSSIAN_PARAMETER_MIN {
-            return Err(Fault::GaussianParameter(parameter));
+            return Err(EvaluationError::GaussianParameter(parameter));
         }
         let deviation = loop {
             let radius = 1.0 - self.unit();
@@ -139,13 +139,13 @@ pub struct Range {
 
 impl Range {
     #[inline]
-    pub fn new(min: i64, max: i64) -> Result<Self, Fault> {
+    pub fn new(min: i64, max: i64) -> Result<Self, EvaluationError> {
         if min > max {
-            return Err(Fault::EmptyRange { min, max });
+            return Err(EvaluationError::EmptyRange { min, max });
         }
         match max.checked_sub(min).filter(|&most| most < i64::MAX) {
             Some(most) => Ok(Self { min, most: most as u64 }),
-            None => Err(Fault::RangeTooLarge),
+            None => Err(EvaluationError::RangeTooLarge),
         }
     }
 
@@ -170,9 +170,9 @@ pub struct Exponential {
 }
 
 impl Exponential {
-    pub fn new(parameter: f64) -> Result<Self, Fault> {
+    pub fn new(parameter: f64) -> Result<Self, EvaluationError> {
         if parameter.is_nan() || parameter <= 0.0 {
-            return Err(Fault::ExponentialParameter(parameter));
+            return Err(EvaluationError::ExponentialParameter(parameter));
         }
         Ok(Self { parameter, cut: (-parameter).exp() })
     }
@@ -193,9 +193,9 @@ pub struct Zipfian {
 }
 
 impl Zipfian {
-    pub fn new(parameter: f64) -> Result<Self, Fault> {
+    pub fn new(parameter: f64) -> Result<Self, EvaluationError> {
         if !(ZIPFIAN_PARAMETER_MIN..=ZIPFIAN_PARAMETER_MAX).contains(&parameter) {
-            return Err(Fault::ZipfianParameter(parameter));
+            return Err(EvaluationError::ZipfianParameter(parameter));
         }
         let exponent = parameter - 1.0;
         Ok(Self { parameter, exponent, root: -1.0 / exponent, b: 2.0f64.powf(exponent) })

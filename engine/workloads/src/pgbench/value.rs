@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::error::Fault;
+use super::error::EvaluationError;
 
 /// A value of the script language: null, boolean, 64-bit integer or double.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl Value {
 
     /// Convert to an integer; a double is rounded to nearest, ties to even.
     #[inline]
-    pub fn integer(self) -> Result<i64, Fault> {
+    pub fn integer(self) -> Result<i64, EvaluationError> {
         match self {
             Self::Integer(i) => Ok(i),
             Self::Double(d) => {
@@ -43,28 +43,28 @@ impl Value {
                 if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&rounded) {
                     Ok(rounded as i64)
                 } else {
-                    Err(Fault::DoubleToInteger(d))
+                    Err(EvaluationError::DoubleToInteger(d))
                 }
             }
-            other => Err(Fault::Coercion { from: other.type_name(), to: "int" }),
+            other => Err(EvaluationError::Coercion { from: other.type_name(), to: "int" }),
         }
     }
 
     #[inline]
-    pub fn double(self) -> Result<f64, Fault> {
+    pub fn double(self) -> Result<f64, EvaluationError> {
         match self {
             Self::Double(d) => Ok(d),
             Self::Integer(i) => Ok(i as f64),
-            other => Err(Fault::Coercion { from: other.type_name(), to: "double" }),
+            other => Err(EvaluationError::Coercion { from: other.type_name(), to: "double" }),
         }
     }
 
     /// Convert to an operand of AND, OR and NOT: only booleans are allowed.
     #[inline]
-    pub fn boolean(self) -> Result<bool, Fault> {
+    pub fn boolean(self) -> Result<bool, EvaluationError> {
         match self {
             Self::Boolean(b) => Ok(b),
-            other => Err(Fault::Coercion { from: other.type_name(), to: "boolean" }),
+            other => Err(EvaluationError::Coercion { from: other.type_name(), to: "boolean" }),
         }
     }
 
@@ -308,7 +308,7 @@ mod tests {
         for (double, expected) in [(2.5, 2), (3.5, 4), (-2.5, -2), (7.3, 7), (-9.3e18_f64.min(0.0), 0)] {
             match Value::Double(double).integer() {
                 Ok(parsed) => assert_eq!(parsed, expected),
-                Err(fault) => assert_eq!(fault, Fault::DoubleToInteger(-9.3e18)),
+                Err(fault) => assert_eq!(fault, EvaluationError::DoubleToInteger(-9.3e18)),
             }
         }
         assert_eq!(Value::Double(-9_223_372_036_854_775_808.0).integer(), Ok(i64::MIN));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::error::Fault;
+use super::error::EvaluationError;
 use super::value::Value;
 
 /// Index of a variable, common to all scripts of a program, as their variables are shared.
@@ -105,7 +105,7 @@ impl Variables {
     }
 
     #[inline]
-    pub fn value(&mut self, slot: Slot) -> Result<Value, Fault> {
+    pub fn value(&mut self, slot: Slot) -> Result<Value, EvaluationError> {
         match self.states[slot.0 as usize] {
             TextState::Parsed(value) => Ok(value),
             _ => self.read(slot),
@@ -113,12 +113,12 @@ impl Variables {
     }
 
     #[cold]
-    fn read(&mut self, slot: Slot) -> Result<Value, Fault> {
+    fn read(&mut self, slot: Slot) -> Result<Value, EvaluationError> {
         let text = &self.texts[slot.0 as usize];
         if !text.current {
-            return Err(Fault::Undefined(slot));
+            return Err(EvaluationError::Undefined(slot));
         }
-        let value = Value::parse(&text.bytes).ok_or(Fault::Malformed(slot))?;
+        let value = Value::parse(&text.bytes).ok_or(EvaluationError::Malformed(slot))?;
         self.states[slot.0 as usize] = TextState::Parsed(value);
         Ok(value)
     }
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(names.name(b), b"b");
 
         let mut variables = Variables::new(&names);
-        assert_eq!(variables.value(a).unwrap_err(), Fault::Undefined(a));
+        assert_eq!(variables.value(a).unwrap_err(), EvaluationError::Undefined(a));
         assert_eq!(written(&variables, a), None);
 
         variables.set_text(a, b"+007");
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(written(&variables, a).as_deref(), Some("8"));
 
         variables.set_text(b, b"bla");
-        assert_eq!(variables.value(b).unwrap_err(), Fault::Malformed(b));
+        assert_eq!(variables.value(b).unwrap_err(), EvaluationError::Malformed(b));
         assert_eq!(written(&variables, b).as_deref(), Some("bla"));
         variables.set_text(b, b"");
         assert_eq!(written(&variables, b).as_deref(), Some(""));
