@@ -1,12 +1,12 @@
 //! HTTP/1.1 client protocol (RFC 9110, RFC 9112).
 
 mod decode;
-mod encode;
 #[cfg(test)]
 mod tests;
 
 pub use decode::Decoder;
 
+use crate::digits;
 use crate::http::{Http, Limits, Request, ResponseEvent};
 use loadcell_core::error::Failure;
 
@@ -22,7 +22,7 @@ impl Http for Http1 {
 
     fn written(request: &Request<'_>) -> Option<Vec<u8>> {
         let mut out = Vec::new();
-        encode::write(request, &mut out);
+        write(request, &mut out);
         Some(out)
     }
 
@@ -32,7 +32,7 @@ impl Http for Http1 {
 
     #[inline]
     fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
-        encode::write(request, out);
+        write(request, out);
         self.decoder.expect(request.method == "HEAD");
     }
 
@@ -47,5 +47,31 @@ impl Http for Http1 {
 
     fn closed(&mut self) -> Result<(), Failure> {
         self.decoder.closed()
+    }
+}
+
+/// Methods whose requests carry `content-length: 0` when they have no body (RFC 9110, 8.6).
+const WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
+
+/// Append an encoded request.
+#[inline]
+fn write(request: &Request<'_>, out: &mut Vec<u8>) {
+    let Request { method, target, fields, body, written } = request;
+    if let Some(written) = written {
+        return out.extend_from_slice(written);
+    }
+    out.extend_from_slice(method.as_bytes());
+    out.push(b' ');
+    out.extend_from_slice(target);
+    out.extend_from_slice(b" HTTP/1.1\r\n");
+    out.extend_from_slice(&fields.written);
+    if body.is_some() || WITH_BODY.contains(method) {
+        out.extend_from_slice(b"Content-Length: ");
+        digits::decimal(out, body.map_or(0, <[u8]>::len) as u64);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
+    if let Some(body) = body {
+        out.extend_from_slice(body);
     }
 }
