@@ -1,5 +1,5 @@
-"""loadcell as a person runs it: to its end, or as a process of its own that is looked at from outside while
-it works.
+"""loadcell as a person runs it: to its end, or as a separate process that is observed from outside while it
+works.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ expect: [errors == 0]
 
 
 def external(dsn: str) -> str:
-    """The same plan on a server that stands already."""
+    """The same plan on a server that is running."""
     return PLAN.replace("server: embedded", f"server: external, dsn: '{dsn}'")
 
 
 def until(what: Callable[[], Any], why: str) -> Any:
     """Wait until `what` gives something, and give it."""
     deadline = time.monotonic() + PATIENCE_S
-    while not (found := what()):
+    while not (result := what()):
         assert time.monotonic() < deadline, f"waited in vain for {why}"
         time.sleep(0.02)
-    return found
+    return result
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -65,15 +65,15 @@ def command_line(pid: int) -> str:
 
 def living(pids: list[int]) -> list[int]:
     """Those that still are, zombies left out."""
-    found = []
+    results = []
     for pid in pids:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
             continue
         if state != "Z":
-            found.append(pid)
-    return found
+            results.append(pid)
+    return results
 
 
 class Live:

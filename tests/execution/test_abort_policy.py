@@ -17,9 +17,13 @@ REFUSED = CONNECTION_REFUSED(where="127.0.0.1:6379", said="Connection refused")
 def record(reason: Message = REFUSED, *, status: str = "failed", up: str = "failed") -> dict[str, Any]:
     """A trial that ended like this; `up` is how its first phase ended."""
     return {
-        "status": status, "phases": [{"name": "up", "status": up}], "reason": reason.text, "advice": reason.advice,
-        "reason_code": reason.code, "reason_args": reason.plain_arguments,
-    }  # fmt: skip
+        "status": status,
+        "phases": [{"name": "up", "status": up}],
+        "reason": reason.text,
+        "advice": reason.advice,
+        "reason_code": reason.code,
+        "reason_args": reason.plain_arguments,
+    }
 
 
 def said(reason: Message, language: str, state: str = "failed") -> list[str]:
@@ -30,10 +34,10 @@ def said(reason: Message, language: str, state: str = "failed") -> list[str]:
         "reason_code": reason.code,
         "reason_args": reason.plain_arguments,
     }
-    return [Texts(language).message(one.message) for one in given_up(run)]
+    return [Texts(language).message(item.message) for item in given_up(run)]
 
 
-def test_a_target_that_never_came_up_for_one_reason_is_given_up() -> None:
+def test_a_target_that_never_came_up_for_one_reason_is_abandoned() -> None:
     assert should_abort([record()] * (AFTER - 1)) is None
     reason = should_abort([record()] * AFTER)
     assert reason is not None
@@ -59,7 +63,8 @@ def test_a_reason_in_words_alone_and_one_of_a_dead_target_are_said_too() -> None
     assert reason is not None
     assert reason.text.endswith("none of which could begin: the target died during up (x)")
     assert said(reason, "zh") == [
-        "运行在 3 次试验都未能开始之后被放弃：目标在启动期间死亡（127.0.0.1:6379 没有服务器应答：“Connection refused”）。"
+        "运行在 3 次试验都未能开始之后被放弃："
+        "目标在启动期间死亡（127.0.0.1:6379 没有服务器应答：“Connection refused”）。"
     ]
 
 

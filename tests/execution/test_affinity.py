@@ -28,7 +28,11 @@ factors: {{affinity.target: [cpus {FIRST}, all]}}
 repeats: 1
 monitors: []
 """
-SERVER = "import http.server, subprocess, sys; subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); http.server.test(http.server.SimpleHTTPRequestHandler, port=int(sys.argv[1]), bind='127.0.0.1')"
+SERVER = (
+    "import http.server, subprocess, sys; "
+    "subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); "
+    "http.server.test(http.server.SimpleHTTPRequestHandler, port=int(sys.argv[1]), bind='127.0.0.1')"
+)
 COMMAND = f"""
 target:
   command: {{command: [python3, -c, "{SERVER}", "{{port}}"], url: "http://127.0.0.1:{{port}}"}}
@@ -57,7 +61,7 @@ NODES = COMMAND.replace(
 
 
 def trials(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(one.read_text()) for one in sorted((path / "trials").glob("*/trial.json"))]
+    return [json.loads(file.read_text()) for file in sorted((path / "trials").glob("*/trial.json"))]
 
 
 def run(home: Path, plan: str, *expected: int) -> list[dict[str, Any]]:
@@ -69,25 +73,25 @@ def run(home: Path, plan: str, *expected: int) -> list[dict[str, Any]]:
 
 
 def seen(trial: dict[str, Any], side: str) -> dict[str, set[str]]:
-    """What was read back, by when."""
+    """Processors that were read back, by moment."""
     return {look["when"]: set(look["threads"]) for look in trial["affinity"][side]["read_back"]}
 
 
 def verdict(trial: dict[str, Any]) -> str:
-    [found] = [check["verdict"] for check in trial["checks"] if check["name"] == "affinity"]
-    return str(found)
+    [result] = [check["verdict"] for check in trial["checks"] if check["name"] == "affinity"]
+    return str(result)
 
 
 def test_a_server_and_the_load_run_where_the_plan_says_and_the_report_tells(tmp_path: Path) -> None:
-    found = {trial["levels"]["affinity.target"]: trial for trial in run(tmp_path, POSTGRES)}
-    assert {trial["status"] for trial in found.values()} == {"ok"}
-    pinned = found[f"cpus {FIRST}"]
+    results = {trial["levels"]["affinity.target"]: trial for trial in run(tmp_path, POSTGRES)}
+    assert {trial["status"] for trial in results.values()} == {"ok"}
+    pinned = results[f"cpus {FIRST}"]
     assert seen(pinned, "target") == {"up": {str(FIRST)}, "load": {str(FIRST)}}
     assert seen(pinned, "client")["start"] == {str(LAST)}
     assert all(cpus == {str(LAST)} for cpus in seen(pinned, "client").values())
     assert pinned["affinity"]["asked"] == {"target": f"cpus {FIRST}", "client": f"cpus {LAST}"}
-    assert verdict(pinned) == verdict(found["all"]) == "ok"
-    assert seen(found["all"], "target")["up"] != seen(pinned, "target")["up"] or len(MINE) == 1
+    assert verdict(pinned) == verdict(results["all"]) == "ok"
+    assert seen(results["all"], "target")["up"] != seen(pinned, "target")["up"] or len(MINE) == 1
     [limit] = [check for check in pinned["checks"] if check["name"] == "client-limit"]
     assert limit["detail"]["threads"] == 1
     assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
@@ -96,7 +100,7 @@ def test_a_server_and_the_load_run_where_the_plan_says_and_the_report_tells(tmp_
     assert "The client ran on" in page
 
 
-def test_what_placements_are_on_this_machine_is_told_beforehand(tmp_path: Path) -> None:
+def test_what_placements_are_on_this_machine_is_reported_beforehand(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(POSTGRES)
     done = loadcell(tmp_path, "check", "plan.yaml", "--json")
     assert done.returncode == 0, done.stderr
@@ -116,7 +120,7 @@ def test_a_command_runs_there_with_all_that_it_starts(tmp_path: Path) -> None:
 
 def test_a_target_in_the_client_runs_where_it_is_put_with_its_memory(tmp_path: Path) -> None:
     [trial] = run(tmp_path, STORE, 0, 3)
-    if trial["status"] == "failed":  # a filter of system calls: it is said, and nothing is measured
+    if trial["status"] == "failed":  # a filter of system calls: the error is shown, and nothing is measured
         assert "the kernel refuses the memory policy bind:0" in trial["reason"]
         return
     placed = trial["affinity"]
@@ -130,13 +134,15 @@ def test_a_target_in_the_client_runs_where_it_is_put_with_its_memory(tmp_path: P
 
 
 def test_a_node_is_a_level_and_so_is_memory_alone_and_what_came_of_it_is_read_back(tmp_path: Path) -> None:
-    found = {trial["levels"]["where"]: trial for trial in run(tmp_path, NODES, 0, 3)}
-    if found["node"]["status"] == "failed":  # a filter of system calls: it is said, and nothing is measured
-        assert all("the kernel refuses the memory policy" in trial["reason"] for trial in found.values())
+    results = {trial["levels"]["where"]: trial for trial in run(tmp_path, NODES, 0, 3)}
+    if (
+        results["node"]["status"] == "failed"
+    ):  # a filter of system calls: the error is shown, and nothing is measured
+        assert all("the kernel refuses the memory policy" in trial["reason"] for trial in results.values())
         return
-    assert {verdict(trial) for trial in found.values()} == {"ok"}
-    assert {trial["status"] for trial in found.values()} == {"ok"}
-    node = found["node"]["affinity"]
+    assert {verdict(trial) for trial in results.values()} == {"ok"}
+    assert {trial["status"] for trial in results.values()} == {"ok"}
+    node = results["node"]["affinity"]
     assert node["asked"] == {"target": "node 0", "client": "node 0", "memory": "node 0"}
     here = ranges(topology().cpus_of("node 0"))
     for side in ("target", "client"):
@@ -147,7 +153,7 @@ def test_a_node_is_a_level_and_so_is_memory_alone_and_what_came_of_it_is_read_ba
         ("memory", "bind:0"),
         ("interleaved", f"interleave:{ranges(topology().memory_nodes)}"),
     ):
-        placed = found[level]["affinity"]
+        placed = results[level]["affinity"]
         assert (set(placed["asked"]), "client" in placed) == ({"memory"}, False)
         assert {policy for look in placed["target"]["read_back"] for policy in look["memory"]} == {policy}
     [page] = report.write(tmp_path / "run", formats=("html",))
@@ -163,7 +169,9 @@ def test_a_node_is_a_level_and_so_is_memory_alone_and_what_came_of_it_is_read_ba
         (f"affinity: {{target: cpus {FIRST}, client: all}}", "this target lives in the process"),
     ],
 )
-def test_what_this_machine_has_not_is_said_before_anything_runs(tmp_path: Path, more: str, says: str) -> None:
+def test_what_this_machine_has_not_is_reported_before_anything_runs(
+    tmp_path: Path, more: str, says: str
+) -> None:
     if "all" in more and len(MINE) == 1:
         more, says = more.replace("all", "cpus 4000"), "no CPU 4000"
     (tmp_path / "plan.yaml").write_text(

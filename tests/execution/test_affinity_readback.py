@@ -1,6 +1,4 @@
-"""What was read back of where processes run, held against where they were to: on a tree of /proc of our own
-making.
-"""
+"""Placements of processes as read back, compared with the requested ones, on a tree of /proc made here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A load of which nothing succeeded has no figures: its trial says so, unless failures are what the plan
+"""A load of which nothing succeeded has no values: its trial says so, unless failures are what the plan
 wants.
 """
 
@@ -23,7 +23,7 @@ UNASKED = PLAN.replace("expect: [errors == 0]\n", "")
 
 
 def failing(*errors: tuple[str, int, str], succeeded: int = 0) -> Callable[[dict[str, Any]], None]:
-    """A load of these errors (code, count, first message), and of so many successes."""
+    """A load of these errors (code, count, first message), and of `succeeded` successes."""
 
     def change(result: dict[str, Any]) -> None:
         failed = sum(count for _, count, _ in errors)
@@ -44,7 +44,7 @@ def failing(*errors: tuple[str, int, str], succeeded: int = 0) -> Callable[[dict
     return change
 
 
-NOT_FOUND = ("http-404", 150, "the server answered with status 404")
+STATUS_404 = ("http-404", 150, "the server answered with status 404")
 REFUSED = ("refused", 50, "connection refused")
 
 
@@ -58,23 +58,25 @@ def run(
 
 
 def test_a_load_that_only_failed_has_failed_and_names_the_commonest_error(tmp_path: Path) -> None:
-    status, trial = run(tmp_path, failing(REFUSED, NOT_FOUND))
+    status, trial = run(tmp_path, failing(REFUSED, STATUS_404))
     assert (status, trial["status"], trial["reason_code"]) == (3, "failed", CODE)
     assert trial["reason"] == (
-        "nothing succeeded: all 200 that ended in the measurement failed, most often (150 times) with http-404: "
-        "the server answered with status 404"
+        "nothing succeeded: all 200 that ended in the measurement failed, most often (150 times) with "
+        "http-404: the server answered with status 404"
     )
     assert trial["advice"].startswith("correct the request")
     assert trial["advice"].endswith("`expect: [errors > 0]`")
     assert trial["totals"]["errors"] == 200, "what was counted is kept"
 
 
-def test_the_reader_is_told_in_chinese_too(tmp_path: Path) -> None:
-    _, trial = run(tmp_path, failing(REFUSED, NOT_FOUND))
+def test_the_reader_is_reported_in_chinese_too(tmp_path: Path) -> None:
+    _, trial = run(tmp_path, failing(REFUSED, STATUS_404))
     texts = Texts("zh")
     stored = documents.trial(trial)
-    said, remedy = texts.recorded(error_codes.why(stored)), texts.recorded(error_codes.remedy(stored))
-    assert said.startswith("没有一次成功：测量期内结束的 200 次全部失败，最多的是 http-404（150 次）：未找到")
+    message, remedy = texts.recorded(error_codes.why(stored)), texts.recorded(error_codes.remedy(stored))
+    assert message.startswith(
+        "没有一次成功：测量期内结束的 200 次全部失败，最多的是 http-404（150 次）：未找到"
+    )
     assert remedy.startswith("请更正请求")
 
 
@@ -91,7 +93,7 @@ def test_a_load_in_which_nothing_ended_is_not_one_that_failed(tmp_path: Path) ->
 def test_it_fails_also_where_an_expectation_would_have_been_missed(tmp_path: Path) -> None:
     status, trial = run(tmp_path, failing(REFUSED), PLAN)
     assert (status, trial["status"]) == (3, "failed")
-    assert [one["verdict"] for one in trial["expect"]] == ["unknown"]
+    assert [item["verdict"] for item in trial["expect"]] == ["unknown"]
 
 
 @pytest.mark.parametrize("expression", ["errors > 0", "error_rate == 100%", "errors >= 50"])
@@ -104,8 +106,8 @@ def test_a_plan_that_wants_failures_is_met_by_them(tmp_path: Path, expression: s
     "expression", ["errors < 1000", "error_rate <= 100%", "errors > 50", "throughput < 5/s"]
 )
 def test_a_bound_that_failures_happen_to_keep_does_not_want_them(expression: str) -> None:
-    figures = {"errors": 50.0, "error_rate": 1.0, "throughput": 0.0}
-    assert not wanted([Expectation.parse(expression)], figures)
+    values = {"errors": 50.0, "error_rate": 1.0, "throughput": 0.0}
+    assert not wanted([Expectation.parse(expression)], values)
 
 
 def test_what_a_client_group_is_to_fail_at_is_wanted_too() -> None:
@@ -123,10 +125,10 @@ def test_a_tool_that_gives_a_throughput_had_successes() -> None:
 
 
 def test_errors_that_nobody_classed_are_only_counted() -> None:
-    found = all_requests_failed(record(throughput_per_s=0.0), "http")
-    assert found is not None
-    assert found.text == "nothing succeeded: all 7 that ended in the measurement failed"
-    assert "output.log" in found.advice
+    result = all_requests_failed(record(throughput_per_s=0.0), "http")
+    assert result is not None
+    assert result.text == "nothing succeeded: all 7 that ended in the measurement failed"
+    assert "output.log" in result.advice
 
 
 @pytest.mark.parametrize(
@@ -143,6 +145,6 @@ def test_what_to_do_is_what_helps_against_that_error(protocol: str, code: str, a
         {"code": code, "operation": "transaction", "count": 7, "message": "no"},
         {"code": "connection", "operation": "connect", "count": 900, "message": "of no transaction"},
     ]
-    found = all_requests_failed({**record(), "errors": errors}, protocol)
-    assert found is not None
-    assert found.advice.startswith(advice)
+    result = all_requests_failed({**record(), "errors": errors}, protocol)
+    assert result is not None
+    assert result.advice.startswith(advice)

@@ -21,10 +21,10 @@ def test_every_treatment_runs_twice_in_each_block(tmp_path: Path) -> None:
         (name, block, arm) for name in ("clients=2", "clients=4") for block in (1, 2) for arm in "ab"
     )
     for heads in (stored.planned, stored.trials):
-        assert sorted((one["treatment"], one["block"], one["arm"]) for one in heads) == expected
-    found = sides.arms(stored.run, stored.trials)
-    assert [side.label for side in found.sides] == ["a", "b"]
-    for side in found.sides:
+        assert sorted((head["treatment"], head["block"], head["arm"]) for head in heads) == expected
+    result = sides.arms(stored.run, stored.trials)
+    assert [side.label for side in result.sides] == ["a", "b"]
+    for side in result.sides:
         assert {name: [trial.block for trial in trials] for name, trials in side.trials.items()} == {
             "clients=2": [1, 2],
             "clients=4": [1, 2],
@@ -35,7 +35,7 @@ def test_a_run_without_arms_says_so_and_names_none(tmp_path: Path) -> None:
     world = World()
     stored = world.stored(world.run(tmp_path, TWO))
     assert stored.run["aa"] is False
-    assert all("arm" not in one for one in (*stored.planned, *stored.trials))
+    assert all("arm" not in item for item in (*stored.planned, *stored.trials))
 
 
 def test_a_resumed_run_keeps_its_arms(tmp_path: Path) -> None:
@@ -46,4 +46,4 @@ def test_a_resumed_run_keeps_its_arms(tmp_path: Path) -> None:
     ended = world.run(tmp_path, TWO, resume=before.path)
     stored = world.stored(ended)
     assert (ended.path, ended.state, len(stored.trials)) == (before.path, "finished", 8)
-    assert {one["arm"] for one in stored.trials} == {"a", "b"}
+    assert {trial["arm"] for trial in stored.trials} == {"a", "b"}

@@ -1,4 +1,4 @@
-"""Ctrl-C while a run still begins: what is left of it is said, and how to go on where something is."""
+"""Ctrl-C while a run still begins: the remains of it is reported, and how to go on where something is."""
 
 from __future__ import annotations
 
@@ -46,18 +46,16 @@ def test_a_directory_that_was_there_is_left_as_it_was(
     assert list((tmp_path / "empty").iterdir()) == []
 
 
-def test_a_run_whose_directory_stands_can_be_gone_on_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_whose_directory_stands_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world, path = World(), tmp_path / "a run"
     with monkeypatch.context() as patched:
         patched.setattr(workdir, "make", pressed)
-        told = notes(lambda: world.run(tmp_path, out=path))
-    assert told == [f"No trial was run. Go on with: loadcell run --resume {shlex.quote(str(path))}"]
+        printed = notes(lambda: world.run(tmp_path, out=path))
+    assert printed == [f"No trial was run. Go on with: loadcell run --resume {shlex.quote(str(path))}"]
     assert world.run(tmp_path, resume=path).exit_status == 0
 
 
-def test_a_run_that_is_gone_on_with_is_what_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_resumed_is_what_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     ended = world.run(tmp_path)
     monkeypatch.setattr("loadcell.execution.resume.remaining", pressed)
@@ -80,7 +78,7 @@ def test_the_command_line_says_it(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_is_said_of_a_plan_that_is_still_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_reported_of_a_plan_that_is_still_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loadcell.plan.load.load_plan", pressed)
     result = CliRunner().invoke(main, ["run", "quickstart"])
     assert (result.exit_code, result.stderr) == (130, f"\nInterrupted. {NOTHING_LEFT}\n")

@@ -1,4 +1,5 @@
-"""What would spoil a figure is noticed: other runs, stolen CPU time, a clock that is set, a client without
+"""Disturbances of a measurement are noticed: other runs, stolen CPU time, a clock that is set, a client
+without
 time to spare.
 """
 
@@ -71,12 +72,12 @@ class TestValues:
     def test_one_wrong_value_is_one_too_many(self) -> None:
         record = result()
         assert verdict(checks.values(load_result(record))) == "ok"
-        each = [
+        errors = [
             {"code": code, "operation": operation, "count": 3}
             for code in ("stale", "08006")
             for operation in ("transaction", "get")
         ]
-        check = checks.values(load_result({**record, "errors": each}))
+        check = checks.values(load_result({**record, "errors": errors}))
         assert (check.verdict, check.detail) == ("broken", {"lost": 0, "stale": 3, "corrupt": 0})
 
 
@@ -164,7 +165,7 @@ class TestOpenLoop:
     def test_a_backlog_at_the_end_is_noticed(self, at_end: int, expected: str) -> None:
         assert verdict(checks.backlog(load_result(scheduled(presence_s=20.0, at_end=at_end)))) == expected
 
-    def test_nothing_is_said_where_nothing_was_due_or_answered(self) -> None:
+    def test_nothing_is_reported_where_nothing_was_due_or_answered(self) -> None:
         record = scheduled(presence_s=20.0)
         record["schedule"]["offered"] = 0
         record["operations"][0]["response"] = None
@@ -214,9 +215,9 @@ class TestServerCounters:
         assert self.check(200_000, queries=180_000) == "broken"
 
     def test_statements_between_begin_and_commit_do_not_commit(self) -> None:
-        told = {"queries": 200_000, "operations": {"begin": 10_000}}
-        assert self.check(10_000, **told) == "ok"
-        assert self.check(20_000, **told) == "broken"
+        counts = {"queries": 200_000, "operations": {"begin": 10_000}}
+        assert self.check(10_000, **counts) == "ok"
+        assert self.check(20_000, **counts) == "broken"
 
     def test_a_server_that_was_restarted_says_nothing(self) -> None:
         assert self.check(-50) == "unknown"
@@ -250,11 +251,11 @@ class TestTheMachine:
 
     def test_stolen_time_is_a_share_of_all_cpu_time_since_the_measurement_began(self, tmp_path: Path) -> None:
         self.stat(tmp_path, 0, 0, 0, 0, 0, 0, 0, 500)
-        witness = DisturbanceWatch(tmp_path)
-        witness.begin()
+        watch = DisturbanceWatch(tmp_path)
+        watch.begin()
         self.stat(tmp_path, 60, 0, 20, 10, 0, 0, 0, 510)
-        assert witness.steal_share() == pytest.approx(0.10)
-        assert verdict(checks.steal(witness.steal_share())) == "noticed"
+        assert watch.steal_share() == pytest.approx(0.10)
+        assert verdict(checks.steal(watch.steal_share())) == "noticed"
 
     @pytest.mark.parametrize(("share", "expected"), [(0.05, "ok"), (0.051, "noticed"), (None, "unknown")])
     def test_the_limit_for_stolen_time(self, share: float | None, expected: str) -> None:
@@ -262,21 +263,24 @@ class TestTheMachine:
 
     def test_a_wall_clock_that_is_set_is_noticed_and_one_that_is_slewed_is_not(self) -> None:
         offsets = iter([0, 400_000_000, 350_000_000, -900_000_000])
-        witness = DisturbanceWatch(offset_ns=lambda: next(offsets))
-        assert [witness.tick() for _ in range(4)] == [None, None, None, pytest.approx(-1.25)]
-        assert verdict(checks.clock_step(witness.steps_s)) == "noticed"
+        watch = DisturbanceWatch(offset_ns=lambda: next(offsets))
+        assert [watch.tick() for _ in range(4)] == [None, None, None, pytest.approx(-1.25)]
+        assert verdict(checks.clock_step(watch.steps_s)) == "noticed"
         assert verdict(checks.clock_step([])) == "ok"
 
     def test_this_machines_clocks_do_not_step(self) -> None:
-        witness = DisturbanceWatch()
-        assert [witness.tick() for _ in range(3)] == [None, None, None]
+        watch = DisturbanceWatch()
+        assert [watch.tick() for _ in range(3)] == [None, None, None]
 
 
 class TestNeighbours:
     NAME = f"lc-test-{os.getpid()}"[:15]
 
     def other(self) -> subprocess.Popen[bytes]:
-        code = "import sys, time; from loadcell.execution import disturbances\nwith disturbances.named(sys.argv[1]): print(flush=True); time.sleep(60)"
+        code = (
+            "import sys, time; from loadcell.execution import disturbances\n"
+            "with disturbances.named(sys.argv[1]): print(flush=True); time.sleep(60)"
+        )
         process = subprocess.Popen(
             [sys.executable, "-c", code, self.NAME, "run", "my-plan.yaml"], stdout=subprocess.PIPE
         )
@@ -313,8 +317,8 @@ class TestNeighbours:
             process.communicate()
         stored = world.stored(ended)
         assert "neighbour" in values(stored.events(), "event")
-        found = {check["name"]: check for check in stored.trials[0]["checks"]}
-        assert found["neighbour"] == {
+        checks_by_name = {check["name"]: check for check in stored.trials[0]["checks"]}
+        assert checks_by_name["neighbour"] == {
             "name": "neighbour",
             "verdict": "noticed",
             "detail": {"pids": [process.pid]},

@@ -1,5 +1,5 @@
-"""The composite on DuckDB as a person measures it: threads and processors as factors, counts held against the
-data.
+"""The composite on DuckDB as a person measures it: threads and processors as factors, counts compared with
+the data.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def test_from_plan_to_report(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN)
     done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
-    found = [json.loads(one.read_text()) for one in (tmp_path / "run").glob("trials/*/trial.json")]
-    assert {trial["levels"]["where"] for trial in found} == {"narrow", "wide"}
-    for trial in found:
+    records = [json.loads(path.read_text()) for path in (tmp_path / "run").glob("trials/*/trial.json")]
+    assert {trial["levels"]["where"] for trial in records} == {"narrow", "wide"}
+    for trial in records:
         verdicts = {check["name"]: check["verdict"] for check in trial["checks"]}
         for name in (
             "littles-law",

@@ -61,10 +61,10 @@ def rows(home: Path) -> list[dict[str, str]]:
 
 
 def test_totals_are_all_groups_together(trial: dict[str, Any]) -> None:
-    operations, whole = trial["operations"], trial["totals"]["transactions"]
+    operations, total = trial["operations"], trial["totals"]["transactions"]
     assert [name for name in operations if ":" not in name] == ["write", "read"]
     for count in ("attempted", "succeeded", "failed", "in_flight"):
-        assert whole[count] == operations["write"][count] + operations["read"][count]
+        assert total[count] == operations["write"][count] + operations["read"][count]
     queries = trial["totals"]["queries"]["total"]
     assert queries == sum(group["queries"]["total"] for group in trial["groups"].values())
 
@@ -80,7 +80,7 @@ def test_each_group_has_its_account(trial: dict[str, Any]) -> None:
     assert trial["settings"]["workloads"]["read"]["load"]["rate"] == "100/s"
 
 
-def test_laws_are_held_against_each_group(trial: dict[str, Any]) -> None:
+def test_laws_are_compared_with_each_group(trial: dict[str, Any]) -> None:
     checks = {check["name"]: check for check in trial["checks"]}
     for name in ("littles-law", "client-limit"):
         assert set(checks[name]["detail"]["groups"]) == {"write", "read"}
@@ -96,21 +96,21 @@ def test_data_of_both_lie_side_by_side_and_are_restored(trial: dict[str, Any], h
     assert "copied_bytes" in trial["data_set"], "one of the groups writes"
 
 
-def test_expectations_of_groups_are_judged_on_their_own_figures(trial: dict[str, Any]) -> None:
-    found = {one["expression"]: one for one in trial["expect"]}
-    assert found["write.throughput > 0/s"]["value"] == trial["operations"]["write"]["throughput_per_s"]
-    assert found["read.latency.p99 < 60s"]["value"] == trial["operations"]["read"]["response"]["p99_ms"]
-    assert found["read.offered > 90/s"]["verdict"] == "met"
-    assert found["write.offered > 1/s"]["verdict"] == "unknown", "a closed loop offers nothing"
+def test_expectations_of_groups_are_judged_on_their_own_values(trial: dict[str, Any]) -> None:
+    results = {item["expression"]: item for item in trial["expect"]}
+    assert results["write.throughput > 0/s"]["value"] == trial["operations"]["write"]["throughput_per_s"]
+    assert results["read.latency.p99 < 60s"]["value"] == trial["operations"]["read"]["response"]["p99_ms"]
+    assert results["read.offered > 90/s"]["verdict"] == "met"
+    assert results["write.offered > 1/s"]["verdict"] == "unknown", "a closed loop offers nothing"
 
 
 def test_the_series_has_each_groups_state(home: Path) -> None:
     measured = [row for row in rows(home) if row["phase"] == "measure"]
     for name in ("transaction", "write", "read"):
-        own = [row for row in measured if row["operation"] == name]
-        assert len(own) == 4
-        assert all(row["in_flight"] != "" for row in own)
-        assert all((row["backlog"] == "") == (name == "write") for row in own)
+        of_name = [row for row in measured if row["operation"] == name]
+        assert len(of_name) == 4
+        assert all(row["in_flight"] != "" for row in of_name)
+        assert all((row["backlog"] == "") == (name == "write") for row in of_name)
     assert all(row["in_flight"] == "" for row in measured if ":" in row["operation"])
 
 
@@ -122,8 +122,8 @@ def test_the_report_tells_of_each_group_in_both_languages(home: Path) -> None:
     assert "Client groups: transactions/s" in shown
     assert loadcell(home, "report", "run", "--lang", "zh", "--format", "md").returncode == 0
     assert "客户端组" in (home / "run" / "report.md").read_text()
-    found = json.loads(loadcell(home, "report", "run", "--json").stdout)
-    [treatment] = found["treatments"]
+    document = json.loads(loadcell(home, "report", "run", "--json").stdout)
+    [treatment] = document["treatments"]
     assert [group["name"] for group in treatment["groups"]] == ["write", "read"]
 
 
@@ -163,25 +163,25 @@ class TestThreads:
         assert self.of(SHARED, 100, tmp_path) == [6, 2], "more than clients are of no use"
 
     def test_of_a_group_that_says_how_many_it_has_so_many(self, tmp_path: Path) -> None:
-        own = SHARED.replace("share: 3", "load: {clients: 6, threads: 5}").replace(
+        plan = SHARED.replace("share: 3", "load: {clients: 6, threads: 5}").replace(
             "share: 1", "load: {clients: 2}"
         )
-        own = own.replace("load: {clients: 8}", "")
-        assert self.of(own, 4, tmp_path) == [5, 1]
+        plan = plan.replace("load: {clients: 8}", "")
+        assert self.of(plan, 4, tmp_path) == [5, 1]
 
 
 def test_the_engine_is_given_what_is_common_once_and_each_groups_own(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN.format(dsn="postgresql://u@h/d"))
     settings = load_plan(tmp_path / "plan.yaml", installed()).base
-    together = CompositeWorkload.of(settings, installed())
-    found = load_order({"protocol": "postgres"}, together, settings, 2, 5).specification()
-    assert found["load"] == {
+    composite = CompositeWorkload.of(settings, installed())
+    result = load_order({"protocol": "postgres"}, composite, settings, 2, 5).specification()
+    assert result["load"] == {
         "warmup_ns": 500_000_000,
         "duration_ns": 2_000_000_000,
         "interval_ns": 500_000_000,
     }
-    assert set(found) == {"version", "seed", "target", "load", "groups"}
-    write, read = found["groups"]
+    assert set(result) == {"version", "seed", "target", "load", "groups"}
+    write, read = result["groups"]
     assert write["load"] == {
         "clients": 2,
         "threads": 1,
@@ -203,9 +203,14 @@ def test_the_worst_group_decides_a_check(tmp_path: Path) -> None:
 
     def group(name: str, mean_ns: float, busy: float) -> dict[str, Any]:
         transaction = {
-            "name": "transaction", "attempted": 100, "succeeded": 100, "failed": 0, "in_flight": 0, "carried_in": 0,
+            "name": "transaction",
+            "attempted": 100,
+            "succeeded": 100,
+            "failed": 0,
+            "in_flight": 0,
+            "carried_in": 0,
             "response": figures(mean_ns),
-        }  # fmt: skip
+        }
         client = {"threads": [{"busy": busy}]}
         return {"name": name, "operations": [transaction], "schedule": None, "client": client}
 
@@ -214,8 +219,10 @@ def test_the_worst_group_decides_a_check(tmp_path: Path) -> None:
         "operations": [],
         "groups": [group("many", 60e6, 0.2), group("few", 1e6, 0.95)],
     }
-    found = {check.name: check for check in checks.of_load(load_result(result), read(tmp_path, SHARED).base)}
-    assert found["littles-law"].verdict == "broken"
-    assert found["littles-law"].detail["group"] == "few"
-    assert found["littles-law"].detail["groups"] == {"many": "ok", "few": "broken"}
-    assert (found["client-limit"].verdict, found["client-limit"].detail["group"]) == ("broken", "few")
+    results = {
+        check.name: check for check in checks.of_load(load_result(result), read(tmp_path, SHARED).base)
+    }
+    assert results["littles-law"].verdict == "broken"
+    assert results["littles-law"].detail["group"] == "few"
+    assert results["littles-law"].detail["groups"] == {"many": "ok", "few": "broken"}
+    assert (results["client-limit"].verdict, results["client-limit"].detail["group"]) == ("broken", "few")

@@ -69,7 +69,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trials(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(one.read_text()) for one in sorted((path / "run" / "trials").glob("*/trial.json"))]
+    return [json.loads(file.read_text()) for file in sorted((path / "run" / "trials").glob("*/trial.json"))]
 
 
 def test_nginx_s_own_log_has_every_request_and_no_other(run: Path) -> None:
@@ -116,7 +116,7 @@ def test_its_processes_are_watched(run: Path) -> None:
         assert "nginx" in watched.read_text()
 
 
-def test_the_report_has_ab_s_figures(run: Path) -> None:
+def test_the_report_has_ab_s_values(run: Path) -> None:
     for language, words in {
         "en": ("Requests per second", "Time per request", "Non-2xx", "Connect", "Waiting"),
         "zh": ("Requests per second", "Time per request", "Non-2xx", "Connect", "Waiting"),
@@ -190,7 +190,7 @@ monitors: []
 
 def test_a_ready_plan_can_be_run(tmp_path: Path) -> None:
     shortened = ("load.duration=200ms", "load.interval=100ms", "load.warmup=0s", "repeats=1", "monitors=[]")
-    sets = [word for one in (*shortened, "factors.load.clients=[2, 8]") for word in ("--set", one)]
+    sets = [word for item in (*shortened, "factors.load.clients=[2, 8]") for word in ("--set", item)]
     done = loadcell(tmp_path, "run", "http-service", *sets, "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
     assert [trial["totals"]["errors"] for trial in trials(tmp_path)] == [0, 0]

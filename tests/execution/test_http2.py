@@ -81,8 +81,8 @@ def test_a_server_that_takes_fewer_at_once_is_remarked_on_in_both_languages(tmp_
     remarks = {}
     for path in (tmp_path / "run" / "trials").glob("*/trial.json"):
         trial = json.loads(path.read_text())
-        found = [check for check in trial["checks"] if check["name"] == "streams"]
-        remarks[trial["values"]["workload.http.streams"]] = found
+        checks = [check for check in trial["checks"] if check["name"] == "streams"]
+        remarks[trial["values"]["workload.http.streams"]] = checks
     assert remarks[2] == []
     [remark] = remarks[8]
     assert (remark["verdict"], remark["detail"]) == ("noticed", {"asked_for": 8, "taken": 3})

@@ -1,5 +1,5 @@
 """Whatever is killed, whenever: finished trials are safe, nothing is left behind, and the run or its
-resumption goes on.
+resumption continues.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_a_server_killed_in_prepare_costs_that_trial_and_the_next_has_a_new_one(
         assert failed["advice"]
 
 
-def test_a_worker_killed_costs_that_trial_and_the_run_goes_on(
+def test_a_worker_killed_costs_that_trial_and_the_run_continues(
     tmp_path: Path, postgres_server: PostgresServer
 ) -> None:
     with Live(tmp_path, external(postgres_server.dsn())) as live:

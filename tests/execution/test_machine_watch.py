@@ -1,4 +1,4 @@
-"""What the machine went through during a measurement, from recorded /proc trees."""
+"""State of the machine during a measurement, from recorded /proc trees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from loadcell.execution.machine_watch import NAMES, WORKER, Machine, workers
 from loadcell.model.load_result import LoadResult
 
 HZ = os.sysconf("SC_CLK_TCK")
-OWN = 500
+RUN_PID = 500
 
 
 class Tree:
@@ -26,13 +26,13 @@ class Tree:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.process(1, "init")
-        self.process(OWN, "loadcell-run", parent=1)
+        self.process(RUN_PID, "loadcell-run", parent=1)
         self.clock_ns = 0
 
     def file(self, path: str, text: str) -> None:
-        place = self.root / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text)
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
 
     def process(self, pid: int, name: str, parent: int = 1, ticks: int = 0, of_children: int = 0) -> None:
         fields = [
@@ -65,13 +65,13 @@ class Tree:
         (self.root / f"proc/{pid}/stat").unlink()
 
     def worker(self, waited_s: float) -> None:
-        self.process(600, "python", parent=OWN)
+        self.process(600, "python", parent=RUN_PID)
         self.file("proc/600/cmdline", f"python\0-m\0{WORKER}\0")
         self.file("proc/600/task/601/schedstat", f"100 {int(waited_s * 1e9)} 5\n")
 
     def measured(self, change: Any, seconds: float = 10.0) -> dict[str, checks.Check]:
-        """What is noticed when `change` happens in a measurement of so many seconds."""
-        machine = Machine(self.root, OWN, now_ns=lambda: self.clock_ns)
+        """Checks of a measurement of `seconds` in which `change` happens."""
+        machine = Machine(self.root, RUN_PID, now_ns=lambda: self.clock_ns)
         machine.begin()
         self.clock_ns += int(seconds * 1e9)
         change()
@@ -87,29 +87,31 @@ def tree(tmp_path: Path) -> Tree:
 class TestOtherProcesses:
     def test_a_process_that_uses_a_fifth_of_a_core(self, tree: Tree) -> None:
         tree.process(77, "backup", ticks=1000)
-        found = tree.measured(lambda: tree.process(77, "backup", ticks=1000 + 2 * HZ))["other-processes"]
-        assert found.verdict == "noticed"
-        assert found.detail["cores"] == {"backup (77)": pytest.approx(0.2)}
+        other_processes = tree.measured(lambda: tree.process(77, "backup", ticks=1000 + 2 * HZ))[
+            "other-processes"
+        ]
+        assert other_processes.verdict == "noticed"
+        assert other_processes.detail["cores"] == {"backup (77)": pytest.approx(0.2)}
 
     def test_little_is_let_pass(self, tree: Tree) -> None:
         tree.process(77, "agent")
-        found = tree.measured(lambda: tree.process(77, "agent", ticks=HZ // 2))["other-processes"]
-        assert found.verdict == "ok"
+        other_processes = tree.measured(lambda: tree.process(77, "agent", ticks=HZ // 2))["other-processes"]
+        assert other_processes.verdict == "ok"
 
     def test_our_own_the_targets_and_the_kernels_are_no_others(self, tree: Tree) -> None:
-        for pid, parent in ((600, OWN), (601, 600), (2, 0), (30, 2), (800, 1), (801, 800)):
+        for pid, parent in ((600, RUN_PID), (601, 600), (2, 0), (30, 2), (800, 1), (801, 800)):
             tree.process(pid, f"p{pid}", parent)
 
         def busy() -> None:
-            for pid, parent in ((600, OWN), (601, 600), (30, 2), (800, 1), (801, 800)):
+            for pid, parent in ((600, RUN_PID), (601, 600), (30, 2), (800, 1), (801, 800)):
                 tree.process(pid, f"p{pid}", parent, ticks=50 * HZ)
 
-        machine = Machine(tree.root, OWN, now_ns=iter([0, 10**10]).__next__)
+        machine = Machine(tree.root, RUN_PID, now_ns=iter([0, 10**10]).__next__)
         machine.begin()
         busy()
         machine.end()
-        found = {check.name: check for check in machine.checks([800])}["other-processes"]
-        assert (found.verdict, found.detail["cores"]) == ("ok", {})
+        other_processes = {check.name: check for check in machine.checks([800])}["other-processes"]
+        assert (other_processes.verdict, other_processes.detail["cores"]) == ("ok", {})
 
     def test_children_that_end_meanwhile_count_for_their_parent_and_only_since_the_beginning(
         self, tree: Tree
@@ -121,8 +123,8 @@ class TestOtherProcesses:
             tree.ends(78)
             tree.process(77, "make", of_children=103 * HZ)
 
-        found = tree.measured(compiled)["other-processes"]
-        assert found.detail["cores"] == {"make (77)": pytest.approx(0.3)}
+        other_processes = tree.measured(compiled)["other-processes"]
+        assert other_processes.detail["cores"] == {"make (77)": pytest.approx(0.3)}
 
     def test_orphans_are_no_burden_of_the_first_process(self, tree: Tree) -> None:
         tree.process(77, "shell")
@@ -145,15 +147,15 @@ class TestOtherProcesses:
             tree.ends(79)
             tree.process(77, "make", of_children=103 * HZ)
 
-        found = tree.measured(compiled)["other-processes"]
-        assert found.detail["cores"] == {"make (77)": pytest.approx(0.3)}
+        other_processes = tree.measured(compiled)["other-processes"]
+        assert other_processes.detail["cores"] == {"make (77)": pytest.approx(0.3)}
 
     def test_a_target_that_may_be_any_process_here_makes_it_unknown(self, tree: Tree) -> None:
-        machine = Machine(tree.root, OWN, now_ns=iter([0, 10**10]).__next__)
+        machine = Machine(tree.root, RUN_PID, now_ns=iter([0, 10**10]).__next__)
         machine.begin()
         machine.end()
-        found = {check.name: check.verdict for check in machine.checks(None)}
-        assert found["other-processes"] == "unknown"
+        verdicts = {check.name: check.verdict for check in machine.checks(None)}
+        assert verdicts["other-processes"] == "unknown"
 
 
 class TestThePriceOfLooking:
@@ -165,7 +167,7 @@ class TestThePriceOfLooking:
         for pid in range(1000, 1050):
             tree.process(pid, f"p{pid}")
         tree.worker(1.0)
-        tree.file(f"proc/{OWN}/task/{OWN}/children", "600 ")
+        tree.file(f"proc/{RUN_PID}/task/{RUN_PID}/children", "600 ")
         opened: list[str] = []
         open_file = os.open
 
@@ -174,23 +176,23 @@ class TestThePriceOfLooking:
             return open_file(path, *how, **more)
 
         monkeypatch.setattr(os, "open", noted)
-        found = tree.measured(lambda: tree.worker(3.0))
-        assert found["client-waiting"].verdict == "noticed"
+        result = tree.measured(lambda: tree.worker(3.0))
+        assert result["client-waiting"].verdict == "noticed"
         assert len([path for path in opened if "/proc/10" in path]) == 2 * 50
 
     def test_workers_are_found_where_the_kernel_lists_no_children(self, tree: Tree) -> None:
         tree.worker(1.0)
         tree.process(700, "python", parent=1)
         tree.file("proc/700/cmdline", f"python\0-m\0{WORKER}\0")
-        assert workers(tree.root, OWN) == [600]
+        assert workers(tree.root, RUN_PID) == [600]
 
 
-class TestTheRest:
+class TestOtherChecks:
     def test_swapping(self, tree: Tree) -> None:
         tree.file("proc/vmstat", "pgfault 1\npswpin 100\npswpout 100\n")
         page = os.sysconf("SC_PAGE_SIZE")
-        found = tree.measured(lambda: tree.file("proc/vmstat", "pswpin 1100\npswpout 5100\n"))["swap"]
-        assert (found.verdict, found.detail) == ("noticed", {"swapped_bytes": 6000 * page})
+        swap = tree.measured(lambda: tree.file("proc/vmstat", "pswpin 1100\npswpout 5100\n"))["swap"]
+        assert (swap.verdict, swap.detail) == ("noticed", {"swapped_bytes": 6000 * page})
         assert (
             tree.measured(lambda: tree.file("proc/vmstat", "pswpin 1110\npswpout 5100\n"))["swap"].verdict
             == "ok"
@@ -200,28 +202,28 @@ class TestTheRest:
         tree.file("proc/self/cgroup", "0::/a/b\n")
         tree.file("sys/fs/cgroup/a/b/cpu.stat", "usage_usec 5\nthrottled_usec 0\n")
         tree.file("sys/fs/cgroup/a/cpu.stat", "throttled_usec 1000000\n")
-        found = tree.measured(lambda: tree.file("sys/fs/cgroup/a/cpu.stat", "throttled_usec 1500000\n"))[
+        throttled = tree.measured(lambda: tree.file("sys/fs/cgroup/a/cpu.stat", "throttled_usec 1500000\n"))[
             "throttled"
         ]
-        assert found.verdict == "noticed"
-        assert found.detail["quota_share"] == pytest.approx(0.05)
+        assert throttled.verdict == "noticed"
+        assert throttled.detail["quota_share"] == pytest.approx(0.05)
 
     def test_heat(self, tree: Tree) -> None:
         tree.file("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3\n")
         hotter = lambda: tree.file("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "5\n")  # noqa: E731
-        found = tree.measured(hotter)["throttled"]
-        assert (found.verdict, found.detail) == ("noticed", {"too_hot_times": 2})
+        throttled = tree.measured(hotter)["throttled"]
+        assert (throttled.verdict, throttled.detail) == ("noticed", {"too_hot_times": 2})
 
     def test_a_client_kept_waiting(self, tree: Tree) -> None:
         tree.worker(1.0)
-        found = tree.measured(lambda: tree.worker(3.0))["client-waiting"]
-        assert found.verdict == "noticed"
-        assert found.detail["share"] == pytest.approx(0.2)
+        client_waiting = tree.measured(lambda: tree.worker(3.0))["client-waiting"]
+        assert client_waiting.verdict == "noticed"
+        assert client_waiting.detail["share"] == pytest.approx(0.2)
         assert tree.measured(lambda: tree.worker(3.5))["client-waiting"].verdict == "ok"
 
     def test_what_the_kernel_does_not_tell_is_unknown(self, tree: Tree) -> None:
-        found = tree.measured(lambda: None)
-        assert {name: check.verdict for name, check in found.items()} == {
+        result = tree.measured(lambda: None)
+        assert {name: check.verdict for name, check in result.items()} == {
             "swap": "unknown", "throttled": "unknown", "other-processes": "ok", "client-waiting": "unknown",
         }  # fmt: skip
 
@@ -242,11 +244,12 @@ class TestThisMachine:
         """Looked at as if it were not ours: it has used CPU time, and its name is there."""
         before = machine_watch.look(Path("/"))
         while not any(
-            one.pid == burner.pid for one in machine_watch.between(before, machine_watch.look(Path("/")), [])
+            item.pid == burner.pid
+            for item in machine_watch.between(before, machine_watch.look(Path("/")), [])
         ):
             assert burner.poll() is None
         assert burner.pid not in {
-            one.pid for one in machine_watch.between(before, machine_watch.look(Path("/")), [os.getpid()])
+            item.pid for item in machine_watch.between(before, machine_watch.look(Path("/")), [os.getpid()])
         }
 
     def test_where_a_target_is(self) -> None:
@@ -270,8 +273,8 @@ class TestClient:
 
 class TestPercentiles:
     def result(self, **figures: float) -> LoadResult:
-        known = {"count": 9, "min_ns": 1, "p50_ns": 5, "p99_ns": 9, "max_ns": 9, "mean_ns": 5.0}
-        transaction = {"name": "transaction", "response": {**known, **figures}, "service": None}
+        usual = {"count": 9, "min_ns": 1, "p50_ns": 5, "p99_ns": 9, "max_ns": 9, "mean_ns": 5.0}
+        transaction = {"name": "transaction", "response": {**usual, **figures}, "service": None}
         return load_result({"operations": [transaction]})
 
     def test_rise(self) -> None:
@@ -283,7 +286,7 @@ class TestPercentiles:
         assert check.verdict == "broken"
         assert checks.invalidity([check]) is not None
 
-    def test_nothing_is_said_of_nothing(self) -> None:
+    def test_nothing_is_reported_of_nothing(self) -> None:
         assert (
             checks.percentiles(load_result({"operations": [{"name": "x", "response": None}]})).verdict
             == "unknown"

@@ -1,4 +1,4 @@
-"""MariaDB as a person measures it: whole runs, their records, and what is said when the server goes."""
+"""MariaDB as a person measures it: whole runs, their records, and what is reported when the server goes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ expect: [errors == 0]
 """
 
 
-#: No word that a page or a log would have of its own.
+#: No word that a page or a log has by itself.
 PASSWORD = "quite-9-unguessable"
 
 
@@ -45,21 +45,21 @@ def url(mariadb_server: MariadbServer, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def trials(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(one.read_text()) for one in sorted((path / "trials").glob("*/trial.json"))]
+    return [json.loads(file.read_text()) for file in sorted((path / "trials").glob("*/trial.json"))]
 
 
 def checks(trial: dict[str, Any]) -> dict[str, str]:
-    return {one["name"]: one["verdict"] for one in trial["checks"]}
+    return {check["name"]: check["verdict"] for check in trial["checks"]}
 
 
 def test_a_server_of_loadcells_own_from_plan_to_report(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(LOCAL)
     done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
     assert done.returncode == 0, done.stderr
-    found = trials(tmp_path / "run")
-    assert [trial["status"] for trial in found] == ["ok", "ok"]
-    assert [trial["data_set"]["how"] for trial in found] == ["loaded", "restored"]
-    for trial in found:
+    result = trials(tmp_path / "run")
+    assert [trial["status"] for trial in result] == ["ok", "ok"]
+    assert [trial["data_set"]["how"] for trial in result] == ["loaded", "restored"]
+    for trial in result:
         assert checks(trial)["server-counters"] == "ok"
         assert trial["target"]["product"] == "MariaDB"
     for watched in (tmp_path / "run").glob("trials/*/processes.csv"):
@@ -76,7 +76,7 @@ def test_the_servers_counters_agree_without_transactions_too(tmp_path: Path, url
     done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
     assert done.returncode == 0, done.stderr
     [trial] = trials(tmp_path / "run")
-    [counted] = [one for one in trial["checks"] if one["name"] == "server-counters"]
+    [counted] = [check for check in trial["checks"] if check["name"] == "server-counters"]
     assert counted["verdict"] == "ok"
     assert counted["detail"]["commits"]["server"] >= counted["detail"]["commits"]["client"] > 0
     written = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]

@@ -23,10 +23,11 @@ def test_a_trial_in_which_nothing_ever_returns_is_on_record_with_nothing_done(
     with Live(tmp_path, PLAN.format(dsn=postgres_server.dsn())) as live:
         assert live.end() in (1, 3), live.err
     postgres_server.sql(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(3600)%' AND pid <> pg_backend_pid()"
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE query LIKE '%pg_sleep(3600)%' AND pid <> pg_backend_pid()"
     )
     [trial] = live.stored().trials
     counts = trial["totals"]["transactions"]
     assert (counts["attempted"], counts["succeeded"], counts["in_flight"]) == (2, 0, 2)
-    assert [one["verdict"] for one in trial["expect"]] != ["met"]
+    assert [item["verdict"] for item in trial["expect"]] != ["met"]
     assert "Traceback" not in live.err

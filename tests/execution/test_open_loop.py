@@ -28,14 +28,19 @@ def kept(result: dict[str, Any], **more: Any) -> None:
     seconds = result["window"]["duration_ns"] / 1e9
     count = result["operations"][0]["succeeded"]
     result["schedule"] = {
-        "arrivals": "poisson", "offered": count, "offered_per_s": count / seconds, "achieved_per_s": count / seconds,
-        "pacing_error": figures(count, 3_000), "backlog_wait": None, "presence_ns": count * 10_000_000,
+        "arrivals": "poisson",
+        "offered": count,
+        "offered_per_s": count / seconds,
+        "achieved_per_s": count / seconds,
+        "pacing_error": figures(count, 3_000),
+        "backlog_wait": None,
+        "presence_ns": count * 10_000_000,
         "backlog": {"peak": 7, "at_end": 0, "overdue_ns": 0},
-    }  # fmt: skip
+    }
     result.update(more)
 
 
-def test_the_engine_is_told_when_requests_are_due() -> None:
+def test_the_engine_is_reported_when_requests_are_due() -> None:
     assert schedule(loop({})) is None
     assert schedule(loop({"rate": "2000/s"})) == {
         "arrivals": "constant",
@@ -43,15 +48,15 @@ def test_the_engine_is_told_when_requests_are_due() -> None:
         "most_overdue_ns": 5_000_000_000,
     }
     ramp = loop({"rate": {"from": "0/s", "to": "90/min", "over": "20s"}, "arrivals": "poisson"})
-    found = schedule(ramp)
-    assert found is not None
-    assert found["rate"] == [
+    result = schedule(ramp)
+    assert result is not None
+    assert result["rate"] == [
         {"from_per_s": 0.0, "to_per_s": 1.5, "for_ns": 20_000_000_000},
         {"from_per_s": 1.5, "to_per_s": 1.5, "for_ns": 10_000_000_000},
     ]
 
 
-def test_the_engine_itself_takes_what_it_is_told(tmp_path: Path) -> None:
+def test_the_engine_itself_takes_what_it_is_reported(tmp_path: Path) -> None:
     from loadcell import _engine
 
     for rate in ("1000/s", {"steps": [{"rate": "0/s", "for": "1s"}, {"rate": "5/s", "for": "1s"}]}):
@@ -72,18 +77,22 @@ def test_a_trial_records_how_its_schedule_was_kept(tmp_path: Path) -> None:
     )
     trial = world.stored(ended).trials[0]
     assert (trial["status"], trial["reason_code"]) == ("ok", None)
-    found = trial["schedule"]
-    assert (found["arrivals"], found["offered"], found["offered_per_s"]) == ("poisson", 400, 200.0)
-    assert found["backlog"] == {"peak": 7, "at_end": 0, "overdue_s": 0.0}
-    assert found["requests_mean"] == pytest.approx(2.0)
-    assert found["pacing_error"]["p50_ms"] == pytest.approx(0.003)
-    assert found["backlog_wait"] is None
+    schedule_record = trial["schedule"]
+    assert (schedule_record["arrivals"], schedule_record["offered"], schedule_record["offered_per_s"]) == (
+        "poisson",
+        400,
+        200.0,
+    )
+    assert schedule_record["backlog"] == {"peak": 7, "at_end": 0, "overdue_s": 0.0}
+    assert schedule_record["requests_mean"] == pytest.approx(2.0)
+    assert schedule_record["pacing_error"]["p50_ms"] == pytest.approx(0.003)
+    assert schedule_record["backlog_wait"] is None
     verdicts = {check["name"]: check["verdict"] for check in trial["checks"]}
     assert [verdicts[name] for name in ("littles-law", "pacing", "backlog")] == ["ok", "ok", "ok"]
     assert [judged["verdict"] for judged in trial["expect"]] == ["met", "met", "met"]
 
 
-def test_a_closed_loop_has_no_schedule_and_is_not_held_against_one(tmp_path: Path) -> None:
+def test_a_closed_loop_has_no_schedule_and_is_not_compared_with_one(tmp_path: Path) -> None:
     world = World()
     trial = world.stored(world.run(tmp_path)).trials[0]
     assert trial["schedule"] is None
@@ -94,7 +103,7 @@ def test_a_closed_loop_has_no_schedule_and_is_not_held_against_one(tmp_path: Pat
 OVERLOADED = {"waiting": 880, "overdue_s": 2.2, "due_per_s": 900.0, "ended_per_s": 200.0, "clients": 2}
 
 
-def test_an_overloaded_target_is_a_result_with_its_backlog_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_an_overloaded_target_is_a_result_with_its_backlog_and_the_run_continues(tmp_path: Path) -> None:
     def overloaded(result: dict[str, Any]) -> None:
         kept(
             result,

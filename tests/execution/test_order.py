@@ -1,4 +1,4 @@
-"""What a run does, step by step: each test arranges what happens and reads the log of what was asked."""
+"""Steps of a run: each test arranges events, and reads the log of requests to target and executor."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_other_options_put_the_target_to_rest_and_bring_up_another(world: World,
     ]  # fmt: skip
 
 
-def test_a_load_that_breaks_is_a_result_and_the_run_goes_on(world: World, tmp_path: Path) -> None:
+def test_a_load_that_breaks_is_a_result_and_the_run_continues(world: World, tmp_path: Path) -> None:
     world.fail("load 2", LoadError("it broke", advice="Mend it."))
     ended = world.run(tmp_path, TWO)
     assert statuses(world, tmp_path) == ["failed", "ok"]
@@ -144,7 +144,7 @@ def test_ctrl_c_breaks_off_whatever_step_is_under_way(world: World, tmp_path: Pa
     assert world.log[-2:] == ["down a", "destroy a"]
 
 
-def test_a_run_whose_target_never_comes_up_for_one_reason_is_given_up(world: World, tmp_path: Path) -> None:
+def test_a_run_whose_target_never_comes_up_for_one_reason_is_abandoned(world: World, tmp_path: Path) -> None:
     world.fail("up", *(broken("wrong password") for _ in range(9)))
     ended = world.run(tmp_path, PLAN.replace("repeats: 1", "repeats: 9"))
     assert (ended.state, ended.exit_status) == ("failed", 3)
@@ -153,13 +153,13 @@ def test_a_run_whose_target_never_comes_up_for_one_reason_is_given_up(world: Wor
     assert len(world.stored(ended).trials) == 3
 
 
-def test_targets_that_fail_for_different_reasons_are_not_given_up(world: World, tmp_path: Path) -> None:
+def test_targets_that_fail_for_different_reasons_are_not_abandoned(world: World, tmp_path: Path) -> None:
     world.fail("up", *(broken(f"reason {number}") for number in range(5)))
     ended = world.run(tmp_path, PLAN.replace("repeats: 1", "repeats: 5"))
     assert len(world.stored(ended).trials) == 5
 
 
-def test_trouble_with_putting_away_is_said_and_harms_nothing(world: World, tmp_path: Path) -> None:
+def test_trouble_with_putting_away_is_reported_and_harms_nothing(world: World, tmp_path: Path) -> None:
     world.fail("destroy", broken("cannot remove it"))
     ended = world.run(tmp_path)
     assert ended.exit_status == 0
@@ -200,5 +200,5 @@ def test_a_percentile_of_too_few_transactions_meets_and_misses_nothing(tmp_path:
     ]
     assert "cannot be judged: latency.p99 < 1s (98 in all, 100 needed)" in outcome(trial)
     assert "p99 " not in outcome({**trial, "expect": []}), "nor is it shown"
-    [whole] = world.stored(ended).run["verdicts"]
-    assert (whole["verdict"], whole["unknown"]) == ("unknown", 1)
+    [total] = world.stored(ended).run["verdicts"]
+    assert (total["verdict"], total["unknown"]) == ("unknown", 1)

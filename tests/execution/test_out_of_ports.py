@@ -1,6 +1,6 @@
 """A client machine that has nothing left for another connection, for real: no port, or no file.
 
-What its user is told.
+What its user is reported.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ RANGE, REUSE = "net.ipv4.ip_local_port_range", "net.ipv4.tcp_tw_reuse"
 
 @pytest.fixture
 def network() -> Iterator[FewPorts]:
-    with few_ports() as found:
-        yield found
+    with few_ports() as result:
+        yield result
 
 
 def squeezed(text: str) -> str:
@@ -53,19 +53,19 @@ def only_trial(home: Path) -> dict[str, Any]:
 
 def pages(home: Path) -> dict[str, str]:
     """The report in both languages, as it is read."""
-    found = {}
+    results = {}
     [path] = home.glob("results/*/*")
     for language in ("en", "zh"):
         done = called(
             home, "report", str(path), "--lang", language, "--format", "md", "--out", f"{language}.md"
         )
         assert done.returncode == 0, done.stderr
-        found[language] = (home / f"{language}.md").read_text().replace("\\_", "_")
-    return found
+        results[language] = (home / f"{language}.md").read_text().replace("\\_", "_")
+    return results
 
 
 def failed(done: subprocess.CompletedProcess[str]) -> str:
-    """What is on standard output of a call that brought no usable figure."""
+    """Standard output of a call that brought no usable figure."""
     assert done.returncode == 3, done.stdout + done.stderr
     return squeezed(done.stdout)
 
@@ -73,14 +73,14 @@ def failed(done: subprocess.CompletedProcess[str]) -> str:
 class TestConnectionsForEachRequest:
     """Every request takes a port, and as it is the client who hangs up, the port rests for a minute."""
 
-    def test_figures_of_a_machine_without_ports_are_no_figures_of_the_service(
+    def test_values_of_a_machine_without_ports_are_no_values_of_the_service(
         self, tmp_path: Path, network: FewPorts
     ) -> None:
         with Hostile(says(response())) as server:
             network.only(HARDLY_ANY)
             url = f"http://127.0.0.1:{server.port}/"
             words = ("http", url, "--no-keep-alive", "-c", "2", "-d", "1s", "--warmup", "0s", "-q")
-            said = failed(called(tmp_path, *words, "--no-report"))
+            message = failed(called(tmp_path, *words, "--no-report"))
             assert server.connections <= HARDLY_ANY
             trial = only_trial(tmp_path)
             again = failed(called(tmp_path, *words, "--no-report", "--out", "again", "--json"))
@@ -91,10 +91,10 @@ class TestConnectionsForEachRequest:
         [error] = trial["errors"]
         assert (error["code"], error["message"]) == ("ports", "Cannot assign requested address")
         assert error["meaning"] == "this machine had no port left for another connection"
-        for told in (said, trial["advice"], error["advice"], *pages(tmp_path).values()):
-            assert RANGE in told
-            assert REUSE in told
-        assert "this machine ran out of ports" in said
+        for item in (message, trial["advice"], error["advice"], *pages(tmp_path).values()):
+            assert RANGE in item
+            assert REUSE in item
+        assert "this machine ran out of ports" in message
 
         [next_one] = json.loads(again)["trials"]
         assert "this machine has no port left for a connection to 127.0.0.1" in next_one["reason"]
@@ -106,8 +106,8 @@ class TestMoreConnectionsThanPorts:
         with Hostile(says(response())) as server:
             network.only(PORTS)
             url = f"http://127.0.0.1:{server.port}/"
-            said = failed(called(tmp_path, "http", url, "-c", "60", "-n", "600", "--warmup", "0s", "-q"))
-        self._told(only_trial(tmp_path), said, pages(tmp_path))
+            message = failed(called(tmp_path, "http", url, "-c", "60", "-n", "600", "--warmup", "0s", "-q"))
+        self._told(only_trial(tmp_path), message, pages(tmp_path))
 
     def test_of_a_redis(self, tmp_path: Path, network: FewPorts) -> None:
         with RedisServer(password="") as server:
@@ -140,30 +140,30 @@ class TestMoreConnectionsThanPorts:
                 "0s",
                 "-q",
             ]
-            said = failed(called(tmp_path, "sql", dsn, *words, **password))
-        self._told(only_trial(tmp_path), said, pages(tmp_path))
+            message = failed(called(tmp_path, "sql", dsn, *words, **password))
+        self._told(only_trial(tmp_path), message, pages(tmp_path))
 
     def _told(self, trial: dict[str, Any], said: str, report: dict[str, str]) -> None:
         assert (trial["status"], trial["reason_code"]) == ("failed", "connect-failed")
         assert "of 60 clients could not connect" in trial["reason"]
         assert "Cannot assign requested address" in trial["reason"]
         assert "died" not in trial["reason"], "the target is not dead: it cannot be asked"
-        for told in (said, trial["advice"], *report.values()):
-            assert RANGE in told
+        for item in (said, trial["advice"], *report.values()):
+            assert RANGE in item
 
 
 def test_a_server_that_cannot_be_asked_for_want_of_a_port_is_not_taken_for_dead() -> None:
-    said = os.strerror(errno.EADDRNOTAVAIL)
-    of_libpq = f'connection failed: connection to server at "10.0.0.5", port 5432 failed: {said}'
+    message = os.strerror(errno.EADDRNOTAVAIL)
+    of_libpq = f'connection failed: connection to server at "10.0.0.5", port 5432 failed: {message}'
     of_pymysql = pymysql.OperationalError(
-        2003, f"Can't connect to MySQL server on '10.0.0.5' ([Errno 99] {said})"
+        2003, f"Can't connect to MySQL server on '10.0.0.5' ([Errno 99] {message})"
     )
-    found = {
-        redis: redis.connection_error(OSError(errno.EADDRNOTAVAIL, said), "10.0.0.5:6379", None),
+    results = {
+        redis: redis.connection_error(OSError(errno.EADDRNOTAVAIL, message), "10.0.0.5:6379", None),
         mysql: mysql.not_connected(of_pymysql, "10.0.0.5:3306", "me"),
         postgres: postgres.not_connected(of_libpq, "10.0.0.5:5432", "me"),
     }
-    for kind, error in found.items():
+    for kind, error in results.items():
         assert error.message.code in kind.ANSWERED
         assert "this machine has no port left for a connection to 10.0.0.5" in error.finding
         assert RANGE in error.advice
@@ -176,10 +176,10 @@ def test_more_connections_than_files(tmp_path: Path) -> None:
         words = ("http", f"http://127.0.0.1:{server.port}/", "-c", "500", "-n", "5000", "--warmup", "0s")
         limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (least, least))  # noqa: E731
         done = command(tmp_path, *words, before=limit)
-    said, trial = failed(done), only_trial(tmp_path)
+    message, trial = failed(done), only_trial(tmp_path)
     assert (trial["status"], trial["reason_code"]) == ("failed", "load.limit")
     finding = f"500 clients need 564 file descriptors, and this process may have {least}"
-    for told in (said, trial["reason"]):
-        assert finding in told
-    for told in (said, trial["advice"], *pages(tmp_path).values()):
-        assert "ulimit -Hn 564" in told
+    for item in (message, trial["reason"]):
+        assert finding in item
+    for item in (message, trial["advice"], *pages(tmp_path).values()):
+        assert "ulimit -Hn 564" in item

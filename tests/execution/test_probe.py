@@ -1,4 +1,4 @@
-"""Probes as a person runs them: from plan to report, with the figures of each."""
+"""Probes as a person runs them: from plan to report, with the values of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ repeats: 1
 monitors: [host, target]
 expect: [errors == 0, events_per_s > 1/s]
 """
-#: So many passes, however long they take on a busy machine.
+#: A fixed number of passes, however long they take on a busy machine.
 MEMORY = """
 target: {host: {}}
 workload: {probe: {memory: {test: memcpy, size: 1MiB}}}
@@ -45,13 +45,15 @@ repeats: 1
 def run(home: Path, plan: str) -> list[dict[str, Any]]:
     (home / "plan.yaml").write_text(plan)
     done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
-    found = [json.loads(one.read_text()) for one in sorted((home / "run" / "trials").glob("*/trial.json"))]
-    assert found, done.stderr
-    return found
+    records = [
+        json.loads(path.read_text()) for path in sorted((home / "run" / "trials").glob("*/trial.json"))
+    ]
+    assert records, done.stderr
+    return records
 
 
 def measured(trial: dict[str, Any]) -> dict[str, Any]:
-    """The totals of a trial that ran to its end; a machine that is too busy to be trusted is no fault of it."""
+    """The totals of a trial that ran to its end, whether or not the machine was too busy to be trusted."""
     assert trial["status"] in ("ok", "invalid"), trial["reason"]
     assert trial["errors"] == []
     totals: dict[str, Any] = trial["totals"]
@@ -59,15 +61,15 @@ def measured(trial: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_processors_from_plan_to_report(tmp_path: Path) -> None:
-    found = run(tmp_path, CPU)
-    assert len(found) == 2
-    for trial in found:
+    result = run(tmp_path, CPU)
+    assert len(result) == 2
+    for trial in result:
         totals = measured(trial)
         succeeded = totals["transactions"]["succeeded"]
         events = totals["figures"]["events_per_s"]
         assert round(events * trial["measure"]["duration_s"]) == succeeded > 0
         assert len(trial["client"]["threads"]) == trial["settings"]["load"]["clients"]
-        verdicts = {one["name"]: one["verdict"] for one in trial["checks"]}
+        verdicts = {check["name"]: check["verdict"] for check in trial["checks"]}
         assert verdicts["client-limit"] == verdicts["counting-identity"] == "ok"
         assert "client-waiting" not in verdicts, "its threads are what is measured"
         assert trial["notes"] == ["probe.cpu"]
@@ -80,19 +82,19 @@ def test_processors_from_plan_to_report(tmp_path: Path) -> None:
 
 
 def test_memory_by_two_definitions(tmp_path: Path) -> None:
-    found = {trial["values"]["workload.probe.memory.test"]: trial for trial in run(tmp_path, MEMORY)}
-    assert set(found) == {"memcpy", "triad"}
-    for trial in found.values():
+    results = {trial["values"]["workload.probe.memory.test"]: trial for trial in run(tmp_path, MEMORY)}
+    assert set(results) == {"memcpy", "triad"}
+    for trial in results.values():
         totals = measured(trial)
         assert totals["transactions"]["succeeded"] == 50
         assert list(totals["figures"]) == ["mib_per_s"], "of two threads there is no best pass"
         assert totals["figures"]["mib_per_s"] > 0
 
 
-def test_latency_has_a_figure_for_each_size(tmp_path: Path) -> None:
-    found = run(tmp_path, LATENCY)
-    assert len(found) == 2
-    for trial in found:
+def test_latency_has_a_value_for_each_size(tmp_path: Path) -> None:
+    result = run(tmp_path, LATENCY)
+    assert len(result) == 2
+    for trial in result:
         totals = measured(trial)
         mean_ns = totals["service"]["mean_ms"] * 1e6
         assert abs(totals["figures"]["access_ns"] * 2**16 / mean_ns - 1) < 1e-6
@@ -106,7 +108,7 @@ def test_latency_has_a_figure_for_each_size(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report-pictures" / "chart-own.svg").is_file()
 
 
-def test_what_does_not_fit_into_memory_is_said_before_anything_is_made(tmp_path: Path) -> None:
+def test_what_does_not_fit_into_memory_is_reported_before_anything_is_made(tmp_path: Path) -> None:
     [trial] = run(tmp_path, TOO_LARGE)
     assert trial["status"] == "failed"
     assert "the probe needs 9 TiB for 3 clients" in trial["reason"]

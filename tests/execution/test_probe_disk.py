@@ -40,26 +40,26 @@ def run(home: Path, text: str) -> tuple[int, str, list[dict[str, Any]]]:
     (home / "disk").mkdir(exist_ok=True)
     (home / "plan.yaml").write_text(text)
     done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
-    trials = [json.loads(one.read_text()) for one in sorted((home / "run" / "trials").glob("*/trial.json"))]
+    trials = [json.loads(path.read_text()) for path in sorted((home / "run" / "trials").glob("*/trial.json"))]
     return done.returncode, done.stderr, trials
 
 
 def test_a_mix_with_a_flush_after_each_write_from_plan_to_report(tmp_path: Path) -> None:
-    status, said, [trial] = run(tmp_path, plan("access: randrw, fdatasync: 1"))
-    assert status == 0, said
-    counts = {name: one["succeeded"] for name, one in trial["operations"].items()}
+    status, message, [trial] = run(tmp_path, plan("access: randrw, fdatasync: 1"))
+    assert status == 0, message
+    counts = {name: item["succeeded"] for name, item in trial["operations"].items()}
     assert counts["read"] + counts["fdatasync"] == trial["totals"]["transactions"]["succeeded"] > 0
     # of each client one write may be done whose flush is not, at either end of the measurement
     assert abs(counts["fdatasync"] - counts["write"]) <= 2
     assert counts["fdatasync"] > 0
     assert all(trial["operations"][name]["response"]["p99_ms"] > 0 for name in counts)
-    figures = trial["totals"]["figures"]
-    assert set(figures) == {"iops", "read_mib_per_s", "write_mib_per_s"}
-    assert figures["iops"] == pytest.approx(trial["totals"]["throughput_per_s"])
-    assert figures["write_mib_per_s"] == pytest.approx(
+    values = trial["totals"]["figures"]
+    assert set(values) == {"iops", "read_mib_per_s", "write_mib_per_s"}
+    assert values["iops"] == pytest.approx(trial["totals"]["throughput_per_s"])
+    assert values["write_mib_per_s"] == pytest.approx(
         trial["operations"]["write"]["throughput_per_s"] * 4096 / 2**20
     )
-    verdicts = {one["name"]: one["verdict"] for one in trial["checks"]}
+    verdicts = {check["name"]: check["verdict"] for check in trial["checks"]}
     assert verdicts["littles-law"] == verdicts["counting-identity"] == verdicts["client-limit"] == "ok"
     assert not {"direct-io", "in-memory"} & set(verdicts)
     assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
@@ -71,13 +71,13 @@ def test_a_mix_with_a_flush_after_each_write_from_plan_to_report(tmp_path: Path)
 
 def test_many_blocks_at_once_are_held_to_littles_law_too(tmp_path: Path) -> None:
     options = "access: randread, engine: io_uring, depth: 8"
-    status, said, [trial] = run(tmp_path, plan(options))
+    status, message, [trial] = run(tmp_path, plan(options))
     if trial["status"] == "failed":  # a container may forbid it, and says so
         assert trial["reason"].startswith("the kernel refuses io_uring")
         assert "psync" in trial["advice"]
         return
-    assert status == 0, said
-    [law] = [one for one in trial["checks"] if one["name"] == "littles-law"]
+    assert status == 0, message
+    [law] = [check for check in trial["checks"] if check["name"] == "littles-law"]
     assert (law["verdict"], law["detail"]["pipeline"]) == ("ok", 8)
 
 
@@ -88,16 +88,16 @@ def test_nothing_is_left_when_all_of_it_is_killed(tmp_path: Path) -> None:
         live.in_phase("measure")
         worker = live.worker()
         open_files = [
-            os.readlink(one)  # noqa: PTH115 - a link to what has no name any more
-            for one in Path(f"/proc/{worker}/fd").iterdir()
+            os.readlink(path)  # noqa: PTH115 - a link to what has no name any more
+            for path in Path(f"/proc/{worker}/fd").iterdir()
         ]
         assert sum(str(disk) in file and file.endswith("(deleted)") for file in open_files) == 2
         below = [live.process.pid, *descendants(live.process.pid)]
         live.send(signal.SIGKILL)
         live.end()
         until(lambda: not living(below), "the worker's end")
-    [left] = disk.iterdir()
-    assert [one.name for one in left.iterdir()] == ["loadcell.json"], "a mark, and no file"
+    [remaining] = disk.iterdir()
+    assert [path.name for path in remaining.iterdir()] == ["loadcell.json"], "a mark, and no file"
     (tmp_path / "next").mkdir()
     (tmp_path / "next" / "disk").symlink_to(disk)
     run(tmp_path / "next", plan("access: read"))
@@ -125,35 +125,35 @@ def in_memory(place: Path, kind: bytes) -> Iterator[Path]:
 
 @pytest.fixture
 def ramfs(tmp_path: Path) -> Iterator[Path]:
-    """A file system in memory: nothing goes past the page cache there, and it names no size of its own."""
-    with in_memory(tmp_path / "disk", b"ramfs") as place:
-        yield place
+    """A file system in memory: nothing goes past the page cache there, and it names no size."""
+    with in_memory(tmp_path / "disk", b"ramfs") as path:
+        yield path
 
 
 @pytest.fixture
 def tmpfs(tmp_path: Path) -> Iterator[Path]:
     """A file system in memory that newer kernels let direct I/O be asked of."""
-    with in_memory(tmp_path / "disk", b"tmpfs") as place:
-        yield place
+    with in_memory(tmp_path / "disk", b"tmpfs") as path:
+        yield path
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[Path]:
     """A file system of our own: it lets files be opened for direct I/O, and refuses it when it comes."""
-    place = tmp_path / "disk"
-    with mounted("fuse_files", place):
-        yield place
+    path = tmp_path / "disk"
+    with mounted("fuse_files", path):
+        yield path
 
 
 @pytest.mark.parametrize("kind", ["ramfs", "files"])
-def test_a_file_system_without_direct_io_is_measured_through_the_page_cache_and_that_is_said(
+def test_a_file_system_without_direct_io_is_measured_through_the_page_cache_and_that_is_reported(
     tmp_path: Path, kind: str, request: pytest.FixtureRequest
 ) -> None:
     request.getfixturevalue(kind)
     text = plan("access: randrw, fdatasync: 1").replace("direct: false", "direct: true")
-    status, said, [trial] = run(tmp_path, text)
-    assert (status, trial["status"]) == (0, "ok"), said
-    [direct] = [one for one in trial["checks"] if one["name"] == "direct-io"]
+    status, message, [trial] = run(tmp_path, text)
+    assert (status, trial["status"]) == (0, "ok"), message
+    [direct] = [check for check in trial["checks"] if check["name"] == "direct-io"]
     assert direct == {"name": "direct-io", "verdict": "noticed", "detail": {"asked_for": True, "done": False}}
     assert trial["target"]["data"]["type"] == {"ramfs": "ramfs", "files": "fuse"}[kind]
     assert trial["totals"]["figures"]["iops"] > 0
@@ -163,15 +163,15 @@ def test_a_file_system_without_direct_io_is_measured_through_the_page_cache_and_
 
 
 @pytest.mark.usefixtures("tmpfs")
-def test_a_disk_that_is_memory_is_said_to_be_memory_before_and_after(tmp_path: Path) -> None:
+def test_a_disk_that_is_memory_is_reported_to_be_memory_before_and_after(tmp_path: Path) -> None:
     text = plan("access: randwrite, fdatasync: 1").replace("direct: false", "direct: true")
     (tmp_path / "plan.yaml").write_text(text)
     checked = json.loads(loadcell(tmp_path, "check", "plan.yaml", "--json").stdout)
-    [remark] = [one for one in checked["remarks"] if one["path"] == "target.host.directory"]
+    [remark] = [item for item in checked["remarks"] if item["path"] == "target.host.directory"]
     assert remark["text"].startswith("it is in memory (tmpfs), where blocks go to no device")
-    status, said, [trial] = run(tmp_path, text)
-    assert (status, trial["status"]) == (0, "ok"), said
-    [noticed] = [one for one in trial["checks"] if one["name"] == "in-memory"]
+    status, message, [trial] = run(tmp_path, text)
+    assert (status, trial["status"]) == (0, "ok"), message
+    [noticed] = [check for check in trial["checks"] if check["name"] == "in-memory"]
     assert noticed == {"name": "in-memory", "verdict": "noticed", "detail": {"held_by": "tmpfs"}}
     assert trial["target"]["data"]["memory"] == "tmpfs"
     for lang, words in (

@@ -30,13 +30,13 @@ expect: [errors == 0]
 def run(home: Path, text: str) -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
     (home / "plan.yaml").write_text(text)
     done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
-    trials = [json.loads(one.read_text()) for one in sorted((home / "run" / "trials").glob("*/trial.json"))]
+    trials = [json.loads(path.read_text()) for path in sorted((home / "run" / "trials").glob("*/trial.json"))]
     return done, trials
 
 
 @contextmanager
 def serving() -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server of its own, and where it listens."""
+    """A separate server, and its address."""
     command = [LOADCELL, "host", "--serve", "127.0.0.1:0", "--json"]
     server = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
@@ -52,27 +52,29 @@ def served(server: subprocess.Popen[str], by: signal.Signals) -> dict[str, Any]:
     server.send_signal(by)
     out, err = server.communicate(timeout=60)
     assert (server.returncode, err) == (0, "")
-    found: dict[str, Any] = json.loads(out)
-    return found
+    document: dict[str, Any] = json.loads(out)
+    return document
 
 
 def test_three_tests_of_the_loopback_from_plan_to_report(tmp_path: Path) -> None:
     text = f"{PLAN}factors: {{workload.probe.network.test: [rr, crr, stream]}}\n"
     done, trials = run(tmp_path, text)
     assert done.returncode == 0, done.stderr
-    found = {trial["levels"]["workload.probe.network.test"]: trial for trial in trials}
+    trials_by_test = {trial["levels"]["workload.probe.network.test"]: trial for trial in trials}
     for test, figure in (
         ("rr", "transactions_per_s"),
         ("crr", "transactions_per_s"),
         ("stream", "mbit_per_s"),
     ):
-        trial = found[test]
-        verdicts = {one["name"]: one["verdict"] for one in trial["checks"]}
+        trial = trials_by_test[test]
+        verdicts = {check["name"]: check["verdict"] for check in trial["checks"]}
         assert (trial["status"], trial["errors"]) == ("ok", []), trial["reason"]
         assert verdicts["littles-law"] == verdicts["counting-identity"] == verdicts["client-limit"] == "ok"
         assert list(trial["totals"]["figures"]) == [figure]
-    rate = found["stream"]["totals"]["throughput_per_s"]
-    assert found["stream"]["totals"]["figures"]["mbit_per_s"] == pytest.approx(rate * 131072 * 8 / 1e6)
+    rate = trials_by_test["stream"]["totals"]["throughput_per_s"]
+    assert trials_by_test["stream"]["totals"]["figures"]["mbit_per_s"] == pytest.approx(
+        rate * 131072 * 8 / 1e6
+    )
     assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     assert "TCP_CRR" in (tmp_path / "run" / "report.html").read_text()
 

@@ -24,7 +24,7 @@ THREE = PLAN.replace("clients: 2, ", "") + "factors: {load.clients: [2, 8, 4]}\n
 
 
 class FakeSampler:
-    """Says what is asked of it, and finds what it is told to."""
+    """Says what is asked of it, and finds what it is reported to."""
 
     def __init__(self, log: list[str], trouble: ProfilerError | None = None) -> None:
         self.log = log
@@ -65,7 +65,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def unscored(world: World, ended: Any) -> list[tuple[str, str]]:
-    return [(one["name"], one["status"]) for one in world.stored(ended).unscored]
+    return [(item["name"], item["status"]) for item in world.stored(ended).unscored]
 
 
 def loads(world: World) -> list[str]:
@@ -86,9 +86,9 @@ def test_the_treatments_wanted_are_run_once_more(
     ended = world.run(tmp_path, THREE + f"profile: {{cpu: {{treatments: {treatments}}}}}\n")
     assert (ended.state, ended.exit_status) == ("finished", 0)
     stored = world.stored(ended)
-    assert [one["name"] for one in stored.unscored] == [f"profile-{name}" for name in names]
-    assert [one["number"] for one in stored.unscored] == list(range(4, 4 + len(names)))
-    assert {(one["role"], one["status"]) for one in stored.unscored} == {("profile", "ok")}
+    assert [item["name"] for item in stored.unscored] == [f"profile-{name}" for name in names]
+    assert [item["number"] for item in stored.unscored] == list(range(4, 4 + len(names)))
+    assert {(item["role"], item["status"]) for item in stored.unscored} == {("profile", "ok")}
     assert loads(world)[3:] == [f"load {name.removeprefix('clients=')}" for name in names]
 
 
@@ -104,13 +104,13 @@ def test_the_sampler_sees_the_load_from_before_its_first_connection_to_its_end(
 def test_it_counts_in_nothing(world: World, tmp_path: Path) -> None:
     plain = world.run(tmp_path, THREE, out=tmp_path / "plain", seed=1)
     profiled = world.run(tmp_path, THREE + "profile: cpu\n", out=tmp_path / "profiled", seed=1)
-    one, other = world.stored(plain), world.stored(profiled)
-    assert [trial["name"] for trial in one.trials] == [trial["name"] for trial in other.trials]
-    assert one.run["trials"] == other.run["trials"]
-    assert one.run["verdicts"] == other.run["verdicts"]
+    item, other = world.stored(plain), world.stored(profiled)
+    assert [trial["name"] for trial in item.trials] == [trial["name"] for trial in other.trials]
+    assert item.run["trials"] == other.run["trials"]
+    assert item.run["verdicts"] == other.run["verdicts"]
     assert [entry["role"] for entry in other.run["unscored"]] == ["profile"]
     assert other.missing == []
-    assert "unscored" not in one.run
+    assert "unscored" not in item.run
 
 
 def test_what_goes_wrong_with_it_costs_no_result(
@@ -141,7 +141,7 @@ def test_without_an_ok_trial_there_is_no_best_one(world: World, tmp_path: Path) 
     assert "nothing is profiled: no trial was ok" in (tmp_path / "said.txt").read_text()
 
 
-def test_one_that_was_interrupted_is_done_when_the_run_goes_on(world: World, tmp_path: Path) -> None:
+def test_one_that_was_interrupted_is_done_when_the_run_continues(world: World, tmp_path: Path) -> None:
     text = PLAN + "profile: cpu\n"
     world.fail("load", lambda: None, lambda: os.kill(os.getpid(), signal.SIGINT))
     ended = world.run(tmp_path, text)
@@ -156,10 +156,10 @@ def test_one_that_was_interrupted_is_done_when_the_run_goes_on(world: World, tmp
 
 def test_a_finished_run_can_be_profiled_afterwards_and_only_once(world: World, tmp_path: Path) -> None:
     first = world.run(tmp_path, PLAN)
-    for left in (1, 0):
+    for item in (1, 0):
         world.log.clear()
         ended = world.run(tmp_path, PLAN + "profile: cpu\n", resume=first.path)
-        assert len(loads(world)) == left
+        assert len(loads(world)) == item
         assert unscored(world, ended) == [("profile-baseline", "ok")]
 
 
@@ -188,7 +188,7 @@ def test_a_search_profiles_what_it_measured_best(world: World, tmp_path: Path) -
     assert [entry["name"] for entry in run["unscored"]] == ["profile-clients=4"]
 
 
-def test_that_perf_is_missing_is_said_before_the_first_trial(
+def test_that_perf_is_missing_is_reported_before_the_first_trial(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(perf.shutil, "which", lambda _: None)
@@ -211,9 +211,9 @@ def test_a_target_that_was_looked_into_counts_in_no_figure_and_is_judged(tmp_pat
     stored = world.stored(ended)
     [trial] = stored.trials
     assert trial["status"] == "ok"
-    assert [(one["verdict"], one["value"]) for one in trial["expect"]] == [("met", 0), ("missed", 7)]
+    assert [(item["verdict"], item["value"]) for item in trial["expect"]] == [("met", 0), ("missed", 7)]
     analysis = analyse(stored.run, stored.trials)
     assert not analysis.trials[0].counts
     assert not analysis.treatments[0].measured
-    section = next(one for one in build(stored).sections if one.id == "memory")
+    section = next(item for item in build(stored).sections if item.id == "memory")
     assert [cell.text for cell in section.blocks[1].rows[0]] == ["001-baseline-r1", "0", "0", "7 in 1", "0"]  # type: ignore[union-attr]  # fmt: skip

@@ -26,7 +26,7 @@ def test_the_backends_of_postgres_are_sampled(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     stored = read_run(tmp_path / "run")
-    assert [(one["name"], one["status"]) for one in stored.trials] == [("001-baseline-r1", "ok")]
+    assert [(trial["name"], trial["status"]) for trial in stored.trials] == [("001-baseline-r1", "ok")]
     [profiled] = stored.unscored
     assert stored.run["verdicts"][0]["met"] == 1
     if not may_sample(tmp_path):

@@ -25,7 +25,7 @@ def test_the_threads_of_an_embedded_store_are_sampled(tmp_path: Path) -> None:
     ended = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert ended.returncode == 0, ended.stderr
     stored = read_run(tmp_path / "run")
-    assert [one["status"] for one in stored.trials] == ["ok"]
+    assert [trial["status"] for trial in stored.trials] == ["ok"]
     [profiled] = stored.unscored
     if not may_sample(tmp_path):
         assert profiled["status"] == "failed"

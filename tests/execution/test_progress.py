@@ -1,4 +1,4 @@
-"""What a run says while it goes on: time left, a line a trial, and on a terminal two lines that live."""
+"""Output of a run in progress: time left, a line a trial, and on a terminal two lines that live."""
 
 from __future__ import annotations
 
@@ -215,8 +215,8 @@ class TestOnATerminal:
         progress.note("mind [this]")
         progress.run_ended()
         assert isinstance(console.file, io.StringIO)
-        said = console.file.getvalue()
-        assert "A title [x]" in said
-        assert "✓ a=1-r1  1,234/s" in said
-        assert "✗ a=1-r1  failed: it broke [really]" in said
-        assert "mind [this]" in said
+        message = console.file.getvalue()
+        assert "A title [x]" in message
+        assert "✓ a=1-r1  1,234/s" in message
+        assert "✗ a=1-r1  failed: it broke [really]" in message
+        assert "mind [this]" in message

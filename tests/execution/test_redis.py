@@ -1,5 +1,5 @@
-"""Redis as a person measures it: whole runs, their records, and what is said when values are not what they
-should be.
+"""Redis as a person measures it: whole runs, their records, and what is reported when values are not what
+they should be.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ repeats: 1
 monitors: [redis]
 """
 
-#: No word that a page or a log would have of its own.
+#: No word that a page or a log has by itself.
 PASSWORD = "quite-9-unguessable"
 
 
@@ -50,12 +50,12 @@ def run_external(
 
 
 def trials(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(one.read_text()) for one in sorted((path / "trials").glob("*/trial.json"))]
+    return [json.loads(file.read_text()) for file in sorted((path / "trials").glob("*/trial.json"))]
 
 
 def check(trial: dict[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(one for one in trial["checks"] if one["name"] == name)
-    return found
+    result: dict[str, Any] = next(item for item in trial["checks"] if item["name"] == name)
+    return result
 
 
 def run_plan(home: Path, name: str, *settings: str) -> list[dict[str, Any]]:
@@ -69,14 +69,14 @@ def run_plan(home: Path, name: str, *settings: str) -> list[dict[str, Any]]:
 
 def test_a_server_of_loadcells_own_under_mixes_from_plan_to_report(tmp_path: Path) -> None:
     few = ("load.requests_per_client=300", "factors={workload.kv.reads: [20%, 100%]}", "monitors=[redis]")
-    found = run_plan(tmp_path, "kv-mix", *few)
-    assert [trial["status"] for trial in found] == ["ok", "ok"]
-    assert [trial["data_set"]["how"] for trial in found] == ["loaded", "restored"]
-    for trial in found:
+    result = run_plan(tmp_path, "kv-mix", *few)
+    assert [trial["status"] for trial in result] == ["ok", "ok"]
+    assert [trial["data_set"]["how"] for trial in result] == ["loaded", "restored"]
+    for trial in result:
         counted = check(trial, "server-counters")
         assert counted["verdict"] == "ok"
-        assert sum(one["client"] for one in counted["detail"].values()) == 8 * 300
-        assert all(one["server"] == one["client"] for one in counted["detail"].values())
+        assert sum(item["client"] for item in counted["detail"].values()) == 8 * 300
+        assert all(item["server"] == item["client"] for item in counted["detail"].values())
         assert trial["target"]["product"] == "Redis"
     assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
@@ -90,13 +90,15 @@ def test_hundreds_of_clients(tmp_path: Path) -> None:
 
 
 def test_an_external_server_is_left_as_it_was(tmp_path: Path, server: RedisServer) -> None:
-    status, trial, said = run_external(tmp_path, server, "keys: 2000, reads: 50%, pipeline: 8", duration="2s")
-    assert (status, trial["status"]) == (0, "ok"), said
+    status, trial, message = run_external(
+        tmp_path, server, "keys: 2000, reads: 50%, pipeline: 8", duration="2s"
+    )
+    assert (status, trial["status"]) == (0, "ok"), message
     assert check(trial, "server-counters")["verdict"] == "ok"
     assert server.ask("KEYS", "*") == ["theirs"]
     written = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
     assert not any(PASSWORD.encode() in path.read_bytes() for path in written)
-    assert PASSWORD not in said
+    assert PASSWORD not in message
     [samples] = (tmp_path / "run").glob("trials/*/redis.csv")
     assert len(samples.read_text().splitlines()) >= 2
     page = (tmp_path / "run" / "report.html").read_text()
@@ -108,10 +110,10 @@ def test_values_that_are_wrong_fail_the_trial(tmp_path: Path) -> None:
     # More keys than the server has memory for: it throws some away.
     with RedisServer({"maxmemory-policy": "allkeys-random", "maxmemory": "3mb"}, password=PASSWORD) as small:
         kv = "keys: 6000, key_size: 1kB, reads: 90%, verify: true, key_prefix: 'v:'"
-        status, trial, said = run_external(tmp_path, small, kv, "--no-report")
-    assert status != 0, said
+        status, trial, message = run_external(tmp_path, small, kv, "--no-report")
+    assert status != 0, message
     assert trial["status"] != "ok"
-    errors = {one["code"]: one["count"] for one in trial["errors"]}
+    errors = {error["code"]: error["count"] for error in trial["errors"]}
     assert errors.get("lost", 0) > 0, (errors, trial["reason"])
 
 

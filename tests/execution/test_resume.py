@@ -1,4 +1,4 @@
-"""Going on with a run that was broken off: only what is left, and only of the same plan."""
+"""Going on with a run that was broken off: only the remains, and only of the same plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def loads(world: World) -> list[str]:
     return [step for step in world.log if step.startswith("load ")]
 
 
-def test_only_what_is_left_is_done(world: World, tmp_path: Path) -> None:
+def test_only_the_remains_is_done(world: World, tmp_path: Path) -> None:
     before = interrupted(world, tmp_path)
     ended = world.run(tmp_path, THREE, resume=before.path)
     assert loads(world) == ["load 4", "load 8"]
@@ -117,7 +117,7 @@ def test_another_seed_is_another_plan(world: World, tmp_path: Path) -> None:
         world.run(tmp_path, THREE, resume=before.path, seed=1)
 
 
-def test_a_run_that_goes_on_somewhere_else_is_left_alone(world: World, tmp_path: Path) -> None:
+def test_a_run_that_continues_somewhere_else_is_left_alone(world: World, tmp_path: Path) -> None:
     before = interrupted(world, tmp_path)
     other = RunWriter(before.path)
     try:

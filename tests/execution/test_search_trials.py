@@ -1,5 +1,5 @@
-"""A run of `design: search`: each trial decided from those before, written down before it begins, and gone on
-with when broken off.
+"""A run of `design: search`: each trial decided from those before, written down before it begins, and resumed
+after an interruption.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def loads(world: World) -> list[str]:
 
 def answer(world: World, ended: Ended, index: int = 0) -> dict[str, Any]:
     stored = world.stored(ended)
-    found: dict[str, Any] = analyse(stored.run, stored.trials).searches[index].document()["answer"]
-    return found
+    stored_answer: dict[str, Any] = analyse(stored.run, stored.trials).searches[index].document()["answer"]
+    return stored_answer
 
 
 def test_it_measures_few_levels_and_finds_the_best(world: World, tmp_path: Path) -> None:
@@ -105,10 +105,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
 
 
 @pytest.mark.parametrize("finished", [0, 1, 5, 9, 12])
-def test_killed_at_any_trial_it_goes_on_as_if_nothing_had_been(
+def test_killed_at_any_trial_it_continues_as_if_nothing_had_been(
     world: World, tmp_path: Path, whole: tuple[list[str], Path], finished: int
 ) -> None:
-    """What a SIGKILL leaves: some finished trials, a half written one, and run.json as it was then."""
+    """Remains of a SIGKILL: some finished trials, a half written one, and run.json as it was then."""
     names, path = whole
     shutil.copytree(path, tmp_path / "run")
     run = json.loads((path / "run.json").read_text())
@@ -183,10 +183,10 @@ def test_one_search_for_each_treatment_of_the_other_factors_in_turns(world: Worl
     ]  # fmt: skip
     assert [answer(world, ended, index)["level"] for index in (0, 1)] == ["20", "20"]
     assert ended.exit_status == 0
-    one = world.run(
+    item = world.run(
         tmp_path, SEARCH + "factors: {target.mock.variant: [a, b]}\n", out=tmp_path / "one"
     )  # both ends are shuffled by the seed
-    assert {trial["treatment"][:9] for trial in world.stored(one).trials[:2]} == {"variant=a", "variant=b"}
+    assert {trial["treatment"][:9] for trial in world.stored(item).trials[:2]} == {"variant=a", "variant=b"}
 
 
 def test_a_level_that_breaks_the_target_is_part_of_the_search(world: World, tmp_path: Path) -> None:
@@ -218,10 +218,10 @@ def test_a_bound_on_latency(world: World, tmp_path: Path) -> None:
     """Little's law says what N clients wait on average."""
     text = SEARCH.replace("step: 1", "step: 1, objective: max clients, subject to: latency.mean < 16ms")
     ended = world.run(tmp_path, text)
-    found = answer(world, ended)
+    result = answer(world, ended)
     at = [clients for clients in range(1, 65) if clients / curve(clients) < 0.016]
-    assert (found["level"], found["missed"]) == (str(at[-1]), str(at[-1] + 1))
-    assert (found["met"], found["tried"]) == (4, 4)
+    assert (result["level"], result["missed"]) == (str(at[-1]), str(at[-1] + 1))
+    assert (result["met"], result["tried"]) == (4, 4)
 
 
 def test_what_is_shown_on_the_way(world: World, tmp_path: Path) -> None:

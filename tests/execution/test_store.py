@@ -1,4 +1,4 @@
-"""Embedded stores as a person measures them: whole runs, their records, and what is said when the process
+"""Embedded stores as a person measures them: whole runs, their records, and what is reported when the process
 goes.
 """
 
@@ -24,18 +24,18 @@ expect: [errors == 0, throughput > 0/s]
 
 
 def trials(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(one.read_text()) for one in sorted((path / "trials").glob("*/trial.json"))]
+    return [json.loads(file.read_text()) for file in sorted((path / "trials").glob("*/trial.json"))]
 
 
 def test_two_engines_from_plan_to_report(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN)
     done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
-    found = trials(tmp_path / "run")
-    assert [trial["status"] for trial in found] == ["ok", "ok"]
-    assert {trial["target"]["product"] for trial in found} == {"redb", "LMDB"}
-    for trial in found:
-        verdicts = {one["name"]: one["verdict"] for one in trial["checks"]}
+    result = trials(tmp_path / "run")
+    assert [trial["status"] for trial in result] == ["ok", "ok"]
+    assert {trial["target"]["product"] for trial in result} == {"redb", "LMDB"}
+    for trial in result:
+        verdicts = {check["name"]: check["verdict"] for check in trial["checks"]}
         assert verdicts["client-limit"] == verdicts["littles-law"] == verdicts["counting-identity"] == "ok"
         assert "client-waiting" not in verdicts, "its threads are the store's own"
         assert len(trial["client"]["threads"]) == 2

@@ -1,4 +1,4 @@
-"""Tools that people know, as trials: real ones, each held against the figure that it printed itself."""
+"""Tools that people know, as trials: real ones, each compared with the figure that it printed itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from execution.live import Live, living, loadcell, until
 
-#: On this machine itself, one short run of each, with a job file as it is and a command whose figures the
+#: On this machine itself, one short run of each, with a job file as it is and a command whose values the
 #: plan names.
 HOST = r"""
 target: {host: {}}
@@ -22,12 +22,12 @@ workload: {tool: {sysbench: cpu run}}
 load: {warmup: 0s, duration: 1s}
 factors:
   tool:
-    sysbench: {workload: {tool: {sysbench: cpu run}}, load.duration: 2s}  # long enough for a monitor to see it
+    sysbench: {workload: {tool: {sysbench: cpu run}}, load.duration: 2s}  # a monitor must see it
     fio: {workload: {tool: {fio: job.fio}}}
     mbw: {workload: {tool: {mbw: -n 2 8}}}
     dd: {workload: {tool: {dd: 'if=/dev/zero of=${directory}/file bs=1M count=16'}}}
     stress-ng: {workload: {tool: {stress-ng: --cpu 1 --cpu-method loop}}}
-    command: {workload: {tool: {command: ./bench, unit: request, figures: {
+    command: {workload: {tool: {command: ./bench, unit: request, values: {
       throughput: {pattern: 'rate (\d+)'}, latency.p99: {pattern: 'p99 ([\d.]+)s', times: 1000}, failed: {json: lost},
       depth: {csv: depth, take: mean}}}}}
 repeats: 1
@@ -52,12 +52,12 @@ echo 'at,depth
 
 def trials(path: Path) -> dict[str, dict[str, Any]]:
     """By the tool."""
-    found = [json.loads(one.read_text()) for one in sorted((path / "trials").glob("*/trial.json"))]
-    return {trial["tool"]["name"] if "tool" in trial else trial["name"]: trial for trial in found}
+    paths = [json.loads(file.read_text()) for file in sorted((path / "trials").glob("*/trial.json"))]
+    return {trial["tool"]["name"] if "tool" in trial else trial["name"]: trial for trial in paths}
 
 
 def printed(path: Path, trial: dict[str, Any]) -> str:
-    """What the tool printed, as the record has it."""
+    """Output of the tool, as the record has it."""
     log = (path / "trials" / trial["name"] / "output.log").read_text()
     return "\n".join(line.partition("worker: ")[2] for line in log.splitlines() if "worker: " in line)
 
@@ -68,21 +68,21 @@ def intervals(path: Path, trial: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def figure(pattern: str, text: str) -> float:
-    found = re.findall(pattern, text, re.MULTILINE)
-    assert found, (pattern, text)
-    return float(found[-1])
+    result = re.findall(pattern, text, re.MULTILINE)
+    assert result, (pattern, text)
+    return float(result[-1])
 
 
 def all_ok(path: Path, done: Any) -> dict[str, dict[str, Any]]:
-    found = trials(path)
-    assert done.returncode == 0, (done.stderr, [(one["status"], one["reason"]) for one in found.values()])
-    for trial in found.values():
+    result = trials(path)
+    assert done.returncode == 0, (done.stderr, [(item["status"], item["reason"]) for item in result.values()])
+    for trial in result.values():
         assert trial["status"] == "ok"
         assert trial["notes"] == ["tool.reported"]
-        assert {one["name"]: one["verdict"] for one in trial["checks"]}["tool-output"] == "ok", trial[
+        assert {check["name"]: check["verdict"] for check in trial["checks"]}["tool-output"] == "ok", trial[
             "checks"
         ]
-    return found
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +97,8 @@ def on_host(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, d
 
 
 def test_sysbench_says_the_same(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, found = on_host
-    trial, text = found["sysbench"], printed(run, found["sysbench"])
+    run, result = on_host
+    trial, text = result["sysbench"], printed(run, result["sysbench"])
     assert trial["totals"]["throughput_per_s"] == figure(r"events per second: +([\d.]+)", text)
     assert trial["totals"]["transactions"]["succeeded"] == figure(r"total number of events: +(\d+)", text)
     assert trial["totals"]["response"]["p95_ms"] == pytest.approx(figure(r"95th percentile: +([\d.]+)", text))
@@ -111,31 +111,31 @@ def test_sysbench_says_the_same(on_host: tuple[Path, dict[str, Any]]) -> None:
 
 
 def test_its_interval_lines_are_the_series(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, found = on_host
-    rows = intervals(run, found["sysbench"])
-    lines = re.findall(r"\[ (\d+)s \] thds: 1 eps: ([\d.]+)", printed(run, found["sysbench"]))
+    run, result = on_host
+    rows = intervals(run, result["sysbench"])
+    lines = re.findall(r"\[ (\d+)s \] thds: 1 eps: ([\d.]+)", printed(run, result["sysbench"]))
     assert [float(row["throughput_per_s"]) for row in rows] == [float(rate) for _, rate in lines]
     assert all(row["phase"] == "measure" for row in rows)
 
 
 def test_its_processes_are_what_monitors_watch(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, found = on_host
-    assert "sysbench" in (run / "trials" / found["sysbench"]["name"] / "processes.csv").read_text()
+    run, result = on_host
+    assert "sysbench" in (run / "trials" / result["sysbench"]["name"] / "processes.csv").read_text()
 
 
 def test_a_job_file_of_fio_is_run_as_it_is(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, found = on_host
-    trial = found["fio"]
+    run, result = on_host
+    trial = result["fio"]
     text = printed(run, trial)
-    whole = json.loads(text[text.index("\n{") : text.rindex("\n}") + 2])
-    [job] = whole["jobs"]
+    total = json.loads(text[text.index("\n{") : text.rindex("\n}") + 2])
+    [job] = total["jobs"]
     assert trial["totals"]["throughput_per_s"] == pytest.approx(job["read"]["iops"] + job["write"]["iops"])
     assert set(trial["operations"]) == {"mixed read", "mixed write"}
     for direction in ("read", "write"):
-        own = trial["operations"][f"mixed {direction}"]
-        assert own["throughput_per_s"] == job[direction]["iops"]
-        assert own["succeeded"] == job[direction]["total_ios"]
-        assert own["response"]["mean_ms"] == pytest.approx(job[direction]["lat_ns"]["mean"] / 1e6)
+        dedicated = trial["operations"][f"mixed {direction}"]
+        assert dedicated["throughput_per_s"] == job[direction]["iops"]
+        assert dedicated["succeeded"] == job[direction]["total_ios"]
+        assert dedicated["response"]["mean_ms"] == pytest.approx(job[direction]["lat_ns"]["mean"] / 1e6)
         assert (
             trial["totals"]["figures"][f"mixed-{direction}.mib_per_s"] == job[direction]["bw_bytes"] / 2**20
         )
@@ -143,8 +143,8 @@ def test_a_job_file_of_fio_is_run_as_it_is(on_host: tuple[Path, dict[str, Any]])
 
 
 def test_memory_by_mbw_is_that_of_each_of_its_methods(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, found = on_host
-    trial, text = found["mbw"], printed(run, found["mbw"])
+    run, result = on_host
+    trial, text = result["mbw"], printed(run, result["mbw"])
     assert list(trial["operations"]) == ["MEMCPY", "DUMB", "MCBLOCK"]
     for method in trial["operations"]:
         average = figure(rf"AVG\tMethod: {method}\t.*Copy: ([\d.]+) MiB/s", text)
@@ -154,18 +154,18 @@ def test_memory_by_mbw_is_that_of_each_of_its_methods(on_host: tuple[Path, dict[
 
 
 def test_dd_and_stress_ng_say_the_same(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, found = on_host
-    text = printed(run, found["dd"])
+    run, result = on_host
+    text = printed(run, result["dd"])
     seconds = figure(r"copied, ([\d.e-]+) s,", text)
-    assert found["dd"]["totals"]["throughput_per_s"] == pytest.approx(16 / seconds)
-    text = printed(run, found["stress-ng"])
+    assert result["dd"]["totals"]["throughput_per_s"] == pytest.approx(16 / seconds)
+    text = printed(run, result["stress-ng"])
     per_s = figure(r"^stress-ng: \w+: \[\d+\] cpu +\d+ +[\d.]+ +[\d.]+ +[\d.]+ +([\d.]+)", text)
-    assert found["stress-ng"]["totals"]["throughput_per_s"] == per_s
+    assert result["stress-ng"]["totals"]["throughput_per_s"] == per_s
 
 
-def test_a_command_has_the_figures_that_the_plan_names(on_host: tuple[Path, dict[str, Any]]) -> None:
-    _, found = on_host
-    trial = found["bench"]
+def test_a_command_has_the_values_that_the_plan_names(on_host: tuple[Path, dict[str, Any]]) -> None:
+    _, result = on_host
+    trial = result["bench"]
     assert trial["totals"]["throughput_per_s"] == 250
     assert trial["totals"]["errors"] == 3
     assert trial["totals"]["response"]["p99_ms"] == pytest.approx(4)
@@ -173,7 +173,7 @@ def test_a_command_has_the_figures_that_the_plan_names(on_host: tuple[Path, dict
     assert trial["unit"] == "request"
 
 
-def test_the_report_has_a_row_for_each_and_says_whose_figures_they_are(
+def test_the_report_has_a_row_for_each_and_says_whose_values_they_are(
     on_host: tuple[Path, dict[str, Any]],
 ) -> None:
     assert loadcell(on_host[0].parent, "report", "run", "--format", "html").returncode == 0
@@ -212,29 +212,29 @@ def on_servers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str
 
 
 def test_wrk_and_ab_on_a_server_that_loadcell_started(on_servers: tuple[Path, dict[str, Any]]) -> None:
-    run, found = on_servers
-    text, total = printed(run, found["wrk"]), found["wrk"]["totals"]
+    run, on_server = on_servers
+    text, total = printed(run, on_server["wrk"]), on_server["wrk"]["totals"]
     assert total["transactions"]["succeeded"] == figure(r"(\d+) requests in", text)
     assert total["throughput_per_s"] == pytest.approx(figure(r"Requests/sec: +([\d.]+)", text), rel=0.02)
-    text, total = printed(run, found["ab"]), found["ab"]["totals"]
+    text, total = printed(run, on_server["ab"]), on_server["ab"]["totals"]
     assert total["transactions"]["succeeded"] == figure(r"Complete requests: +(\d+)", text)
     assert total["response"]["p99_ms"] == pytest.approx(figure(r"99% +(\d+)", text))
-    assert found["ab"]["unit"] == "request"
+    assert on_server["ab"]["unit"] == "request"
 
 
 def test_iperf3_with_its_own_server_as_the_target(on_servers: tuple[Path, dict[str, Any]]) -> None:
-    run, found = on_servers
-    trial, text = found["iperf3"], printed(run, found["iperf3"])
-    said = json.loads(text[text.index("\n{") : text.rindex("\n}") + 2])["end"]["sum_received"]
-    assert trial["totals"]["figures"]["mbits_per_s"] == said["bits_per_second"] / 1e6
-    assert trial["totals"]["throughput_per_s"] == pytest.approx(said["bytes"] / 2**20 / said["seconds"])
+    run, on_server = on_servers
+    trial, text = on_server["iperf3"], printed(run, on_server["iperf3"])
+    message = json.loads(text[text.index("\n{") : text.rindex("\n}") + 2])["end"]["sum_received"]
+    assert trial["totals"]["figures"]["mbits_per_s"] == message["bits_per_second"] / 1e6
+    assert trial["totals"]["throughput_per_s"] == pytest.approx(message["bytes"] / 2**20 / message["seconds"])
     assert trial["unit"] == "MiB"
     assert intervals(run, trial), "read when it had ended"
 
 
 def test_redis_benchmark_with_a_number_of_requests(on_servers: tuple[Path, dict[str, Any]]) -> None:
-    run, found = on_servers
-    trial, text = found["redis-benchmark"], printed(run, found["redis-benchmark"])
+    run, on_server = on_servers
+    trial, text = on_server["redis-benchmark"], printed(run, on_server["redis-benchmark"])
     assert trial["totals"]["throughput_per_s"] == figure(r"throughput summary: ([\d.]+) requests", text)
     assert trial["totals"]["transactions"]["succeeded"] == 3000
     assert "-c 2 -n 3000" in text
@@ -249,19 +249,19 @@ def test_pgbench_and_sysbench_on_data_that_they_made_themselves(tmp_path: Path) 
         "target: {postgres: {server: embedded}}\nworkload: {tool: {pgbench: -S, prepare: pgbench -i}}\n"
         f"load: {{clients: 2, warmup: 0s, duration: 1s}}\nrepeats: 1\nmonitors: []\nfactors: {{tool: {levels}}}\n"
     )
-    found = all_ok(tmp_path / "run", loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report"))
-    text = printed(tmp_path / "run", found["pgbench"])
-    assert found["pgbench"]["totals"]["throughput_per_s"] == figure(r"tps = ([\d.]+)", text)
-    assert found["pgbench"]["totals"]["response"]["mean_ms"] == pytest.approx(
+    result = all_ok(tmp_path / "run", loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report"))
+    text = printed(tmp_path / "run", result["pgbench"])
+    assert result["pgbench"]["totals"]["throughput_per_s"] == figure(r"tps = ([\d.]+)", text)
+    assert result["pgbench"]["totals"]["response"]["mean_ms"] == pytest.approx(
         figure(r"latency average = ([\d.]+)", text)
     )
-    text = printed(tmp_path / "run", found["sysbench"])
-    assert found["sysbench"]["totals"]["throughput_per_s"] == figure(
+    text = printed(tmp_path / "run", result["sysbench"])
+    assert result["sysbench"]["totals"]["throughput_per_s"] == figure(
         r"transactions: +\d+ +\(([\d.]+) per sec", text
     )
-    assert found["sysbench"]["totals"]["queries_per_s"] == figure(r"queries: +\d+ +\(([\d.]+) per sec", text)
-    assert all(trial["data_set"]["how"] == "loaded" for trial in found.values())
-    assert found["pgbench"]["unit"] == found["sysbench"]["unit"] == "transaction"
+    assert result["sysbench"]["totals"]["queries_per_s"] == figure(r"queries: +\d+ +\(([\d.]+) per sec", text)
+    assert all(trial["data_set"]["how"] == "loaded" for trial in result.values())
+    assert result["pgbench"]["unit"] == result["sysbench"]["unit"] == "transaction"
 
 
 TROUBLE = """
@@ -304,11 +304,11 @@ def test_an_interrupted_run_leaves_nothing_running(tmp_path: Path, how: signal.S
 
 
 def sleeping(mark: str) -> list[int]:
-    found = []
+    results = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if (process / "cmdline").read_bytes() == f"sleep\0{mark}\0".encode():
-                found.append(int(process.name))
+                results.append(int(process.name))
         except OSError:
             continue
-    return living(found)
+    return living(results)

@@ -1,4 +1,4 @@
-"""What is held against the figures that a tool reports of itself."""
+"""Sanity checks of the values that a tool reports of itself."""
 
 from __future__ import annotations
 

@@ -67,15 +67,15 @@ def test_trials_begin_on_fresh_data_and_end_consistent(
     assert [trial["data_set"]["how"] for trial in trials] == ["loaded", "restored"]
     for trial in trials:
         assert trial["settings"]["load"]["clients"] == 3
-        [check] = [one for one in trial["checks"] if one["name"] == CHECK]
+        [check] = [item for item in trial["checks"] if item["name"] == CHECK]
         assert check["verdict"] == "ok"
         assert len(check["detail"]) == 4
-        figures, operations = trial["totals"]["figures"], trial["operations"]
+        values, operations = trial["totals"]["figures"], trial["operations"]
         seconds = trial["measure"]["duration_s"]
-        assert figures["tpmC"] == pytest.approx(operations["new_order"]["succeeded"] * 60 / seconds)
-        assert figures["tpmTotal"] == pytest.approx(trial["totals"]["throughput_per_s"] * 60)
-        types = [one for one in operations.values() if one["kind"] == "type"]
-        assert sum(one["succeeded"] for one in types) == trial["totals"]["transactions"]["succeeded"]
+        assert values["tpmC"] == pytest.approx(operations["new_order"]["succeeded"] * 60 / seconds)
+        assert values["tpmTotal"] == pytest.approx(trial["totals"]["throughput_per_s"] * 60)
+        types = [operation for operation in operations.values() if operation["kind"] == "type"]
+        assert sum(item["succeeded"] for item in types) == trial["totals"]["transactions"]["succeeded"]
     assert loadcell(tmp_path, "report", "run", "--format", "md").returncode == 0
     page = (tmp_path / "run" / "report.md").read_text()
     for word in (
@@ -108,7 +108,7 @@ def test_damage_to_the_data_makes_the_trial_invalid(tmp_path: Path, postgres_ser
         [trial] = live.stored().trials
     assert trial["status"] == "invalid"
     assert "consistency conditions" in trial["reason"]
-    [check] = [one for one in trial["checks"] if one["name"] == CHECK]
+    [check] = [item for item in trial["checks"] if item["name"] == CHECK]
     assert check["verdict"] == "broken"
     assert [count for count in check["detail"].values() if isinstance(count, int)] == [0, 0, 0, 1]
     assert check["detail"]["first"].startswith("warehouse 1 district 3: sum(o_ol_cnt)")
@@ -139,7 +139,7 @@ def test_a_server_lost_under_load_fails_the_trial_with_what_happened(tmp_path: P
     assert trial["status"] == "failed"
     assert "died during the load" in trial["reason"]
     assert trial["totals"]["figures"]["tpmC"] > 0
-    assert not any(one["name"] == CHECK for one in trial["checks"]), "there was nobody to ask"
+    assert not any(check["name"] == CHECK for check in trial["checks"]), "there was nobody to ask"
 
 
 def test_a_server_lost_at_clean_up_costs_nothing_that_was_measured(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def asking(server: PostgresServer) -> str:
     return PLAN.replace("server: embedded", f"server: external, dsn: '{dsn}', password: '${{env:TEST_PW}}'")
 
 
-def test_no_server_is_said_and_the_rest_not_tried_for_ever(tmp_path: Path) -> None:
+def test_no_server_is_reported_and_the_rest_not_tried_for_ever(tmp_path: Path) -> None:
     port = free_port()
     (tmp_path / "plan.yaml").write_text(
         external(f"postgresql://me@127.0.0.1:{port}/db").replace("repeats: 2", "repeats: 50")
@@ -54,7 +54,7 @@ def test_no_server_is_said_and_the_rest_not_tried_for_ever(tmp_path: Path) -> No
     assert (stored.state, len(stored.missing)) == ("failed", 47)
 
 
-def test_a_wrong_password_is_said_without_saying_it(tmp_path: Path, guarded: PostgresServer) -> None:
+def test_a_wrong_password_is_reported_without_saying_it(tmp_path: Path, guarded: PostgresServer) -> None:
     (tmp_path / "plan.yaml").write_text(asking(guarded))
     done = loadcell(
         tmp_path, "run", "plan.yaml", "--out", "run", "--no-report", env={"TEST_PW": "wrong-secret"}
@@ -92,14 +92,14 @@ def test_a_password_is_in_no_file_and_on_no_command_line(tmp_path: Path, guarded
 
 
 def _command_lines_with(text: str) -> list[str]:
-    found = []
+    results = []
     for process in Path("/proc").iterdir():
         if process.name.isdecimal():
             with contextlib.suppress(OSError):
                 line = (process / "cmdline").read_bytes().decode("utf-8", "replace")
                 if text in line:
-                    found.append(line)
-    return found
+                    results.append(line)
+    return results
 
 
 def _files_with(home: Path, text: str) -> list[Path]:
@@ -114,7 +114,7 @@ def _files_with(home: Path, text: str) -> list[Path]:
 
 @contextlib.contextmanager
 def little_room(place: Path, size: int) -> Iterator[None]:
-    """A directory whose files can hold little: a file system of its own, or (not as root) a limit on each
+    """A directory whose files can hold little: a separate file system, or (not as root) a limit on each
     file.
     """
     place.mkdir()
@@ -203,8 +203,8 @@ def test_two_runs_at_once_warn_each_other(tmp_path: Path, postgres_server: Postg
         with Live(tmp_path / "b", plan.replace("8s", "3s")) as second:
             second.end()
             assert f"process {first.process.pid}, plan plan.yaml" in second.err
-            found = {check["name"]: check for check in second.stored().trials[0]["checks"]}
-            assert found["neighbour"]["verdict"] == "noticed"
+            checks = {check["name"]: check for check in second.stored().trials[0]["checks"]}
+            assert checks["neighbour"]["verdict"] == "noticed"
         first.end()
         assert f"process {second.process.pid}, plan plan.yaml" in first.err
         (event,) = [
@@ -215,7 +215,7 @@ def test_two_runs_at_once_warn_each_other(tmp_path: Path, postgres_server: Postg
         assert event
 
 
-def test_time_left_and_figures_are_said_without_a_terminal(
+def test_time_left_and_values_are_said_without_a_terminal(
     tmp_path: Path, postgres_server: PostgresServer
 ) -> None:
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a workload verifies after its load decides whether the trial counts; its figures and notes are in the
+"""Verification by a workload after its load decides whether the trial counts; its values and notes are in the
 record.
 """
 
@@ -19,7 +19,7 @@ def trial(world: World, home: Path, text: str = PLAN) -> dict[str, Any]:
 
 
 def check(document: dict[str, Any]) -> dict[str, Any] | None:
-    return next((one for one in document["checks"] if one["name"] == "tpcc-consistency"), None)
+    return next((item for item in document["checks"] if item["name"] == "tpcc-consistency"), None)
 
 
 def test_a_workload_without_conditions_has_no_such_check(tmp_path: Path) -> None:
@@ -42,11 +42,11 @@ def test_a_condition_that_does_not_hold_makes_the_trial_invalid(tmp_path: Path) 
     first, second = world.stored(ended).trials
     assert (first["status"], second["status"]) == ("invalid", "invalid"), "and the run goes on"
     assert "consistency conditions" in first["reason"]
-    found = check(first)
-    assert found is not None
-    assert found["verdict"] == "broken"
-    assert found["detail"] == {"a = b": 0, "c = d": 2, "first": "row 7: c 1, d 2"}
-    assert [one["verdict"] for one in first["expect"]] == ["unknown"], (
+    result = check(first)
+    assert result is not None
+    assert result["verdict"] == "broken"
+    assert result["detail"] == {"a = b": 0, "c = d": 2, "first": "row 7: c 1, d 2"}
+    assert [item["verdict"] for item in first["expect"]] == ["unknown"], (
         "figures that are not trusted meet nothing"
     )
     assert ended.exit_status == 3
@@ -76,9 +76,9 @@ def test_a_target_that_goes_away_before_it_is_asked_fails_the_trial(tmp_path: Pa
     assert [phase["name"] for phase in first["phases"] if phase["status"] == "failed"] == ["verify"]
 
 
-def test_figures_and_notes_of_the_workload_are_in_the_record_and_can_be_expected(tmp_path: Path) -> None:
+def test_values_and_notes_of_the_workload_are_in_the_record_and_can_be_expected(tmp_path: Path) -> None:
     text = PLAN.replace("errors == 0", "tpmC == 12000, tpmTotal > 1")
     document = trial(World(), tmp_path, text)
     assert document["totals"]["figures"] == {"tpmC": 12_000.0}
     assert document["notes"] == ["tpcc.unaudited"]
-    assert [one["verdict"] for one in document["expect"]] == ["met", "unknown"]
+    assert [item["verdict"] for item in document["expect"]] == ["met", "unknown"]

@@ -38,7 +38,7 @@ def test_a_property_file_runs_unchanged(tmp_path: Path, postgres_server: Postgre
         assert trial["settings"]["load"]["clients"] == 3
         assert trial["unit"] == "operation"
         assert trial["settings"]["workload"]["ycsb"]["said"]["recordcount"] == 300
-        [check] = [one for one in trial["checks"] if one["name"] == "server-counters"]
+        [check] = [item for item in trial["checks"] if item["name"] == "server-counters"]
         assert check["verdict"] == "ok", check
     assert set(trials["e"]["operations"]) == {"INSERT", "SCAN"}
     mixed = trials["f"]["operations"]

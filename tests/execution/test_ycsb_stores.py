@@ -1,4 +1,4 @@
-"""YCSB as a person runs it on an embedded store and on a Redis of loadcell's own: every letter, counted and
+"""YCSB as a person runs it on an embedded store and on a Redis of loadcell's: every letter, counted and
 reported.
 """
 
@@ -27,25 +27,25 @@ def trials(home: Path, target: str) -> dict[str, dict[str, Any]]:
     (home / "plan.yaml").write_text(PLAN.format(target=target))
     done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
-    found = [json.loads(path.read_text()) for path in (home / "run" / "trials").glob("*/trial.json")]
-    assert {trial["status"] for trial in found} == {"ok"}, [trial["reason"] for trial in found]
-    return {trial["settings"]["workload"]["ycsb"]["workload"]: trial for trial in found}
+    records = [json.loads(path.read_text()) for path in (home / "run" / "trials").glob("*/trial.json")]
+    assert {trial["status"] for trial in records} == {"ok"}, [trial["reason"] for trial in records]
+    return {trial["settings"]["workload"]["ycsb"]["workload"]: trial for trial in records}
 
 
 @pytest.mark.parametrize("target", ["{store: {sync: false}}", "{redis: {server: local}}"])
 def test_every_mix_runs(tmp_path: Path, target: str) -> None:
-    found = trials(tmp_path, target)
+    result = trials(tmp_path, target)
     expected = {
         "a": {"READ", "UPDATE"},
         "d": {"READ", "INSERT"},
         "e": {"INSERT", "SCAN"},
         "f": {"READ", "UPDATE", "READ-MODIFY-WRITE"},
     }
-    for letter, trial in found.items():
+    for letter, trial in result.items():
         assert set(trial["operations"]) - {"missed"} == expected[letter]
         if "missed" in trial["operations"]:
             assert trial["operations"]["missed"]["succeeded"] == 0
-        [counted] = [one for one in trial["checks"] if one["name"] == "server-counters"]
+        [counted] = [check for check in trial["checks"] if check["name"] == "server-counters"]
         assert counted["verdict"] == ("ok" if "redis" in target else "unknown"), counted
     assert loadcell(tmp_path, "report", "run", "--format", "md").returncode == 0
     page = (tmp_path / "run" / "report.md").read_text()

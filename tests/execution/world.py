@@ -48,7 +48,7 @@ expect: [errors == 0]
 
 @dataclass
 class World:
-    """What happens, and what shall go wrong.
+    """Events of a run, and its intended failures.
 
     `log` is everything that was asked of target and executor, in order. `trouble` maps a step ("up",
     "prepare", "load 4", "describe", ...) to an exception or a callable that is raised or called when the step
@@ -69,10 +69,10 @@ class World:
         self.log.append(name)
         waiting = self.trouble.get(name) or self.trouble.get(name.partition(" ")[0])
         if waiting:
-            what = waiting.pop(0)
-            if isinstance(what, BaseException):
-                raise what
-            what()
+            action = waiting.pop(0)
+            if isinstance(action, BaseException):
+                raise action
+            action()
 
     def fail(self, step: str, *what: BaseException | Callable[[], Any]) -> None:
         self.trouble[step] = list(what)
@@ -239,40 +239,78 @@ def load(
     """
     clients, seconds = spec["load"]["clients"], spec["load"]["duration_ns"] // 10**9
     now = times(0)
-    each = per_s(clients)
+    item = per_s(clients)
     on_event({"type": "phase", "phase": "warmup", **now})
-    on_event(interval("warmup", 0, now, each, clients))
+    on_event(interval("warmup", 0, now, item, clients))
     on_event({"type": "phase", "phase": "measure", **now})
     for index in range(seconds):
-        on_event(interval("measure", index, now, each, clients))
+        on_event(interval("measure", index, now, item, clients))
     on_event({"type": "phase", "phase": "drain", **now})
-    total = each * seconds
-    took = figures(total, clients * 10**9 // each)
+    total = item * seconds
+    took = figures(total, clients * 10**9 // item)
     return {
         "outcome": "completed",
-        "window": {"start_mono_ns": now["mono_ns"], "start_utc_ns": now["utc_ns"], "duration_ns": seconds * 10**9},
+        "window": {
+            "start_mono_ns": now["mono_ns"],
+            "start_utc_ns": now["utc_ns"],
+            "duration_ns": seconds * 10**9,
+        },
         "operations": [
-            {"name": "transaction", "kind": "transaction", "attempted": total + clients, "carried_in": clients,
-             "succeeded": total, "failed": 0, "in_flight": clients, "retried": 0,
-             "response": took, "service": took, "failed_response": None},
+            {
+                "name": "transaction",
+                "kind": "transaction",
+                "attempted": total + clients,
+                "carried_in": clients,
+                "succeeded": total,
+                "failed": 0,
+                "in_flight": clients,
+                "retried": 0,
+                "response": took,
+                "service": took,
+                "failed_response": None,
+            },
         ],
         "queries": {"total": total * 3, "read": total, "write": 0, "other": total * 2},
-        "errors": [], "lifetime": {"transactions": total, "failed": 0, "queries": total * 3, "rows_changed": 0},
-        "client": {"threads": [{"cpu_ns": 1, "wall_ns": 10, "busy": 0.1, "connections": clients, "requests": total}],
-                   "cpu_ns": 1, "max_rss_bytes": 1, "lateness": None, "connects": clients, "reconnects": 0,
-                   "reconnecting_ns": 0},
-        "hlog": [], "hlog_header": ["#[Histogram log format version 1.3]"],
-    }  # fmt: skip
+        "errors": [],
+        "lifetime": {"transactions": total, "failed": 0, "queries": total * 3, "rows_changed": 0},
+        "client": {
+            "threads": [{"cpu_ns": 1, "wall_ns": 10, "busy": 0.1, "connections": clients, "requests": total}],
+            "cpu_ns": 1,
+            "max_rss_bytes": 1,
+            "lateness": None,
+            "connects": clients,
+            "reconnects": 0,
+            "reconnecting_ns": 0,
+        },
+        "hlog": [],
+        "hlog_header": ["#[Histogram log format version 1.3]"],
+    }
 
 
 def interval(phase: str, index: int, now: dict[str, int], count: int, clients: int) -> dict[str, Any]:
     return {
-        "type": "interval", "phase": phase, "index": index, "start_mono_ns": now["mono_ns"] + index * 10**9,
-        "start_utc_ns": now["utc_ns"] + index * 10**9, "duration_ns": 10**9, "in_flight": clients, "connected": clients,
-        "operations": [{"name": "transaction", "kind": "transaction", "started": count, "succeeded": count, "failed": 0,
-                        "retried": 0, "response": figures(count), "service": figures(count)}],
+        "type": "interval",
+        "phase": phase,
+        "index": index,
+        "start_mono_ns": now["mono_ns"] + index * 10**9,
+        "start_utc_ns": now["utc_ns"] + index * 10**9,
+        "duration_ns": 10**9,
+        "in_flight": clients,
+        "connected": clients,
+        "operations": [
+            {
+                "name": "transaction",
+                "kind": "transaction",
+                "started": count,
+                "succeeded": count,
+                "failed": 0,
+                "retried": 0,
+                "response": figures(count),
+                "service": figures(count),
+            }
+        ],
         "hlog": ["Tag=transaction/response,0.000,1.000,10.0,HISTFAAAA"],
-    }  # fmt: skip
+    }
 
 
 def figures(count: int, each_ns: int = 10_000_000) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""FUSE file systems of our own, each served by a process of its own, mounted while a block runs (as root)."""
+"""FUSE file systems of the tests, each served by a separate process, mounted while a block runs (as root)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pathlib import Path
 _MNT_DETACH = 2  # umount2(2)
 
 
-def unmount(place: Path, flags: int = 0) -> bool:
-    """Whether nothing is mounted there any more; without flags nobody may be using it."""
-    return bool(ctypes.CDLL(None).umount2(bytes(place), flags) == 0)
+def unmount(mount_point: Path, flags: int = 0) -> bool:
+    """True if nothing is mounted there any more; without flags nobody may be using it."""
+    return bool(ctypes.CDLL(None).umount2(bytes(mount_point), flags) == 0)
 
 
 @contextlib.contextmanager
-def mounted(server: str, place: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+def mounted(server: str, mount_point: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
     """A file system on a new directory, by a module of this folder: the process that serves it."""
-    place.mkdir()
+    mount_point.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-m", f"linux.{server}", str(place), *words],
+        [sys.executable, "-m", f"linux.{server}", str(mount_point), *words],
         cwd=Path(__file__).parents[1],
         stdout=subprocess.PIPE,
         text=True,
@@ -34,4 +34,4 @@ def mounted(server: str, place: Path, *words: str) -> Iterator[subprocess.Popen[
     finally:
         process.kill()  # whoever waits for an answer of it is let go
         process.communicate()
-        unmount(place, _MNT_DETACH)
+        unmount(mount_point, _MNT_DETACH)

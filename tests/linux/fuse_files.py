@@ -55,17 +55,17 @@ class Files:
         return self._operations[operation](node, body)
 
     def _lookup(self, node: int, body: bytes) -> bytes:
-        found = self._nodes[node].names.get(_name(body))
-        if found is None:
+        result = self._nodes[node].names.get(_name(body))
+        if result is None:
             raise OSError(errno.ENOENT, "no such name")
-        return self._entry(found)
+        return self._entry(result)
 
     def _attributes(self, node: int, _: bytes) -> bytes:
         return struct.pack("<QII", 0, 0, 0) + self._about(node)
 
     def _change(self, node: int, body: bytes) -> bytes:
-        what, _, _, length = struct.unpack_from("<IIQQ", body)
-        if what & _SIZE:
+        action, _, _, length = struct.unpack_from("<IIQQ", body)
+        if action & _SIZE:
             data = self._nodes[node].data
             data[length:] = bytes(max(0, length - len(data)))
         return self._attributes(node, body)
@@ -102,8 +102,8 @@ class Files:
         begin, _ = self._within(body)
         names = list(self._nodes[node].names.items())[begin:]
         rows = [
-            struct.pack("<QQII", number, place, len(name), 0) + name + bytes(-len(name) % 8)
-            for place, (name, number) in enumerate(names, begin + 1)
+            struct.pack("<QQII", number, path, len(name), 0) + name + bytes(-len(name) % 8)
+            for path, (name, number) in enumerate(names, begin + 1)
         ]
         return b"".join(rows)
 
@@ -124,11 +124,27 @@ class Files:
         return struct.pack("<QQQQII", node, 0, 0, 0, 0, 0) + self._about(node)
 
     def _about(self, node: int) -> bytes:
-        one = self._nodes[node]
-        length = len(one.data)
+        item = self._nodes[node]
+        length = len(item.data)
         return struct.pack(
-            "<6Q10I", node, length, length // 512, 0, 0, 0, 0, 0, 0, one.mode, 1, os.geteuid(), os.getegid(), 0, 4096, 0
-        )  # fmt: skip
+            "<6Q10I",
+            node,
+            length,
+            length // 512,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            item.mode,
+            1,
+            os.geteuid(),
+            os.getegid(),
+            0,
+            4096,
+            0,
+        )
 
 
 def _name(body: bytes) -> bytes:

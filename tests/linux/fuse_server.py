@@ -43,23 +43,23 @@ def serve(device: int, answer: Answer) -> None:
         _, operation, number, node, *_ = _HEAD.unpack_from(request)
         if operation in SILENT:
             continue
-        given, error = b"", 0
+        arguments, error = b"", 0
         try:
-            given = answer(operation, node, request[_HEAD.size :])
+            arguments = answer(operation, node, request[_HEAD.size :])
         except OSError as trouble:
             error = -(trouble.errno or errno.EIO)
         # Whoever asked may have been ended meanwhile: then nobody waits for an answer (ENOENT).
         with contextlib.suppress(FileNotFoundError):
-            os.write(device, struct.pack("<IiQ", 16 + len(given), error, number) + given)
+            os.write(device, struct.pack("<IiQ", 16 + len(arguments), error, number) + arguments)
 
 
 def size(blocks: int, free: int) -> bytes:
-    """What STATFS answers: blocks of 4 KiB."""
+    """Answer to STATFS: blocks of 4 KiB."""
     return struct.pack("<QQQQQIIII24x", blocks, free + 100, free, 10, 5, 4096, 255, 4096, 0)
 
 
 def greeting() -> bytes:
-    """What INIT answers."""
+    """Answer to INIT."""
     return struct.pack("<IIIIHHIIHHI28x", 7, 31, 1 << 17, 0, 12, 9, 1 << 17, 1, 0, 0, 0)
 
 

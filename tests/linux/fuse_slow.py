@@ -28,10 +28,10 @@ class SlowFiles(Files):
         if operation not in self._takes_s:
             return super().answer(operation, node, body)
         begun = time.monotonic()
-        given = b"" if operation == FSYNC else super().answer(operation, node, body)
+        arguments = b"" if operation == FSYNC else super().answer(operation, node, body)
         time.sleep(max(0.0, self._takes_s[operation] - (time.monotonic() - begun)))
         self.took_s[operation].append(time.monotonic() - begun)
-        return given
+        return arguments
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is said of machines: layouts that were recorded, ones that are larger than most, and ones that
+"""Inventories of machines: layouts that were recorded, ones that are larger than most, and ones that
 withhold answers.
 """
 
@@ -24,14 +24,14 @@ from nobody import nobody
 
 def test_a_kunpeng_is_known_by_its_parts_and_laid_out_as_lscpu_says(tmp_path: Path) -> None:
     trees.kunpeng(tmp_path)
-    found = cpu.cpu(tmp_path)
-    assert found["model"] == "HiSilicon Kunpeng-920 (TSV110)"
-    assert (found["sockets"], found["cores"], found["threads"], found["max_mhz"]) == (2, 128, 128, 2600)
+    result = cpu.cpu(tmp_path)
+    assert result["model"] == "HiSilicon Kunpeng-920 (TSV110)"
+    assert (result["sockets"], result["cores"], result["threads"], result["max_mhz"]) == (2, 128, 128, 2600)
     nodes = cpu.numa(tmp_path) or []
     assert [node["cpus"].split(",")[0] for node in nodes] == ["0", "32", "64", "96"]
     assert nodes[0]["distances"] == [10, 12, 20, 20]
     assert nodes[0]["memory_bytes"] == 64 * 2**30
-    caches = {(one["level"], one["type"]): one for one in cpu.caches(tmp_path) or ()}
+    caches = {(item["level"], item["type"]): item for item in cpu.caches(tmp_path) or ()}
     assert (
         caches[1, "data"]["count"] * caches[1, "data"]["size_bytes"] == 8 * 2**20
     )  # as the report's lscpu has it
@@ -42,27 +42,42 @@ def test_a_kunpeng_is_known_by_its_parts_and_laid_out_as_lscpu_says(tmp_path: Pa
 
 def test_1024_processors_of_which_some_are_off(tmp_path: Path) -> None:
     trees.processors(tmp_path, 1024, sockets=8, nodes=8, threads_per_core=2, offline="5,1023")
-    found = cpu.cpu(tmp_path)
-    assert (found["sockets"], found["cores"], found["threads"]) == (8, 512, 1022)
-    assert (found["online"], found["offline"]) == ("0-4,6-1022", "5,1023")
+    result = cpu.cpu(tmp_path)
+    assert (result["sockets"], result["cores"], result["threads"]) == (8, 512, 1022)
+    assert (result["online"], result["offline"]) == ("0-4,6-1022", "5,1023")
     nodes = cpu.numa(tmp_path) or []
     assert [len(node["distances"]) for node in nodes] == [8] * 8
-    shared = [one for one in cpu.caches(tmp_path) or () if one["level"] == 3]
-    assert sum(one["count"] for one in shared) == 8
-    assert {one["threads"] for one in shared} == {127, 128}
+    shared = [item for item in cpu.caches(tmp_path) or () if item["level"] == 3]
+    assert sum(item["count"] for item in shared) == 8
+    assert {item["threads"] for item in shared} == {127, 128}
 
 
 def test_a_machine_that_shows_nothing_has_no_answers_and_no_guesses(tmp_path: Path) -> None:
-    found = inventory.collect(tmp_path)
-    assert found["unavailable"]["dimms"] == "there is no /sys/firmware to be read"
-    assert "no cpufreq" in found["unavailable"]["max_mhz"]
-    kept = {"caches", "governor", "turbo", "thp", "clocksource", "memory_bytes", "virtualisation", "disks", "filesystems", "network",
-            "mitigations", "simd", "settings", "kernel_command_line", "load_at_start"}  # fmt: skip
-    assert not {*kept, "numa"} & set(found)
-    assert kept < set(found["unavailable"]), "each with its reason"
-    assert found["unavailable"]["disks"] == "there is no /sys/block to be read"
-    assert "no cpufreq" in found["unavailable"]["governor"]
-    assert found["cpu"]["model"] is None or isinstance(found["cpu"]["model"], str)
+    result = inventory.collect(tmp_path)
+    assert result["unavailable"]["dimms"] == "there is no /sys/firmware to be read"
+    assert "no cpufreq" in result["unavailable"]["max_mhz"]
+    stored = {
+        "caches",
+        "governor",
+        "turbo",
+        "thp",
+        "clocksource",
+        "memory_bytes",
+        "virtualisation",
+        "disks",
+        "filesystems",
+        "network",
+        "mitigations",
+        "simd",
+        "settings",
+        "kernel_command_line",
+        "load_at_start",
+    }
+    assert not {*stored, "numa"} & set(result)
+    assert stored < set(result["unavailable"]), "each with its reason"
+    assert result["unavailable"]["disks"] == "there is no /sys/block to be read"
+    assert "no cpufreq" in result["unavailable"]["governor"]
+    assert result["cpu"]["model"] is None or isinstance(result["cpu"]["model"], str)
 
 
 def test_a_link_that_is_up_and_states_no_speed_is_named(tmp_path: Path) -> None:
@@ -74,16 +89,16 @@ def test_a_link_that_is_up_and_states_no_speed_is_named(tmp_path: Path) -> None:
     ):
         trees.write(tmp_path, f"sys/class/net/{name}/operstate", state)
         trees.write(tmp_path, f"sys/class/net/{name}/speed", speed)
-    found = inventory.collect(tmp_path)
-    assert found["unavailable"]["network_speed"].startswith("eth0 states none")
-    assert {one["name"]: one.get("speed_mbits") for one in found["network"]} == {
+    result = inventory.collect(tmp_path)
+    assert result["unavailable"]["network_speed"].startswith("eth0 states none")
+    assert {item["name"]: item.get("speed_mbits") for item in result["network"]} == {
         "eth0": None,
         "eth1": 25000,
         "eth2": None,
     }
 
 
-def test_whether_the_clock_may_rise_is_known_or_it_is_said_who_does_not_say(tmp_path: Path) -> None:
+def test_whether_the_clock_may_rise_is_known_or_it_is_reported_who_does_not_say(tmp_path: Path) -> None:
     trees.write(tmp_path, "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "cppc_cpufreq")
     with pytest.raises(UnavailableError, match=r"the driver of the clock \(cppc_cpufreq\) does not say"):
         cpu.turbo(tmp_path)
@@ -110,17 +125,17 @@ def test_whether_it_is_a_virtual_machine_is_never_guessed(
     trees.write(tmp_path, "proc/cpuinfo", cpuinfo)
     if vendor:
         trees.write(tmp_path, "sys/class/dmi/id/sys_vendor", vendor)
-    found = inventory.collect(tmp_path)
-    assert found.get("virtualisation") == known
-    assert ("virtualisation" in found["unavailable"]) == (known is None)
+    result = inventory.collect(tmp_path)
+    assert result.get("virtualisation") == known
+    assert ("virtualisation" in result["unavailable"]) == (known is None)
 
 
-def test_a_containers_root_is_told_though_it_is_an_overlay(tmp_path: Path) -> None:
+def test_a_containers_root_is_reported_though_it_is_an_overlay(tmp_path: Path) -> None:
     trees.write(
         tmp_path, "proc/self/mountinfo",
         "1 0 0:30 / / rw,relatime - overlay overlay rw,lowerdir=/a\n2 1 0:31 / /dev/shm rw - tmpfs shm rw",
     )  # fmt: skip
-    assert [(one["mount"], one["type"]) for one in disks.mounts(tmp_path)] == [("/", "overlay")]
+    assert [(mount["mount"], mount["type"]) for mount in disks.mounts(tmp_path)] == [("/", "overlay")]
 
 
 def test_memory_modules_are_read_from_the_firmwares_table(tmp_path: Path) -> None:
@@ -134,10 +149,10 @@ def test_memory_modules_are_read_from_the_firmwares_table(tmp_path: Path) -> Non
 @pytest.mark.parametrize("length", [0, 1, 3, 7, 20, 50, 90])
 def test_a_table_that_is_cut_off_is_no_reason_to_fail(tmp_path: Path, length: int) -> None:
     trees.dmi(tmp_path, (16384, 3200, 2933), (16384, 3200, 2933))
-    place = tmp_path / "sys/firmware/dmi/tables/DMI"
-    place.write_bytes(place.read_bytes()[:length])
-    found = inventory.collect(tmp_path)
-    assert found.get("dimms") or "no memory module" in found["unavailable"]["dimms"]
+    path = tmp_path / "sys/firmware/dmi/tables/DMI"
+    path.write_bytes(path.read_bytes()[:length])
+    result = inventory.collect(tmp_path)
+    assert result.get("dimms") or "no memory module" in result["unavailable"]["dimms"]
 
 
 def test_the_smallest_quota_of_all_groups_counts(tmp_path: Path) -> None:
@@ -156,39 +171,41 @@ def test_quotas_of_the_first_version_of_control_groups(tmp_path: Path) -> None:
     assert system.container(tmp_path) == {"cpus": 0.5}
 
 
-def test_5000_mounts_are_read_and_only_those_that_store_are_told(tmp_path: Path) -> None:
+def test_5000_mounts_are_read_and_only_those_that_store_are_reported(tmp_path: Path) -> None:
     rows = [f"{number} 1 0:{number} / /run/m{number} rw - tmpfs tmpfs rw" for number in range(5000)]
     rows.append(r"9999 1 8:1 / /data\040one rw,noatime shared:1 - xfs /dev/sda1 rw,logbsize=256k")
     rows.append("10000 1 8:1 / /again rw - xfs /dev/sda1 rw")
     trees.write(tmp_path, "proc/self/mountinfo", "\n".join(rows))
-    (found,) = disks.mounts(tmp_path)
-    assert found["mount"] == "/data one"
-    assert found["options"] == "logbsize=256k,noatime,rw"
+    (mount,) = disks.mounts(tmp_path)
+    assert mount["mount"] == "/data one"
+    assert mount["options"] == "logbsize=256k,noatime,rw"
 
 
 @pytest.fixture
 def fuse(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
     """A mounted FUSE file system, and the process that serves it."""
-    place = tmp_path / "mount point"
-    with mounted("fuse_server", place) as server:
-        yield place, server
+    path = tmp_path / "mount point"
+    with mounted("fuse_server", path) as server:
+        yield path, server
 
 
 def test_a_mount_whose_server_is_stopped_is_named_and_holds_nothing_up(
     fuse: tuple[Path, subprocess.Popen[str]],
 ) -> None:
-    place, server = fuse
-    alive = {one["mount"]: one for one in disks.filesystems(Path("/"))}[str(place)]
+    path, server = fuse
+    alive = {filesystem["mount"]: filesystem for filesystem in disks.filesystems(Path("/"))}[str(path)]
     assert (alive["size_bytes"], alive["free_bytes"]) == (1000 * 4096, 500 * 4096)
     server.send_signal(signal.SIGSTOP)
     began = time.monotonic()
-    found = inventory.collect()
+    result = inventory.collect()
     took_s = time.monotonic() - began
-    mounts = {one["mount"]: one for one in found["filesystems"]}
-    assert mounts[str(place)]["answers"] is False
-    assert "size_bytes" not in mounts[str(place)]
+    mounts = {filesystem["mount"]: filesystem for filesystem in result["filesystems"]}
+    assert mounts[str(path)]["answers"] is False
+    assert "size_bytes" not in mounts[str(path)]
     assert mounts["/"]["size_bytes"] > 0
-    assert any(one.message.arguments.get("mount") == str(place) for one in host_remarks.findings(found))
+    assert any(
+        finding.message.arguments.get("mount") == str(path) for finding in host_remarks.findings(result)
+    )
     assert took_s < 30  # it waits for about one second; without a limit it would wait for ever
 
 
@@ -201,13 +218,13 @@ def test_of_5000_mounts_that_hang_some_are_asked_and_all_are_named(
     monkeypatch.setattr(disks, "_space", lambda place: never.wait())
     monkeypatch.setattr(disks, "_ANSWER_S", 0.2)
     try:
-        found = disks.filesystems(tmp_path)
+        result = disks.filesystems(tmp_path)
     finally:
         never.set()
-    assert len(found) == 5000
-    silent = [one for one in found if one.get("answers") is False]
+    assert len(result) == 5000
+    silent = [item for item in result if item.get("answers") is False]
     assert 0 < len(silent) <= AT_ONCE
-    assert all("size_bytes" not in one for one in found)
+    assert all("size_bytes" not in item for item in result)
 
 
 def test_of_5000_mounts_that_answer_every_size_is_known(
@@ -216,7 +233,7 @@ def test_of_5000_mounts_that_answer_every_size_is_known(
     rows = [f"{number} 1 8:{number} / / rw - xfs /dev/sd{number} rw" for number in range(5000)]
     trees.write(tmp_path, "proc/self/mountinfo", "\n".join(rows))
     monkeypatch.setattr(disks, "_ANSWER_S", 60)
-    assert all(one["size_bytes"] > 0 for one in disks.filesystems(tmp_path))
+    assert all(filesystem["size_bytes"] > 0 for filesystem in disks.filesystems(tmp_path))
 
 
 def test_a_question_without_end_costs_its_limit_and_has_a_reason() -> None:
@@ -242,18 +259,18 @@ def test_names_of_pci_devices_come_from_the_distributions_list(tmp_path: Path) -
     trees.write(tmp_path, "sys/class/net/eth9/device/device", "0x1822")
     trees.write(tmp_path, "sys/class/net/eth9/mtu", "1500")
     trees.write(tmp_path, "sys/class/net/eth9/speed", "-1")
-    (found,) = network.interfaces(tmp_path)
-    assert found["device"] == "Huawei Technologies Co., Ltd. Hi1822 Family"
-    assert found["mtu"] == 1500
-    assert "speed_mbits" not in found
+    (interface,) = network.interfaces(tmp_path)
+    assert interface["device"] == "Huawei Technologies Co., Ltd. Hi1822 Family"
+    assert interface["mtu"] == 1500
+    assert "speed_mbits" not in interface
 
 
-def test_without_a_list_of_names_devices_are_numbers_and_it_is_said_why(tmp_path: Path) -> None:
+def test_without_a_list_of_names_devices_are_numbers_and_it_is_reported_why(tmp_path: Path) -> None:
     network.pci_names(tmp_path)  # no device, no need for a name
     trees.write(tmp_path, "sys/class/net/eth9/device/vendor", "0x19e5")
     trees.write(tmp_path, "sys/class/net/eth9/device/device", "0xa222")
-    (found,) = network.interfaces(tmp_path)
-    assert found["device"] == "19e5:a222"
+    (interface,) = network.interfaces(tmp_path)
+    assert interface["device"] == "19e5:a222"
     with pytest.raises(UnavailableError, match=r"no list of PCI names \(Debian's package `pci.ids`\)"):
         network.pci_names(tmp_path)
     trees.write(
@@ -287,10 +304,10 @@ def test_without_a_dmi_table_the_processor_tells_of_a_hypervisor_and_nobody_of_m
 ) -> None:
     trees.write(tmp_path, "proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor avx2")
     (tmp_path / "sys/firmware").mkdir(parents=True)
-    found = inventory.collect(tmp_path)
-    assert found["virtualisation"] == "unknown hypervisor"
-    assert found["unavailable"]["dimms"].startswith("the firmware hands no DMI table over")
-    assert host_remarks.findings(found)
+    result = inventory.collect(tmp_path)
+    assert result["virtualisation"] == "unknown hypervisor"
+    assert result["unavailable"]["dimms"].startswith("the firmware hands no DMI table over")
+    assert host_remarks.findings(result)
 
 
 def test_a_process_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
@@ -302,7 +319,7 @@ def test_a_process_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     assert "chronyd" in system.time_sync(tmp_path)["daemons"]
 
 
-def test_whoever_is_not_root_gets_a_page_and_is_told_what_is_kept_from_him() -> None:
+def test_whoever_is_not_root_gets_a_page_and_is_reported_what_is_kept_from_him() -> None:
     """On a machine whose firmware table, and one process, only root may read."""
     with TemporaryDirectory(dir="/var/tmp") as home:
         root = Path(home)
@@ -314,32 +331,42 @@ def test_whoever_is_not_root_gets_a_page_and_is_told_what_is_kept_from_him() -> 
         (root / "proc/15").chmod(0)
         (root / "sys/firmware/dmi/tables/DMI").chmod(0)
         with nobody():
-            found = inventory.collect(root)
-    assert found["unavailable"]["dimms"] == "only root may read /sys/firmware/dmi/tables/DMI"
-    assert found["time_sync"]["daemons"] == ["chronyd"]
-    assert found["cpu"]["threads"] == 128
+            result = inventory.collect(root)
+    assert result["unavailable"]["dimms"] == "only root may read /sys/firmware/dmi/tables/DMI"
+    assert result["time_sync"]["daemons"] == ["chronyd"]
+    assert result["cpu"]["threads"] == 128
 
 
 def test_this_machine_is_known() -> None:
-    found = inventory.collect()
-    assert found["cpu"]["threads"] >= found["cpu"]["usable_threads"] >= 1
-    assert found["memory_bytes"] > 2**28
+    result = inventory.collect()
+    assert result["cpu"]["threads"] >= result["cpu"]["usable_threads"] >= 1
+    assert result["memory_bytes"] > 2**28
     assert (
-        any(one["mount"] == "/" or "size_bytes" in one for one in found.get("filesystems", []))
-        or found["unavailable"]
+        any(item["mount"] == "/" or "size_bytes" in item for item in result.get("filesystems", []))
+        or result["unavailable"]
     )
-    assert isinstance(found["time_sync"]["daemons"], list)
+    assert isinstance(result["time_sync"]["daemons"], list)
 
 
 def test_an_anonymous_inventory_has_no_names_and_addresses(tmp_path: Path) -> None:
-    found = inventory.nameless(
+    result = inventory.nameless(
         {
-            "hostname": "db7.bank.example", "kernel": "6.1", "kernel_command_line": "root=UUID=1-2",
+            "hostname": "db7.bank.example",
+            "kernel": "6.1",
+            "kernel_command_line": "root=UUID=1-2",
             "network": [{"name": "eth0", "mtu": 1500, "addresses": ["10.1.2.3"]}],
-            "filesystems": [{"mount": "/srv/customer", "source": "nas7:/x", "type": "nfs", "options": "rw", "answers": False}],
+            "filesystems": [
+                {
+                    "mount": "/srv/customer",
+                    "source": "nas7:/x",
+                    "type": "nfs",
+                    "options": "rw",
+                    "answers": False,
+                }
+            ],
         }
-    )  # fmt: skip
-    text = str(found)
+    )
+    text = str(result)
     assert not [word for word in ("bank", "UUID", "10.1.2.3", "customer", "nas7") if word in text]
-    assert found["network"][0]["mtu"] == 1500
-    assert found["filesystems"] == [{"type": "nfs", "options": "rw", "answers": False}]
+    assert result["network"][0]["mtu"] == 1500
+    assert result["filesystems"] == [{"type": "nfs", "options": "rw", "answers": False}]

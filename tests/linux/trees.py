@@ -21,18 +21,18 @@ CPU revision\t: 0
 
 def write(root: Path, path: str, text: str) -> None:
     """One file."""
-    place = root / path
+    file = root / path
     try:
-        place.write_text(text + "\n")
+        file.write_text(text + "\n")
     except FileNotFoundError:
-        place.parent.mkdir(parents=True)
-        place.write_text(text + "\n")
+        file.parent.mkdir(parents=True)
+        file.write_text(text + "\n")
 
 
 def processors(
     root: Path, count: int, *, sockets: int, nodes: int, threads_per_core: int = 1, offline: str = ""
 ) -> None:
-    """`count` threads over sockets and NUMA nodes, numbered as Arm's and AMD's firmware does: node by node."""
+    """`count` threads over sockets and NUMA nodes, numbered node by node, as by Arm's and AMD's firmware."""
     off = {number for part in offline.split(",") if part for number in [int(part)]}
     on = [number for number in range(count) if number not in off]
     on_set = set(on)
@@ -44,14 +44,14 @@ def processors(
         of_node.setdefault(number // per_node, []).append(number)
     for number in on:
         core = number // threads_per_core
-        siblings = [core * threads_per_core + each for each in range(threads_per_core)]
+        siblings = [core * threads_per_core + item for item in range(threads_per_core)]
         base = f"sys/devices/system/cpu/cpu{number}"
         write(root, f"{base}/topology/physical_package_id", str(number * sockets // count))
         write(root, f"{base}/topology/core_id", str(core % 4))  # per cluster: no name of a core by itself
         write(
             root,
             f"{base}/topology/thread_siblings_list",
-            _list([each for each in siblings if each in on_set]),
+            _list([sibling for sibling in siblings if sibling in on_set]),
         )
         if number > siblings[0] and siblings[0] in on_set:
             # Threads of a core have the same caches: thousands of files less.
@@ -88,7 +88,7 @@ def kunpeng(root: Path) -> None:
 
 
 def dmi(root: Path, *modules: tuple[int, int, int]) -> None:
-    """A DMI table with memory modules of so many MiB, rated and configured MT/s; size 0 is an empty slot."""
+    """A DMI table with memory modules: size in MiB, rated and configured MT/s; size 0 is an empty slot."""
     table = bytes([0, 4, 0, 0]) + b"\0\0"
     for number, (mib, rated, configured) in enumerate(modules):
         body = bytearray(0x28)
@@ -101,9 +101,9 @@ def dmi(root: Path, *modules: tuple[int, int, int]) -> None:
         struct.pack_into("<H", body, 0x20, configured)
         table += bytes(body) + f"DIMM{number}\0Samsung\0M393A4K40\0\0".encode()
     table += bytes([127, 4, 0, 0]) + b"\0\0"
-    place = root / "sys/firmware/dmi/tables/DMI"
-    place.parent.mkdir(parents=True)
-    place.write_bytes(table)
+    path = root / "sys/firmware/dmi/tables/DMI"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(table)
 
 
 def _list(numbers: list[int]) -> str:

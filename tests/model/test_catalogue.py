@@ -1,4 +1,4 @@
-"""The catalogue of reasons held against the code: all that is raised has its sentences, and nothing else has."""
+"""The catalogue of reasons compared with the code: what is raised has its sentences, and nothing else has."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def texts() -> Mapping[str, Mapping[str, str]]:
 
 
 def calls(*names: str) -> Iterator[tuple[Path, ast.Call]]:
-    """Where these are called in loadcell's own Python."""
+    """Where these are called in loadcell's Python."""
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
@@ -93,7 +93,7 @@ def engines_own() -> set[str]:
 
 
 def outcomes() -> set[str]:
-    """How a load of the engine can end before its time."""
+    """Outcomes by which a load of the engine can end before its time."""
     text = (ENGINE / "load" / "src" / "outcome.rs").read_text(encoding="utf-8")
     return set(re.findall(r'name: "([a-z-]+)"', text)) - {"completed"}
 
@@ -110,8 +110,8 @@ def test_the_remedies_of_each_protocol_cover_its_connections_and_this_machine() 
     assert len(remedies) > 100
     for protocol in ("postgres", "mysql", "resp", "http"):
         assert {f"remedy.{protocol}.{code}" for code in ("connection", "timeout", "protocol")} <= remedies
-    known = {"remedy.ports", "remedy.descriptors", "remedy.postgres.53300", "remedy.resp.max-clients"}
-    assert known <= remedies
+    registered = {"remedy.ports", "remedy.descriptors", "remedy.postgres.53300", "remedy.resp.max-clients"}
+    assert registered <= remedies
 
 
 def test_every_declared_code_has_its_text_and_every_text_its_code() -> None:
@@ -137,7 +137,7 @@ def test_every_declared_argument_is_in_a_text() -> None:
         (code, name)
         for code, declaration in codes().items()
         for name, kind in declaration.arguments.items()
-        # without an advice of its own a message advises what it has as `allowed`
+        # without an advice a message advises what it has as `allowed`
         if not (name == "allowed" and kind is Message)
         and not any(
             name in placeholders(text)
@@ -152,19 +152,22 @@ def test_every_code_of_the_engine_has_its_sentence() -> None:
     codes, ends = engines_own(), outcomes()
     assert len(codes) > 20
     assert len(ends) > 3
-    known = error_codes.MEANINGS.keys() | ends | {code.removeprefix("load.") for code in texts()}
-    assert codes - known == set()
+    registered = error_codes.MEANINGS.keys() | ends | {code.removeprefix("load.") for code in texts()}
+    assert codes - registered == set()
     assert {end for end in ends if not {end, f"{end}.advice"} <= texts().keys()} == set()
 
 
-def test_sentences_with_the_engines_figures_name_figures_that_it_gives() -> None:
-    given = set(
+def test_sentences_with_the_engines_values_name_values_that_it_gives() -> None:
+    arguments = set(
         re.findall(r'"([a-z_]+)":', (ENGINE / "load" / "src" / "outcome.rs").read_text(encoding="utf-8"))
     )
     exact = {
-        name for code, said in texts().items() if code.endswith(".exact") for name in placeholders(said["en"])
+        name
+        for code, message in texts().items()
+        if code.endswith(".exact")
+        for name in placeholders(message["en"])
     }
-    assert exact - given == {"remedy"}, "which is one of the catalogue itself"
+    assert exact - arguments == {"remedy"}, "which is one of the catalogue itself"
 
 
 def test_sentences_take_plain_arguments_alone() -> None:
@@ -189,15 +192,15 @@ def test_commands_of_make_that_are_advised_are_there() -> None:
     targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
     advised = {
         word
-        for said in texts().values()
-        for text in said.values()
+        for message in texts().values()
+        for text in message.values()
         for word in re.findall(r"`make ([\w-]+)", text)
     }
     assert advised == {"setup"}
     assert advised <= targets
 
 
-def test_what_is_done_about_an_error_is_said_of_codes_that_there_are() -> None:
+def test_what_is_done_about_an_error_is_reported_of_codes_that_there_are() -> None:
     assert {
         code.removeprefix("short-of.") for code in texts() if code.startswith("short-of.")
     } <= error_codes.MEANINGS.keys()

@@ -83,10 +83,10 @@ def test_a_failure_of_a_load_has_its_class_its_text_and_its_remedy() -> None:
     assert doing.plain_arguments["finding"]["code"] == "engine.load-store"
     assert doing.plain_arguments["finding"]["args"] == {"path": "/a", "said": "b: full: really"}
     assert doing.plain_arguments["remedy"]["code"] == "remedy.store.no-space"
-    known = engine_failure(
+    registered = engine_failure(
         {"code": "OOM", "reason": {"code": "engine.fill-keys", "args": {"said": "OOM"}}}, "resp"
     )
-    assert known.advice.startswith("the server has used up its maxmemory")
+    assert registered.advice.startswith("the server has used up its maxmemory")
 
 
 def test_a_failure_of_a_client_group_names_it() -> None:
@@ -102,7 +102,7 @@ def test_numbers_of_the_engine_that_are_no_counts_are_written_as_they_are() -> N
     assert "`ulimit -Hn 1064`" in reason.advice
 
 
-def test_the_outcome_of_a_load_is_told_by_its_arguments() -> None:
+def test_the_outcome_of_a_load_is_reported_by_its_arguments() -> None:
     arguments = {
         "where": "db:5432",
         "here": False,

@@ -1,4 +1,4 @@
-"""Names for runs, and what is said when one is gone."""
+"""Names for runs, and what is reported when one is gone."""
 
 from __future__ import annotations
 

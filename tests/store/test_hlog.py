@@ -19,13 +19,13 @@ from truth.reference_server import ReferenceServer
 
 def theirs(path: Path, tag: str) -> HdrHistogram:
     """All intervals of a tag by the reference reader."""
-    whole = HdrHistogram(1, 3_600_000_000_000, 3)
+    total = HdrHistogram(1, 3_600_000_000_000, 3)
     reader = HistogramLogReader(str(path), HdrHistogram(1, 3_600_000_000_000, 3))
     while (histogram := reader.get_next_interval_histogram()) is not None:
         if histogram.get_tag() == tag:
-            whole.add(histogram)
+            total.add(histogram)
     reader.close()
-    return whole
+    return total
 
 
 def written(path: Path, values: dict[int, int], tag: str = "transaction/response", digits: int = 3) -> Path:

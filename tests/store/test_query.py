@@ -23,10 +23,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     ]
 
 
-def test_a_row_a_trial_with_its_figures_and_factors(runs: list[Path]) -> None:
+def test_a_row_a_trial_with_its_values_and_factors(runs: list[Path]) -> None:
     answer = query(
         runs,
-        'SELECT run, trial, status, "factor.load.clients", throughput_per_s, response_p99_ms FROM trials ORDER BY run, number',
+        'SELECT run, trial, status, "factor.load.clients", throughput_per_s, response_p99_ms '
+        "FROM trials ORDER BY run, number",
     )
     assert len(answer.rows) == 8
     run, trial, status, clients, throughput, p99 = answer.rows[0]

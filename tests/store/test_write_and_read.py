@@ -1,5 +1,5 @@
-"""A run directory: what is written is read back, damage is said, and a kill at any instant loses no finished
-trial.
+"""A run directory: what is written is read back, damage is reported, and a kill at any instant loses no
+finished trial.
 """
 
 from __future__ import annotations
@@ -40,9 +40,17 @@ def row(t_s: float, **values: Any) -> dict[str, Any]:
 def document(name: str, **more: Any) -> dict[str, Any]:
     number = int(name[:3])
     return {
-        "schema": 1, "name": name, "number": number, "treatment": name[4:-3], "repeat": 1, "block": 1, "status": "ok",
-        "measure": {"started_mono_ns": 0, "duration_s": 1.0}, "monitors": {"host": {"file": "host.csv"}}, **more,
-    }  # fmt: skip
+        "schema": 1,
+        "name": name,
+        "number": number,
+        "treatment": name[4:-3],
+        "repeat": 1,
+        "block": 1,
+        "status": "ok",
+        "measure": {"started_mono_ns": 0, "duration_s": 1.0},
+        "monitors": {"host": {"file": "host.csv"}},
+        **more,
+    }
 
 
 def fill(trial: TrialWriter) -> None:
@@ -188,14 +196,14 @@ class TestBeingKilled:
 
 
 class TestDamage:
-    def test_a_cut_csv_is_said_and_used_up_to_its_last_whole_line(self, run: Path) -> None:
+    def test_a_cut_csv_is_reported_and_used_up_to_its_last_whole_line(self, run: Path) -> None:
         file = run / "trials" / NAMES[0] / "intervals.csv"
-        whole = file.read_bytes()
-        file.write_bytes(whole[:-9])
+        total = file.read_bytes()
+        file.write_bytes(total[:-9])
         stored = read_run(run)
         assert rows_of(stored.intervals(), 1).numbers("succeeded").tolist() == [10, 11]
         assert [damage.file for damage in stored.damage] == [f"trials/{NAMES[0]}/intervals.csv"]
-        assert f"is cut: {len(whole) - 9} of {len(whole)} bytes" in str(stored.damage[0])
+        assert f"is cut: {len(total) - 9} of {len(total)} bytes" in str(stored.damage[0])
 
     def test_a_csv_cut_at_a_line_is_noticed_too(self, run: Path) -> None:
         file = run / "trials" / NAMES[0] / "host.csv"
@@ -244,7 +252,7 @@ class TestDamage:
         with pytest.raises(StoreError, match="newer loadcell"):
             read_run(run)
 
-    def test_a_torn_environment_is_said(self, run: Path) -> None:
+    def test_a_torn_environment_is_reported(self, run: Path) -> None:
         (run / "environment.json").write_text("{")
         stored = read_run(run)
         assert stored.environment == {}
@@ -265,9 +273,9 @@ class TestSecrets:
         trial.rows("p.csv", ["role"], [{"role": f"psql {secret}"}])
         trial.finish(documents.trial({**document(NAMES[0]), "reason": f"{secret} is wrong"}))
         writer.close()
-        kept = [file for file in path.rglob("*") if file.is_file()]
-        assert len(kept) == 8
-        for file in kept:
+        stored = [file for file in path.rglob("*") if file.is_file()]
+        assert len(stored) == 8
+        for file in stored:
             text = file.read_text()
             assert "hunter" not in text, file
             assert "${env:PW}" in text, file
