@@ -143,19 +143,19 @@ def attached(arranged: Arranged, sources: Sequence[Source]) -> Arranged:
         by_monitor.setdefault(source.reading.samples.monitor, []).append(source)
     loads = [source for source in sources if source.reading.measured]
     for monitor, watched in by_monitor.items():
-        own_samples = [source for source in watched if source.reading.measured]
+        with_loads = [source for source in watched if source.reading.measured]
         others = [source for source in watched if not source.reading.measured]
-        if own_samples and others:
+        if with_loads and others:
             raise ImportProblemError(
                 IMPORT_SAMPLES_TWICE(
-                    path=own_samples[0].path,
+                    path=with_loads[0].path,
                     monitor=monitor,
                     other=others[0].path,
                     name=others[0].path.name,
-                    tool=own_samples[0].tool,
+                    tool=with_loads[0].tool,
                 )
             )
-        if own_samples:
+        if with_loads:
             pairs = [(source, source) for source in watched]
         elif len(watched) == len(loads):
             pairs = list(zip(watched, loads, strict=True))

@@ -41,10 +41,10 @@ class Measured:
     """One execution of a tool, or one of the parts that it reports apart.
 
     `throughput_per_s` counts `unit`s; `response` has milliseconds by the record's keys (`mean_ms`, `p99_ms`
-    ...), only those that the tool gave; `figures` are its own figures, the unit in the name; None is what the
-    tool did not say, and is never guessed.
-    `parts` are kinds of transaction that it counted apart; `began_s` is when it began, in seconds since 1970.
-    Of a tool whose parts work at once, those of one `turn` do, and turns follow each other.
+    ...), only those that the tool gave; `figures` are its further metrics, the unit in the name; None is what
+    the tool did not say, and is never guessed. `parts` are kinds of transaction that it counted apart;
+    `began_s` is when it began, in seconds since 1970. Of a tool whose parts work at once, those of one `turn`
+    do, and turns follow each other.
     """
 
     title: str

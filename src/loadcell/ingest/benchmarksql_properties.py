@@ -63,7 +63,7 @@ WITHOUT_MEANING = (
     "osCollectorSSHAddr",
     "osCollectorDevices",
 )
-KNOWN = (
+KEYS = (
     *REQUIRED,
     "conn",
     "user",
@@ -107,7 +107,7 @@ class Properties:
     connection_unread: bool
     user: str | None
     has_password: bool
-    fixed_said: bool
+    has_fixed: bool
     unknown: tuple[tuple[str, str | None], ...] = ()
     without_meaning: tuple[str, ...] = field(default=())
 
@@ -183,8 +183,8 @@ def understand(properties: Mapping[str, str], name: str) -> Properties:
         connection_unread=unread,
         user=properties.get("user", "").strip() or None,
         has_password=bool(properties.get("password", "").strip()),
-        fixed_said=fixed is not None,
-        unknown=tuple((key, nearest(key, KNOWN)) for key in properties if key not in KNOWN),
+        has_fixed=fixed is not None,
+        unknown=tuple((key, nearest(key, KEYS)) for key in properties if key not in KEYS),
         without_meaning=tuple(key for key in WITHOUT_MEANING if key in properties and key != "driver"),
     )
 

@@ -124,7 +124,7 @@ def joined(old: Columns, by: int) -> Columns:
 
 
 def _over(function: np.ufunc, column: npt.NDArray[Any], by: int) -> npt.NDArray[Any]:
-    """The function over so many neighbours at a time.
+    """The function over `by` neighbours at a time.
 
     Of each two, which is what columns are most often joined by, in a third of the time.
     """

@@ -134,9 +134,9 @@ def _follow(document: JsonValue, steps: Sequence[str | int | None]) -> Iterator[
         if isinstance(document, int | float | str) and not isinstance(document, bool):
             yield document
         return
-    step, *rest = steps
+    step, *following = steps
     for below in _below(document, step):
-        yield from _follow(below, rest)
+        yield from _follow(below, following)
 
 
 def _below(document: JsonValue, step: str | int | None) -> list[JsonValue]:

@@ -94,7 +94,7 @@ def read_file(
 ) -> Source:
     """Read one file (`also`: and its continuations) as a tool's output, or as whichever recognises it.
 
-    `read` is the tool's reader with options of its own. Raises ImportProblemError.
+    `read` is the tool's reader with other options. Raises ImportProblemError.
     """
     if is_directory(path):
         results = [item.folder for item in _candidates(tool) if item.folder is not None]

@@ -18,8 +18,8 @@ MOST = 200_000
 #: Other values are held in memory up to this size, then in a file.
 _SPOOLED_BYTES = 8 * 2**20
 
-#: Columns of what has no column of its own: what it is of (a device, a process; empty: the whole), its name,
-#: its value.
+#: Columns of values without a dedicated column: their object (a device, a process; empty: the machine), name
+#: and value.
 OTHER_COLUMNS = ("object", "name", "value")
 
 #: Rows that are written together.
@@ -34,7 +34,7 @@ class TooManyError(Exception):
 
 
 @dataclass(frozen=True)
-class Beside:
+class OtherValue:
     """A value without a column."""
 
     object: str
@@ -98,7 +98,7 @@ class Samples:
             row = self._rows[at_s] = array("d", [math.nan]) * len(self.columns)
         return row
 
-    def beside(self, at_s: float, kind: str, name: str, value: float) -> None:
+    def add_other(self, at_s: float, kind: str, name: str, value: float) -> None:
         """A value that has no column. Raises TooManyError."""
         self._row(at_s)
         self._writer.writerow((repr(at_s), kind, name, repr(value)))
@@ -140,14 +140,14 @@ class Samples:
                 {column: value for column, value in zip(self.columns, values, strict=True) if value == value},
             )
 
-    def others(self) -> Iterator[tuple[float, Beside]]:
+    def others(self) -> Iterator[tuple[float, OtherValue]]:
         """Values without a column, in order."""
         self._others.flush()
         self._others.seek(0)
         for at_s, kind, name, value in csv.reader(self._others):
             when = self._instant(float(at_s))
             if when is not None:
-                yield when, Beside(kind, name, float(value))
+                yield when, OtherValue(kind, name, float(value))
 
     def __del__(self) -> None:
         """The file is nobody else's."""

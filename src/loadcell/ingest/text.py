@@ -45,7 +45,7 @@ class Output:
     """
 
     files: Sequence[Path]
-    told: OnProgress | None = None
+    on_progress: OnProgress | None = None
 
     def first_line(self) -> bytes:
         """The first line."""
@@ -68,8 +68,8 @@ class Output:
 
     def went(self, read_bytes: int) -> None:
         """So much is read by now."""
-        if self.told is not None:
-            self.told(read_bytes, self._total_bytes)
+        if self.on_progress is not None:
+            self.on_progress(read_bytes, self._total_bytes)
 
     def lines(self) -> Iterator[str]:
         """Every line."""
@@ -77,9 +77,9 @@ class Output:
 
     def on_event(self, event: str) -> None:
         """Pass on the engine's progress while it reads the files."""
-        if self.told is not None:
+        if self.on_progress is not None:
             progress = json.loads(event)
-            self.told(progress["read_bytes"], progress["total_bytes"])
+            self.on_progress(progress["read_bytes"], progress["total_bytes"])
 
 
 def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
@@ -124,8 +124,7 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 @dataclass(frozen=True)
 class Table:
-    """Lines that are the first of them but for their numbers, each of which stands at one of so many
-    `places`.
+    """Lines that differ from the first of them in numbers alone, each of which stands at one of the `places`.
 
     `numbers` gives those of one place as doubles, and `text` the lines themselves, until the next part of the
     text is asked for.
@@ -176,7 +175,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
     """
     text = _complete(lines)
     decoder = json.JSONDecoder()
-    documents_found: list[JsonObject] = []
+    matching: list[JsonObject] = []
     at, failures, trouble = 0, 0, OUTPUT_JSON_NONE(key=key)
     while (begin := _begin(text, at)) >= 0 and failures < _MOST_FAILURES:
         _between(text[at:begin], unread)
@@ -199,13 +198,13 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
             at = _next(text, begin)
             continue
         if isinstance(document, dict) and key in document:
-            documents_found.append(document)
+            matching.append(document)
         else:
             unread.add(text[begin : begin + 80].partition("\n")[0])
     _between(text[at:], unread)
-    if not documents_found:
+    if not matching:
         raise NotItsOutputError(OUTPUT_JSON(key=key, how=how, trouble=trouble))
-    return documents_found
+    return matching
 
 
 def _complete(lines: Iterable[str]) -> str:

@@ -160,7 +160,7 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
             BENCHMARKSQL_UNKNOWN_NEAR(key=key, near=near) if near else BENCHMARKSQL_UNKNOWN(key=key)
             for key, near in read.unknown
         ]
-        if not read.fixed_said:
+        if not read.has_fixed:
             remarks.append(BENCHMARKSQL_NOT_FIXED())
         if read.transactions_per_terminal:
             remarks.append(BENCHMARKSQL_TRANSACTIONS(count=read.transactions_per_terminal))

@@ -85,7 +85,7 @@ class Check(Options):
     pattern: str | None = Field(
         default=None, min_length=1, max_length=10_000, description="This regular expression is found in it."
     )
-    size: int | None = Field(default=None, ge=0, description="It has so many bytes.")
+    size: int | None = Field(default=None, ge=0, description="Its size in bytes.")
 
 
 class Parameter(Options):
@@ -96,7 +96,7 @@ class Parameter(Options):
     start: int | None = Field(default=None, alias="from", ge=0, lt=2**63, description="The lowest number.")
     to: int | None = Field(default=None, ge=0, lt=2**63, description="The highest number.")
     digits: int = Field(
-        default=0, ge=0, le=20, description="Numbers are filled up with zeros to so many digits."
+        default=0, ge=0, le=20, description="Numbers are filled up with zeros to this number of digits."
     )
     values: tuple[Text, ...] | None = Field(default=None, min_length=1, description="The values of a list.")
     file: str | None = Field(
@@ -106,7 +106,7 @@ class Parameter(Options):
         default=None,
         ge=0,
         le=64 << 20,
-        description="So many random letters: a body that nobody can compress.",
+        description="This number of random letters: a body that nobody can compress.",
     )
     distribution: Literal[
         "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "gaussian", "sequential"
@@ -241,7 +241,7 @@ class HttpOptions(Options):
     )
     parameters: dict[Variable, Parameter] = Field(
         default_factory=dict,
-        description="What stands in the places of `${name}`, drawn anew for each request.",
+        description="Values of `${name}`, drawn again for each request.",
     )
     keep_alive: bool = Field(
         default=True,

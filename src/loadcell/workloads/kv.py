@@ -206,7 +206,8 @@ class KvOptions(Options):
         "as `reads` says.",
     )
     reads: _Part | None = Field(
-        default=None, description="Short for a `mix` of `get` (so many) and `set` (the rest). Default: 80%."
+        default=None,
+        description="Short for a `mix` of `get` (this share) and `set` (the others). Default: 80%.",
     )
     keys: int = Field(default=100_000, ge=1, le=_MOST_KEYS, description="How many keys there are.")
     key_prefix: str = Field(default="key:", max_length=1000, description="What every key begins with.")
@@ -231,7 +232,7 @@ class KvOptions(Options):
     )
     percentile: Annotated[Fraction, Field(gt=0, lt=1)] = Field(
         default=Fraction(0.95),
-        description="`exponential`: so many of the draws fall within the newest `fraction` of the keys.",
+        description="`exponential`: this share of the draws falls within the newest `fraction` of the keys.",
     )
     fraction: Annotated[Fraction, Field(gt=0, le=1)] = Field(
         default=Fraction(0.8571428571), description="`exponential`: see `percentile`."
@@ -268,9 +269,8 @@ class KvOptions(Options):
     )
     verify: bool = Field(
         default=False,
-        description="Values carry a checksum, and each that is read is held against what was written: lost, "
-        "stale and corrupt "
-        "ones are errors, and fail the trial.",
+        description="Values carry a checksum, and each that is read is compared with what was written: lost, "
+        "stale and corrupt ones are errors, and fail the trial.",
     )
     commands: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")], CommandOptions] = Field(
         default_factory=dict,
@@ -381,8 +381,8 @@ class Kv(Workload[KvOptions]):
 
     def calls(self, operations: Mapping[str, int]) -> dict[str, int]:
         names = {
-            name: (own_command.command.split()[0].lower(),)
-            for name, own_command in self.options.commands.items()
+            name: (command_operation.command.split()[0].lower(),)
+            for name, command_operation in self.options.commands.items()
         }
         calls: dict[str, int] = {}
         for name, commands in {**_COMMANDS, **names}.items():

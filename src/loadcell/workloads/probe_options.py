@@ -172,8 +172,8 @@ class MemoryOptions(Section):
     )
     size: _Bytes = Field(
         default=Size(256 * 2**20),
-        description="Tests of mbw and STREAM: the size of one array. Each thread has two of its own (mbw) or "
-        "three (STREAM).",
+        description="Tests of mbw and STREAM: the size of one array. Each thread has two (mbw) or three "
+        "(STREAM).",
     )
     block: _Bytes = Field(
         default=Size(1024),
@@ -251,9 +251,8 @@ class DiskOptions(Section):
         default=0,
         ge=0,
         le=2**32,
-        description="After so many writes the data are flushed to the device, and as fio does it after each "
-        "read before the next write as well; "
-        "0: never.",
+        description="After this number of writes the data are flushed to the device, and as fio does it "
+        "after each read before the next write as well; 0: never.",
     )
     ioengine: Literal["psync", "io_uring"] = Field(
         default="psync",

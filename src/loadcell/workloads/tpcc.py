@@ -52,7 +52,7 @@ class TpccOptions(Options):
     warehouses: int = Field(
         default=1, ge=1, le=50_000, description="Scale of the data: about 100 MB, and 10 terminals, each."
     )
-    new_order_weight: _Weight = Field(default=45, description="Of 100 transactions so many are New-Orders.")
+    new_order_weight: _Weight = Field(default=45, description="New-Orders, of 100 transactions.")
     payment_weight: _Weight = Field(default=43, description="Payments.")
     order_status_weight: _Weight = Field(default=4, description="Order-Status.")
     delivery_weight: _Weight = Field(default=4, description="Deliveries, each of ten orders.")
@@ -89,7 +89,10 @@ class TpccOptions(Options):
         "out, too).",
     )
     load_workers: int = Field(
-        default=4, ge=1, le=1_000, description="Connections that load the data; no part of what the data are."
+        default=4,
+        ge=1,
+        le=1_000,
+        description="Connections that load the data, which are the same with any number.",
     )
 
     @model_validator(mode="after")

@@ -206,7 +206,7 @@ class Ycsb(Workload[YcsbOptions]):
             return []
         remarks = [
             YCSB_UNKNOWN_NEAR(key=key, near=near)
-            if (near := nearest(key, ycsb_properties.KNOWN))
+            if (near := nearest(key, ycsb_properties.KEYS))
             else YCSB_UNKNOWN(key=key)
             for key in file.unknown
         ]

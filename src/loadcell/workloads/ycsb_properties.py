@@ -41,7 +41,7 @@ class Exponential(Options):
     """Decay of `requestdistribution: exponential`."""
 
     percentile: Annotated[float, Field(ge=0.001, le=99.999)] = Field(
-        default=95, description="So many percent of the operations ..."
+        default=95, description="This percentage of the operations ..."
     )
     frac: Annotated[float, Field(ge=1e-9, le=1e9)] = Field(
         default=0.8571428571, description="... go to this part of the records, the latest ones."
@@ -58,7 +58,7 @@ class Properties(Options):
         default=1000,
         description="With `zipfian` and inserts: how many operations new records are reckoned from.",
     )
-    readproportion: _Proportion = Field(default=0.95, description="Of the operations so many are reads.")
+    readproportion: _Proportion = Field(default=0.95, description="Share of reads in the operations.")
     updateproportion: _Proportion = Field(default=0.05, description="Updates.")
     insertproportion: _Proportion = Field(default=0, description="Inserts.")
     scanproportion: _Proportion = Field(default=0, description="Scans.")
@@ -215,7 +215,7 @@ _PREFIXES = (
     "hbase.",
 )
 _DOTTED = {"exponential.percentile", "exponential.frac"}
-KNOWN = (
+KEYS = (
     *(name for name in Properties.model_fields if name != "exponential"),
     *_DOTTED,
     *OF_THE_LOAD,
@@ -262,7 +262,7 @@ def _understood(lines: Mapping[str, str], name: str) -> File:
                 _order(value) if key == "insertorder" else value.lower() if "distribution" in key else value
             )
     try:
-        file = File(properties=properties, unknown=tuple(key for key in lines if not _known(key)), **load)
+        file = File(properties=properties, unknown=tuple(key for key in lines if not _is_key(key)), **load)
         if file.threadcount == 0:
             mistakes.append(PROPERTIES_ZERO(key="threadcount"))
         Properties(**properties)
@@ -277,8 +277,8 @@ def _order(value: str) -> str:
     return "hashed" if value == "hashed" else "ordered"
 
 
-def _known(key: str) -> bool:
-    return key in KNOWN or key.startswith(_PREFIXES)
+def _is_key(key: str) -> bool:
+    return key in KEYS or key.startswith(_PREFIXES)
 
 
 def explained(error: ValidationError) -> list[Message]:

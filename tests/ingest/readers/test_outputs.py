@@ -27,7 +27,7 @@ from loadcell.ingest.readers import (
 from loadcell.ingest.text import Output
 from loadcell.report.texts import Texts
 from loadcell.workloads.tool_runner.result import groups as groups_of
-from loadcell.workloads.tool_runner.result import whole
+from loadcell.workloads.tool_runner.result import total_of
 
 OUTPUTS = Path(__file__).parent / "outputs"
 READERS = {
@@ -241,7 +241,7 @@ def test_fios_groups_that_may_have_followed_each_other_are_not_added_up(
     assert [item.turn + 1 for item in parsed.measured[:3]] == turns
     assert min(item.turn for item in parsed.measured[3:]) > max(item.turn for item in parsed.measured[:3])
     first = parsed.measured[0]
-    total = whole(parsed.measured, at_once=True)
+    total = total_of(parsed.measured, at_once=True)
     assert total.throughput_per_s == pytest.approx(first.throughput_per_s * turns.count(1))
     assert total.succeeded == 538 * turns.count(1)
     several = {"groups": len(set(turns)), "counted": [f"j{at} read" for at in range(turns.count(1))]}

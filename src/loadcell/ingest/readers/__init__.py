@@ -45,7 +45,7 @@ class Reader:
 
     `folder` is the file that is read of a result folder. `continuation` matches the name of a file that
     continues the one named by its group `first`. `complete` adds what the tool wrote in other files. `timed`
-    reads lines without times that are so many seconds apart.
+    reads lines without times that are the given number of seconds apart.
     """
 
     name: str

@@ -35,7 +35,7 @@ _FIELD = re.compile(r"(?P<name>[A-Z][\w -]+?):\s+(?P<value>\S.*)")
 _CLASSES = re.compile(r"\s*\(Connect: (\d+), Receive: (\d+), Length: (\d+), Exceptions: (\d+)\)")
 _TIMES = re.compile(r"(Connect|Processing|Waiting|Total):\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)")
 _PERCENT = re.compile(r"\s+(\d+)%\s+(\d+)")
-_SAID = re.compile(
+_IGNORED_LINES = re.compile(
     r"Copyright|Licensed|Benchmarking|Completed|Finished|Server (Hostname|Port)|Total transferred|"
     r"HTML transferred|"
     r"SSL/TLS|Server Temp|TLS Server|Connection Times|\s+min\s+mean|Percentage|Time per request|"
@@ -101,7 +101,7 @@ class _Execution:
         elif (match := _FIELD.match(line)) is not None and match["name"] in _FIELDS:
             self.values[_FIELDS[match["name"]]] = match["value"].strip()
         else:
-            return _SAID.match(line) is not None or not line.strip()
+            return _IGNORED_LINES.match(line) is not None or not line.strip()
         return True
 
     def measured(self) -> Measured | None:
@@ -129,13 +129,21 @@ class _Execution:
         duration = number(values["duration"].split()[0]) if "duration" in values else None
         well = max(0, complete - lost - other)
         return Measured(
-            "ab", "request", well / duration if duration else None, well, lost + other, duration,
-            int(values["clients"]) if "clients" in values else None, _known(self.response), _known(figures),
-            {key: values[key] for key in ("path", "server", "keep_alive_requests") if key in values}, errors,
-        )  # fmt: skip
+            "ab",
+            "request",
+            well / duration if duration else None,
+            well,
+            lost + other,
+            duration,
+            int(values["clients"]) if "clients" in values else None,
+            _without_zeros(self.response),
+            _without_zeros(figures),
+            {key: values[key] for key in ("path", "server", "keep_alive_requests") if key in values},
+            errors,
+        )
 
 
-def _known(times_ms: Mapping[str, float]) -> dict[str, float]:
+def _without_zeros(times_ms: Mapping[str, float]) -> dict[str, float]:
     """Without zeros: ab writes whole milliseconds, and 0 stands for anything below half of one."""
     return {name: ms for name, ms in times_ms.items() if ms}
 

@@ -262,7 +262,7 @@ class _Collected:
         columns, not_counted = devices[kind]
         self.samples.touch(at_s)
         for value_name, value in values.items():
-            self.samples.beside(at_s, name, value_name, value)
+            self.samples.add_other(at_s, name, value_name, value)
             if value_name in columns and not name.startswith(not_counted):
                 column, factor = columns[value_name]
                 self.samples.put(at_s, column, value * factor, "sum")
@@ -271,7 +271,7 @@ class _Collected:
         self.samples.touch(at_s)
         for name in (*_TOTAL, *_GUESTS):
             if name in values:
-                self.samples.beside(at_s, "", name, values[name])
+                self.samples.add_other(at_s, "", name, values[name])
         shares = {name: max(0.0, values[name]) for name in _SHARES if name in values}
         total = sum(shares.values())
         if len(shares) < len(_SHARES) or not total:

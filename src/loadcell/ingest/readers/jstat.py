@@ -52,7 +52,7 @@ _COUNTERS = {
     "concurrent_gc_ms": ("CGCT", 1e3),
 }
 _KIB = 1024
-#: What jstat is told most often, and what counts where it printed no times.
+#: The usual interval, which counts where jstat printed no times.
 INTERVAL_S = 1.0
 
 
@@ -121,7 +121,7 @@ def _put(samples: Samples, at_s: float, values: dict[str, float], before: dict[s
     if "MU" in values:
         samples.put(at_s, "metaspace_used_bytes", values["MU"] * _KIB)
     if values["YGC"] < before.get("YGC", 0.0):
-        return  # another JVM, or the same started again: nothing is known of what it did before
+        return  # another JVM, or the same started again: its counters began again
     for column, (counter, factor) in _COUNTERS.items():
         if counter in values and counter in before:
             samples.put(at_s, column, max(0.0, (values[counter] - before[counter]) * factor))

@@ -18,7 +18,7 @@ _RUN = re.compile(
     r"(?P<which>\d+|AVG)\s+Method: (?P<method>\w+)\s+Elapsed: (?P<s>[\d.]+)\s+MiB: (?P<mib>[\d.]+)"
     r"\s+Copy: (?P<rate>[\d.]+) MiB/s"
 )
-_SAID = re.compile(r"Long uses|Using \d+ bytes|Getting down")
+_IGNORED_LINES = re.compile(r"Long uses|Using \d+ bytes|Getting down")
 
 
 def read(lines: Iterable[str]) -> Reading:
@@ -32,7 +32,7 @@ def read(lines: Iterable[str]) -> Reading:
     for line in lines:
         match = _RUN.match(line)
         if match is None:
-            if _SAID.match(line) is None:
+            if _IGNORED_LINES.match(line) is None:
                 unread.add(line)
         elif match["which"] == "AVG":
             averages[match["method"]] = float(match["rate"])

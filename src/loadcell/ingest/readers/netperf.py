@@ -25,7 +25,7 @@ _ROW = re.compile(r"\s*[\d.]+(?:\s+[-\d.]+)*\s*$")
 _UNITS_OF_HEAD = re.compile(r"(10\^[369]bits|[KMG]Bytes)\s*/s")
 _NOT_CONFIDENT = "!!! Desired confidence was not achieved"
 _CONFIDENCE = re.compile(r"!!! Confidence intervals: Throughput\s*:\s*([\d.]+)%")
-_SAID = re.compile(
+_IGNORED_LINES = re.compile(
     r"Recv +Send|Local ?/|Socket|Size +|bytes +|Send +|!!!|catcher:|Throughput|Utilization|"
     r"Service|RX |TX |enable_enobufs|Minimum|Microseconds"
 )
@@ -115,7 +115,7 @@ class _Test:
         else:
             if (unit := _UNITS_OF_HEAD.search(line)) is not None:
                 self.unit = unit[1]
-            return _SAID.match(line) is not None or not line.strip()
+            return _IGNORED_LINES.match(line) is not None or not line.strip()
         return True
 
     def _rate(self, value: float, unit: str) -> float:

@@ -90,7 +90,7 @@ class _File:
             _cpu(self.samples, at, values)
         elif _CORE.match(section):
             _core(self.samples, at, values)
-            self._beside(at, section, values)
+            self._add_other(at, section, values)
         elif disks is not None:
             self._disks(disks[1], at, values)
         elif section == "NET":
@@ -107,16 +107,16 @@ class _File:
             elif section == "MEM" and "swaptotal" in values and "swapfree" in values:
                 used = (values["swaptotal"] - values["swapfree"]) * _MIB
                 self.samples.put(at, "swap_used_bytes", used)
-            self._beside(at, section, values)
+            self._add_other(at, section, values)
 
-    def _beside(self, at: float, kind: str, values: dict[str, float]) -> None:
+    def _add_other(self, at: float, kind: str, values: dict[str, float]) -> None:
         for name, value in values.items():
-            self.samples.beside(at, kind, name, value)
+            self.samples.add_other(at, kind, name, value)
 
     def _disks(self, section: str, at: float, values: dict[str, float]) -> None:
         column = {"DISKREAD": "disk_read_bytes_per_s", "DISKWRITE": "disk_write_bytes_per_s"}.get(section)
         for name, value in values.items():
-            self.samples.beside(at, name, section, value)
+            self.samples.add_other(at, name, section, value)
             part = _PARTITION.match(name)
             if name.startswith(NOT_DISKS) or (part is not None and part["disk"] in values):
                 continue
@@ -128,7 +128,7 @@ class _File:
     def _network(self, at: float, values: dict[str, float]) -> None:
         for name, value in values.items():
             link, _, way = name.rpartition("-read-") if "-read-" in name else name.rpartition("-write-")
-            self.samples.beside(at, link or name, "NET", value)
+            self.samples.add_other(at, link or name, "NET", value)
             if way == "KB/s" and not link.startswith(NOT_LINKS):
                 column = "net_rx_bytes_per_s" if "-read-" in name else "net_tx_bytes_per_s"
                 self.samples.put(at, column, value * _KIB, "sum")
@@ -147,7 +147,7 @@ class _File:
         who = f"{named.get('Command', '')} {int(fields[1])}".strip()
         for name in ("%CPU", "ResSet"):
             if name in named:
-                self.samples.beside(float(fields[2][1:]), who, name, float(named[name]))
+                self.samples.add_other(float(fields[2][1:]), who, name, float(named[name]))
         return True
 
 

@@ -25,7 +25,7 @@ _TYPE = re.compile(r"(?:transaction type|SQL script \d+): (?P<name>.+)")
 _TPS = re.compile(
     r"tps = (?P<tps>[\d.]+) \((?P<how>including connections|excluding|without initial|including reconn)"
 )
-_SAID = re.compile(
+_IGNORED_LINES = re.compile(
     r"starting vacuum|statement latencies|\s+[\d.]+\s|progress:|.*scale option|SQL script| - |"
     r"pghost|client \d+ (executing|sending|receiving)"
 )
@@ -120,7 +120,7 @@ class _Execution:
         ):
             self.values[match["name"]] = match["value"]
         else:
-            return _SAID.match(line) is not None or not line.strip()
+            return _IGNORED_LINES.match(line) is not None or not line.strip()
         return True
 
     def _interval(self, match: re.Match[str]) -> None:

@@ -76,12 +76,12 @@ def _aggregated(text: Iterable[str]) -> Reading:
         if len(fields) < 6 or not all(field.isdecimal() for field in fields[:6]):
             unread.add(line)
             continue
-        start, done, time_us, own_squares, low, high = map(int, fields[:6])
+        start, done, time_us, squares_us, low, high = map(int, fields[:6])
         began_s = began_s or start
         rows = [*rows[-1:], [start, done, time_us]]
         if len(rows) == 2 and rows[1][0] > rows[0][0]:
             intervals.append(_interval(rows[0], began_s, rows[1][0]))
-        count, total, squares, most = count + done, total + time_us, squares + own_squares, max(most, high)
+        count, total, squares, most = count + done, total + time_us, squares + squares_us, max(most, high)
         least = low if least is None else min(least, low)
         width_s = rows[1][0] - rows[0][0] if len(rows) == 2 else 1
         ended_s = start + width_s

@@ -21,7 +21,7 @@ _CLIENTS = re.compile(r"\s+(?P<clients>\d+) parallel clients")
 _RATE = re.compile(r"\s+throughput summary: (?P<rate>[\d.,]+) requests per second")
 _SUMMARY = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max")
 _PAYLOAD = re.compile(r"\s+(?P<bytes>\d+) bytes payload")
-_SAID = re.compile(
+_IGNORED_LINES = re.compile(
     r"\s+(keep alive|host configuration|multi-thread|threads|node|latency summary|cluster|"
     r"throughput)|Latency by|[\d.]+% <=|Cumulative|Summary:|.*rps="
 )
@@ -72,7 +72,7 @@ def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
         if (match := _TITLE.match(line)) is not None:
             title, values, figures = match["name"], {}, False
         elif title is None:
-            if _SAID.match(line) is None:
+            if _IGNORED_LINES.match(line) is None:
                 unread.add(line)
         elif (match := _DONE.match(line)) is not None:
             values |= {"count": float(match["count"]), "s": number(match["s"])}
@@ -88,7 +88,7 @@ def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
                 unread.add(line)
                 continue
             measured.append(_measured(title, values, response))
-        elif _SAID.match(line) is None:
+        elif _IGNORED_LINES.match(line) is None:
             unread.add(line)
     if not measured:
         raise NotItsOutputError(OUTPUT_REDIS_BENCHMARK())

@@ -364,7 +364,7 @@ class _Activities:
 
     def _other(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
         for name, value in values.items():
-            self._samples.beside(at_s, instance, name, value)
+            self._samples.add_other(at_s, instance, name, value)
 
     def _cpu(self, at_s: float, instance: str, values: Mapping[str, float]) -> None:
         put = self._samples.put
@@ -415,7 +415,7 @@ class _Activities:
             elif name == "retrans/s" and "atmptf/s" in values:
                 self._samples.put(at_s, "tcp_retransmits_per_s", value)
             else:
-                self._samples.beside(at_s, instance, name, value)
+                self._samples.add_other(at_s, instance, name, value)
 
 
 READER = Reader(

@@ -20,7 +20,7 @@ _ROW = re.compile(
 )
 _HOGS = re.compile(r"stress-ng: info: +\[\d+\] dispatching hogs: (?P<hogs>.+)")
 _HOG = re.compile(r"(\d+) ([\w-]+)")
-_SAID = re.compile(r"stress-ng: (info|metrc):")
+_IGNORED_LINES = re.compile(r"stress-ng: (info|metrc):")
 
 
 def read(lines: Iterable[str]) -> Reading:
@@ -43,7 +43,7 @@ def read(lines: Iterable[str]) -> Reading:
             measured.append(
                 Measured(name, "operation", rate, made, None, took_s, hogs.get(name), {}, figures)
             )
-        elif _SAID.match(line) is None:
+        elif _IGNORED_LINES.match(line) is None:
             unread.add(line)
     if not measured:
         raise NotItsOutputError(OUTPUT_STRESS_NG())

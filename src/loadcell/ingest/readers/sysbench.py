@@ -54,7 +54,7 @@ _FATAL = re.compile(r"FATAL: .*|\(last message repeated.*|ALERT: .*")
 _BEGIN = re.compile(r"Running the test with|Prime numbers limit:|Running memory speed test|SQL statistics:")
 _LAST = re.compile(r"\s+execution time \(avg/stddev\)")
 #: What is printed and measures nothing.
-_SAID = re.compile(
+_IGNORED_LINES = re.compile(
     r"Running the test|Initializing|Threads started|SQL statistics|\s+queries performed|\s+(read|"
     r"write|other|total):|General statistics|"
     r"Latency \(ms\)|Threads fairness|\s+(events|execution time) \(avg/stddev\)|CPU speed|Running "
@@ -189,7 +189,7 @@ class _Execution:
         elif _FATAL.match(line) is not None:
             self.errors["fatal"] = self.errors.get("fatal", 0) + 1
         else:
-            return _SAID.match(line) is not None or not line.strip()
+            return _IGNORED_LINES.match(line) is not None or not line.strip()
         return True
 
     def _interval(self, line: str) -> bool:

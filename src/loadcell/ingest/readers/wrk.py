@@ -29,7 +29,7 @@ _PERCENT = re.compile(r"\s+(?P<rank>[\d.]+)%\s+(?P<time>[\d.]+[a-zµ]+)\s*$")
 _COUNT = re.compile(r"\s+(?P<count>\d+) requests in (?P<time>[\d.]+\w+), ")
 _SOCKETS = re.compile(r"\s+Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)")
 _STATUS = re.compile(r"\s+Non-2xx or 3xx responses: (\d+)")
-_SAID = re.compile(
+_IGNORED_LINES = re.compile(
     r"\s+(Thread (Stats|calibration)|Req/Sec|Latency Distribution)|(Requests|Transfer)/sec:|"
     r"\s+Initialised|\s*[-#\[]|\s+Detailed|\s+Value"
 )
@@ -108,7 +108,7 @@ class _Execution:
         elif (match := _STATUS.match(line)) is not None:
             self.errors["status"] = int(match[1])
         else:
-            return _SAID.match(line) is not None or not line.strip()
+            return _IGNORED_LINES.match(line) is not None or not line.strip()
         return True
 
 

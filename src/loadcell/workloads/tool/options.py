@@ -154,16 +154,15 @@ class ToolOptions(Options):
     )
     figures: dict[str, Figure] = Field(
         default_factory=dict,
-        description="Figures by name, and where each stands in the output. `throughput`, `succeeded`, "
-        "`failed`, `duration` and "
-        "`latency.mean` ... `latency.p99.99` (ms) have their places in every trial; other names are "
+        description="Metrics by name, and the position of each in the output. `throughput`, `succeeded`, "
+        "`failed`, `duration` and `latency.mean` ... `latency.p99.99` (ms) have their places in "
+        "every trial; other names are "
         "the command's own.",
     )
     output: str | None = Field(
         default=None,
         min_length=1,
-        description="The file that the figures are in, where they are not printed; relative to "
-        "`${directory}`.",
+        description="The file that the metrics are in, if they are not printed; relative to `${directory}`.",
     )
     unit: Unit | None = Field(
         default=None,

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from loadcell.linux import process as supervision
 from loadcell.linux import procfs
-from loadcell.workloads.messages import TOOL_LINES_NOT_KEPT
+from loadcell.workloads.messages import TOOL_LINES_DROPPED
 
 #: How often a waiting process looks round.
 _TICK_S = 0.05
@@ -54,7 +54,7 @@ class Children:
         self._running: subprocess.Popen[bytes] | None = None
         self._stopped = False
         supervision.adopt_orphans()
-        self._guardian, self._told = _guardian(directory)
+        self._guardian, self._group_pipe = _guardian(directory)
 
     @property
     def stopped(self) -> bool:
@@ -119,7 +119,7 @@ class Children:
     def _tell(self, group: int) -> None:
         """Let the guardian know whom to end with us."""
         with contextlib.suppress(BrokenPipeError):  # somebody ended it, and all that it can do now is missing
-            os.write(self._told, f"{group}\n".encode())
+            os.write(self._group_pipe, f"{group}\n".encode())
 
     def _sweep(self) -> None:
         """End whoever left its group: it has become our child."""
@@ -133,7 +133,7 @@ class Children:
 
     def close(self) -> None:
         """Let the guardian go, which removes the directory."""
-        os.close(self._told)
+        os.close(self._group_pipe)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._guardian, 0)
 
@@ -253,5 +253,5 @@ class Output:
     def close(self) -> None:
         """Say what was not passed on, and forget it all."""
         if self._left_out and self._most_passed_on:
-            print(TOOL_LINES_NOT_KEPT(count=self._left_out), file=sys.stderr, flush=True)
+            print(TOOL_LINES_DROPPED(count=self._left_out), file=sys.stderr, flush=True)
         self._file.close()

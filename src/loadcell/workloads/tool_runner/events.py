@@ -43,7 +43,7 @@ class Intervals:
             self._shift_ns = max(0, time.monotonic_ns() - self._mono_ns - end_ns)
         self._tell(interval)
 
-    def rest(self, parts: Sequence[Measured]) -> None:
+    def finish(self, parts: Sequence[Measured]) -> None:
         """Intervals of the finished output, if there was no live progress."""
         if not self._count:
             for interval in parts[0].intervals:

@@ -38,7 +38,7 @@ class Window:
     duration_ns: int
 
 
-def whole(parts: Sequence[Measured], *, at_once: bool) -> Measured:
+def total_of(parts: Sequence[Measured], *, at_once: bool) -> Measured:
     """All parts as one: parts that work at once, in one turn, add up; of those that follow each other the
     first stands for all.
 

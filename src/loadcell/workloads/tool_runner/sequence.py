@@ -54,7 +54,7 @@ class _Figures:
 
     total: Measured
     reading: Reading
-    own: Mapping[str, float]
+    metrics: Mapping[str, float]
 
 
 class Course:
@@ -88,7 +88,7 @@ class Course:
             used_s = _used_s() - used_s
             self._went_well(ended, self._words, output)
             values = self._figures(output, ended.wall_s)
-        intervals.rest(values.reading.measured)
+        intervals.finish(values.reading.measured)
         events.phase(say, "drain")
         self._others(self.order.section.after)
         total, parts = values.total, values.reading.measured
@@ -99,7 +99,7 @@ class Course:
             about |= {"unread": values.reading.unread, "unread_examples": list(values.reading.examples)}
         duration_ns = round((total.duration_s or ended.wall_s) * 1e9)
         return result.result(
-            total, parts, result.Window(*began, duration_ns), values.own, about, _client(used_s)
+            total, parts, result.Window(*began, duration_ns), values.metrics, about, _client(used_s)
         )
 
     # -- commands
@@ -121,7 +121,7 @@ class Course:
         duration_ns: int | None = None,
         end_after_s: float | None = None,
     ) -> Ended:
-        def hear(stream: int, line: str) -> None:
+        def on_line(stream: int, line: str) -> None:
             if output.take(stream, line) and follow is not None:
                 follow(line)
 
@@ -132,7 +132,7 @@ class Course:
         output.announce(words)
         try:
             return self._children.run(
-                [program, *words[1:]], environment, self.order.directory, hear, end_after_s
+                [program, *words[1:]], environment, self.order.directory, on_line, end_after_s
             )
         except OSError as error:
             raise OrderError(TOOL_NOT_RUN(program=words[0], said=error.strerror)) from error
@@ -195,7 +195,7 @@ class Course:
             total, metrics = reading.measured[0], dict(reading.measured[0].figures)
         else:
             reading = self._read(output, self._read_as)
-            total = result.whole(reading.measured, at_once=self._read_as.parts_at_once)
+            total = result.total_of(reading.measured, at_once=self._read_as.parts_at_once)
             total = _with_named(total, named)
             metrics = result.figures(reading.measured)
             metrics |= {name: value for name, value in named.items() if name not in extract.PLACED}
