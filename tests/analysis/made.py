@@ -8,7 +8,9 @@ from loadcell.stats.energy import Array
 
 
 def noise(chance: np.random.Generator, n: int, alike: float = 0.0, sd: float = 0.05) -> Array:
-    """`n` values round 0 of standard deviation `sd`, neighbours correlated by `alike` (first-order process)."""
+    """`n` values round 0 of standard deviation `sd`, neighbours correlated by `alike`
+    (first-order process).
+    """
     steps = chance.normal(0, sd * np.sqrt(1 - alike**2), n)
     values = np.empty(n)
     values[0] = chance.normal(0, sd)

@@ -135,13 +135,18 @@ def test_the_stream_says_what_its_author_saw_and_what_he_could_not() -> None:
     assert all(item.change.ratio.low is None for item in effects.mains)
     sentences = [Texts("en").message(item.message) for item in analysis.findings if item.kind == "effects"]
     assert sentences == [
-        "rules and threads act together (41% of the variation in throughput): rules from 1 to 10 multiplies throughput "
+        "rules and threads act together (41% of the variation in throughput): rules from 1 to 10 multiplies "
+        "throughput "
         "by 0.357 at threads = 1, but by 1.11 at threads = 4.",
-        "rules: going from 1 to 10 multiplied throughput by 0.629 on average, and explains 27% of its variation.",
-        "threads: going from 1 to 4 multiplied throughput by 1.52 on average, and explains 22% of its variation.",
-        "retained_records hardly matters here: on average throughput is multiplied by 0.856 at most, which is 3.1% of "
+        "rules: going from 1 to 10 multiplied throughput by 0.629 on average, and explains 27% of its "
+        "variation.",
+        "threads: going from 1 to 4 multiplied throughput by 1.52 on average, and explains 22% of its "
+        "variation.",
+        "retained_records hardly matters here: on average throughput is multiplied by 0.856 at most, which "
+        "is 3.1% of "
         "its variation.",
-        "Effects of factors are descriptive only: without repeats nothing tells them from noise. Set repeats: to 2 or more.",
+        "Effects of factors are descriptive only: without repeats nothing tells them from noise. Set "
+        "repeats: to 2 or more.",
     ]
 
 

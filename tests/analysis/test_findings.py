@@ -208,7 +208,8 @@ def test_findings_are_plain_json() -> None:
 
 def test_a_failure_that_strikes_a_statement_and_ends_its_transaction_is_one_failure() -> None:
     record: dict[str, Any] = {
-        "number": 1, "name": "001-a-r1", "treatment": "a", "repeat": 1, "block": 1, "status": "ok", "levels": {}, "values": {},
+        "number": 1, "name": "001-a-r1", "treatment": "a", "repeat": 1, "block": 1, "status": "ok",
+        "levels": {}, "values": {},
         "errors": [
             {"code": "23505", "operation": "insert", "count": 3, "message": "m", "meaning": "w"},
             {"code": "23505", "operation": "transaction", "count": 3, "message": "m", "meaning": "w"},

@@ -63,7 +63,8 @@ def test_more_response_time_is_worse() -> None:
         documents({"1": [level * float(chance.normal(1, 0.01))]}) for level in [100.0] * 8 + [130.0] * 8
     ]
     matches = [
-        run_of(f"run-{n}", "finished", {**run, "started_utc": f"2026-03-{n + 1:02d}"}, records, {}, METRICS["p99"])
+        run_of(f"run-{n}", "finished", {**run, "started_utc": f"2026-03-{n + 1:02d}"}, records, {},
+        METRICS["p99"])
         for n, (run, records) in enumerate(figures)
     ]  # fmt: skip
     timeline = history(matches, METRICS["p99"])

@@ -12,9 +12,12 @@ from loadcell.analysis.host_remarks import findings
 from loadcell.report.texts import Texts
 
 GOOD: dict[str, Any] = {
-    "cpu": {"threads": 8}, "memory_bytes": 64 * 2**30, "governor": "performance", "thp": "madvise", "swap_bytes": 0,
-    "swap_used_bytes": 0, "clocksource": "tsc", "virtualisation": "none", "limits": {"open_files": 1024, "open_files_hard": 524288},
-    "time_sync": {"daemons": ["chronyd"], "synchronised": True}, "dimms": [{"speed_mts": 3200, "configured_mts": 3200}],
+    "cpu": {"threads": 8}, "memory_bytes": 64 * 2**30, "governor": "performance", "thp": "madvise",
+    "swap_bytes": 0,
+    "swap_used_bytes": 0, "clocksource": "tsc", "virtualisation": "none", "limits": {"open_files": 1024,
+    "open_files_hard": 524288},
+    "time_sync": {"daemons": ["chronyd"], "synchronised": True}, "dimms": [{"speed_mts": 3200,
+    "configured_mts": 3200}],
     "filesystems": [{"mount": "/", "type": "ext4", "size_bytes": 1, "free_bytes": 1}],
 }  # fmt: skip
 
@@ -38,7 +41,8 @@ def test_of_a_good_machine_nothing_is_reported() -> None:
         ({"time_sync": {"daemons": ["chronyd", "ntpd"], "synchronised": True}}, "two-clocks", "ntpd"),
         ({"limits": {"open_files": 1024, "open_files_hard": 4096}}, "open-files", "ulimit"),
         ({"dimms": [{"locator": "A1", "speed_mts": 3200, "configured_mts": 2666}]}, "slow-memory", "A1"),
-        ({"mitigations": {"spectre_v2": "Mitigation: Retpolines", "mds": "Vulnerable"}}, "mitigations", "spectre_v2"),
+        ({"mitigations": {"spectre_v2": "Mitigation: Retpolines", "mds": "Vulnerable"}}, "mitigations",
+        "spectre_v2"),
         ({"filesystems": [{"mount": "/nas", "type": "nfs4", "answers": False}]}, "dead-mount", "/nas"),
         ({"cpu": {"threads": 8, "offline": "3"}}, "offline", "3"),
         ({"virtualisation": "kvm"}, "virtual", "kvm"),

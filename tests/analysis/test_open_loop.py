@@ -17,7 +17,9 @@ from loadcell.analysis.trials import Trial
 def open_loops(
     achieved: dict[str, list[float | None]], *, service_p99_ms: float = 5.0, pacing_ms: float = 0.004
 ) -> Analysis:
-    """A run whose treatments are rates: what each trial achieved of it, None where it was overloaded at 60 %."""
+    """A run whose treatments are rates: what each trial achieved of it, None where it was
+    overloaded at 60 %.
+    """
     levels = {name: {"load.rate": f"{name}/s"} for name in achieved}
     shown = {name: [value or float(name) * 0.6 for value in values] for name, values in achieved.items()}
     run, records = run_of(shown, levels=levels)
@@ -32,7 +34,8 @@ def open_loops(
             "arrivals": "constant", "offered": int(rate * 10), "offered_per_s": rate,
             "achieved_per_s": record["totals"]["throughput_per_s"],
             "pacing_error": {"p50_ms": pacing_ms, "p99_ms": 10 * pacing_ms},
-            "backlog": {"peak": 900 if overloaded else 2, "at_end": 800 if overloaded else 0, "overdue_s": 0.0},
+            "backlog": {"peak": 900 if overloaded else 2, "at_end": 800 if overloaded else 0,
+            "overdue_s": 0.0},
             "requests_mean": 5.0,
         }  # fmt: skip
     return analyse(run, records)

@@ -55,7 +55,8 @@ def test_what_spoils_the_answer_comes_before_it_and_what_went_wrong_after_it() -
         finding("found.trials.empty", "problem"),
     ]  # fmt: skip
     assert keys([entry.finding for entry in ranked(several)]) == [
-        "found.trials.empty", "found.highest", "found.expect.missed", "found.drift", "found.held", "found.pacing",
+        "found.trials.empty", "found.highest", "found.expect.missed", "found.drift", "found.held",
+        "found.pacing",
     ]  # fmt: skip
 
 
@@ -182,26 +183,30 @@ SWEEP = {"1": 100, "2": 190, "4": 340, "8": 500, "16": 520, "32": 420}
 def repeated(count: int, spread: float = 0.01) -> dict[str, list[float]]:
     chance = random.Random(3)
     return {
-        name: [value * (1 + spread * chance.uniform(-1, 1)) for _ in range(count)] for name, value in SWEEP.items()
+        name: [value * (1 + spread * chance.uniform(-1, 1)) for _ in range(count)] for name,
+        value in SWEEP.items()
     }  # fmt: skip
 
 
 def test_a_sweep_says_where_it_saturates_then_what_to_choose_then_how_far_to_trust_it() -> None:
     assert summary_of(analysis_of(repeated(6))) == [
-        "found.saturation.identified.waiting", "found.recommend.trade", "found.intervals", "found.spread", "found.well",
+        "found.saturation.identified.waiting", "found.recommend.trade", "found.intervals", "found.spread",
+        "found.well",
         "found.lowest",
     ]  # fmt: skip
 
 
 def test_one_repeat_is_reported_to_be_descriptive_once() -> None:
     assert summary_of(analysis_of({name: [float(value)] for name, value in SWEEP.items()})) == [
-        "found.saturation.once.waiting", "found.recommend.trade", "found.descriptive", "found.well", "found.lowest",
+        "found.saturation.once.waiting", "found.recommend.trade", "found.descriptive", "found.well",
+        "found.lowest",
     ]  # fmt: skip
 
 
 def test_two_levels_have_a_highest_and_no_curve() -> None:
     assert summary_of(analysis_of({"1": [100.0, 101.0], "2": [150.0, 151.0]})) == [
-        "found.highest", "found.saturation.few", "found.descriptive", "found.spread", "found.well", "found.lowest",
+        "found.highest", "found.saturation.few", "found.descriptive", "found.spread", "found.well",
+        "found.lowest",
     ]  # fmt: skip
 
 
@@ -222,12 +227,14 @@ def test_three_storages_have_a_statement_each_then_which_is_best_and_what_five_l
 ):
     assert summary_of(storages()) == [
         "found.saturation.once.waiting", "found.saturation.once.waiting", "found.effects.main.once",
-        "found.highest.no-latency", "found.descriptive", "found.saturation.why.few-loads", "found.saturation.rebound",
+        "found.highest.no-latency", "found.descriptive", "found.saturation.why.few-loads",
+        "found.saturation.rebound",
     ]  # fmt: skip
 
 
 def test_a_stream_says_what_factors_do_and_that_one_repeat_only_describes() -> None:
     assert summary_of(stream()) == [
-        "found.effects.together", "found.effects.main.once", "found.effects.main.once", "found.effects.hardly",
+        "found.effects.together", "found.effects.main.once", "found.effects.main.once",
+        "found.effects.hardly",
         "found.recommend.trade", "found.descriptive", "found.well",
     ]  # fmt: skip

@@ -12,9 +12,12 @@ from loadcell.store.layout import ColumnType
 
 
 def samples(*rows: tuple[float, float, int]) -> Frame:
-    """Samples of the first trial: when they were taken, of how long, and the commands since the one before."""
+    """Samples of the first trial: when they were taken, of how long, and the commands since the
+    one before.
+    """
     types: dict[str, ColumnType] = {
-        "trial": "text", "treatment": "text", "t_s": "number", "elapsed_s": "number", "commands": "integer", "cpu_s": "number",
+        "trial": "text", "treatment": "text", "t_s": "number", "elapsed_s": "number", "commands": "integer",
+        "cpu_s": "number",
         "clients": "integer",
     }  # fmt: skip
     return frame_of_rows(types, [("001-1-r1", "1", at, long, count, long / 2, 9) for at, long, count in rows])

@@ -101,7 +101,8 @@ def test_the_summary_says_it_in_one_sentence() -> None:
         Texts("en").message(item.message) for item in analysis.findings if item.kind == "saturation"
     ]
     assert re.fullmatch(
-        r"Saturation: throughput peaks near \d+ clients \(95% interval \d+ to \d+\) at about [\d,]+ transactions/s; "
+        r"Saturation: throughput peaks near \d+ clients \(95% interval \d+ to \d+\) at about [\d,]+ "
+        r"transactions/s; "
         r"beyond 64( \(32–64\))? each further client adds waiting, not work\.",
         sentence,
     )
@@ -119,8 +120,10 @@ def test_three_storages_each_get_their_statement() -> None:
     assert all(line.reach(line.peak) is None for line in lines.values()), "one repeat supports no range"
     text = " ".join(speak(analysis))
     for sentence in (
-        "Saturation at storage = curve: of the loads tried 128 clients gave the highest throughput. If these single "
-        "measurements are typical, the peak lies between 64 and 256 clients, and beyond 128 each further client adds waiting",
+        "Saturation at storage = curve: of the loads tried 128 clients gave the highest throughput. If "
+        "these single "
+        "measurements are typical, the peak lies between 64 and 256 clients, and beyond 128 each further "
+        "client adds waiting",
         "Saturation at storage = ceph: of the loads tried 64 clients",
         "Saturation at storage = curve-striped: of the loads tried 128 clients",
         "5 loads are too few",
@@ -150,7 +153,8 @@ def test_a_rise_after_the_fall_is_compared_with_single_measurements() -> None:
         ({"1": [None], "2": [None], "4": [None]}, None),
         ({"1": [100, 101], "2": [190, 191], "4": [300, 301]}, "found.saturation.edge"),
         ({"1": [100, 101], "2": [190, 230], "4": [200, 220]}, "found.saturation.edge.alike"),
-        ({"1": [100, None], "2": [None, None], "4": [150, 149], "8": [160, 161]}, "found.saturation.edge.alike"),
+        ({"1": [100, None], "2": [None, None], "4": [150, 149], "8": [160, 161]},
+        "found.saturation.edge.alike"),
         ({"1": [0, 0], "2": [0, 0], "4": [0, 0]}, "found.saturation.few"),
         ({"1": [math.nan, 100], "2": [math.nan, math.nan], "4": [50, 51]}, "found.saturation.few"),
         ({"1": [math.inf, 100], "2": [120, 121], "4": [50, 51]}, "found.saturation.measured"),
@@ -247,7 +251,8 @@ def test_the_highest_level_is_reported_with_those_that_it_might_as_well_be() -> 
     assert result.message.arguments["best"] in ("2 (2–4)", "4 (2–4)")
 
 
-#: Six repeats each: those of the lower loads are distinguishable from the highest load's, not from each other.
+#: Six repeats each: those of the lower loads are distinguishable from the highest load's, not from each
+#: other.
 TOP_AT_THE_BOTTOM = {
     "100": [168.0, 163, 171, 164, 162, 165], "200": [173.0, 163, 164, 172, 163, 173],
     "500": [164.0, 160, 159, 166, 160, 164], "1000": [130.0, 128, 131, 129, 127, 130],

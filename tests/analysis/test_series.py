@@ -63,6 +63,7 @@ def test_what_was_joined_before_keeps_its_extremes() -> None:
     assert values(thinned, "x_lowest") == [4.0, 0.0, 4.0, 3.0]
     result = thin(frame, {"x": "mean"}, 2, {"x"})
     assert columns_of(result) == {
-        "trial": ["a", "a"], "t_s": [2.0, 4.0], "x": [4.0, 4.0], "x_lowest": [0.0, 3.0], "x_highest": [8.0, 9.0],
+        "trial": ["a", "a"], "t_s": [2.0, 4.0], "x": [4.0, 4.0], "x_lowest": [0.0, 3.0], "x_highest": [8.0,
+        9.0],
     }  # fmt: skip
     assert "x_lowest" not in thin(frame, {"x": "mean"}, 2).columns

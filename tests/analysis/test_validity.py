@@ -15,9 +15,12 @@ from loadcell.model.message import Message
 #: Response times of Berkeley DB JE behind HTTP, as Apache Bench printed them: operation and threads, then
 #: least, p90, p99, greatest, mean and median in ms.
 BERKELEYDB = [
-    ("set 5", 6, 122, 316, 1461, 85, 73), ("set 10", 6, 128, 352, 1708, 87, 75), ("set 20", 6, 125, 365, 3354, 88, 75),
-    ("get 5", 9, 32, 29, 1030, 24, 24), ("get 10", 8, 26, 29, 1038, 23, 24), ("get 20", 8, 27, 29, 1218, 22, 21),
-    ("mget 5", 8, 28, 34, 4529, 34, 26), ("mget 10", 6, 28, 31, 4804, 32, 25), ("mget 20", 6, 27, 33, 1073, 25, 23),
+    ("set 5", 6, 122, 316, 1461, 85, 73), ("set 10", 6, 128, 352, 1708, 87, 75), ("set 20", 6, 125, 365,
+    3354, 88, 75),
+    ("get 5", 9, 32, 29, 1030, 24, 24), ("get 10", 8, 26, 29, 1038, 23, 24), ("get 20", 8, 27, 29, 1218, 22,
+    21),
+    ("mget 5", 8, 28, 34, 4529, 34, 26), ("mget 10", 6, 28, 31, 4804, 32, 25), ("mget 20", 6, 27, 33, 1073,
+    25, 23),
 ]  # fmt: skip
 
 

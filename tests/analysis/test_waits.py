@@ -14,14 +14,16 @@ from loadcell.store.layout import ColumnType
 
 def looks(trial: str, seconds: range, interval_s: int = 1) -> Frame:
     return frame_of(
-        {"trial": [trial] * len(seconds), "treatment": ["a"] * len(seconds), "t_s": [float(s) for s in seconds],
+        {"trial": [trial] * len(seconds), "treatment": ["a"] * len(seconds),
+        "t_s": [float(s) for s in seconds],
          "looks": [float(interval_s)] * len(seconds), "sessions_idle_in_transaction": [0.5] * len(seconds)}
     )  # fmt: skip
 
 
 def waited(*rows: tuple[str, float, str, str, float]) -> Frame:
     types: dict[str, ColumnType] = {
-        "trial": "text", "t_s": "number", "wait_event_type": "text", "wait_event": "text", "sessions": "number", "treatment": "text",
+        "trial": "text", "t_s": "number", "wait_event_type": "text", "wait_event": "text",
+        "sessions": "number", "treatment": "text",
     }  # fmt: skip
     return frame_of_rows(types, [(*row, "a") for row in rows])
 
@@ -30,7 +32,8 @@ def treatment(**statuses: str) -> tuple[Treatment, ...]:
     """Treatment `a` with trials of ten seconds by name and status."""
     records = [
         {
-            "number": n, "name": name, "treatment": "a", "repeat": n, "status": status, "measure": {"duration_s": 10.0},
+            "number": n, "name": name, "treatment": "a", "repeat": n, "status": status,
+            "measure": {"duration_s": 10.0},
             "totals": {"throughput_per_s": 5.0},
         }
         for n, (name, status) in enumerate(statuses.items(), 1)
@@ -116,7 +119,8 @@ def test_a_checkpoint_has_its_end_unless_the_trial_ended_first() -> None:
 
 def test_what_a_server_did_not_tell_is_unknown() -> None:
     counters = {
-        "elapsed_s": 1.0, "commits": 50.0, "wal_bytes": None, "blocks_hit": 30.0, "blocks_read": 10.0, "deadlocks": 0.1,
+        "elapsed_s": 1.0, "commits": 50.0, "wal_bytes": None, "blocks_hit": 30.0, "blocks_read": 10.0,
+        "deadlocks": 0.1,
     }  # fmt: skip
     samples = looks("x", range(1, 11)).adding(
         {name: number_column([value] * 10) for name, value in counters.items()}

@@ -17,7 +17,8 @@ def test_students_quantile_is_the_tables(freedom: int, quantile: float) -> None:
 
 @pytest.mark.parametrize(
     ("f", "above", "below"),
-    [(161.4476, 1, 1), (6.6079, 1, 5), (3.4780, 4, 10), (2.1646, 10, 30), (1.8307, 10, 100_000), (2.0772, 8, 60)],
+    [(161.4476, 1, 1), (6.6079, 1, 5), (3.4780, 4, 10), (2.1646, 10, 30), (1.8307, 10, 100_000), (2.0772, 8,
+    60)],
 )  # fmt: skip
 def test_fishers_critical_values_have_a_tail_of_a_twentieth(f: float, above: int, below: int) -> None:
     expected = {(10, 30): 0.05, (8, 60): 0.0518}.get((above, below), 0.05)

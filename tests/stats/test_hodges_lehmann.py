@@ -1,4 +1,6 @@
-"""The ratio of two systems and its interval: compared with published tables, scipy, and what symmetry demands."""
+"""The ratio of two systems and its interval: compared with published tables, scipy, and what symmetry
+demands.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ LOGS = st.lists(st.integers(-3000, 3000).map(lambda n: n / 10_000), min_size=6, 
     ("n", "cut"), [(6, 1), (7, 3), (8, 4), (9, 6), (10, 9), (12, 14), (15, 26), (20, 53), (25, 90), (50, 435)]
 )
 def test_signed_rank_cuts_are_the_published_ones(n: int, cut: int) -> None:
-    """One more than the critical values of Wilcoxon and Wilcox (1964), two-sided 5 %; 1 where there is none."""
+    """One more than the critical values of Wilcoxon and Wilcox (1964), two-sided 5 %; 1 where
+    there is none.
+    """
     assert hodges_lehmann._signed_rank_cut(n) == cut
 
 

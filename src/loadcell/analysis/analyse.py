@@ -109,9 +109,11 @@ def recommendation_document(recommendation: Recommendation | None) -> JsonObject
     if recommendation is None:
         return None
     return {
-        "treatment": recommendation.choice.id, "best": recommendation.best.id, "lowest": recommendation.lowest.id, "compared_by": recommendation.tail,
+        "treatment": recommendation.choice.id, "best": recommendation.best.id,
+        "lowest": recommendation.lowest.id, "compared_by": recommendation.tail,
         "gain_times": recommendation.gain_times if math.isfinite(recommendation.gain_times) else None,
-        "lost_share": recommendation.lost_share, "alike": [item.id for item in recommendation.alike], "founded": recommendation.founded,
+        "lost_share": recommendation.lost_share, "alike": [item.id for item in recommendation.alike],
+        "founded": recommendation.founded,
         "next_broke": None if recommendation.next_broke is None else recommendation.next_broke.id,
         "unsound": recommendation.unsound, "at_edge": recommendation.at_edge,
     }  # fmt: skip
@@ -144,7 +146,8 @@ class Analysis:
                 {
                     "number": trial.number, "name": trial.name, "treatment": trial.treatment,
                     "repeat": trial.repeat, "block": trial.block, "status": trial.status,
-                    "reason": trial.reason, "reason_code": trial.reason_code, "advice": trial.advice, "throughput_per_s": trial.throughput_per_s,
+                    "reason": trial.reason, "reason_code": trial.reason_code, "advice": trial.advice,
+                    "throughput_per_s": trial.throughput_per_s,
                     "response": dict(trial.response) if trial.response else None,
                     "open_loop": None if trial.open_loop is None else asdict(trial.open_loop),
                     "attempted": trial.attempted, "succeeded": trial.succeeded, "failed": trial.failed,
@@ -176,7 +179,8 @@ def _treatment(treatment: Treatment) -> JsonObject:
 
 def _type(of_type: OfType) -> JsonObject:
     return {
-        "name": of_type.name, "succeeded": of_type.succeeded, "failed": of_type.failed, "share": of_type.share,
+        "name": of_type.name, "succeeded": of_type.succeeded, "failed": of_type.failed,
+        "share": of_type.share,
         "throughput_per_s": _repeats(of_type.throughput),
         "response": {key: _repeats(figures) for key, figures in of_type.response.items()},
     }  # fmt: skip
@@ -184,7 +188,8 @@ def _type(of_type: OfType) -> JsonObject:
 
 def _group(of_group: OfGroup) -> JsonObject:
     return {
-        "name": of_group.name, "clients": of_group.clients, "succeeded": of_group.succeeded, "failed": of_group.failed,
+        "name": of_group.name, "clients": of_group.clients, "succeeded": of_group.succeeded,
+        "failed": of_group.failed,
         "share": of_group.share, "throughput_per_s": _repeats(of_group.throughput),
         "response": {key: _repeats(figures) for key, figures in of_group.response.items()},
         "offered_per_s": _repeats(of_group.offered), "backlog_peak": _repeats(of_group.backlog),
@@ -196,7 +201,8 @@ def _open_loop(treatment: Treatment) -> JsonObject | None:
     if loop is None:
         return None
     return {
-        "arrivals": loop.arrivals, "offered_per_s": _repeats(loop.offered), "achieved_per_s": _repeats(loop.achieved),
+        "arrivals": loop.arrivals, "offered_per_s": _repeats(loop.offered),
+        "achieved_per_s": _repeats(loop.achieved),
         "kept_up": loop.sustained, "overloaded": loop.overloaded, "backlog_peak": _repeats(loop.backlog),
         "service": {key: _repeats(repeats) for key, repeats in loop.service.items()},
         "pacing_error": {key: _repeats(repeats) for key, repeats in loop.pacing.items()},

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from loadcell.analysis.treatments import Treatment
     from loadcell.analysis.trials import Trial
 
-#: Factors of where something runs: `target`, `client`, `memory` behind it name the subject, and alone would be
-#: that itself.
+#: Factors of where something runs: `target`, `client`, `memory` behind it name the subject, and alone would
+#: be that itself.
 PLACING = "affinity."
 #: What a probe's test is called in its options, where that is not `test`.
 _TEST = {"disk": "access"}
@@ -38,7 +38,8 @@ PART = "part"
 _OF_A_GROUP = ("share", "load")
 #: Settings of the workload `tool` that identify what is measured.
 _TOOLS = (
-    "sysbench", "fio", "pgbench", "ab", "wrk", "redis-benchmark", "iperf3", "netperf", "mbw", "dd", "stress-ng", "read_as",
+    "sysbench", "fio", "pgbench", "ab", "wrk", "redis-benchmark", "iperf3", "netperf", "mbw", "dd",
+    "stress-ng", "read_as",
 )  # fmt: skip
 #: Tests of sysbench that are no load on a database.
 _OF_SYSBENCH = ("cpu", "memory", "fileio", "threads", "mutex")

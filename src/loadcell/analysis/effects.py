@@ -57,7 +57,9 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Change:
-    """Ratio of the metric between one level of a factor and another; `base` is where that was, if one place."""
+    """Ratio of the metric between one level of a factor and another; `base` is where that was, if
+    one place.
+    """
 
     key: str
     before: str
@@ -135,7 +137,8 @@ class Effects:
 
     `share` is that of the variation in the figure's logarithm, `higher` what interactions of three and more
     factors explain, `noise` what repeats of one treatment do; together with all terms these are 1. In a
-    `one-at-a-time` design there are no shares and no `interactions`, and `changes` go from the baseline to each
+    `one-at-a-time` design there are no shares and no `interactions`, and `changes` go from the baseline to
+    each
     other level. `repeated` says that there is noise to hold effects against, `alike` that there are repeats,
     but all the same number; `choices` has factors that matter; `missing` names treatments without a value.
     """
@@ -262,7 +265,8 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
         mains=tuple(sorted(mains, key=lambda main: -main.share)),
         choices=tuple(
             _choice(
-                key, levels[key], np.moveaxis(order_of_cells.reshape(shape), axis, 0).reshape(len(levels[key]), -1), again, estimate
+                key, levels[key], np.moveaxis(order_of_cells.reshape(shape), axis,
+                0).reshape(len(levels[key]), -1), again, estimate
             )
             for axis, key in enumerate(keys)
             if key in matter and key != LOAD and not asked(key)

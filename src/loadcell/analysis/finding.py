@@ -24,8 +24,8 @@ class Concern(IntEnum):
     """Effect of a finding on the reader's conclusion, in the order of a summary.
 
     `STANDS` makes the answer one not to be relied on, or only a part of one: who stops after one sentence
-    must have read it. `ANSWER` is what the plan asked. `WRONG` is what went wrong beside that, `TRUST` how far
-    the answer reaches, `WELL` that all was well, `COST` where time went, and what else there is to know.
+    must have read it. `ANSWER` is what the plan asked. `WRONG` is what went wrong beside that, `TRUST` how
+    far the answer reaches, `WELL` that all was well, `COST` where time went, and what else there is to know.
     """
 
     STANDS = 0

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _Z = 1.96
 #: Nodes of a drawn tree narrower than this share are left out: half a pixel of a wide page.
 LEAST_SHARE = 0.0005
-#: What has fewer samples is not distinguishable from what has none: a thing that was not seen once may still be so
-#: common that three were to be expected (the rule of three; Hanley and Lippman-Hand 1983, 95%).
+#: What has fewer samples is not distinguishable from what has none: a thing that was not seen once may still
+#: be so common that three were to be expected (the rule of three; Hanley and Lippman-Hand 1983, 95%).
 LEAST_RESOLVED = 4
 #: Functions that are ranked only for what they had called: what lies below them is in the picture.
 MOST_CALLERS = 10
@@ -44,7 +44,9 @@ class Node:
 
 @dataclass(frozen=True)
 class Function:
-    """A function over all stacks; `self_samples` samples fell on itself, `total` on it or what it had called."""
+    """A function over all stacks; `self_samples` samples fell on itself, `total` on it or what it
+    had called.
+    """
 
     name: str
     kind: str
@@ -54,7 +56,9 @@ class Function:
 
 @dataclass(frozen=True)
 class Others:
-    """Several functions combined: `self_samples` samples fell on one of them, `total` on one of them or its callees."""
+    """Several functions combined: `self_samples` samples fell on one of them, `total` on one of them or its
+    callees.
+    """
 
     count: int
     self_samples: int

@@ -108,7 +108,8 @@ def _modules(host: Host) -> Iterator[Finding]:
             slow.setdefault((rated, configured), []).append(module.get("locator") or "?")
     for (rated, configured), names in slow.items():
         named = (*names[:_MOST_NAMED], *(("...",) if len(names) > _MOST_NAMED else ()))
-        yield SLOW_MEMORY.finding(count=len(names), names=named, rated=rated, configured=configured)  # fmt: skip
+        yield SLOW_MEMORY.finding(count=len(names), names=named, rated=rated,
+        configured=configured)  # fmt: skip
 
 
 def _mitigations(host: Host) -> Iterator[Finding]:

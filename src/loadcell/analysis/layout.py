@@ -1,4 +1,6 @@
-"""Arrangement of treatments along factors: the horizontal axis of a chart, and what distinguishes its lines."""
+"""Arrangement of treatments along factors: the horizontal axis of a chart, and what distinguishes
+its lines.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A finding's code declares its rank: its concern (`finding.Concern`), and its place among the findings of that
 concern; of qualms, which have no order of their own, the worse one stands first. No subject crowds out the
-others (`Subject.most`, `MOST_OF_A_CONCERN`), and how far to trust the answer always has a place. What has none
-is not lost: a report lists every finding further down.
+others (`Subject.most`, `MOST_OF_A_CONCERN`), and how far to trust the answer always has a place. What has
+none is not lost: a report lists every finding further down.
 """
 
 from __future__ import annotations
@@ -143,7 +143,9 @@ _WORSE = {"problem": 0, "caution": 1, "info": 2, "good": 2}
 
 @dataclass(frozen=True)
 class Ranked:
-    """A finding with what it does to the reader's conclusion, and its place there: the lowest stands first."""
+    """A finding with what it does to the reader's conclusion, and its place there: the lowest
+    stands first.
+    """
 
     finding: Finding
     concern: Concern

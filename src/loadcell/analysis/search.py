@@ -123,7 +123,8 @@ class Searched:
                 {
                     "trial": step.trial.name, "level": step.label, "stage": step.stage, "why": step.why,
                     "value": step.value, "met": step.met,
-                    "bounds": [{"expression": b.expression, "verdict": b.verdict, "value": b.value} for b in step.bounds],
+                    "bounds": [{"expression": b.expression, "verdict": b.verdict,
+                    "value": b.value} for b in step.bounds],
                 }
                 for step in self.steps
             ],
@@ -131,7 +132,9 @@ class Searched:
 
 
 def searched(run: RunRecord, records: Sequence[TrialRecord], trials: Sequence[Trial]) -> tuple[Searched, ...]:
-    """Every search of a run, from its run.json and the records of its finished trials; none in other designs."""
+    """Every search of a run, from its run.json and the records of its finished trials; none in
+    other designs.
+    """
     search = run.search
     if search is None:
         return ()

@@ -40,7 +40,9 @@ class Served:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """When a checkpoint began and was done, in seconds from the measurement's start; `end_s` None: not seen."""
+    """When a checkpoint began and was done, in seconds from the measurement's start; `end_s`
+    None: not seen.
+    """
 
     trial: str
     begin_s: float

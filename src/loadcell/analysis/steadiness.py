@@ -126,7 +126,8 @@ class Judged:
                 "count": len(dips.dips), "length_s": self.seconds(dips.length), "depth": dips.depth,
                 "period_s": None if dips.period is None else self.seconds(dips.period), "lost": dips.lost,
                 "with": [
-                    {"name": cause.name, "times": _finite(cause.times), "dips": cause.dips} for cause in self.causes
+                    {"name": cause.name, "times": _finite(cause.times),
+                    "dips": cause.dips} for cause in self.causes
                 ],
             },
         }  # fmt: skip

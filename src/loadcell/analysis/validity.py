@@ -1,4 +1,6 @@
-"""Doubts about a trial's values: from its own checks, from its stored values checked again, and by Little's law."""
+"""Doubts about a trial's values: from its own checks, from its stored values checked again, and by Little's
+law.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ MOST_FAILED = 0.005
 
 @dataclass(frozen=True)
 class Law:
-    """`expected` is the number of clients, or of requests under way, `measured` is X (R + Z), in an open loop X
-    R.
+    """`expected` is the number of clients, or of requests under way, `measured` is X (R + Z), in an open loop
+    X R.
 
     `verdict` is ok, broken or unknown.
     """

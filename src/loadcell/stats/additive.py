@@ -68,7 +68,9 @@ def widened(freedom: int) -> float:
 
 
 def fit(values: Floats, row: Indices, block: Indices) -> Additive:
-    """Least squares of `values` (n,) on `row` and `block` (n,), whole numbers from 0, each of which occurs."""
+    """Least squares of `values` (n,) on `row` and `block` (n,), whole numbers from 0, each of
+    which occurs.
+    """
     rows, blocks = int(row.max()) + 1, int(block.max()) + 1
     in_row, in_block = np.bincount(row, minlength=rows), np.bincount(block, minlength=blocks)
     of_row, of_block = np.zeros(rows), np.zeros(blocks)

@@ -98,7 +98,9 @@ def by_permutation(
 
 
 def student(before: Array, after: Array) -> float:
-    """Student's two-sided test of equal means, variances taken as equal; 1 when there is nothing to judge by."""
+    """Student's two-sided test of equal means, variances taken as equal; 1 when there is nothing
+    to judge by.
+    """
     freedom = before.size + after.size - 2
     if freedom <= 0:
         return 1.0

@@ -209,14 +209,18 @@ def mask(dips: Dips, size: int, reach: int = 0) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Meeting:
-    """A coincidence with the dips: `times` as much in them as beside them; `p` is its probability by chance."""
+    """A coincidence with the dips: `times` as much in them as beside them; `p` is its probability
+    by chance.
+    """
 
     times: float
     p: float
 
 
 def meets(where: npt.NDArray[np.bool_], other: Array) -> Meeting | None:
-    """True if `other`, a series of the same steps, is higher where the dips are; None when it cannot be told."""
+    """True if `other`, a series of the same steps, is higher where the dips are; None when it
+    cannot be told.
+    """
     finite = np.isfinite(other)
     if finite.sum() < other.size / 2 or not where.any() or where.all():
         return None

@@ -125,7 +125,9 @@ def yuen(a: Array, b: Array) -> Array:
 
 
 def _joined(values: Array) -> Array:
-    """At most `_MOST_VALUES` values: neighbours in time are averaged, which keeps what they have in common."""
+    """At most `_MOST_VALUES` values: neighbours in time are averaged, which keeps what they have
+    in common.
+    """
     if values.size <= _MOST_VALUES:
         return values
     return np.array([part.mean() for part in np.array_split(values, _MOST_VALUES)])

@@ -20,7 +20,9 @@ FEWEST_FOR_INTERVAL = 6
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval for the median: its ends, in the unit of the values, and the coverage it really has (0..1)."""
+    """An interval for the median: its ends, in the unit of the values, and the coverage it really
+    has (0..1).
+    """
 
     low: float
     high: float
@@ -66,7 +68,9 @@ def coverage(n: int, j: int) -> float:
 
 
 def interval(values: Sequence[float], at_least: float = COVERAGE) -> Interval | None:
-    """The narrowest interval `[x(j), x(n+1-j)]` for the median that covers `at_least`; None when none does."""
+    """The narrowest interval `[x(j), x(n+1-j)]` for the median that covers `at_least`; None when
+    none does.
+    """
     n = len(values)
     interval = None
     for j in range(1, n // 2 + 1):

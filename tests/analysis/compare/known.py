@@ -18,15 +18,18 @@ def record(
 ) -> dict[str, Any]:
     """A trial.json with a closed loop's response times; without throughput one that failed."""
     head = {
-        "number": number, "name": f"{number:03d}-{treatment}-r{block}", "treatment": treatment, "repeat": block,
+        "number": number, "name": f"{number:03d}-{treatment}-r{block}", "treatment": treatment,
+        "repeat": block,
         "block": block, "status": "failed" if throughput is None else status, **more,
     }  # fmt: skip
     if throughput is None:
         return {**head, "reason": "the server went away", "totals": None}
     result = 4000 / throughput if throughput else 0.0
     response = {
-        "count": 20_000, "mean_ms": result, "min_ms": result / 4, "max_ms": result * 9, "p50_ms": result * 0.9,
-        "p90_ms": result * 1.5, "p95_ms": result * 2, "p99_ms": result * 3, "p99.9_ms": result * 5, "p99.99_ms": result * 8,
+        "count": 20_000, "mean_ms": result, "min_ms": result / 4, "max_ms": result * 9,
+        "p50_ms": result * 0.9,
+        "p90_ms": result * 1.5, "p95_ms": result * 2, "p99_ms": result * 3, "p99.9_ms": result * 5,
+        "p99.99_ms": result * 8,
     }  # fmt: skip
     totals = {
         "throughput_per_s": throughput, "queries_per_s": throughput * 20, "response": response,

@@ -54,8 +54,10 @@ def test_one_at_a_time_compares_each_factor_round_the_baseline() -> None:
     ("arguments", "message"),
     [
         ({}, "the run varied 2 factors. Name one with --factor: target.fsync, load.clients."),
-        ({"factor": "nothing"}, "the run has no factor 'nothing'. Its factors are: target.fsync, load.clients."),
-        ({"factor": "fsync", "wanted": ("on", "maybe")}, "factor target.fsync has no level 'maybe'. Its levels are: on, off."),
+        ({"factor": "nothing"}, "the run has no factor 'nothing'. Its factors are: target.fsync, "
+        "load.clients."),
+        ({"factor": "fsync", "wanted": ("on", "maybe")}, "factor target.fsync has no level 'maybe'. Its "
+        "levels are: on, off."),
         ({"factor": "fsync", "wanted": ("on",)}, "factor target.fsync has only the level 'on' to compare."),
     ],
 )  # fmt: skip

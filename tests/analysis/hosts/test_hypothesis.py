@@ -151,13 +151,15 @@ def test_only_what_is_larger_than_caches_speaks_for_memory() -> None:
     sizes = dict(zip(names, (8, 256 * machines.MIB, 4096, 2**20, 2**28), strict=True))
     sides = [
         [
-            machines.score(name, "mib_per_s" if "memory" in name else "access_ns", [value], size_bytes=sizes[name])
+            machines.score(name, "mib_per_s" if "memory" in name else "access_ns", [value],
+            size_bytes=sizes[name])
             for name in names
         ]
         for value in (1.0, 2.0)
     ]  # fmt: skip
     guess = hypothesis(
-        compare(machine({"host": {"hostname": "a"}, "scores": sides[0]}), machine({"host": {"hostname": "b"}, "scores": sides[1]})),
+        compare(machine({"host": {"hostname": "a"}, "scores": sides[0]}), machine({"host": {"hostname": "b"},
+        "scores": sides[1]})),
         Workload("w", Times(2.0), 1),
     )  # fmt: skip
     assert {candidate.score.id.partition("/")[0] for candidate in guess.candidates if candidate.score} == {

@@ -21,7 +21,8 @@ def machine(document: dict[str, Any]) -> Machine:
 def held(values: dict[str, tuple[list[float], list[float]]]) -> Machines:
     """Two machines with these values of scores (`cpu-1/events_per_s`)."""
     sides = [
-        [machines.score(*name.split("/"), values=item[side]) for name, item in values.items()] for side in (0, 1)
+        [machines.score(*name.split("/"), values=item[side]) for name,
+        item in values.items()] for side in (0, 1)
     ]  # fmt: skip
     return compare(*(Machine(label, {}, of_document(side)) for label, side in zip("ab", sides, strict=True)))
 

@@ -69,9 +69,11 @@ def test_json_gives_back_what_was_written(scores: dict[str, Score]) -> None:
     [
         (5, "score 1 is no mapping"),
         ({"id": ""}, "score 1 has no `id`"),
-        ({"id": "a", "figure": "flops", "probe": "cpu", "values": [1]}, "no figure 'flops'; there are events_per_s"),
+        ({"id": "a", "figure": "flops", "probe": "cpu", "values": [1]}, "no figure 'flops'; there are "
+        "events_per_s"),
         ({"id": "a", "figure": "iops", "probe": "gpu", "values": [1]}, "no probe 'gpu'; there are cpu"),
-        ({"id": "a", "figure": "iops", "probe": "disk", "values": []}, "`values` must be a list of numbers above 0"),
+        ({"id": "a", "figure": "iops", "probe": "disk", "values": []}, "`values` must be a list of numbers "
+        "above 0"),
         ({"id": "a", "figure": "iops", "probe": "disk", "values": [0]}, "numbers above 0"),
         ({"id": "a", "figure": "iops", "probe": "disk", "values": ["1,000"]}, "numbers above 0"),
         ({"id": "a", "figure": "iops", "probe": "disk", "values": 5}, "numbers above 0"),

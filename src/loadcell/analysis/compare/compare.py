@@ -118,7 +118,9 @@ def compare(
 
 
 def _noise_of(noise: Noise, sides: Sides, row: Row) -> float | None:
-    """The noise of the treatments in this row; where they were not measured, the most that was seen anywhere."""
+    """The noise of the treatments in this row; where they were not measured, the most that was
+    seen anywhere.
+    """
     pair = (sides.sides[0], sides.sides[row.side])
     treatments = {trial.treatment for side in pair for trial in side.trials.get(row.context, ())} or {
         row.context

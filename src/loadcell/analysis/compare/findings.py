@@ -1,4 +1,6 @@
-"""Findings of a comparison in reading order: other differences, the winner, exceptions, how far to trust it."""
+"""Findings of a comparison in reading order: other differences, the winner, exceptions, how far
+to trust it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Latency distributions compared: percentile by percentile, and as shapes that can be laid over one another."""
+"""Latency distributions compared: percentile by percentile, and as shapes that can be laid over
+one another.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Histogram:
         return int(self.counts.sum())
 
     def quantiles(self, wanted: Sequence[float]) -> list[float | None]:
-        """The least value that a share of all transactions does not exceed; None where too few lie beyond it."""
+        """The least value that a share of all transactions does not exceed; None where too few
+        lie beyond it.
+        """
         below = np.cumsum(self.counts)
         total = self.total
         values: list[float | None] = []
@@ -60,7 +64,9 @@ class Shift:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a distribution: latencies from `low_ms` to `high_ms`, and the share of transactions in it."""
+    """One step of a distribution: latencies from `low_ms` to `high_ms`, and the share of
+    transactions in it.
+    """
 
     low_ms: float
     high_ms: float
@@ -93,7 +99,9 @@ def shifts(a: Mapping[Place, Histogram], b: Mapping[Place, Histogram], *, paired
 
 
 def distribution(histograms: Sequence[Histogram]) -> list[Step]:
-    """All trials of a side together, each weighing the same, in steps of equal width on a logarithmic axis."""
+    """All trials of a side together, each weighing the same, in steps of equal width on a
+    logarithmic axis.
+    """
     shares: dict[int, float] = {}
     counted = [histogram for histogram in histograms if histogram.total]
     for histogram in counted:

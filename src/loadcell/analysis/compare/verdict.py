@@ -1,4 +1,6 @@
-"""From an effect to a word: `faster`, `slower`, `same` or `ambiguous`, and for the last one why; and from words to ranks."""
+"""From an effect to a word: `faster`, `slower`, `same` or `ambiguous`, and for the last one why; and from
+words to ranks.
+"""
 
 from __future__ import annotations
 
@@ -75,8 +77,8 @@ class Ranked:
 def rank(values: list[float | None], is_significant: Callable[[int, int], bool]) -> list[Ranked]:
     """The items with a value, largest first, with their groups.
 
-    A group is a longest stretch of the ranking of which no two are distinguishable (the underlines of Tukey 1949,
-    as letters; Piepho 2004). What has no value has no place.
+    A group is a longest stretch of the ranking of which no two are distinguishable (the underlines of Tukey
+    1949, as letters; Piepho 2004). What has no value has no place.
     """
     order = sorted(
         (index for index, value in enumerate(values) if value is not None),

@@ -107,7 +107,9 @@ def _figure(value: float | None) -> bool:
 
 
 def series_of(runs: Sequence[Run]) -> tuple[Series, ...]:
-    """A series a treatment, in the order of the latest run that has it; those of older runs only come last."""
+    """A series a treatment, in the order of the latest run that has it; those of older runs only
+    come last.
+    """
     names: dict[str, None] = {}
     for run in reversed(runs):
         names.update(dict.fromkeys(run.values))
@@ -228,7 +230,8 @@ def history(runs: Sequence[Run], metric: Metric, options: Options | None = None)
         if slip is not None and abs(slip.share) >= how.least_change:
             latest.append(slip)
     events = tuple(
-        Event(last, first, tuple(sorted(changes_of_series, key=lambda change: -abs(change.share))), _between(runs[last], runs[first]))
+        Event(last, first, tuple(sorted(changes_of_series, key=lambda change: -abs(change.share))),
+        _between(runs[last], runs[first]))
         for (last, first), changes_of_series in sorted(changes.items())
     )  # fmt: skip
     return History(tuple(runs), metric, how, series, events, tuple(latest))
@@ -267,7 +270,9 @@ def _latest(series: Series, begins: int) -> Latest | None:
 
 
 def _between(before: Run, after: Run) -> tuple[Difference, ...]:
-    """Other differences between two runs: plan, target, machine and tools, the likeliest explanation first."""
+    """Other differences between two runs: plan, target, machine and tools, the likeliest
+    explanation first.
+    """
     return (
         *differences.plans(before.run, after.run),
         *differences.targets(before.records, after.records),

@@ -33,7 +33,8 @@ STANDINGS: tuple[Standing, ...] = ("near", "part", "less", "alike", "against")
 
 #: What can be behind a workload's speed.
 Resource = Literal[
-    "clock", "cores", "memory-speed", "cpu-one", "cpu-all", "memory-bandwidth", "cache-bandwidth", "memory-latency", "cache-latency",
+    "clock", "cores", "memory-speed", "cpu-one", "cpu-all", "memory-bandwidth", "cache-bandwidth",
+    "memory-latency", "cache-latency",
     "disk-read", "disk-write", "disk-mixed", "disk-sync", "network",
 ]  # fmt: skip
 
@@ -175,7 +176,9 @@ def _candidate(resource: Resource, score: Score | None, times: Times, work: Time
 
 
 def _overlap(times: Times, other: Times) -> bool | None:
-    """True if two intervals share a value; what is no interval (too few repeats, the inventory) says nothing."""
+    """True if two intervals share a value; what is no interval (too few repeats, the inventory)
+    says nothing.
+    """
     if not (times.sure and other.sure):
         return None
     assert times.low is not None

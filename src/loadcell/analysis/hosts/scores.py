@@ -85,9 +85,12 @@ class Score:
     def document(self) -> JsonObject:
         """As plain JSON: what `of_document` reads."""
         document: JsonObject = {
-            "id": self.id, "probe": self.section, "test": self.test, "figure": self.figure, "threads": self.threads,
-            "size_bytes": self.size_bytes, "block_bytes": self.block_bytes, "fdatasync": self.fdatasync or None,
-            "depth": self.depth if self.depth > 1 else None, "same_as": self.same_as or None, "values": list(self.values),
+            "id": self.id, "probe": self.section, "test": self.test, "figure": self.figure,
+            "threads": self.threads,
+            "size_bytes": self.size_bytes, "block_bytes": self.block_bytes,
+            "fdatasync": self.fdatasync or None,
+            "depth": self.depth if self.depth > 1 else None, "same_as": self.same_as or None,
+            "values": list(self.values),
             "median": self.median, "higher_is_better": self.higher_is_better,
         }  # fmt: skip
         return {key: value for key, value in document.items() if value is not None}
@@ -128,7 +131,8 @@ def asked_for(treatment: TreatmentRecord) -> Iterator[Score]:
     size = None if test == "sysbench" else _bytes(options.get("size"))
     for figure in _figures(section, test, options):
         yield Score(
-            f"{name_of(treatment)}/{figure}", section, test, figure, (), threads, size, _bytes(options.get("block")),
+            f"{name_of(treatment)}/{figure}", section, test, figure, (), threads, size,
+            _bytes(options.get("block")),
             _integer(options.get(_SYNC)) or 0, _integer(options.get("depth")) or 1,
         )  # fmt: skip
 

@@ -50,7 +50,9 @@ def through(points: Mapping[float, float]) -> Curve | None:
 
 
 def _least_squares(rows: list[tuple[tuple[float, float, float], float]]) -> tuple[float, float, float] | None:
-    """Three unknowns by the normal equations and Cramer's rule; None when the points do not tell them apart."""
+    """Three unknowns by the normal equations and Cramer's rule; None when the points do not tell
+    them apart.
+    """
     m = [[sum(row[i] * row[j] for row, _ in rows) for j in range(3)] for i in range(3)]
     y = [sum(row[i] * wanted for row, wanted in rows) for i in range(3)]
     determinant = _determinant(m)

@@ -43,7 +43,9 @@ class Question:
 
     @cached_property
     def places(self) -> tuple[float, ...]:
-        """Where levels stand for the search: on a logarithmic scale, unless one of them is at or below zero."""
+        """Where levels stand for the search: on a logarithmic scale, unless one of them is at or
+        below zero.
+        """
         return tuple(map(math.log, self.values)) if self.values[0] > 0 else self.values
 
     def position(self, level: int) -> float:
