@@ -14,7 +14,7 @@ import pytest
 from execution.world import World
 from lines import CliRunner
 from loadcell.cli import main
-from loadcell.execution import environment, workdir
+from loadcell.execution import context, workdir
 from loadcell.execution.runner import NOTHING_LEFT
 
 
@@ -31,7 +31,7 @@ def notes(run: Callable[[], Any]) -> list[str]:
 def test_of_a_run_without_a_directory_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environment, "collect", pressed)
+    monkeypatch.setattr(context, "environment", pressed)
     before = sorted(tmp_path.iterdir())
     assert notes(lambda: World().run(tmp_path, out=tmp_path / "new" / "run")) == [NOTHING_LEFT]
     assert sorted({path.name for path in tmp_path.iterdir()} - {"mock.yaml", "said.txt"}) == before
@@ -40,7 +40,7 @@ def test_of_a_run_without_a_directory_nothing_is_left(
 def test_a_directory_that_was_there_is_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environment, "collect", pressed)
+    monkeypatch.setattr(context, "environment", pressed)
     (tmp_path / "empty").mkdir()
     assert notes(lambda: World().run(tmp_path, out=tmp_path / "empty")) == [NOTHING_LEFT]
     assert list((tmp_path / "empty").iterdir()) == []
@@ -72,7 +72,7 @@ def test_the_command_line_says_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(environment, "collect", pressed)
+    monkeypatch.setattr(context, "environment", pressed)
     result = CliRunner().invoke(main, command)
     assert (result.exit_code, result.stderr) == (130, f"\nInterrupted. {NOTHING_LEFT}\n")
     assert list(tmp_path.iterdir()) == []

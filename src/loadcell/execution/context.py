@@ -13,7 +13,12 @@ from loadcell.execution import disturbances as neighbours
 from loadcell.execution.executor import Executor
 from loadcell.execution.interrupts import Interrupts
 from loadcell.execution.progress import Progress
+from loadcell.linux import inventory
+from loadcell.linux.time_limits import LIMIT_S
+from loadcell.model.json import JsonObject
+from loadcell.model.numbers import utc_text
 from loadcell.plan.parts import Parts
+from loadcell.store.layout import SCHEMA
 
 
 @dataclass
@@ -37,3 +42,14 @@ class RunContext:
         while not self.lines.empty():
             lines.append(self.lines.get())
         return lines
+
+
+def environment(
+    role: str, root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool = False
+) -> JsonObject:
+    """environment.json: facts of this host that bear on performance; `role` is `client+target`, or `client` when the target runs elsewhere.
+
+    `anonymous` leaves names and addresses out.
+    """
+    host = {"role": role, **inventory.collect(root, limit_s, anonymous=anonymous)}
+    return {"schema": SCHEMA, "collected_utc": utc_text(), "hosts": [host]}

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from loadcell import __version__
 from loadcell.design.order import Trial, draw_seed, trials
+from loadcell.execution import context as run_context
 from loadcell.execution import disturbances as neighbours
-from loadcell.execution import environment, profiling, resume, workdir
+from loadcell.execution import profiling, resume, workdir
 from loadcell.execution.anonymise import anonymous_run
 from loadcell.execution.context import RunContext
 from loadcell.execution.executor import Executor, WorkerExecutor
@@ -155,7 +156,9 @@ class Runner:
             run = replace(run, executions=(*run.executions, execution))
             if stored is None:
                 writer.write_plan(self.plan.text)
-                writer.write_environment(environment.collect(self._role(), anonymous=self.options.anonymous))
+                writer.write_environment(
+                    run_context.environment(self._role(), anonymous=self.options.anonymous)
+                )
             writer.write_run(run)
             self.standing = path
             if search is not None:
@@ -412,7 +415,7 @@ def _course(source: PlannedTrials | Searching, title: str, path: Path, reused: i
 
 def _engine_version() -> str | None:
     try:
-        from loadcell import _engine
+        from loadcell import _engine  # here, as a run without an engine reports it itself
     except ImportError:
         return None
     return str(_engine.version())

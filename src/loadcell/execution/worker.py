@@ -30,6 +30,7 @@ from collections.abc import Callable
 from typing import Any
 
 from loadcell.execution.messages import WORKER_AFFINITY, WORKER_BROKEN, WORKER_ENGINE, WORKER_NO_ENGINE
+from loadcell.linux import launcher
 from loadcell.linux.process import die_with_parent
 from loadcell.model.message import MessageCode
 
@@ -43,8 +44,6 @@ def die_with(parent: int) -> None:
 
 def settle(cpus: str, memory: str, say: Callable[[str], None]) -> bool:
     """Pin the process before it has threads. Return whether the kernel permits it."""
-    from loadcell.linux import launcher
-
     try:
         launcher.pin(cpus, memory)
     except OSError as error:
@@ -82,7 +81,7 @@ def main() -> int:
         if not settle(cpus, memory, say):
             return 1
     try:
-        from loadcell import _engine
+        from loadcell import _engine  # here, so that an engine that cannot be loaded is reported
     except ImportError as error:
         say(_error(WORKER_NO_ENGINE, said=error))
         return 1

@@ -10,11 +10,9 @@ import base64
 import struct
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
 _COMPRESSED, _ENCODED = 0x1C849304, 0x1C849303
 _COOKIE_BITS = 0xFFFFFF0F
@@ -27,8 +25,6 @@ def read(path: Path, tag: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.
 
     Empty when the log does not have the tag. Raises OSError, and ValueError for what is no such log.
     """
-    import numpy as np
-
     start = f"Tag={tag},"
     counts: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
     shape: tuple[int, int] | None = None
@@ -67,8 +63,6 @@ def _counts(payload: bytes) -> npt.NDArray[np.int64]:
     """Counts by place from ZigZag LEB128 numbers, all at once: a loop over them would take most of a report's
     time.
     """
-    import numpy as np
-
     octets = np.frombuffer(payload, dtype=np.uint8)
     ends = np.flatnonzero(octets < 0x80)
     if not ends.size:
@@ -89,8 +83,6 @@ def _counts(payload: bytes) -> npt.NDArray[np.int64]:
 
 def _highest_of(places: npt.NDArray[np.int64], digits: int, lowest: int) -> npt.NDArray[np.float64]:
     """The highest value that is counted in each place."""
-    import numpy as np
-
     magnitude = max(1, (2 * 10**digits - 1).bit_length()) - 1
     unit = max(0, lowest.bit_length() - 1)
     half = 1 << magnitude

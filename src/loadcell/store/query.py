@@ -13,7 +13,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from loadcell.model.json import document
 from loadcell.model.latency import Latency
@@ -34,9 +36,6 @@ from loadcell.store.layout import (
 from loadcell.store.messages import QUERY_FAILED, QUERY_NOT_SELECT
 from loadcell.store.read import StoredRun, front, read_run
 
-if TYPE_CHECKING:
-    import duckdb
-
 VIEWS = ("trials", "intervals", "samples", "events")
 
 
@@ -53,8 +52,6 @@ def query(paths: Sequence[Path], sql: str) -> Answer:
 
     Raises StoreError, with DuckDB's own words, when it is none or does not work.
     """
-    import duckdb
-
     runs = [read_run(path) for path in paths]
     try:
         with _connect(runs, sql) as connection:
@@ -68,8 +65,6 @@ def query(paths: Sequence[Path], sql: str) -> Answer:
 
 def _the_select(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     """The text, when it is one statement that only reads."""
-    import duckdb
-
     statements = connection.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise StoreError(QUERY_NOT_SELECT())
@@ -78,8 +73,6 @@ def _the_select(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
 
 def _connect(runs: list[StoredRun], sql: str) -> duckdb.DuckDBPyConnection:
     """A connection with the views that `sql` names, locked so that it reads their files and nothing else."""
-    import duckdb
-
     connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
     named = sql.casefold()
     trials = trial_rows(runs)
