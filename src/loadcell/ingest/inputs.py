@@ -189,6 +189,7 @@ class Bar:
         self._progress.update(task, completed=read_bytes, total=total_bytes)
 
     def _started(self) -> Progress:
+        # Of long inputs on a terminal alone; `lazy` knows modules of loadcell, and rich is a package.
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 

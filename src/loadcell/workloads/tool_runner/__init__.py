@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 
+from loadcell._engine import EngineError
 from loadcell.workloads.tool_runner.child import Children
 from loadcell.workloads.tool_runner.sequence import Course
 from loadcell.workloads.tool_runner.spec import Order, OrderError
@@ -49,8 +50,6 @@ def prepare(spec: str, say: Say) -> str:  # noqa: ARG001
 @contextlib.contextmanager
 def _course(spec: str) -> Iterator[Course]:
     """Run the order, and leave nothing behind. Raises EngineError."""
-    from loadcell._engine import EngineError
-
     global _running
     try:
         order = Order.of(json.loads(spec))
