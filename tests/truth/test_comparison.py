@@ -11,7 +11,7 @@ import random
 import numpy as np
 import pytest
 
-from analysis.compare.known import drifting, levels_of, runs_of
+from analysis.compare.simulated_runs import drifting, levels_of, runs_of
 from loadcell.analysis.compare.compare import compare
 from loadcell.analysis.compare.sides import Sides
 from loadcell.analysis.compare.verdict import judge

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.compare.known import drifting, levels_of, record, run_of, runs_of
+from analysis.compare.simulated_runs import drifting, levels_of, record, run_of, runs_of
 from documents import sides
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row, compare, noise_floor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.compare.known import Document, record, run_of
+from analysis.compare.simulated_runs import Document, record, run_of
 from documents import sides
 from loadcell.analysis.compare.metrics import CannotCompareError
 from loadcell.analysis.compare.sides import Sides

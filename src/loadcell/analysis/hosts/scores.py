@@ -20,7 +20,7 @@ PROBE = "probe"
 SECTIONS = ("cpu", "memory", "latency", "disk", "network")
 
 #: Every figure that can be a score, by name -> whether more is better.
-FIGURES: Mapping[str, bool] = {
+METRICS: Mapping[str, bool] = {
     "events_per_s": True,
     "mib_per_s": True,
     "access_ns": False,
@@ -69,7 +69,7 @@ class Score:
     @property
     def higher_is_better(self) -> bool:
         """True if more of it is faster."""
-        return FIGURES[self.figure]
+        return METRICS[self.figure]
 
     @cached_property
     def repeats(self) -> Repeats:
@@ -198,8 +198,8 @@ def _read(index: int, item: Any) -> Score:
     if not isinstance(name, str) or not name:
         raise ValueError(f"score {index} has no `id`")
     figure, section, values = item.get("figure"), item.get("probe"), item.get("values")
-    if figure not in FIGURES:
-        raise ValueError(f"score {name}: there is no figure {figure!r}; there are {', '.join(FIGURES)}")
+    if figure not in METRICS:
+        raise ValueError(f"score {name}: there is no figure {figure!r}; there are {', '.join(METRICS)}")
     if section not in SECTIONS:
         raise ValueError(f"score {name}: there is no probe {section!r}; there are {', '.join(SECTIONS)}")
     good = isinstance(values, list) and all(
