@@ -8,9 +8,9 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadcell.plan.combine import Combinations
 from loadcell.plan.factors import Factor, Level
 from loadcell.plan.problems import Mark
+from loadcell.plan.treatment import Combinations
 
 HERE = Mark("plan.yaml", 1, 1)
 

@@ -7,11 +7,14 @@ SQLSTATE of their own, statuses of HTTP, codes of HTTP/2, first words of Redis',
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from loadcell.model import catalogue
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageCode, as_written
-from loadcell.model.trial_record import TrialRecord
+
+if TYPE_CHECKING:
+    from loadcell.model.trial_record import TrialRecord
 
 _LOADCELL_CODES = (
     "connection", "timeout", "protocol", "refused", "reset", "length", "body", "ports", "descriptors",

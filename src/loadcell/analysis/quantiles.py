@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from loadcell.plan.quantiles import LEAST_BEYOND, ROUNDING, enough
-from loadcell.plan.quantiles import QUANTILES as _BY_NAME
+from loadcell.plan.expect import LEAST_BEYOND, ROUNDING, enough
+from loadcell.plan.expect import QUANTILES as _BY_NAME
 from loadcell.store.frames import Frame
 
 #: The quantiles kept in every record: key in the record -> quantile.

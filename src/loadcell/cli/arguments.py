@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -10,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from loadcell import parts
 from loadcell.cli import language, messages
+from loadcell.execution import runner as execution
 from loadcell.plan import load as plan_loader
 from loadcell.plan import model as plan_model
 from loadcell.plan import paths as plan_paths
@@ -177,3 +179,13 @@ def _loaded(ctx: click.Context) -> LoadedPlan | None:
         return load(plan, (), ()) if plan else None
     except plan_problems.PlanError:
         return None
+
+
+@contextlib.contextmanager
+def beginning() -> Iterator[None]:
+    """A KeyboardInterrupt in here gets a note that nothing is left; the root command prints it."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        error.add_note(execution.NOTHING_LEFT)
+        raise

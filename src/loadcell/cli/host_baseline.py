@@ -14,9 +14,8 @@ import click
 
 from loadcell import parts, report
 from loadcell.cli import language, messages
-from loadcell.cli.arguments import load
+from loadcell.cli.arguments import beginning, load
 from loadcell.cli.run import progress
-from loadcell.cli.startup_interrupt import beginning
 from loadcell.execution import anonymise, interrupts, outcome
 from loadcell.execution import resume as resumption
 from loadcell.execution import runner as execution

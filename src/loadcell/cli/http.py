@@ -13,9 +13,8 @@ import click
 
 from loadcell.cli import language, messages
 from loadcell.cli.adhoc import act, hidden
-from loadcell.cli.adhoc.complete import words
 from loadcell.cli.adhoc.hidden import Hidden
-from loadcell.cli.adhoc.options import line_options
+from loadcell.cli.adhoc.options import line_options, words
 from loadcell.cli.arguments import WholeNumber
 from loadcell.plan import secrets as plan_secrets
 

@@ -12,9 +12,8 @@ import click
 
 from loadcell.cli import language, messages
 from loadcell.cli.adhoc import act, hidden
-from loadcell.cli.adhoc.complete import several, words
 from loadcell.cli.adhoc.hidden import Hidden
-from loadcell.cli.adhoc.options import Several, line_options
+from loadcell.cli.adhoc.options import Several, line_options, several, words
 from loadcell.cli.arguments import WholeNumber
 from loadcell.workloads import DISTRIBUTIONS, kv
 

@@ -11,8 +11,7 @@ import click
 
 from loadcell import parts, report
 from loadcell.cli import language, messages
-from loadcell.cli.arguments import Seed, change_options, language_option, load, plan_argument
-from loadcell.cli.startup_interrupt import beginning
+from loadcell.cli.arguments import Seed, beginning, change_options, language_option, load, plan_argument
 from loadcell.design import estimate as estimates
 from loadcell.design import order as trial_order
 from loadcell.execution import progress as run_progress

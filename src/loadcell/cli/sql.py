@@ -16,9 +16,8 @@ from click.shell_completion import CompletionItem
 from loadcell import parts
 from loadcell.cli import language, messages
 from loadcell.cli.adhoc import act, hidden
-from loadcell.cli.adhoc.complete import words
 from loadcell.cli.adhoc.hidden import Hidden
-from loadcell.cli.adhoc.options import line_options
+from loadcell.cli.adhoc.options import line_options, words
 from loadcell.plan import problems as plan_problems
 from loadcell.plan import secrets as plan_secrets
 from loadcell.workloads import pgbench, sysbench

@@ -28,8 +28,8 @@ from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import TRANSACTION, MonitorRecord
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.sampler import Sampler
+from loadcell.plan.expect import QUANTILES, enough
 from loadcell.plan.model import Resolved
-from loadcell.plan.quantiles import QUANTILES, enough
 from loadcell.store.layout import INTERVAL_COLUMNS, INTERVALS, SAMPLE_HEAD
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import Target

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from loadcell.model.trial_record import Status, TrialRecord
-from loadcell.plan.quantiles import QUANTILES, enough
+from loadcell.plan.expect import QUANTILES, enough
 
 #: Before the first trial has ended: what a trial takes besides its load (loadcell.design.estimate).
 _FIRST_GUESS_S = 2.0

@@ -29,7 +29,24 @@ from loadcell.plan.messages import (
     UNKNOWN_METRIC,
 )
 from loadcell.plan.problems import SettingError, nearest, shown
-from loadcell.plan.quantiles import QUANTILES, enough, needed
+
+#: The quantiles kept in every record, by their names in expectations.
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
+#: Observations beyond a quantile without which it is none.
+LEAST_BEYOND = 1
+#: So that 100 times a hundredth is one.
+ROUNDING = 1e-9
+
+
+def enough(count: float, quantile: float, beyond: int = LEAST_BEYOND) -> bool:
+    """True if at least `beyond` of these observations lie beyond their quantile."""
+    return count * (1 - quantile) >= beyond - ROUNDING
+
+
+def needed(quantile: float) -> int:
+    """The fewest observations that carry a quantile."""
+    return math.ceil((LEAST_BEYOND - ROUNDING) / (1 - quantile))
+
 
 Outcome = Literal["met", "missed", "unknown"]
 

@@ -10,9 +10,10 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from loadcell.model.trial_record import TrialRecord
+if TYPE_CHECKING:
+    from loadcell.model.trial_record import TrialRecord
 
 SCHEMA: Final = 1
 

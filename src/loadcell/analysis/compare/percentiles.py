@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE
-from loadcell.plan.quantiles import enough
+from loadcell.plan.expect import enough
 from loadcell.stats import hodges_lehmann as effect
 from loadcell.stats.hodges_lehmann import Array, Effect
 

@@ -13,7 +13,7 @@ from loadcell import parts, report
 from loadcell.cli import language, messages
 from loadcell.cli import run as run_command
 from loadcell.cli.adhoc.plan import Line, text
-from loadcell.cli.startup_interrupt import beginning
+from loadcell.cli.arguments import beginning
 from loadcell.execution import runner as execution
 from loadcell.model import trial_record
 from loadcell.plan import load as plan_loader

@@ -9,11 +9,50 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from loadcell import parts
 from loadcell.cli import language, messages
-from loadcell.cli.adhoc import complete
 from loadcell.cli.arguments import Seed, WholeNumber, language_option
+from loadcell.plan import paths as plan_paths
 from loadcell.plan import problems, units
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+#: Target and workload of the commands that have one; that of `sql` depends on what is still to be typed.
+_PARTS = {"http": ("http", "http"), "redis": ("redis", "kv")}
+
+
+def words(*names: str) -> Complete:
+    """Completes some words that are known, where others may be given as well."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+        return [CompletionItem(word) for word in names if word.lower().startswith(incomplete.lower())]
+
+    return complete
+
+
+def several(*names: str) -> Complete:
+    """Completes the last of some words with commas between them, each once."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+        before, comma, last = incomplete.rpartition(",")
+        parts = before.split(",")
+        return [
+            CompletionItem(f"{before}{comma}{word}")
+            for word in names
+            if word.startswith(last.lower()) and word not in parts
+        ]
+
+    return complete
+
+
+def paths(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Completes `--set`: paths of settings, those of the command's own target and workload."""
+    target, workload = _PARTS.get(ctx.info_name or "", (None, None))
+    paths = plan_paths.settings(parts.installed(), target, workload)
+    return [CompletionItem(f"{path}=") for path in paths if path.startswith(incomplete)]
+
 
 #: How long is measured where neither a time nor a number of requests is given.
 DURATION = "10s"
@@ -115,7 +154,7 @@ _OPTIONS = (
         help="Measure so many times. Six or more give intervals.",
     ),
     click.option(
-        "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=complete.paths,
+        "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=paths,
         help="Any other setting of the plan, such as load.interval=100ms. May be given again.",
     ),
     click.option("--seed", type=Seed(), metavar="N", help="Fix what is drawn at random. Default: drawn, and recorded."),

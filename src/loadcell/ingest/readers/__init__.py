@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadcell.ingest import text
-from loadcell.ingest.base import Reading, Source
 from loadcell.model import extensions
 
 if TYPE_CHECKING:
+    from loadcell.ingest.base import Reading, Source
     from loadcell.ingest.text import Output
 
-Read = Callable[["Output"], Reading]
+Read = Callable[["Output"], "Reading"]
 
 
 @dataclass(frozen=True)
