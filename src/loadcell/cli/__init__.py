@@ -1,4 +1,4 @@
-"""The command line: a table of commands, each in a module of its own that is imported only when it is called.
+"""The command line: a table of commands, each in a separate module that is imported only when it is called.
 
 Exit status: 0 all well; 1 an expectation was missed, or a comparison came out as --fail-on says; 2 the plan
 or the call is wrong; 3 some trials did not complete; 130 interrupted.
@@ -151,7 +151,7 @@ def _status_of(error: BaseException) -> int:
 
 
 def _crashed(error: BaseException) -> int:
-    """A fault of loadcell's own: one line, and where the whole story was saved."""
+    """A fault in loadcell: one line, and where the whole story was saved."""
     import tempfile
     import traceback
 

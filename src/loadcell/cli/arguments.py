@@ -139,13 +139,13 @@ def _set(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
     loaded = _loaded(ctx)
     base = loaded.base if loaded else None
     groups = {group.name: group.workload_name for group in base.groups} if base else {}
-    known_paths = (
+    setting_paths = (
         plan_paths.settings(parts.installed(), base.target_name, base.workload_name, groups)
         if base
         else plan_paths.settings(parts.installed())
     )
     paths = [
-        *known_paths,
+        *setting_paths,
         *plan_model.Head.model_fields,
         *(f"factors.{factor.key}" for factor in (loaded.factors if loaded else ())),
     ]

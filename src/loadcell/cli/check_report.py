@@ -257,7 +257,7 @@ def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> dict[str, An
     `called` is what the caller named the plan by, and `loadcell run` can be given.
     """
     time, topology = estimate(plan), installed().topology
-    known_order = plan.search is None and (plan.order == "as-written" or seed is not None)
+    order_of_trials = plan.search is None and (plan.order == "as-written" or seed is not None)
     return {
         "ok": True,
         "plan": called,
@@ -297,7 +297,7 @@ def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> dict[str, An
             {"id": treatment.id, "levels": dict(treatment.levels), "values": dict(treatment.values)}
             for treatment in plan.treatments
         ],
-        "trials": [trial.name for trial in trials(plan, seed or 0)] if known_order else None,
+        "trials": [trial.name for trial in trials(plan, seed or 0)] if order_of_trials else None,
         "trial_count": time.trials,
         "at_most": time.at_most,
         "profile": None if plan.profile is None else {"cpu": plan.profile.document()},

@@ -198,7 +198,7 @@ def _machine_pages(
 def _show(
     pages: ComparisonPages,
     formats: Sequence[str],
-    place: Path | None,
+    location: Path | None,
     command: Sequence[str],
     *,
     as_json: bool,
@@ -206,10 +206,10 @@ def _show(
     """Write the files that are asked for, and print the rest; with `as_json` standard output has JSON alone."""
     if as_json:
         click.echo(pages.json())
-    elif place is None and formats:
+    elif location is None and formats:
         click.echo(pages.markdown(), nl=False)
         return
-    written = pages.publish(formats, place) if place is not None else []
+    written = pages.publish(formats, location) if location is not None else []
     if not as_json:
         page = None if written else f"{' '.join(map(layout.quoted, command))} --out {pages.stem}.html"
         terminal.render(pages.brief(page))

@@ -85,15 +85,15 @@ def import_(
     columns: tuple[str, ...], unit: str, interval: float | None, lang: str, as_json: bool,
 ) -> None:  # fmt: skip
     """The command `import`."""
-    # the report is made ready by a process of its own while the files are read
-    with prewarm.Prewarm() as soon, input_files.Inputs() as inputs:
+    # the report is made ready by a separate process while the files are read
+    with prewarm.Prewarm() as page, input_files.Inputs() as inputs:
         plain = inputs.plain(files)
         if tool == "csv":
             mapping = csv_table.parse(columns)
             sources = [csv_table.read_csv(file, mapping, unit) for file in plain]
             settings = (*settings, *(column for column, role in mapping.items() if role == "factor"))
         else:
-            with input_files.Bar(sys.stderr, soon.begin) as on_progress:
+            with input_files.Bar(sys.stderr, page.begin) as on_progress:
                 sources = read.read(plain, tool, interval_s=interval, on_progress=on_progress)
         sources = inputs.as_named(sources)
         arranged = arrange.attached(arrange.arrange(sources, by_file=by_file, settings=settings), sources)
@@ -102,7 +102,7 @@ def import_(
             arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
             command=["loadcell", *sys.argv[1:]],
         )  # fmt: skip
-        context = soon.publish(path, lang)
+        context = page.publish(path, lang)
     _tell(path, context, sources, as_json=as_json)
 
 

@@ -38,13 +38,13 @@ def report(run: str, lang: str, formats: tuple[str, ...], out: str | None, as_js
     run's directory.
     """
 
-    formats_written, place = output.of_report(formats, out)
+    formats_written, location = output.of_report(formats, out)
     path = run_finder.find_run(run)
     if as_json:
         click.echo(_json(path))
         return
 
-    for written in write(path, lang, formats_written or FORMATS, place):
+    for written in write(path, lang, formats_written or FORMATS, location):
         click.echo(written)
 
 

@@ -17,10 +17,10 @@ from loadcell.plan.messages import (
     ALLOWED_CPUS,
     ALLOWED_MEMORY,
     ALLOWED_NODE,
-    FOUND,
-    FOUND_BACKWARDS,
-    FOUND_NO_NUMBERS,
-    FOUND_TOO_LARGE_NUMBER,
+    INVALID,
+    INVALID_BACKWARDS,
+    INVALID_NO_NUMBERS,
+    INVALID_TOO_LARGE_NUMBER,
 )
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError, nearest, shown
@@ -43,13 +43,13 @@ def numbers(text: str, allowed: MessageCode = ALLOWED_NODE) -> tuple[int, ...]:
     for part in text.split(","):
         first, dash, last = (word.strip() for word in part.partition("-"))
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise SettingError(FOUND_NO_NUMBERS(value=shown(text), allowed=allowed()))
+            raise SettingError(INVALID_NO_NUMBERS(value=shown(text), allowed=allowed()))
         low, high = int(first), int(last or first)
         if high < low:
-            message = FOUND_BACKWARDS(value=shown(text), range=f"{low}-{high}", allowed=allowed())
+            message = INVALID_BACKWARDS(value=shown(text), range=f"{low}-{high}", allowed=allowed())
             raise SettingError(message, f"{high}-{low}")
         if high > _LARGEST:
-            message = FOUND_TOO_LARGE_NUMBER(value=shown(text), number=str(high), allowed=allowed())
+            message = INVALID_TOO_LARGE_NUMBER(value=shown(text), number=str(high), allowed=allowed())
             raise SettingError(message)
         numbers_set.update(range(low, high + 1))
     return tuple(sorted(numbers_set))
@@ -70,7 +70,7 @@ def _placement(value: Any, kinds: tuple[str, ...], words: tuple[str, ...], allow
     """The one way of writing what `value` says: a kind with its numbers, or one of the words."""
     if not isinstance(value, str):
         near = f"{kinds[0]}s {value}" if isinstance(value, int) and not isinstance(value, bool) else None
-        raise SettingError(FOUND(value=shown(value), allowed=allowed()), near)
+        raise SettingError(INVALID(value=shown(value), allowed=allowed()), near)
     text = " ".join(value.split())
     if text.lower() in words:
         return text.lower()
@@ -81,7 +81,7 @@ def _placement(value: Any, kinds: tuple[str, ...], words: tuple[str, ...], allow
         plural = "s" if kind == "cpu" or len(listed_numbers) > 1 else ""
         return f"{kind}{plural} {ranges(listed_numbers)}"
     near = f"{kinds[0]}s {text}" if re.fullmatch(_LIST, text) else nearest(text, words)
-    raise SettingError(FOUND(value=shown(value), allowed=allowed()), near)
+    raise SettingError(INVALID(value=shown(value), allowed=allowed()), near)
 
 
 def _cpus(value: Any) -> str:
@@ -97,10 +97,10 @@ def _node(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         value = str(value)
     if not isinstance(value, str):
-        raise SettingError(FOUND(value=shown(value), allowed=ALLOWED_NODE()))
+        raise SettingError(INVALID(value=shown(value), allowed=ALLOWED_NODE()))
     named = _NUMBERED.fullmatch(" ".join(value.split()))
     if named and named[1].lower().startswith("node"):
-        raise SettingError(FOUND(value=shown(value), allowed=ALLOWED_NODE()), f"node: {named[2]}")
+        raise SettingError(INVALID(value=shown(value), allowed=ALLOWED_NODE()), f"node: {named[2]}")
     return ranges(numbers(value))
 
 

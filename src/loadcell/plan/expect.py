@@ -23,9 +23,9 @@ from loadcell.plan.messages import (
     ALLOWED_METRICS_OF_GROUPS,
     ALLOWED_NAMES,
     ALLOWED_THRESHOLD,
-    FOUND,
-    FOUND_COMPARISON,
-    FOUND_THRESHOLD,
+    INVALID,
+    INVALID_COMPARISON,
+    INVALID_THRESHOLD,
     UNKNOWN_METRIC,
 )
 from loadcell.plan.problems import SettingError, nearest, shown
@@ -125,12 +125,12 @@ class Expectation:
         `figures` the plan names. Raises SettingError."""
         match = _EXPRESSION.fullmatch(text)
         if match is None:
-            raise SettingError(FOUND(value=shown(text), allowed=ALLOWED_EXPECTATION()))
+            raise SettingError(INVALID(value=shown(text), allowed=ALLOWED_EXPECTATION()))
         name, comparator, value = match.groups()
-        known_metric = (
+        judged_metric = (
             Metric(name, "count", "of the workload's own") if name in figures else _metric_named(name, groups)
         )
-        if known_metric is None:
+        if judged_metric is None:
             metrics = declared()
             every = [*metrics, *figures, *(f"{group}.{key}" for group in groups for key in metrics)]
             allowed = (ALLOWED_METRICS_OF_GROUPS if groups else ALLOWED_NAMES).pick(
@@ -141,9 +141,9 @@ class Expectation:
             meant = {"=": "==", "=<": "<=", "=>": ">="}[comparator]
             allowed = ALLOWED_NAMES(names=list(COMPARATORS))
             raise SettingError(
-                FOUND_COMPARISON(comparator=comparator, allowed=allowed), f"{name} {meant} {value}"
+                INVALID_COMPARISON(comparator=comparator, allowed=allowed), f"{name} {meant} {value}"
             )
-        threshold = _threshold(known_metric.kind, name, value)
+        threshold = _threshold(judged_metric.kind, name, value)
         return Expectation(" ".join(text.split()), name, comparator, threshold)
 
     def judge(self, metrics: Mapping[str, float | None]) -> Verdict:
@@ -186,7 +186,7 @@ def _threshold(kind: Kind, name: str, value: str) -> float:
         case "count":
             parts = units.split(value)
             if parts is None or parts[1]:
-                raise SettingError(FOUND_THRESHOLD(value=shown(value), allowed=allowed))
+                raise SettingError(INVALID_THRESHOLD(value=shown(value), allowed=allowed))
             return float(parts[0])
         case "rate":
             return float(units.parse(value, units.PER_SECOND, allowed))

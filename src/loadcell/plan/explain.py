@@ -17,6 +17,7 @@ from loadcell.plan.messages import (
     ALLOWED_CHOICE,
     ALLOWED_EITHER,
     ALLOWED_FINITE_NUMBER,
+    ALLOWED_INTEGER,
     ALLOWED_LESS_THAN,
     ALLOWED_LIST,
     ALLOWED_MAPPING,
@@ -33,8 +34,7 @@ from loadcell.plan.messages import (
     ALLOWED_TEXT,
     ALLOWED_TRUE_OR_FALSE,
     ALLOWED_VALUE,
-    ALLOWED_WHOLE_NUMBER,
-    FOUND,
+    INVALID,
     MISSING,
     RESTATED,
     SHOWN_SECRET,
@@ -50,7 +50,7 @@ from loadcell.plan.units import Duration, Fraction, Rate, Size
 _CHOICE = re.compile(r"'[^']*'|(?<!\S)(?!or\b)[^\s,']+")
 #: What is allowed instead, by the first word of pydantic's type of error, and the last words of such types.
 _WANTED = {
-    "int": ALLOWED_WHOLE_NUMBER,
+    "int": ALLOWED_INTEGER,
     "float": ALLOWED_NUMBER,
     "string": ALLOWED_TEXT,
     "bool": ALLOWED_TRUE_OR_FALSE,
@@ -87,12 +87,12 @@ def problems_of(
     """
     by_place: dict[tuple[str | int, ...], list[Problem]] = {}
     for detail in _causes(error.errors(include_url=False)):
-        keys, mark_found, model_node = _walk(
+        keys, position, model_node = _walk(
             node, mark, detail["loc"], at_key=detail["type"] == "extra_forbidden"
         )
         if detail["type"].endswith("_type"):
-            mark_found = model_node.mark
-        problem = _problem(detail, model, keys, (*path, *map(str, keys)), mark_found, model_node)
+            position = model_node.mark
+        problem = _problem(detail, model, keys, (*path, *map(str, keys)), position, model_node)
         by_place.setdefault((*keys, problem.path), []).append(problem)
     return [_merged(problems) for problems in by_place.values()]
 
@@ -170,7 +170,7 @@ def _problem(
         allowed = _WANTED[word]()
     else:
         allowed = as_written(detail["msg"])
-    return Problem(mark, where, FOUND(value=value, allowed=allowed), near)
+    return Problem(mark, where, INVALID(value=value, allowed=allowed), near)
 
 
 def _bound(bound: Any, node: Node) -> Any:
@@ -187,7 +187,7 @@ def _merged(problems: list[Problem]) -> Problem:
 
     A member that recognised what it was given is the only one that counts.
     """
-    recognised = [problem for problem in problems if not problem.message.code.startswith(FOUND.code)]
+    recognised = [problem for problem in problems if not problem.message.code.startswith(INVALID.code)]
     problems = recognised or problems
     first = problems[0]
     remedies = list(dict.fromkeys(problem.message.remedy for problem in problems if problem.message.remedy))
@@ -195,8 +195,8 @@ def _merged(problems: list[Problem]) -> Problem:
     if len(remedies) < 2:
         return replace(first, nearest=near)
     allowed = reduce(lambda first, other: ALLOWED_EITHER(first=first, other=other), remedies)
-    if first.message.code == FOUND.code:
-        message = FOUND(value=first.message.arguments["value"], allowed=allowed)
+    if first.message.code == INVALID.code:
+        message = INVALID(value=first.message.arguments["value"], allowed=allowed)
     else:
         message = RESTATED(finding=first.message, allowed=allowed)
     return replace(first, message=message, nearest=near)

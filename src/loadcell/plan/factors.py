@@ -20,12 +20,12 @@ from loadcell.plan.messages import (
     ALLOWED_LEVELS,
     ALLOWED_NAMES,
     FACTOR_EMPTY,
+    FACTOR_PARENT,
     FACTOR_PART,
     FACTOR_SAME_SETTING,
     FACTOR_TWICE,
-    FACTOR_WHOLE,
-    FOUND,
-    FOUND_NO_LEVELS,
+    INVALID,
+    INVALID_NO_LEVELS,
     LEVEL_SETS_TWICE,
     LEVEL_TWICE,
     UNKNOWN_FACTOR,
@@ -112,7 +112,7 @@ def _section(root: Keys, section: str, parts: Parts, problems: list[Problem]) ->
     if node is None or plain(node) is None:
         return
     if not isinstance(node, Keys):
-        message = FOUND(value=shown(plain(node)), allowed=ALLOWED_FACTORS())
+        message = INVALID(value=shown(plain(node)), allowed=ALLOWED_FACTORS())
         problems.append(Problem(node.mark, section, message))
         return
     for key, entry in node.entries.items():
@@ -138,7 +138,7 @@ def _factor(
         nodes = list(node.nodes)
     else:
         near = f"{key}: [{node.text}]" if isinstance(node, Scalar) and node.value is not None else None
-        message = FOUND_NO_LEVELS(value=shown(plain(node)), allowed=_FORMS)
+        message = INVALID_NO_LEVELS(value=shown(plain(node)), allowed=_FORMS)
         problems.append(Problem(node.mark, where, message, near))
         return None
     if keys is None or not nodes:
@@ -160,7 +160,7 @@ def _named_levels(node: Keys, where: str, parts: Parts, problems: list[Problem])
     for label, entry in node.entries.items():
         here = f"{where}.{label}"
         if not isinstance(entry.node, Keys):
-            message = FOUND(
+            message = INVALID(
                 value=shown(plain(entry.node)),
                 allowed=ALLOWED_LEVEL_SETTINGS(example="{dotted.path: value, ...}"),
             )
@@ -236,7 +236,7 @@ def conflicts(factors: Sequence[Factor]) -> Iterator[Problem]:
             for other_keys, other in owners:
                 if other is factor or not _overlap(keys, other_keys):
                     continue
-                code = FACTOR_PART if len(keys) > len(other_keys) else FACTOR_WHOLE
+                code = FACTOR_PART if len(keys) > len(other_keys) else FACTOR_PARENT
                 code = FACTOR_SAME_SETTING if keys == other_keys else code
                 path, other_path = ".".join(keys), ".".join(other_keys)
                 message = code.pick(path=path, whole=other_path, part=other_path, factor=shown(other.key))

@@ -21,9 +21,6 @@ from loadcell.plan.messages import (
     ALLOWED_GROUP_LOAD,
     ALLOWED_GROUPS,
     ALLOWED_NUMBER_ABOVE_0,
-    FOUND,
-    FOUND_GROUP_NAME,
-    FOUND_NO_NAME,
     GROUP_LISTED_TWICE,
     GROUP_METRIC_NAME,
     GROUP_NO_SHARE,
@@ -32,13 +29,16 @@ from loadcell.plan.messages import (
     GROUP_UNKNOWN_SETTING,
     GROUP_WINDOW,
     GROUP_WORKLOADS,
-    GROUPS_BESIDE_WORKLOAD,
+    GROUPS_AND_WORKLOAD,
     GROUPS_FEW_CLIENTS,
     GROUPS_LOAD_UNUSED,
     GROUPS_MIXED,
     GROUPS_NONE,
     GROUPS_OTHER_DATA,
     GROUPS_TOO_MANY,
+    INVALID,
+    INVALID_GROUP_NAME,
+    INVALID_NO_NAME,
     UNKNOWN_SETTING,
 )
 from loadcell.plan.model import OF_A_GROUP, Group, Load, Resolved
@@ -76,7 +76,9 @@ def by_name(root: Keys, problems: list[Problem]) -> Keys:
         named = item.get("name") if isinstance(item, Keys) else None
         if not isinstance(item, Keys) or not isinstance(named, Scalar):
             problems.append(
-                Problem(item.mark, "workloads", FOUND_NO_NAME(value=shown(plain(item)), example=_LISTED_FORM))
+                Problem(
+                    item.mark, "workloads", INVALID_NO_NAME(value=shown(plain(item)), example=_LISTED_FORM)
+                )
             )
         elif named.text in entries:
             message = GROUP_LISTED_TWICE(name=shown(named.text))
@@ -128,9 +130,9 @@ class Reader:
         """The groups that can be read: name, settings, and the name of the workload."""
         mark, node = self.root.place("workloads"), self.root.get("workloads")
         if self.root.get("workload") is not None:
-            self._wrong(mark, "workloads", GROUPS_BESIDE_WORKLOAD())
+            self._wrong(mark, "workloads", GROUPS_AND_WORKLOAD())
         if not isinstance(node, Keys) or not node.entries:
-            code = GROUPS_NONE if node is None or not plain(node) else FOUND
+            code = GROUPS_NONE if node is None or not plain(node) else INVALID
             message = code.pick(value=shown(node and plain(node)), allowed=ALLOWED_GROUPS(example=_FORM))
             self._wrong(mark, "workloads", message)
             return
@@ -147,7 +149,7 @@ class Reader:
         """The name of a group's workload; None when the group cannot be read at all."""
         path, settings = f"workloads.{name}", of_group(self.parts)
         if not _NAME.fullmatch(name):
-            self._wrong(entry.mark, path, FOUND_GROUP_NAME(name=shown(name)))
+            self._wrong(entry.mark, path, INVALID_GROUP_NAME(name=shown(name)))
             return None
         # the name of operations, and those of metrics before any dot
         if name in {"transaction", *(key.partition(".")[0] for key in metrics.declared())}:
@@ -158,7 +160,7 @@ class Reader:
             names=listed(self.parts.workloads), example=f"{name}: {{{example}: {{...}}, share: 50}}"
         )
         if not isinstance(entry.node, Keys):
-            self._wrong(entry.node.mark, path, FOUND(value=shown(plain(entry.node)), allowed=form))
+            self._wrong(entry.node.mark, path, INVALID(value=shown(plain(entry.node)), allowed=form))
             return None
         unknown = [key for key in entry.node.entries if key not in settings]
         for key in unknown:
@@ -188,7 +190,7 @@ class Reader:
             elif share is not None:
                 value = share.value if isinstance(share, Scalar) else None
                 if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-                    message = FOUND(value=shown(plain(share)), allowed=ALLOWED_NUMBER_ABOVE_0())
+                    message = INVALID(value=shown(plain(share)), allowed=ALLOWED_NUMBER_ABOVE_0())
                     self._wrong(share.mark, f"{path}.share", message)
                 else:
                     shares.append((name, float(value) if value != int(value) else int(value)))
@@ -239,7 +241,7 @@ class Reader:
         node, path = group.get("load"), f"workloads.{name}.load"
         if not isinstance(node, Keys):
             assert node is not None
-            message = FOUND(value=shown(plain(node)), allowed=ALLOWED_GROUP_LOAD(example=_LOAD_FORM))
+            message = INVALID(value=shown(plain(node)), allowed=ALLOWED_GROUP_LOAD(example=_LOAD_FORM))
             self._wrong(node.mark, path, message)
             return None
         wrong = [key for key in node.entries if key not in OF_A_GROUP]
@@ -291,8 +293,8 @@ def integer_parts(total: int, shares: Sequence[float]) -> list[int]:
     """
     exact = [total * share / sum(shares) for share in shares]
     parts = [math.floor(portion) for portion in exact]
-    by_rest = sorted(range(len(shares)), key=lambda index: parts[index] - exact[index])
-    for index in by_rest[: total - sum(parts)]:
+    by_fraction = sorted(range(len(shares)), key=lambda index: parts[index] - exact[index])
+    for index in by_fraction[: total - sum(parts)]:
         parts[index] += 1
     for index, part in enumerate(parts):
         if part == 0:

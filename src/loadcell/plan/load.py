@@ -16,7 +16,7 @@ from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.messages import (
     ALLOWED_EXPECTATION_TEXT,
     ALLOWED_EXPECTATIONS,
-    FOUND,
+    INVALID,
     PLAN_EMPTY,
     PLAN_NO_MAPPING,
     UNKNOWN_KEY,
@@ -182,13 +182,13 @@ def _expectations(root: Keys, problems: list[Problem]) -> Iterator[Expectation]:
     if node is None or plain(node) is None:
         return
     if not isinstance(node, Items):
-        message = FOUND(value=shown(plain(node)), allowed=ALLOWED_EXPECTATIONS())
+        message = INVALID(value=shown(plain(node)), allowed=ALLOWED_EXPECTATIONS())
         problems.append(Problem(node.mark, "expect", message))
         return
     for item in node.nodes:
         try:
             if not isinstance(item, Scalar):
-                raise SettingError(FOUND(value=shown(plain(item)), allowed=ALLOWED_EXPECTATION_TEXT()))
+                raise SettingError(INVALID(value=shown(plain(item)), allowed=ALLOWED_EXPECTATION_TEXT()))
             yield Expectation.parse(item.text, groups.names(root), _figures(root))
         except SettingError as error:
             problems.append(error.at(item.mark, "expect"))

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, create_model, model_validator
 from loadcell.plan import rate as rates
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
-from loadcell.plan.messages import ALLOWED_WHOLE_NUMBER_OR_CPUS, FOUND
+from loadcell.plan.messages import ALLOWED_INTEGER_OR_CPUS, INVALID
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError, nearest, shown
 from loadcell.plan.rate import AnyRate
@@ -36,11 +36,9 @@ CPUS = "cpus"
 
 
 def _counted(value: Any) -> Any:
-    """`cpus` as the number it is on this machine: what is recorded, and held against a run that is gone on
-    with.
-    """
+    """`cpus` as the number it is on this machine: recorded, and compared with a run that is resumed."""
     if isinstance(value, str) and value != CPUS:
-        message = FOUND(value=shown(value), allowed=ALLOWED_WHOLE_NUMBER_OR_CPUS())
+        message = INVALID(value=shown(value), allowed=ALLOWED_INTEGER_OR_CPUS())
         raise SettingError(message, nearest(value, [CPUS]))
     return len(os.sched_getaffinity(0)) if value == CPUS else value
 

@@ -12,7 +12,7 @@ from loadcell.plan.messages import (
     ALLOWED_NO_FACTORS,
     ALLOWED_PATH_START_OR,
     FACTOR_SET_REPLACED,
-    FOUND,
+    INVALID,
     UNKNOWN_FACTOR,
     UNKNOWN_LEVEL,
 )
@@ -40,7 +40,7 @@ def apply_sets(root: Keys, sets: Sequence[str], parts: Parts, problems: list[Pro
         path = path.strip()
         mark = Mark(option)
         if not equals or not path:
-            problems.append(Problem(mark, "", FOUND(value=shown(path), allowed=ALLOWED_ASSIGNMENT())))
+            problems.append(Problem(mark, "", INVALID(value=shown(path), allowed=ALLOWED_ASSIGNMENT())))
             continue
         try:
             node = _prose(value, mark) if path in _PROSE else compose(value, option, problems, placed=False)
@@ -132,7 +132,7 @@ def chosen_levels(
         mark = Mark(f"--only {name}")
         if not equals or name.strip() not in names:
             allowed = ALLOWED_LEVEL_CHOICE(factors=listed(by_key, ALLOWED_NO_FACTORS))
-            code = UNKNOWN_FACTOR if equals else FOUND
+            code = UNKNOWN_FACTOR if equals else INVALID
             message = code.pick(name=shown(name), value=shown(text), allowed=allowed)
             problems.append(Problem(mark, "", message, nearest(name.strip(), names)))
             continue

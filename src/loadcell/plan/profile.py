@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from loadcell.plan.messages import ALLOWED_PROFILE, FOUND, UNKNOWN_TREATMENT
+from loadcell.plan.messages import ALLOWED_PROFILE, INVALID, UNKNOWN_TREATMENT
 from loadcell.plan.nodes import Keys, Scalar, plain
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import Problem, listed, nearest, shown
@@ -44,7 +44,7 @@ def read_profile(root: Keys, problems: list[Problem]) -> CpuProfile | None:
         return read_model(CpuProfile, inner, ("profile", "cpu"), mark, problems)
     names = list(node.entries) if isinstance(node, Keys) else [node.text] if isinstance(node, Scalar) else []
     near = next(filter(None, (nearest(name, KINDS) for name in names)), None)
-    message = FOUND(
+    message = INVALID(
         value=shown(plain(node)), allowed=ALLOWED_PROFILE(example="{cpu: {treatments: best, frequency: 99}}")
     )
     problems.append(Problem(node.mark, "profile", message, near))

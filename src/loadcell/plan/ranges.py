@@ -13,7 +13,7 @@ from loadcell.plan import units
 from loadcell.plan.messages import (
     ALLOWED_NUMBER_WITH_UNIT,
     ALLOWED_RANGE,
-    FOUND,
+    INVALID,
     RANGE_MISSING,
     RANGE_OTHER_UNIT,
     RANGE_SMALL_STEP,
@@ -99,7 +99,7 @@ def number(node: Node, path: str) -> tuple[Decimal, str]:
         return Decimal(str(value)), ""
     parts = units.split(value) if isinstance(value, str) else None
     if parts is None or not parts[1]:
-        raise RangeError(node.mark, path, FOUND(value=shown(value), allowed=ALLOWED_NUMBER_WITH_UNIT()))
+        raise RangeError(node.mark, path, INVALID(value=shown(value), allowed=ALLOWED_NUMBER_WITH_UNIT()))
     return parts
 
 

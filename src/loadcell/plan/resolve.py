@@ -23,8 +23,8 @@ from loadcell.plan.messages import (
     ALLOWED_OFFERING_TARGET,
     ALLOWED_PART,
     ALLOWED_TARGETS,
-    FOUND,
-    FOUND_NAMES,
+    INVALID,
+    INVALID_NAMES,
     LISTED_TWICE,
     LOAD_COUNT_OF_ONE,
     LOAD_COUNT_WITH_RATE,
@@ -92,7 +92,7 @@ def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> 
     mark = root.place("monitors")
     items = node.nodes if isinstance(node, Items) else ()
     if not isinstance(node, Items) and plain(node) is not None:
-        message = FOUND(value=shown(plain(node)), allowed=ALLOWED_MONITOR_LIST())
+        message = INVALID(value=shown(plain(node)), allowed=ALLOWED_MONITOR_LIST())
         problems.append(Problem(node.mark, "monitors", message))
     for item in items:
         if isinstance(item, Scalar) and isinstance(item.value, str):
@@ -100,7 +100,7 @@ def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> 
         elif isinstance(item, Keys) and len(item.entries) == 1:
             name, entry = next(iter(item.entries.items()))
         else:
-            message = FOUND(
+            message = INVALID(
                 value=shown(plain(item)), allowed=ALLOWED_MONITOR(example="host: {option: value}")
             )
             problems.append(Problem(item.mark, "monitors", message))
@@ -284,9 +284,9 @@ class Resolver:
             return None
         if not isinstance(node, Keys) or len(node.entries) != 1:
             if isinstance(node, Keys):
-                message = FOUND_NAMES(count=len(node.entries), names=listed(node.entries), allowed=form)
+                message = INVALID_NAMES(count=len(node.entries), names=listed(node.entries), allowed=form)
             else:
-                message = FOUND(value=shown(plain(node)), allowed=form)
+                message = INVALID(value=shown(plain(node)), allowed=form)
             near = nearest(node.text, fitting) if isinstance(node, Scalar) else None
             near = f"{section}: {{{near}: {{}}}}" if near else None
             problems.append(Problem(node.mark, section, message, near))

@@ -23,7 +23,7 @@ from loadcell.plan.messages import (
     ALLOWED_STEP_ABOVE_0,
     ALLOWED_STEP_OR_PERCENTAGE,
     ALLOWED_STEP_WITH_UNIT_OR_PERCENTAGE,
-    FOUND,
+    INVALID,
     MISSING,
     SEARCH_CHOOSES_LEVELS,
     SEARCH_FALLING,
@@ -129,7 +129,7 @@ def read_search(
     mark = root.place("design")
     design = root.get("design")
     if not isinstance(node, Keys) or (isinstance(design, Keys) and len(design.entries) > 1):
-        code = MISSING if design is None else FOUND
+        code = MISSING if design is None else INVALID
         message = code.pick(value=shown(design and plain(design)), allowed=ALLOWED_DESIGN(search=_FORM))
         problems.append(Problem(mark, "design", message))
         return None
@@ -193,7 +193,7 @@ def _objective(
     allowed_names = (*MAXIMA, options.factor)
     near = nearest(name or word, allowed_names)
     allowed = ALLOWED_NAMES(names=[f"max {goal}" for goal in allowed_names])
-    message = FOUND(value=shown(options.objective), allowed=allowed)
+    message = INVALID(value=shown(options.objective), allowed=allowed)
     mark = node.place("objective")
     problems.append(Problem(mark, "design.search.objective", message, f"max {near}" if near else None))
     return None
@@ -263,6 +263,6 @@ def _step(node: Keys, unit: str, share: Decimal) -> tuple[Decimal, bool]:
     if width not in (unit, "%") or step <= 0:
         code = ALLOWED_STEP_WITH_UNIT_OR_PERCENTAGE if unit else ALLOWED_STEP_OR_PERCENTAGE
         code = code if width not in (unit, "%") else ALLOWED_STEP_ABOVE_0
-        message = FOUND(value=shown(plain(step_node)), allowed=code.pick(symbol=unit))
+        message = INVALID(value=shown(plain(step_node)), allowed=code.pick(symbol=unit))
         raise RangeError(step_node.mark, where, message)
     return (step / 100, True) if width == "%" else (step, False)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from loadcell.model.message import MessageError, as_written
 from loadcell.plan.messages import (
-    FOUND,
+    INVALID,
     PASSWORD_WRITTEN,
     SECRET_MISSING,
     SECRET_WRITTEN,
@@ -138,7 +138,7 @@ def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -
             if reference is None and _has_places(keys) and _PLACE.fullmatch(match[0]):
                 continue
             if reference is None:
-                message = FOUND(value=shown(match[0]), allowed=as_written(_FORM))
+                message = INVALID(value=shown(match[0]), allowed=as_written(_FORM))
                 yield Problem(scalar.mark, where, message)
             elif reference[1] not in env:
                 message = VARIABLE_NOT_SET(name=reference[1])

@@ -18,10 +18,10 @@ from loadcell.plan.messages import (
     ALLOWED_RATE,
     ALLOWED_SHARE,
     ALLOWED_SIZE,
-    FOUND,
-    FOUND_NEGATIVE,
-    FOUND_UNKNOWN_UNIT,
-    FOUND_WITHOUT_UNIT,
+    INVALID,
+    INVALID_NEGATIVE,
+    INVALID_UNKNOWN_UNIT,
+    INVALID_WITHOUT_UNIT,
 )
 from loadcell.plan.problems import SettingError, nearest, shown
 
@@ -96,22 +96,22 @@ def split(text: str) -> tuple[Decimal, str] | None:
 def parse(value: Any, units: Mapping[str, Decimal], allowed: Message) -> Decimal:
     """The quantity `value` says, in the unit whose factor is 1. Raises SettingError."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise SettingError(FOUND(value=shown(value), allowed=allowed))
+        raise SettingError(INVALID(value=shown(value), allowed=allowed))
     parts = split(value) if isinstance(value, str) else (Decimal(str(value)), "")
     if parts is None:
-        raise SettingError(FOUND(value=shown(value), allowed=allowed))
+        raise SettingError(INVALID(value=shown(value), allowed=allowed))
     number, unit = parts
     if not unit:
         first = "s" if "s" in units else next(iter(units))
-        raise SettingError(FOUND_WITHOUT_UNIT(value=shown(value), allowed=allowed), f"{number}{first}")
+        raise SettingError(INVALID_WITHOUT_UNIT(value=shown(value), allowed=allowed), f"{number}{first}")
     if unit not in units:
         meant = _MEANT.get(unit) or nearest(unit, units)
-        message = FOUND_UNKNOWN_UNIT(
+        message = INVALID_UNKNOWN_UNIT(
             value=shown(value), symbol=shown(unit), symbols=list(units), allowed=allowed
         )
         raise SettingError(message, f"{number}{meant}" if meant in units else None)
     if number < 0:
-        raise SettingError(FOUND_NEGATIVE(value=shown(value), allowed=allowed))
+        raise SettingError(INVALID_NEGATIVE(value=shown(value), allowed=allowed))
     return number * units[unit]
 
 
