@@ -7,6 +7,7 @@ SQLSTATE of their own, statuses of HTTP, codes of HTTP/2, first words of Redis',
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loadcell.model import catalogue
@@ -112,6 +113,9 @@ def _coded(record: TrialRecord) -> tuple[str, JsonObject]:
     return record.reason_code or "", record.reason_args or {}
 
 
+#: A metric of flushes, and one of a part that a tool reports separately.
+SYNC = MessageCode("figure.sync", what=Message)
+OF_PART = MessageCode("figure.of-part", figure=Message, part=str)
 _SYNCED = re.compile(r"sync_(?P<of>\S+_ms)")
 
 
@@ -135,14 +139,14 @@ def figure_name(metric: str) -> Message:
             if _has_text(f"sync.{statistic}")
             else as_written(statistic.removesuffix("_ms"))
         )
-        return Message("figure.sync", {"what": part}, recorded=recorded)
+        return replace(SYNC(what=part), recorded=recorded)
     part_name, dot, metric_of_part = metric.rpartition(".")
     while dot and not (_has_text(metric_of_part) or _SYNCED.fullmatch(metric_of_part)):
         part_name, dot, before = part_name.rpartition(".")
         metric_of_part = f"{before}.{metric_of_part}"
     if dot and part_name:
         arguments = {"part": part_name, "figure": figure_name(metric_of_part)}
-        return Message("figure.of-part", arguments, recorded=recorded)
+        return replace(OF_PART(**arguments), recorded=recorded)
     return as_written(metric)
 
 
