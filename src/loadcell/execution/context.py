@@ -1,4 +1,4 @@
-"""Context of a run's trials: all access to the outside in one value, so that tests can replace it."""
+"""Context of a run's trials: access to the outside, which tests can replace, and facts of the host."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ class RunContext:
 def environment(
     role: str, root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool = False
 ) -> JsonObject:
-    """environment.json: facts of this host that bear on performance; `role` is `client+target`, or `client` when the target runs elsewhere.
+    """environment.json: facts of this host that bear on performance.
 
-    `anonymous` leaves names and addresses out.
+    `role` is `client+target`, or `client` when the target runs elsewhere. `anonymous` leaves names and
+    addresses out.
     """
     host = {"role": role, **inventory.collect(root, limit_s, anonymous=anonymous)}
     return {"schema": SCHEMA, "collected_utc": utc_text(), "hosts": [host]}

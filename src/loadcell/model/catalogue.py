@@ -40,17 +40,17 @@ def texts() -> Mapping[str, Mapping[str, str]]:
     that cannot be read or written only costs time.
     """
     sources = {str(file): file.stat().st_mtime_ns for file in files()}
-    kept: Path | None = None
+    stored: Path | None = None
     with contextlib.suppress(OSError, RuntimeError, ValueError):  # RuntimeError: no home directory
-        kept = cache_directory() / "texts.json"
+        stored = cache_directory() / "texts.json"
         entries: Mapping[str, Mapping[str, str]]
-        previous, entries = json.loads(kept.read_text(encoding="utf-8"))
+        previous, entries = json.loads(stored.read_text(encoding="utf-8"))
         if previous == sources:
             return entries
     entries = _read(sources)
-    if kept is not None:
+    if stored is not None:
         with contextlib.suppress(OSError):
-            keep(kept, json.dumps([sources, entries], ensure_ascii=False))
+            keep(stored, json.dumps([sources, entries], ensure_ascii=False))
     return entries
 
 
