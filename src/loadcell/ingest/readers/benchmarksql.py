@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from loadcell import _engine
@@ -40,14 +39,6 @@ _BOM = b"\xef\xbb\xbf"
 NEW_ORDER = "NEW_ORDER"
 #: In the order of the specification.
 _TYPES = (NEW_ORDER, "PAYMENT", "ORDER_STATUS", "STOCK_LEVEL", "DELIVERY")
-
-
-def read(text: Iterable[str]) -> Reading:
-    """From its lines: of a command that has just ended."""
-    with NamedTemporaryFile("w", encoding="utf-8") as file:
-        file.writelines(text)
-        file.flush()
-        return read_output(Output((Path(file.name),)))
 
 
 def read_output(output: Output) -> Reading:
