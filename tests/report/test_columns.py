@@ -13,7 +13,7 @@ from rich.console import Console
 from documents import read_run
 from fake_runs import Shape, write_run
 from loadcell.report import brief
-from loadcell.report.blocks import Cell, Column, Table, known
+from loadcell.report.blocks import Cell, Column, Table, without_empty
 from loadcell.report.build import build
 from loadcell.report.render import terminal
 from loadcell.report.render.markdown import render
@@ -75,7 +75,7 @@ def test_one_row_with_a_figure_keeps_the_column_for_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("sort", "left"), [(None, ["name"]), (0.0, ["name", "figure"])])
 def test_nought_is_a_figure_and_other_columns_always_stay(sort: float | None, left: list[str]) -> None:
     columns = [Column("name"), Column("figure", spare=True)]
-    shown, rows = known(columns, [[Cell("a"), Cell("–")], [Cell("b"), Cell("0", sort=sort)]])
+    shown, rows = without_empty(columns, [[Cell("a"), Cell("–")], [Cell("b"), Cell("0", sort=sort)]])
     assert [column.title for column in shown] == left
     assert {len(row) for row in rows} == {len(left)}
-    assert known(columns, [])[0] == columns[:1]
+    assert without_empty(columns, [])[0] == columns[:1]

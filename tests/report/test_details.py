@@ -19,7 +19,7 @@ from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
 from loadcell.report.render.html import NO_BREAK, coded, counted, headed
 from loadcell.report.sections import method, trouble
-from loadcell.report.sections.environment import said
+from loadcell.report.sections.environment import summarised
 from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun, read_run
 
@@ -218,11 +218,11 @@ def test_whether_writes_are_on_disk_is_said_of_a_store_either_way() -> None:
 def test_of_many_values_some_are_listed_and_the_others_counted() -> None:
     texts = Texts("en")
     paths = [f"/data/{number}" for number in range(10)]
-    assert said("data.path", [*paths], texts) == (
+    assert summarised("data.path", [*paths], texts) == (
         "differs between treatments: /data/0, /data/1, /data/2, /data/3, and 6 more"
     )
-    assert said("data.free_bytes", [78920000000, 78920000001], texts) == "73.5 GiB"
-    assert said("database.keys", [100000, 200000], texts) == "100,000 – 200,000"
+    assert summarised("data.free_bytes", [78920000000, 78920000001], texts) == "73.5 GiB"
+    assert summarised("database.keys", [100000, 200000], texts) == "100,000 – 200,000"
 
 
 def test_lines_that_are_far_apart_are_read_on_a_logarithmic_axis(tmp_path: Path) -> None:

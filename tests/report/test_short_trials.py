@@ -153,12 +153,12 @@ def frame(rows: list[tuple[str, float, float, int]]) -> Frame:
 
 def test_the_piece_that_a_warm_up_ends_with_is_not_drawn_as_a_fall() -> None:
     rows = [("a", -1.02, 1.0, 0), ("a", -0.02, 0.02, 0), ("a", 0.0, 0.57, 0), ("b", 0.0, 0.1, 0)]
-    assert values(timeline.whole(frame(rows)), "duration_s") == [1.0, 0.57, 0.1]
+    assert values(timeline.without_pieces(frame(rows)), "duration_s") == [1.0, 0.57, 0.1]
 
 
 def test_a_piece_with_errors_stays() -> None:
     rows = [("a", 0.0, 1.0, 0), ("a", 1.0, 0.02, 3)]
-    assert len(timeline.whole(frame(rows))) == 2
+    assert len(timeline.without_pieces(frame(rows))) == 2
 
 
 def test_a_piece_with_errors_is_no_fall_where_others_have_them_too() -> None:
@@ -169,7 +169,7 @@ def test_a_piece_with_errors_is_no_fall_where_others_have_them_too() -> None:
         ("b", 0.0, 0.02, 3),
         ("b", 0.1, 1, 0),
     ]
-    assert values(timeline.whole(frame(rows)), "failed") == [900, 900, 3, 0]
+    assert values(timeline.without_pieces(frame(rows)), "failed") == [900, 900, 3, 0]
 
 
 def test_failures_are_those_of_a_second_however_long_an_interval_is() -> None:

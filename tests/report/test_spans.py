@@ -93,7 +93,7 @@ def test_a_page_sets_code_off_wherever_sentences_stand(lang: str) -> None:
     table = Table(
         "t",
         "t",
-        [Column("c", said=True), Column("d"), Column("e", code=True)],
+        [Column("c", sentences=True), Column("d"), Column("e", code=True)],
         [[Cell("`one`"), Cell("`two`"), Cell("`three`")]],
         "`note`",
     )

@@ -16,7 +16,7 @@ import pytest
 import fake_runs
 import loadcell.systems
 from loadcell.report import write
-from loadcell.report.sections.environment import said
+from loadcell.report.sections.environment import summarised
 from loadcell.report.texts import Texts
 from loadcell.report.values import TARGET_FACT, fact
 from loadcell.systems.base import TargetFacts
@@ -84,5 +84,5 @@ def test_a_chinese_page_calls_them_so(tmp_path: Path) -> None:
 
 
 def test_two_ends_that_are_written_alike_are_one() -> None:
-    assert said("size_bytes", [1_981_000, 1_982_000, 1_981_500], Texts("en")) == "1.89 MiB"
-    assert said("size_bytes", [1_981_000, 2_981_000], Texts("en")) == "1.89 MiB – 2.84 MiB"
+    assert summarised("size_bytes", [1_981_000, 1_982_000, 1_981_500], Texts("en")) == "1.89 MiB"
+    assert summarised("size_bytes", [1_981_000, 2_981_000], Texts("en")) == "1.89 MiB – 2.84 MiB"

@@ -68,7 +68,7 @@ class Figures:
 
 
 def figures(treatment: Treatment, records: Sequence[TrialRecord] = ()) -> Figures:
-    """Values of the succeeded trials; without any, of what was measured until then.
+    """Values of the succeeded trials; without any, of all that was measured until then.
 
     `records` are their records.
     """

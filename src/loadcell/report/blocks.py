@@ -83,8 +83,8 @@ class Column:
 
     `figure`: numbers, aligned right. `many`: cells may wrap. `code`: fixed-width. `keep`: not broken inside
     words.
-    `said`: sentences with inline code. `spare`: left out where no row has a value
-    (`loadcell.report.columns`).
+    `sentences`: text with inline code. `spare`: left out where no row has a value
+    (`without_empty`).
     `detail`: for pages only; a terminal leaves it out. `yields`: a narrow terminal leaves it out, 1 before 2.
     """
 
@@ -94,7 +94,7 @@ class Column:
     many: bool = False
     keep: bool = False
     spare: bool = False
-    said: bool = False
+    sentences: bool = False
     detail: bool = False
     yields: int = 0
 
@@ -233,7 +233,7 @@ TONE_OF: dict[Severity, Tone] = {"good": "good", "info": "info", "caution": "cau
 Rows = Sequence[Sequence[Cell]]
 
 
-def known(columns: Sequence[Column], rows: Rows) -> tuple[Sequence[Column], Rows]:
+def without_empty(columns: Sequence[Column], rows: Rows) -> tuple[Sequence[Column], Rows]:
     """The columns without each `spare` one that has no value: a value is what a cell is sorted by."""
     indices = [
         index

@@ -13,8 +13,8 @@ from loadcell.report.texts import Texts
 _OF_REDIS = ("used_memory", "used_memory_rss", "used_memory_peak", "used_memory_dataset", "maxmemory")
 _UNITS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("_bytes", size),
-    *((f"memory.{each}", size) for each in _OF_REDIS),
-    *((each, whole) for each in ("database.keys", "rdb_changes_since_last_save")),
+    *((f"memory.{field}", size) for field in _OF_REDIS),
+    *((field, whole) for field in ("database.keys", "rdb_changes_since_last_save")),
     ("_ms", milliseconds),
     ("_s", seconds),
     ("mhz", lambda value: f"{whole(value)} MHz"),

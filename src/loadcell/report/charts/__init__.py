@@ -17,11 +17,11 @@ Draw: TypeAlias = Callable[[ReportContext], Chart | None]
 _declared: list[tuple[str, int, Draw]] = []
 
 
-def chart(section: str, place: int) -> Callable[[Draw], Draw]:
-    """Declare a chart of a section, by its place there."""
+def chart(section: str, position: int) -> Callable[[Draw], Draw]:
+    """Declare a chart of a section, by its position there."""
 
     def declare(draw: Draw) -> Draw:
-        _declared.append((section, place, draw))
+        _declared.append((section, position, draw))
         return draw
 
     return declare

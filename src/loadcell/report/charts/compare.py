@@ -98,7 +98,7 @@ def _form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form
     return Form(texts("axis.treatment"), numeric=True, indexed=True)
 
 
-def place(form: Form, layout: Layout, treatment: Treatment) -> DataRow:
+def coordinates(form: Form, layout: Layout, treatment: Treatment) -> DataRow:
     """Where a treatment stands: its `x`, `group` and `facet`, and its name."""
     row: DataRow = {"treatment": treatment.label}
     if form.indexed:
@@ -297,7 +297,7 @@ def placed(
     return [
         row
         for treatment in treatments
-        for row in figures(place(form, layout, treatment), treatment, repeats(treatment), value)
+        for row in figures(coordinates(form, layout, treatment), treatment, repeats(treatment), value)
     ]
 
 

@@ -29,14 +29,14 @@ def draw(context: ReportContext) -> Chart | None:
     points: list[DataRow] = []
     drawn: list[Treatment] = []
     for treatment in context.analysis.treatments:
-        own_points = _points(treatment, texts)
-        if not own_points:
+        of_treatment = _points(treatment, texts)
+        if not of_treatment:
             continue
         drawn.append(treatment)
-        points += own_points
+        points += of_treatment
         repeats = sum(trial.counts and bool(trial.response) for trial in treatment.trials)
-        for tail in sorted({point["tail"] for point in own_points}):
-            of_tail = [point for point in own_points if point["tail"] == tail]
+        for tail in sorted({point["tail"] for point in of_treatment}):
+            of_tail = [point for point in of_treatment if point["tail"] == tail]
             if len(of_tail) < repeats:
                 continue  # only the quickest repeats had enough to know it: a line would fall there
             value = median(point["value"] for point in of_tail)

@@ -47,7 +47,9 @@ def draw(context: ReportContext) -> Chart | None:
     # If some groups are open loops and others closed, there is no offered load of all of them.
     recorded, groups = context.stored.intervals(), timeline.names(context)
     intervals = carried_over_time(recorded)
-    load = _failing(timeline.whole(timeline.beside(_transactions(intervals), intervals, groups)))
+    load = _failing(
+        timeline.without_pieces(timeline.with_groups(_transactions(intervals), intervals, groups))
+    )
     frames = {
         "load": _ends(load) if groups else _open_loop(_ends(load)),
         "waits": context.server.over_time,
@@ -146,10 +148,10 @@ def _panels(groups: list[str]) -> list[Panel]:
 def rows(chart: Chart, trial: str) -> dict[str, list[DataRow]]:
     """The named data of one trial, as the page builds it too: a row a sample."""
     sources = {
-        source: [dict(zip(own, values, strict=True)) for values in zip(*own.values(), strict=True)]
-        for source, own in chart.series[trial].items()
+        source: [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+        for source, columns in chart.series[trial].items()
     }
-    start = min((row["t"] for own in sources.values() for row in own), default=0)
+    start = min((row["t"] for samples in sources.values() for row in samples), default=0)
     warmup = [{"from": start, "to": 0}] if start < 0 else []
     names = {CHECKPOINTS, *(source for columns in chart.series.values() for source in columns)}
     return {**{name: [] for name in sorted(names)}, **sources, "warmup": warmup}

@@ -101,6 +101,6 @@ def document(view: JsonObject) -> JsonObject:
 
 def _plain(chart: alt.Chart) -> JsonObject:
     spec = chart.to_dict(validate=False)
-    unnamed = chart.data is alt.Undefined
-    dropped = {"$schema", "config", *(["data"] if unnamed else [])}
+    without_source = chart.data is alt.Undefined
+    dropped = {"$schema", "config", *(["data"] if without_source else [])}
     return {name: value for name, value in spec.items() if name not in dropped}

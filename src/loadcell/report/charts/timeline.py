@@ -28,7 +28,7 @@ def names(context: ReportContext) -> list[str]:
     return list(dict.fromkeys(every))
 
 
-def beside(load: Frame, intervals: Frame, groups: list[str]) -> Frame:
+def with_groups(load: Frame, intervals: Frame, groups: list[str]) -> Frame:
     """The load's rows, with throughput and p99 of each group in the same interval."""
     if not groups or not intervals.has("trial", "mono_ns", "operation", THROUGHPUT, TAIL):
         return load
@@ -85,7 +85,7 @@ FEWEST_ROWS = 2
 FEWEST_DIGITS, MOST_DIGITS = 1, 3
 
 
-def whole(frame: Frame) -> Frame:
+def without_pieces(frame: Frame) -> Frame:
     """Intervals without the short pieces that a warm-up or a measurement ended with; those with errors stay
     where no whole interval of
     their trial has any."""

@@ -108,7 +108,7 @@ def latency(context: ReportContext) -> Chart | None:
     labels = {name: texts.or_none(f"series.{name}") or name for name in shown}
     rows = []
     for treatment in treatments:
-        where = compare.place(form, layout, treatment)
+        where = compare.coordinates(form, layout, treatment)
         for name in shown:
             cell = {**where, "percentile": labels[name]} if form.groups else {**where, "group": labels[name]}
             key = f"{name}_ms"
@@ -158,7 +158,7 @@ def waiting(context: ReportContext) -> Chart | None:
     kinds = {"response": texts("series.response"), "service": texts("series.service")}
     rows = []
     for loop in all_results(treatments):
-        where = compare.place(form, layout, loop.treatment)
+        where = compare.coordinates(form, layout, loop.treatment)
         figures = {"response": loop.treatment.latency["p99_ms"], "service": loop.service["p99_ms"]}
         for kind, name in kinds.items():
             cell = {**where, "group": name}

@@ -132,7 +132,7 @@ def pages(gathered: Gathered, lang: str, command: Sequence[str] = ()) -> Compari
     )
 
 
-def said(gathered: Gathered) -> list[Finding]:
+def all_findings(gathered: Gathered) -> list[Finding]:
     """Every finding, differences first."""
     return [
         *findings.differing(gathered.comparison.sides, gathered.all_differences),
@@ -444,7 +444,7 @@ def document(gathered: Gathered) -> Mapping[str, object]:
             {"side": comparison.sides.sides[rank.index].label, "value": rank.value, "groups": rank.groups}
             for rank in comparison.ranking
         ],
-        "findings": said(gathered),
+        "findings": all_findings(gathered),
     }  # fmt: skip
 
 

@@ -160,7 +160,8 @@ def _held_against_the_first(
             more = [f"and {len(of_plan) - 20} more"] if len(of_plan) > 20 else []
             raise CannotCompareError(
                 f"{labels[0]} and {label} are runs of different plans",
-                advice="Say --anyway to compare them all the same; what differs then stands before the figures.",
+                advice="Say --anyway to compare them all the same; what differs then stands before the "
+                "figures.",
                 differences=[*shown, *more],
             )
         by_label[label] = (

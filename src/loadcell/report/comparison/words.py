@@ -80,7 +80,7 @@ class Words:
         """Headlines first, then what is over all contexts, what is clear, the first metric, and the rest."""
         headline = self.comparison.headline
 
-        def place(row: Row) -> int:
+        def importance(row: Row) -> int:
             if row in headline:
                 return 0
             if row.context == OVERALL:
@@ -89,4 +89,4 @@ class Words:
                 return 2
             return 3 if row.metric == self.comparison.metrics[0] else 4
 
-        return sorted(rows, key=place)
+        return sorted(rows, key=importance)

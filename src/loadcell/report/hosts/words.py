@@ -27,9 +27,9 @@ def name(score: Score, texts: Texts) -> str:
     return texts.value("name", score_name(score))
 
 
-def row(row_found: Row, texts: Texts) -> str:
+def row(machine_row: Row, texts: Texts) -> str:
     """The same of a score that two machines have."""
-    return texts.value("name", row_name(row_found))
+    return texts.value("name", row_name(machine_row))
 
 
 def unit(score: Score, texts: Texts) -> str:

@@ -158,7 +158,7 @@ def _table(table: Table) -> str:
     rule = ["---:" if column.figure else "---" for column in table.columns]
     body = [
         [
-            coded(cell.text) if column.said else _cell(cell.text, column.code)
+            coded(cell.text) if column.sentences else _cell(cell.text, column.code)
             for cell, column in zip(row, table.columns, strict=True)
         ]
         for row in table.rows

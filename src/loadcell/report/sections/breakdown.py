@@ -9,7 +9,7 @@ from loadcell.analysis.layout import PER_SECOND
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.analysis.types import FIGURES, OfType
 from loadcell.model import numbers
-from loadcell.report.blocks import Cell, Column, Table, known
+from loadcell.report.blocks import Cell, Column, Table, without_empty
 from loadcell.report.context import ReportContext
 
 #: More factors than this make one column of names instead.
@@ -96,7 +96,9 @@ def by_group(context: ReportContext) -> Table | None:
     rows = [
         _group_row(treatment, group, workloads, opened, context) for treatment, group in groups_of_treatments
     ]
-    return Table("table-groups", texts("table.groups"), *known(columns, rows), texts("table.groups.note"))
+    return Table(
+        "table-groups", texts("table.groups"), *without_empty(columns, rows), texts("table.groups.note")
+    )
 
 
 def _group_row(
@@ -158,7 +160,7 @@ def by_type(context: ReportContext) -> Table | None:
         ),  # not every tool tells a deviation
         *([Column(texts("column.errors"), figure=True)] if failed else []),
     ]
-    return Table("table-types", texts("table.types"), *known(columns, rows), " ".join(notes))
+    return Table("table-types", texts("table.types"), *without_empty(columns, rows), " ".join(notes))
 
 
 def _type_row(

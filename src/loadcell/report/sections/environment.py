@@ -39,7 +39,7 @@ def section(context: ReportContext) -> Section | None:
         {key: value for key, value in target.items() if key != "settings"} for target in described
     )
     if target_facts:
-        entries = [(fact(key, texts), said(key, values, texts)) for key, values in target_facts.items()]
+        entries = [(fact(key, texts), summarised(key, values, texts)) for key, values in target_facts.items()]
         blocks.append(Definitions(entries, texts("env.target")))
     settings = _settings(described, texts)
     if settings is not None:
@@ -132,7 +132,7 @@ def _flat(prefix: str, document: JsonObject) -> Iterable[tuple[str, Any]]:
             yield f"{prefix}{key}", value
 
 
-def said(key: str, values: list[Any], texts: Texts) -> str:
+def summarised(key: str, values: list[Any], texts: Texts) -> str:
     """One value; the range of numbers that differ between trials; or some of several values."""
     if len(values) > 1 and all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in values
@@ -170,7 +170,7 @@ def _settings(described: Iterable[JsonObject], texts: Texts) -> Block | None:
         *([Column(texts("column.source"))] if sourced else []),
     ]
     rows = [
-        [Cell(name), Cell(said("", distinct, texts)), *([Cell(sources[name])] if sourced else [])]
+        [Cell(name), Cell(summarised("", distinct, texts)), *([Cell(sources[name])] if sourced else [])]
         for name, distinct in sorted(values.items())
     ]
     title = texts("table.settings")

@@ -124,7 +124,7 @@ def table(
 
 
 def _writer(aggregate: Aggregate) -> numbers.Write:
-    """How a value is written, by the unit of its column; counts have none."""
+    """The format of a value by the unit of its column; counts have none."""
     unit = unit_of_column(aggregate.column)
     if unit is None:
         return lambda value: numbers.whole(round(value))

@@ -12,9 +12,19 @@ from loadcell.model import numbers
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.run_record import ImportedFile, TreatmentRecord
-from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Section, Table, known
+from loadcell.report.blocks import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Definitions,
+    Details,
+    Section,
+    Table,
+    without_empty,
+)
 from loadcell.report.context import STATUS, ReportContext
-from loadcell.report.sections.environment import facts, said
+from loadcell.report.sections.environment import facts, summarised
 from loadcell.report.sections.summary import COUNTS, loads, phrase_of_count, phrase_of_lengths
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
@@ -256,7 +266,7 @@ def order(context: ReportContext) -> Table:
         for trial in context.analysis.trials
     ]
     title = texts("table.order.imported" if context.imported else "table.order")
-    return Table("table-order", title, *known(columns, rows))
+    return Table("table-order", title, *without_empty(columns, rows))
 
 
 def _figure(value: float | None, write: numbers.Write, context: ReportContext) -> Cell:
@@ -270,7 +280,7 @@ def files_read(context: ReportContext) -> Section | None:
         return None
     blocks: list[Block] = [sources_table(read, context)]
     lines = [
-        (key.partition(".")[2] or key, said(key, values, context.texts))
+        (key.partition(".")[2] or key, summarised(key, values, context.texts))
         for key, values in facts(_settings(treatment) for treatment in context.stored.run.treatments).items()
     ]
     if lines:

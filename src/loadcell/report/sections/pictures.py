@@ -5,7 +5,7 @@ from __future__ import annotations
 from loadcell.analysis.treatments import LATENCIES
 from loadcell.analysis.trials import lack
 from loadcell.report import charts
-from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table, known
+from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table, without_empty
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import open_loop
 from loadcell.report.sections.breakdown import latency_title
@@ -71,4 +71,4 @@ def table(context: ReportContext) -> Table:
         if treatment.measured
     ]
     note = texts("table.left-out") if lack(context.analysis.trials, LATENCIES) else ""
-    return Table("table-percentiles", texts("table.percentiles"), *known(columns, rows), note)
+    return Table("table-percentiles", texts("table.percentiles"), *without_empty(columns, rows), note)

@@ -9,7 +9,7 @@ from loadcell.analysis.trials import STATUSES, lack
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.report import figures
-from loadcell.report.blocks import Block, Cell, Column, Section, Table, known
+from loadcell.report.blocks import Block, Cell, Column, Section, Table, without_empty
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import breakdown
 from loadcell.report.sections.breakdown import factor_columns, treatment_cells
@@ -83,7 +83,9 @@ def table(context: ReportContext) -> Table:
         note = texts("table.results.reported.mixed" if reported else "table.results.mixed")
     if lack(context.analysis.trials, _SHOWN):
         note = f"{note} {texts('table.left-out')}"
-    return Table("table-results", texts("table.treatments"), *known(columns, rows), note if measured else "")
+    return Table(
+        "table-results", texts("table.treatments"), *without_empty(columns, rows), note if measured else ""
+    )
 
 
 def _times(context: ReportContext) -> tuple[str, ...]:
@@ -142,7 +144,7 @@ def metrics_table(context: ReportContext) -> Table | None:
         if (metric := treatment.figures.get(name)) is not None and metric.median is not None
     ]
     note = texts("table.own-figures.note")
-    return Table("table-own-figures", texts("table.own-figures"), *known(columns, rows), note)
+    return Table("table-own-figures", texts("table.own-figures"), *without_empty(columns, rows), note)
 
 
 def _repeats(values: list[str], middle: float | None, context: ReportContext) -> Cell:
@@ -289,6 +291,6 @@ def errors(context: ReportContext) -> Table | None:
         Column(texts("column.count"), figure=True),
         *([Column(texts("column.message"))] if messages else []),
         Column(texts("column.trials")),
-        *([Column(texts("column.advice"), said=True)] if helps else []),
+        *([Column(texts("column.advice"), sentences=True)] if helps else []),
     ]
     return Table("table-errors", texts("table.errors"), columns, rows)

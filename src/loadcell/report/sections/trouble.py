@@ -54,8 +54,8 @@ def trials(context: ReportContext) -> Section:
     columns = [
         Column(texts("column.trial"), code=True),
         Column(texts("column.state")),
-        Column(texts("column.reason"), said=True),
-        Column(texts("column.advice"), said=True),
+        Column(texts("column.reason"), sentences=True),
+        Column(texts("column.advice"), sentences=True),
     ]
     title = texts("section.trouble")
     blocks: list[Block] = [
@@ -82,7 +82,7 @@ def checks(context: ReportContext) -> Section:
         Column(texts("column.check")),
         Column(texts("column.trials")),
         Column(texts("column.evidence")),
-        Column(texts("column.advice"), said=True),
+        Column(texts("column.advice"), sentences=True),
     ]
     heading = texts("section.checks")
     blocks: list[Block] = [
@@ -93,7 +93,12 @@ def checks(context: ReportContext) -> Section:
     if context.stored.damage:
         damaged = [[Cell(texts.message(damage.reason))] for damage in context.stored.damage]
         blocks.append(
-            Table("table-damage", texts("table.damage"), [Column(texts("column.reason"), said=True)], damaged)
+            Table(
+                "table-damage",
+                texts("table.damage"),
+                [Column(texts("column.reason"), sentences=True)],
+                damaged,
+            )
         )
     return Section("checks", heading, blocks)
 
