@@ -21,8 +21,8 @@ from bench.paired import (
     note,
     ratios,
     run_process,
+    run_worker,
     spread,
-    worker_order,
 )
 
 sys.path.insert(0, "tests")
@@ -63,10 +63,7 @@ def _worker(server: PostgresServer, workload: dict[str, Any], seconds: int, unit
         "workload": workload,
         "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, "duration_ns": seconds * 10**9},
     }
-    request = worker_order(spec)
-    cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
-    result = json.loads(output.splitlines()[-1])["result"]
-    assert result["outcome"] == "completed", result
+    cpu_s, result = run_worker(spec)
     return Cost(cpu_s, result["lifetime"][unit], result["window"]["duration_ns"] / 1e9)
 
 

@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -30,8 +29,8 @@ from bench.paired import (
     on_processors,
     ratios,
     run_process,
+    run_worker,
     spread,
-    worker_order,
 )
 
 CLIENTS = 32
@@ -100,12 +99,9 @@ def loadcell(port: int, core: int, seconds: int, version: str = "1.1") -> Cost:
             "timeout_ns": 5 * 10**9,
         },
     }
-    request = worker_order(spec)
     # The worker looks who its parent is, so the core is set for this process instead of by taskset.
     with on_processors(core):
-        cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
-    result = json.loads(output.splitlines()[-1])["result"]
-    assert result["outcome"] == "completed", result
+        cpu_s, result = run_worker(spec)
     assert not result["errors"], result["errors"]
     return Cost(cpu_s, result["lifetime"]["transactions"], result["window"]["duration_ns"] / 1e9)
 

@@ -6,23 +6,12 @@ CPU time of the whole client process, as in client_cost; sysbench prepares and l
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from typing import Any
 
 from bench.client_cost import CLIENTS, SYSBENCH, TABLE_SIZE, TABLES
-from bench.paired import (
-    Cost,
-    first_line,
-    in_turn,
-    keep,
-    note,
-    ratios,
-    run_process,
-    spread,
-    worker_order,
-)
+from bench.paired import Cost, first_line, in_turn, keep, note, ratios, run_process, run_worker, spread
 
 sys.path.insert(0, "tests")
 from mariadb import MariadbServer, debian_mariadb
@@ -61,10 +50,7 @@ def loadcell(server: MariadbServer, script: str, seconds: int) -> Cost:
         "workload": {"sysbench": {"script": script, "tables": TABLES, "table_size": TABLE_SIZE}},
         "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, "duration_ns": seconds * 10**9},
     }
-    request = worker_order(spec)
-    cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
-    result = json.loads(output.splitlines()[-1])["result"]
-    assert result["outcome"] == "completed", result
+    cpu_s, result = run_worker(spec)
     return Cost(cpu_s, result["lifetime"]["queries"], result["window"]["duration_ns"] / 1e9)
 
 

@@ -22,13 +22,12 @@ from bench.paired import (
     note,
     ratios,
     run_process,
+    run_worker,
     spread,
-    worker_order,
 )
 
 sys.path.insert(0, "tests")
 from redis_server import RedisServer, debian_redis
-from specifications import complete
 
 CLIENTS = 32
 KEYS = 100_000
@@ -56,10 +55,7 @@ def loadcell(server: RedisServer, verb: str, pipeline: int, seconds: int, thread
     What the thread alone took of CPU time a request, within the measurement, is appended to `threads_us`.
     """
     spec = specification(server, verb, pipeline, seconds)
-    request = worker_order(spec)
-    cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
-    result = json.loads(output.splitlines()[-1])["result"]
-    assert result["outcome"] == "completed", result
+    cpu_s, result = run_worker(spec)
     assert not result["errors"], result["errors"]
     threads_us.append(result["client"]["cpu_ns"] / 1e3 / result["queries"]["total"])
     return Cost(cpu_s, result["lifetime"]["queries"], result["window"]["duration_ns"] / 1e9)
@@ -102,7 +98,7 @@ def main() -> None:
     with RedisServer(password="") as server:
         from loadcell import _engine
 
-        _engine.prepare(json.dumps(complete(specification(server, "get", 1, 1))), lambda _: None)
+        _engine.prepare(json.dumps(specification(server, "get", 1, 1)), lambda _: None)
         for name, (verb, pipeline) in CASES.items():
             note(name)
             first = bare_loop(server, verb, pipeline, 2)

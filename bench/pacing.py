@@ -8,14 +8,13 @@ turn, one thread each.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from bench.paired import first_line, keep, note, run_process, spread, worker_order
+from bench.paired import first_line, keep, note, run_process, run_worker, spread
 
 sys.path.insert(0, "tests")
 from servers import PostgresServer, debian_postgres
@@ -37,10 +36,7 @@ def loadcell(target: dict[str, Any], rate: float, arrivals: str, seconds: int) -
         "duration_ns": seconds * 10**9,
     }
     spec = {"version": 1, "seed": 1, "target": target, "workload": {"sysbench": sysbench}, "load": load}
-    order = worker_order(paced(spec, (rate, seconds), arrivals=arrivals))
-    _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=order)
-    result = json.loads(output.splitlines()[-1])["result"]
-    assert result["outcome"] == "completed", result
+    _, result = run_worker(paced(spec, (rate, seconds), arrivals=arrivals))
     schedule, (thread,) = result["schedule"], result["client"]["threads"]
     pacing, waited = schedule["pacing_error"], schedule["backlog_wait"] or {"count": 0, "mean_ns": 0}
     lag_ns = pacing["count"] * pacing["mean_ns"] + waited["count"] * waited["mean_ns"]

@@ -69,6 +69,17 @@ def run_process(command: Sequence[str], *, send: str = "") -> tuple[float, str]:
     return usage.ru_utime + usage.ru_stime, output
 
 
+def run_worker(spec: Mapping[str, Any], mode: str = "run") -> tuple[float, dict[str, Any]]:
+    """CPU seconds of a worker process, and its result for a specification; exits unless it completed."""
+    order = json.dumps({"mode": mode, "parent": os.getpid(), "spec": spec})
+    cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=order)
+    event = json.loads(output.splitlines()[-1])
+    if event["type"] != "result" or event["result"].get("outcome", "completed") != "completed":
+        raise SystemExit(str(event)[:500])
+    result: dict[str, Any] = event["result"]
+    return cpu_s, result
+
+
 def in_turn(
     rounds: int, contenders: Mapping[str, Callable[[], CostType]], unit: str = "query"
 ) -> dict[str, list[CostType]]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -29,9 +28,9 @@ from bench.paired import (
     on_processors,
     ratio_to_aim,
     run_process,
+    run_worker,
     spread,
     values_in_turn,
-    worker_order,
 )
 from loadcell.ingest.readers import mbw, sysbench
 
@@ -163,11 +162,7 @@ def probe(
         "workload": {"probe": section},
         "load": load,
     }
-    _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=worker_order(spec))
-    last = json.loads(output.splitlines()[-1])
-    if last["type"] != "result":
-        raise SystemExit(str(last))
-    result = last["result"]
+    _, result = run_worker(spec)
     speed = float(result["figures"][figure])
     if not by_cpu:
         return speed

@@ -39,9 +39,8 @@ from bench.paired import (
     keep,
     on_processors,
     ratio_to_aim,
-    run_process,
+    run_worker,
     spread,
-    worker_order,
 )
 from loadcell.systems.shared.sockets import free_port
 
@@ -214,12 +213,7 @@ def order(
         "workload": {"probe": workload},
         "load": {"clients": 1, "warmup_ns": int(ramp_s * 10**9), "duration_ns": seconds * 10**9},
     }
-    send = worker_order(spec)
-    _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=send)
-    last: dict[str, Any] = json.loads(output.splitlines()[-1])
-    if last["type"] != "result" or last["result"]["outcome"] != "completed":
-        raise SystemExit(str(last)[:500])
-    result: dict[str, Any] = last["result"]
+    _, result = run_worker(spec)
     return result, sum(thread["cpu_ns"] for thread in result["client"]["threads"]) / 1e9
 
 

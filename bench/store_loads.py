@@ -7,14 +7,12 @@ threads. loadcell times and records each of them, from when it was due and from 
 
 from __future__ import annotations
 
-import json
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.paired import EXAMPLES, Cost, run_process, worker_order
+from bench.paired import EXAMPLES, Cost, run_process, run_worker
 
 #: what a store reads it keeps: all that there is
 _CACHE = 256 * 2**20
@@ -75,17 +73,11 @@ class Stored:
             "version": 1,
             "seed": 1,
             "target": {"protocol": "store", "store": store},
-            "workload": {"kv": {"keys": self.keys, "mix": {"get": 1}}},
+            "workload": {"kv": {"keys": self.keys, "reads": 1.0}},
             "load": {
                 "clients": threads,
                 "warmup_ns": _WARMUP_NS,
                 "duration_ns": int(self.seconds * 1e9),
             },
         }
-        send = worker_order(spec, mode)
-        _, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=send)
-        last: dict[str, Any] = json.loads(output.splitlines()[-1])
-        if last["type"] != "result":
-            raise SystemExit(str(last))
-        result: dict[str, Any] = last["result"]
-        return result
+        return run_worker(spec, mode)[1]

@@ -11,7 +11,6 @@ against a script for pgbench that sends the same statements in the same pipeline
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench import tpcc_peers
-from bench.paired import Cost, first_line, in_turn, keep, ratios, run_process, spread, worker_order
+from bench.paired import Cost, first_line, in_turn, keep, ratios, run_process, run_worker, spread
 
 sys.path.insert(0, "tests")
 from servers import PostgresServer, debian_postgres
@@ -42,9 +41,7 @@ def worker(
         "workload": {"tpcc": dict(tpcc)},
         "load": {"clients": 1, "threads": 1, "warmup_ns": 0, "duration_ns": 10**9, **load},
     }
-    order = worker_order(spec, mode)
-    cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=order)
-    return cpu_s, json.loads(output.splitlines()[-1])["result"]
+    return run_worker(spec, mode)
 
 
 def program(server: PostgresServer, name: str, database: str, *arguments: str) -> tuple[float, str]:
