@@ -71,8 +71,8 @@ def run_process(command: Sequence[str], *, send: str = "") -> tuple[float, str]:
 
 def run_worker(spec: Mapping[str, Any], mode: str = "run") -> tuple[float, dict[str, Any]]:
     """CPU seconds of a worker process, and its result for a specification; exits unless it completed."""
-    order = json.dumps({"mode": mode, "parent": os.getpid(), "spec": spec})
-    cpu_s, output = run_process([sys.executable, "-m", "loadcell.execution.worker"], send=order)
+    command = [sys.executable, "-m", "loadcell.execution.worker"]
+    cpu_s, output = run_process(command, send=worker_order(spec, mode))
     event = json.loads(output.splitlines()[-1])
     if event["type"] != "result" or event["result"].get("outcome", "completed") != "completed":
         raise SystemExit(str(event)[:500])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import wraps
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,17 +39,12 @@ from loadcell.model.json import convert, document
 from loadcell.model.load_events import read_event
 from loadcell.model.load_result import LoadResult
 from loadcell.model.run_record import (
-    Execution,
-    FactorRecord,
-    ImportedFile,
-    PlannedTrial,
     RunRecord,
-    RunVerdict,
     SearchRecord,
     TreatmentRecord,
 )
 from loadcell.model.trial_record import TrialRecord
-from loadcell.store.read import read_run
+from loadcell.store.read import read_run as read_records
 from specifications import complete
 
 #: Keys that only the documents of one kind have.
@@ -193,36 +189,20 @@ def run_of(
     )
 
 
-def _item(self: Any, key: str) -> Any:
-    return document(self)[key]
+class StoredDocuments:
+    """A run directory with the run and its trials as JSON objects; the rest as `records` has it."""
+
+    def __init__(self, path: Path) -> None:
+        self.records = read_records(path)
+        self.run = document(self.records.run)
+        self.planned = self.run["trials"]
+        self.trials = [document(record) for record in self.records.trials]
+        self.unscored = [document(record) for record in self.records.unscored]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.records, name)
 
 
-def _get(self: Any, key: str, default: Any = None) -> Any:
-    return document(self).get(key, default)
-
-
-def _contains(self: Any, key: str) -> bool:
-    return key in document(self)
-
-
-def _keys(self: Any) -> Any:
-    return document(self).keys()
-
-
-# Tests of what the files hold read records by the keys of the files.
-for _kind in (
-    RunRecord,
-    TrialRecord,
-    PlannedTrial,
-    TreatmentRecord,
-    FactorRecord,
-    ImportedFile,
-    RunVerdict,
-    Execution,
-):
-    _kind.__getitem__ = _item  # type: ignore[attr-defined]
-    _kind.get = _get  # type: ignore[attr-defined]
-    _kind.__contains__ = _contains  # type: ignore[attr-defined]
-    _kind.keys = _keys  # type: ignore[attr-defined]
-
-__all__ = ["read_run"]
+def read_run(path: Path) -> StoredDocuments:
+    """Read a run directory as documents."""
+    return StoredDocuments(path)

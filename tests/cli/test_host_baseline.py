@@ -18,12 +18,13 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from documents import read_run
 from lines import CliRunner
 from loadcell.analysis.hosts.scores import SECTIONS
 from loadcell.cli import main
 from loadcell.execution.progress import Progress
+from loadcell.model.json import document
 from loadcell.plan.ready import ready_plans
+from loadcell.store.read import read_run
 from nobody import nobody
 
 #: One probe of each kind that costs nothing to set up, as short as can be.
@@ -66,13 +67,13 @@ def good(path: Path) -> set[str]:
     end before a pass does.
     """
     trials = read_run(path).trials
-    assert {trial["status"] for trial in trials} <= {"ok", "invalid"}
-    return {trial["treatment"] for trial in trials if trial["status"] == "ok" and trial["totals"]["figures"]}
+    assert {trial.status for trial in trials} <= {"ok", "invalid"}
+    return {trial.treatment for trial in trials if trial.status == "ok" and trial.totals.figures}
 
 
 def test_it_measures_and_prints_one_page(measured: tuple[Path, Result]) -> None:
     path, found = measured
-    trusted = all(trial["status"] == "ok" for trial in read_run(path).trials)
+    trusted = all(trial.status == "ok" for trial in read_run(path).trials)
     assert found.exit_code == (0 if trusted else 3), found.output
     for treatment in good(path):
         assert NAMES[treatment] in found.stdout
@@ -83,8 +84,8 @@ def test_it_measures_and_prints_one_page(measured: tuple[Path, Result]) -> None:
 
 def test_it_is_a_run_like_any_other(measured: tuple[Path, Result]) -> None:
     stored = read_run(measured[0])
-    assert stored.run["plan_name"] == "host-baseline"
-    assert {trial["treatment"] for trial in stored.trials} == set(NAMES)
+    assert stored.run.plan_name == "host-baseline"
+    assert {trial.treatment for trial in stored.trials} == set(NAMES)
 
 
 def test_broken_off_it_goes_on_and_whole_it_only_writes_its_page_again(
@@ -158,7 +159,7 @@ def test_a_directory_is_meant_from_here(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     with contextlib.chdir(tmp_path):
         call("--baseline", "--directory", "here", "--out", "run", *NAMELESS[:-1])
-    assert f"target.host.directory={tmp_path / 'here'}" in read_run(tmp_path / "run").run["sets"]
+    assert f"target.host.directory={tmp_path / 'here'}" in document(read_run(tmp_path / "run").run)["sets"]
 
 
 def test_a_directory_that_nothing_can_be_written_to_is_known_before(tmp_path: Path) -> None:
@@ -218,9 +219,9 @@ def test_a_run_to_be_shared_has_no_place_no_peer_and_no_command_in_any_of_its_fi
         assert not [word for word in ("customer-42", "127.0.0.1", str(tmp_path)) if word in text], name
     assert "run" not in json.loads(found.stdout)
     stored = read_run(run)
-    assert stored.run["command"] == []
-    assert f"target.host.peer=peer.example:{port}" in stored.run["sets"]
-    assert any(f"peer.example:{port}" in str(trial["reason"]) for trial in stored.trials)
+    assert document(stored.run)["command"] == []
+    assert f"target.host.peer=peer.example:{port}" in document(stored.run)["sets"]
+    assert any(f"peer.example:{port}" in str(trial.reason) for trial in stored.trials)
     again = call("--baseline", "--resume", str(run), "--anonymous", "--quiet")
     assert "Primes" in again.stdout, "its page can still be written"
 
@@ -245,7 +246,7 @@ def test_a_run_to_be_shared_has_no_names_while_it_is_interrupted_and_is_told_the
     again = f"Go on with: loadcell host --baseline --resume {run} --anonymous --directory '{secret}' --peer db.example:7733"
     assert again in found.stderr
     [trial] = read_run(run).trials
-    assert trial["advice"] == "Go on with `loadcell host --baseline --resume run`."
+    assert trial.advice == "Go on with `loadcell host --baseline --resume run`."
 
     refused = call("--baseline", "--resume", str(run), "--quiet")
     assert refused.exit_code == 2

@@ -18,10 +18,10 @@ from urllib.request import urlopen
 import pytest
 from rich.cells import cell_len
 
-from documents import read_run
 from execution.live import until
 from lines import LOADCELL, CliRunner, called, command, planned, refused
 from loadcell.cli import main
+from loadcell.store.read import read_run
 from servers import die_with_parent, free_port
 
 NGINX = """
@@ -279,7 +279,7 @@ monitors: []
     shutil.rmtree(second)
     again = called(tmp_path, "run", "--resume", "run", "--no-report", "-q")
     assert again.returncode == 0, again.stderr
-    assert [trial["status"] for trial in read_run(tmp_path / "run").trials] == ["ok", "ok"]
+    assert [trial.status for trial in read_run(tmp_path / "run").trials] == ["ok", "ok"]
     (tmp_path / "plans" / "words").unlink()
     refused = called(tmp_path, "check", "plans/files.yaml")
     assert refused.returncode == 2
@@ -325,7 +325,7 @@ def test_ctrl_c_shows_what_was_measured_until_then(tmp_path: Path, nginx: tuple[
     assert (running.returncode, complaints.strip()) == (130, again)
     [trial] = read_run(path).trials
     done = log.read_bytes()[before:].count(b"GET /get")
-    assert 0 < trial["totals"]["transactions"]["succeeded"] <= done
+    assert 0 < trial.totals.transactions.succeeded <= done
     assert not (path / "report.html").exists()
 
 
@@ -345,4 +345,4 @@ def test_nobody_there(tmp_path: Path) -> None:
     assert found.returncode == 3
     assert "failed: cannot connect to 127.0.0.1" in " ".join(found.stdout.split())
     [path] = (tmp_path / "results" / "http").iterdir()
-    assert read_run(path).trials[0]["status"] == "failed"
+    assert read_run(path).trials[0].status == "failed"

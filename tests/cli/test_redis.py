@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 import pytest
 
-from documents import read_run
 from execution.live import until
 from lines import CliRunner, called, command, planned, refused
 from loadcell.cli import main
 from loadcell.cli.redis import redis
+from loadcell.model.json import document
+from loadcell.store.read import read_run
 from redis_server import RedisServer
 
 
@@ -172,7 +173,8 @@ def test_tests_are_measured_one_after_the_other(tmp_path: Path, server: RedisSer
     )
     assert found.returncode == 0, found.stdout + found.stderr
     done = {
-        trial["treatment"]: {*trial["operations"]} - {"missed"} for trial in read_run(tmp_path / "run").trials
+        trial.treatment: {*document(trial)["operations"]} - {"missed"}
+        for trial in read_run(tmp_path / "run").trials
     }
     assert done == {"test=get": {"get"}, "test=mset": {"mset"}, "test=incr": {"incr"}}
     assert [
@@ -209,9 +211,9 @@ def test_a_pipeline_makes_as_many_commands_as_the_server_counts(tmp_path: Path, 
     assert sum(made.values()) == 5000
     [path] = (tmp_path / "results" / "redis").iterdir()
     trial = read_run(path).trials[0]
-    assert {name: trial["lifetime"]["operations"][name] for name in made} == made
-    assert trial["settings"]["workload"]["kv"]["pipeline"] == 16
-    verdicts = {check["name"]: check["verdict"] for check in trial["checks"]}
+    assert {name: trial.lifetime.operations[name] for name in made} == made
+    assert trial.settings["workload"]["kv"]["pipeline"] == 16
+    verdicts = {check["name"]: check["verdict"] for check in document(trial)["checks"]}
     assert (verdicts["server-counters"], verdicts["littles-law"]) == ("ok", "ok")
 
 
@@ -263,9 +265,11 @@ def test_on_a_real_valkey(tmp_path: Path, valkey_server: RedisServer) -> None:
     assert sum(after.get(name, 0) - before.get(name, 0) for name in ("get", "set")) == 6000
     [path] = (tmp_path / "results" / "redis").iterdir()
     for trial in read_run(path).trials:
-        assert trial["target"]["product"] == "Valkey"
-        assert trial["target"]["version"].startswith("9.")
-        assert {check["name"]: check["verdict"] for check in trial["checks"]}["server-counters"] == "ok"
+        assert trial.target["product"] == "Valkey"
+        assert trial.target["version"].startswith("9.")
+        assert {check["name"]: check["verdict"] for check in document(trial)["checks"]}[
+            "server-counters"
+        ] == "ok"
     text = (path / "report.md").read_text(encoding="utf-8")
     assert "Valkey" in text
     assert "兼容" in text

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from documents import read_run
 from lines import CliRunner
 from loadcell.cli import main
+from loadcell.model.json import document
+from loadcell.store.read import read_run
 from servers import PostgresServer
 
 LOADCELL = str(Path(sys.executable).parent / "loadcell")
@@ -75,14 +76,14 @@ def test_results_on_standard_output_progress_beside_them(
         file.name for file in the_run(home).iterdir()
     }
     stored = read_run(the_run(home))
-    assert [trial["status"] for trial in stored.trials] == ["ok", "ok"]
+    assert [trial.status for trial in stored.trials] == ["ok", "ok"]
     for trial in stored.trials:
-        verdicts = {check["name"]: check["verdict"] for check in trial["checks"]}
+        verdicts = {check["name"]: check["verdict"] for check in document(trial)["checks"]}
         assert {verdicts[name] for name in ("counting-identity", "littles-law", "intervals-complete")} == {
             "ok"
         }
         assert verdicts["server-counters"] == "ok"
-        assert set(trial["monitors"]) == {"host", "target"}
+        assert set(document(trial)["monitors"]) == {"host", "target"}
     assert stored.damage == []
 
 

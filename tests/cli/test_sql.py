@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from documents import read_run
 from lines import LOADCELL, CliRunner, called, command, planned, refused
 from loadcell.cli import main
+from loadcell.store.read import read_run
 from mariadb import MariadbServer
 from servers import PostgresServer, free_port
 
@@ -191,7 +191,7 @@ class TestOnPostgres:
         [path] = (home / "results" / "sql").iterdir()
         assert {"plan.yaml", "run.json", "environment.json"} <= {one.name for one in path.iterdir()}
         [trial] = read_run(path).trials
-        assert (trial["status"], trial["totals"]["transactions"]["attempted"]) == ("ok", 1000)
+        assert (trial.status, trial.totals.transactions.attempted) == ("ok", 1000)
         assert called(home, "check", str(path / "plan.yaml")).returncode == 0
 
     def test_json_is_that_of_run(self, home: Path, postgres_server: PostgresServer) -> None:
@@ -250,7 +250,7 @@ class TestOnPostgres:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         assert process.returncode == 130
-        assert read_run(path).run["state"] == "interrupted"
+        assert read_run(path).run.state == "interrupted"
 
 
 @pytest.fixture(scope="module")

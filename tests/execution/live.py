@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from documents import read_run
+from documents import StoredDocuments, read_run
 from lines import LOADCELL, called
-from loadcell.store.read import StoredRun
 
 PATIENCE_S = 90.0
 
@@ -141,7 +140,7 @@ class Live:
         self.out, self.err = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode
 
-    def stored(self) -> StoredRun:
+    def stored(self) -> StoredDocuments:
         return read_run(self.path)
 
     def statuses(self) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from documents import load_event, load_result, read_run
+from documents import StoredDocuments, load_event, load_result, read_run
 from loadcell.execution.executor import LoadHooks, LoadStoppedError
 from loadcell.execution.load_order import LoadOrder
 from loadcell.execution.progress import Progress
@@ -23,7 +23,6 @@ from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.secrets import Secrets
 from loadcell.plan.workload import Ask, Condition, Workload
-from loadcell.store.read import StoredRun
 from loadcell.systems.base import (
     DataSet,
     DataSpec,
@@ -190,7 +189,7 @@ class World:
         finally:
             runner.progress.stream.close()
 
-    def stored(self, ended: Ended) -> StoredRun:
+    def stored(self, ended: Ended) -> StoredDocuments:
         return read_run(ended.path)
 
 

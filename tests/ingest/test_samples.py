@@ -113,14 +113,17 @@ def test_samples_alone_are_a_run_whose_report_shows_them(tmp_path: Path) -> None
     for language, words in (("en", "The machine during each trial"), ("zh", "各试验期间的主机")):
         (table,) = [
             block
-            for section in build(run, language).sections
+            for section in build(run.records, language).sections
             if section.id == "sampled"
             for block in section.blocks
             if words in block.title
         ]
         assert len(table.rows) == 1
     (chart,) = [
-        block for section in build(run, "en").sections if section.id == "series" for block in section.blocks
+        block
+        for section in build(run.records, "en").sections
+        if section.id == "series"
+        for block in section.blocks
     ][:1]
     assert set(chart.series) == {trial["name"] for trial in run.trials}
 
@@ -216,7 +219,7 @@ def test_benchmarksqls_folder_has_tpmc_terminals_and_types(tmp_path: Path, folde
     assert set(trial["operations"]) == {"new_order", "payment", "delivery"}
     (table,) = [
         block
-        for section in build(run).sections
+        for section in build(run.records).sections
         for block in section.blocks
         if getattr(block, "id", "") == "table-types"
     ]

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from documents import read_run
 from fake_runs import Shape, write_run
 from loadcell.report import brief
 from loadcell.report.blocks import Cell, Column, Table, without_empty
 from loadcell.report.build import build
 from loadcell.report.render import terminal
 from loadcell.report.render.markdown import render
-from loadcell.store.read import StoredRun
+from loadcell.store.read import StoredRun, read_run
 
 
 def told(path: Path, each: Mapping[str, Mapping[str, float] | None]) -> StoredRun:

@@ -14,7 +14,6 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import documents
-from documents import read_run
 from fake_runs import Shape, write_run
 from loadcell.execution.record import explained
 from loadcell.model import numbers
@@ -23,7 +22,7 @@ from loadcell.model.trial_record import ErrorRecord
 from loadcell.report import adhoc_summary
 from loadcell.report.context import ReportContext
 from loadcell.report.render import terminal
-from loadcell.store.read import StoredRun
+from loadcell.store.read import StoredRun, read_run
 
 Stored = Callable[[str], StoredRun]
 RUNS = (
@@ -49,14 +48,16 @@ def printed(run: StoredRun, lang: str = "en", width: int = 80) -> str:
 
 def only(run: StoredRun, **changes: Any) -> StoredRun:
     """The same run with its first trial alone, changed."""
-    trial = {**run.trials[0], **changes}
-    document = {
-        **run.run,
-        "treatments": [entry for entry in run.run["treatments"] if entry["id"] == trial["treatment"]],
-        "trials": [entry for entry in run.run["trials"] if entry["name"] == trial["name"]],
+    trial = {**document(run.trials[0]), **changes}
+    run_document = {
+        **document(run.run),
+        "treatments": [
+            entry for entry in document(run.run)["treatments"] if entry["id"] == trial["treatment"]
+        ],
+        "trials": [entry for entry in document(run.run)["trials"] if entry["name"] == trial["name"]],
         "repeats": 1,
     }
-    return replace(run, run=documents.run(document), trials=[documents.trial(trial)])
+    return replace(run, run=documents.run(run_document), trials=[documents.trial(trial)])
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -72,7 +73,7 @@ def test_it_fits_80_columns(stored: Stored, name: str, lang: str) -> None:
 def test_a_single_load_has_its_figures_below_each_other(stored: Stored, lang: str) -> None:
     run = only(stored("two"))
     said = printed(run, lang)
-    totals = run.trials[0]["totals"]
+    totals = document(run.trials[0])["totals"]
     assert f"{totals['transactions']['succeeded']:,}" in said
     for name in ("50%", "90%", "95%", "99%", "99.9%"):
         assert name in said
@@ -115,8 +116,10 @@ def test_what_helps_stands_below_an_error(stored: Stored, lang: str, helps: str)
 def test_the_time_is_of_as_many_trials_as_the_counts(stored: Stored) -> None:
     run = only(stored("two"))
     [one] = run.trials
-    again = replace(run, trials=[one, documents.trial({**one, "name": "again", "number": 2, "repeat": 2})])
-    seconds = one["measure"]["duration_s"]
+    again = replace(
+        run, trials=[one, documents.trial({**document(one), "name": "again", "number": 2, "repeat": 2})]
+    )
+    seconds = one.measure.duration_s
     assert f"in {numbers.seconds(2 * seconds)}" in " ".join(printed(again).split())
 
 
@@ -157,7 +160,14 @@ def test_without_repeats_the_mean_has_its_place_before_what_was_received(tmp_pat
         write_run(tmp_path / "run", Shape(factors={"load.clients": [1, 8]}, repeats=1, pace=600.0))
     )
     trials = [
-        {**trial, "totals": {**trial["totals"], "statuses": {"2xx": 9}, "received_bytes_per_s": 1.5 * 2**20}}
+        {
+            **document(trial),
+            "totals": {
+                **document(trial)["totals"],
+                "statuses": {"2xx": 9},
+                "received_bytes_per_s": 1.5 * 2**20,
+            },
+        }
         for trial in run.trials
     ]
     said = printed(replace(run, trials=[documents.trial(trial) for trial in trials]), width=64)
@@ -186,11 +196,15 @@ def test_bytes_a_second_stand_beside_the_rate_where_work_is_http(stored: Stored,
     def of_http(run: StoredRun) -> StoredRun:
         trials = [
             {
-                **trial,
-                "totals": {**trial["totals"], "statuses": {"2xx": 9}, "received_bytes_per_s": 1.5 * 2**20},
+                **document(trial),
+                "totals": {
+                    **document(trial)["totals"],
+                    "statuses": {"2xx": 9},
+                    "received_bytes_per_s": 1.5 * 2**20,
+                },
             }
             for trial in run.trials
-            if trial.get("totals")
+            if document(trial).get("totals")
         ]
         return replace(run, trials=[documents.trial(trial) for trial in trials])
 
@@ -209,9 +223,16 @@ def test_bytes_a_second_stand_beside_the_rate_where_work_is_http(stored: Stored,
 def test_columns_give_way_where_a_terminal_is_narrow_and_no_figure_is_cut(stored: Stored, lang: str) -> None:
     run = stored("sweep")
     trials = [
-        {**trial, "totals": {**trial["totals"], "statuses": {"2xx": 9}, "received_bytes_per_s": 1.5 * 2**20}}
+        {
+            **document(trial),
+            "totals": {
+                **document(trial)["totals"],
+                "statuses": {"2xx": 9},
+                "received_bytes_per_s": 1.5 * 2**20,
+            },
+        }
         for trial in run.trials
-        if trial.get("totals")
+        if document(trial).get("totals")
     ]
     said = printed(replace(run, trials=[documents.trial(trial) for trial in trials]), lang, width=58)
     assert "…" not in said

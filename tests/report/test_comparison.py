@@ -13,7 +13,6 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import fake_runs
-from documents import read_run
 from loadcell.analysis.compare.metrics import CannotCompareError
 from loadcell.report.brief import next_steps
 from loadcell.report.comparison.build import brief, build, document, pages
@@ -22,6 +21,7 @@ from loadcell.report.context import ReportContext
 from loadcell.report.render import json as json_renderer
 from loadcell.report.render import terminal
 from loadcell.store.errors import StoreError
+from loadcell.store.read import read_run
 from report import comparisons
 from report.browser import Browser
 from report.test_browser import CHARTS

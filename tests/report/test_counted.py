@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from documents import read_run
 from fake_runs import two_treatments, write_run
 from loadcell.report.build import build
 from loadcell.report.render.markdown import render
+from loadcell.store.read import read_run
 
 
 def page(home: Path, load: dict[str, object], lang: str = "en") -> str:

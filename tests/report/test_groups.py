@@ -7,13 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from documents import read_run
 from fake_runs import two_treatments, write_run
 from loadcell.report.build import build
 from loadcell.report.charts import series
 from loadcell.report.context import ReportContext
 from loadcell.report.render.markdown import render
-from loadcell.store.read import StoredRun
+from loadcell.store.read import StoredRun, read_run
 
 
 def operation(count: int) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from documents import read_run
 from ingest.made import made
 from loadcell.report import brief, build, figures, values
 from loadcell.report.blocks import Table
 from loadcell.report.render import markdown, terminal
 from loadcell.report.texts import Texts
+from loadcell.store.read import read_run
 
 OUTPUTS = Path(__file__).parents[1] / "ingest" / "readers" / "outputs"
 
@@ -137,7 +137,7 @@ def test_a_source_of_single_moments_has_no_panel(tmp_path: Path) -> None:
     stored = made(tmp_path, "auto", OUTPUTS / "sysbench-oltp.txt")
     once = "t_s,utc,cpu_user_percent,cpu_system_percent\n1.0,2026-01-01T00:00:01Z,5,5\n"
     for trial in stored.trials:
-        (stored.directory(trial["name"]) / "host.csv").write_text(once)
+        (stored.directory(trial.name) / "host.csv").write_text(once)
     (chart,) = [one for one in build.build(read_run(stored.path), "en").charts() if one.id == "chart-series"]
     assert {source for own in chart.series.values() for source in own} == {"load"}
 

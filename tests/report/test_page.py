@@ -222,7 +222,7 @@ def test_a_page_without_charts_does_not_carry_the_libraries(page: Callable[..., 
 def test_torn_files_are_named(runs: Callable[[str], Path], tmp_path: Path) -> None:
     import shutil
 
-    from documents import read_run
+    from loadcell.store.read import read_run
 
     torn = tmp_path / "torn"
     shutil.copytree(runs("two"), torn)

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from documents import read_run
 from loadcell import _engine
+from loadcell.model.json import document
 from loadcell.report import write
 from loadcell.report.build import build
 from loadcell.report.render.markdown import render
 from loadcell.store.query import trial_rows
+from loadcell.store.read import read_run
 from report.browser import Browser
 
 HOSTILE = '<img src=x onerror="document.title=1">'
@@ -41,26 +42,26 @@ def profiled(source: Path, home: Path, change: Callable[[dict[str, Any]], None] 
     shutil.copytree(source, home)
     stored = read_run(home)
     like = stored.trials[0]
-    name = f"profile-{like['treatment']}"
+    name = f"profile-{like.treatment}"
     place = home / "trials" / name
     place.mkdir()
-    totals = {**like["totals"], "throughput_per_s": 0.9 * like["totals"]["throughput_per_s"]}
+    totals = {**document(like)["totals"], "throughput_per_s": 0.9 * like.totals.throughput_per_s}
     account = {"kind": "cpu", "tool": "perf", "samples": SAMPLES, "event": "cpu-clock", "frequency": 99, "call_graph": "dwarf"}  # fmt: skip
-    document = {
-        **like, "name": name, "number": len(stored.planned) + 1, "repeat": 9, "block": 9, "role": "profile",
+    trial_document = {
+        **document(like), "name": name, "number": len(stored.planned) + 1, "repeat": 9, "block": 9, "role": "profile",
         "status": "ok", "totals": totals, "profile": account,
         "files": {"profile.folded": len(FOLDED), "profile.svg": 1}, "monitors": {},
     }  # fmt: skip
     if change is not None:
-        change(document)
-    (place / "trial.json").write_text(json.dumps(document))
-    if "profile.folded" in document["files"]:
+        change(trial_document)
+    (place / "trial.json").write_text(json.dumps(trial_document))
+    if "profile.folded" in trial_document["files"]:
         (place / "profile.folded").write_text(FOLDED)
         (place / "profile.svg").write_text(_engine.flame_graph(FOLDED, "clients=1", "as tested"))
     run = {
-        **stored.run,
+        **document(stored.run),
         "unscored": [
-            {key: document[key] for key in ("number", "name", "treatment", "repeat", "block", "role")}
+            {key: trial_document[key] for key in ("number", "name", "treatment", "repeat", "block", "role")}
         ],
     }
     (home / "run.json").write_text(json.dumps(run))
@@ -84,7 +85,7 @@ def sentences(path: Path) -> str:
 
 def test_a_profile_is_in_nothing_but_its_own_section(run: Path, runs: Callable[[str], Path]) -> None:
     plain, with_profile = read_run(runs(SHAPE)), read_run(run)
-    assert [one["name"] for one in with_profile.unscored] == ["profile-" + plain.trials[0]["treatment"]]
+    assert [one.name for one in with_profile.unscored] == ["profile-" + plain.trials[0].treatment]
     assert with_profile.trials == plain.trials
     assert with_profile.missing == plain.missing == []
     assert len(trial_rows([with_profile])) == len(plain.trials)

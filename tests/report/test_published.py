@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from analysis.reported import RECORDS, STORAGES, STREAM
-from documents import read_run
 from fake_runs import Fate, Shape, write_run
 from lines import CliRunner
 from loadcell.cli import main
 from loadcell.report.build import build
 from loadcell.report.render.html import render
+from loadcell.store.read import read_run
 
 #: Response times of a key-value service in ms by operation and share of memory: p90, p99, max, mean, p50,
 #: failed requests; None where it timed out. Of `get` and `mget` p90 lies above p99 in two rows.

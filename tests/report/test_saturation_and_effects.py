@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import fake_runs
-from documents import read_run
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.report.blocks import Chart, Report, Section, Sentences, Table
 from loadcell.report.build import build
@@ -22,7 +21,7 @@ from loadcell.report.pictures import VEGA_LITE, paint
 from loadcell.report.render import html, markdown
 from loadcell.report.sections.saturation import marks
 from loadcell.report.texts import LANGUAGES, Texts
-from loadcell.store.read import StoredRun
+from loadcell.store.read import StoredRun, read_run
 
 CLIENTS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 

@@ -22,7 +22,7 @@ from loadcell.store.read import StoredRun
 
 def searched(home: Path, change: tuple[str, str] = ("", ""), more: str = "", **world: Any) -> StoredRun:
     context = World(**{"per_s": curve, **world})
-    return context.stored(context.run(home, SEARCH.replace(*change) + more))
+    return context.stored(context.run(home, SEARCH.replace(*change) + more)).records
 
 
 def said(stored: StoredRun, lang: str = "en") -> list[str]:
@@ -85,7 +85,7 @@ def test_every_trial_is_in_the_table_and_the_picture_in_order(tmp_path: Path, la
     section = next(one for one in build(stored, lang).sections if one.id == "search")
     (table,) = [block for block in section.blocks if isinstance(block, Table)]
     (chart,) = [block for block in section.blocks if isinstance(block, Chart)]
-    numbers = [str(trial["number"]) for trial in stored.trials]
+    numbers = [str(trial.number) for trial in stored.trials]
     assert [row[0].text for row in table.rows] == numbers
     assert [str(row["trial"]) for row in chart.data["steps"]] == numbers
     ends = [(row["low"], row["high"]) for row in chart.data["steps"]]
@@ -98,4 +98,4 @@ def test_the_document_has_the_answer_and_its_steps(tmp_path: Path) -> None:
     stored = searched(tmp_path)
     (found,) = analyse(stored.run, stored.trials).document()["searches"]
     assert (found["factor"], found["ended"], found["answer"]["level"]) == ("load.clients", True, "20")
-    assert [step["trial"] for step in found["steps"]] == [trial["name"] for trial in stored.trials]
+    assert [step["trial"] for step in found["steps"]] == [trial.name for trial in stored.trials]

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import fake_runs
-from documents import read_run
 from frame_values import frame_of_rows, values
 from loadcell.model.panels import all_panels
 from loadcell.report import write
@@ -23,6 +22,7 @@ from loadcell.report.context import ReportContext
 from loadcell.report.palette import sized
 from loadcell.report.texts import Texts
 from loadcell.store.frames import Frame
+from loadcell.store.read import read_run
 from report.browser import Browser
 
 #: Of the views over time that the page shows.

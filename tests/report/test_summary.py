@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import fake_runs
-from documents import read_run
 from fake_runs import Fate, Shape
 from lines import CliRunner
 from loadcell.analysis.finding import Evidence
@@ -31,7 +30,7 @@ from loadcell.report.render import html, markdown
 from loadcell.report.render.html import render as page
 from loadcell.report.sections import summary
 from loadcell.report.texts import Texts
-from loadcell.store.read import StoredRun
+from loadcell.store.read import StoredRun, read_run
 from report.test_groups import run as run_of_groups
 from report.test_search import searched
 

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from documents import read_run
 from fake_runs import Shape, write_run
 from loadcell.report import brief
 from loadcell.report.blocks import Table, Tiles
 from loadcell.report.build import build
 from loadcell.report.render import terminal
-from loadcell.store.read import StoredRun
+from loadcell.store.read import StoredRun, read_run
 
 PROBES = {"cpu": {"cpu": {}}, "copy": {"memory": {"test": "copy"}}, "disk": {"disk": {"access": "read"}}}
 

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 import documents
-from documents import read_run
 from loadcell.store.errors import StoreError
 from loadcell.store.find import find_run, runs_under
 from loadcell.store.frames import Frame
+from loadcell.store.read import read_run
 from loadcell.store.write import RunWriter, TrialWriter
 
 NAMES = ("001-clients=2-r1", "002-clients=4-r1")
@@ -87,7 +87,7 @@ def rows_of(frame: Frame, number: int) -> Frame:
 class TestReadingBack:
     def test_everything_written_is_there(self, run: Path) -> None:
         stored = read_run(run)
-        assert [trial["name"] for trial in stored.trials] == list(NAMES)
+        assert [trial.name for trial in stored.trials] == list(NAMES)
         assert (stored.state, stored.missing, stored.unfinished, stored.damage) == ("finished", [], [], [])
         assert stored.plan_text() == "title: x\n"
         assert stored.short_id == "ab12"
@@ -136,7 +136,7 @@ class TestBeingKilled:
         stored = read_run(run)
         assert stored.unfinished == [NAMES[1]]
         assert stored.missing == [NAMES[1]]
-        assert [trial["name"] for trial in stored.trials] == [NAMES[0]]
+        assert [trial.name for trial in stored.trials] == [NAMES[0]]
         writer.close()
 
     def test_a_run_whose_writer_is_gone_was_killed(self, path: Path) -> None:
@@ -185,7 +185,7 @@ class TestBeingKilled:
         process.kill()
         process.communicate()
         stored = read_run(run)
-        assert [trial["number"] for trial in stored.trials] == list(range(1, len(stored.trials) + 1))
+        assert [trial.number for trial in stored.trials] == list(range(1, len(stored.trials) + 1))
         assert len(stored.unfinished) <= 1
         assert len(stored.intervals()) == 3 * len(stored.trials)
         assert stored.damage == []
@@ -237,7 +237,7 @@ class TestDamage:
         file.write_bytes(file.read_bytes()[:50])
         stored = read_run(run)
         assert stored.unfinished == [NAMES[0]]
-        assert [trial["name"] for trial in stored.trials] == [NAMES[1]]
+        assert [trial.name for trial in stored.trials] == [NAMES[1]]
         assert "counts as not finished" in str(stored.damage[0])
 
     @pytest.mark.parametrize("content", ["", '{"schema": 1, "sta', "[]", "null"])
