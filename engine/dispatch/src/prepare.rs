@@ -1,7 +1,5 @@
 //! Data loading: dispatch to the loader of a workload.
 
-use serde_json::Value;
-
 use loadcell_core::error::{LoadError, SpecError};
 use loadcell_core::observe::Observer;
 use loadcell_core::spec::Spec;
@@ -18,39 +16,26 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Loa
         Protocol::Postgres | Protocol::Mysql | Protocol::Http | Protocol::Host | Protocol::Calls => {}
     }
     match spec.workload() {
-        ("sysbench", section) => prepare_sysbench(spec, section, observer),
-        ("tpcc", section) => prepare_tpcc(spec, section, observer),
-        ("pgbench", section) => prepare_pgbench(spec, section, observer),
-        ("ycsb", section) => prepare_ycsb(spec, section, observer),
+        ("sysbench", section) => {
+            let options = sysbench::Options::read(section)?;
+            let data = sysbench::DataSet::new(dialect(spec)?, &options, spec.seed);
+            load(spec, &data, options.load_workers, observer)
+        }
+        ("tpcc", section) => {
+            let options = tpcc::Options::read(section)?;
+            let data = tpcc::DataSet::new(dialect(spec)?, &options, spec.seed);
+            load(spec, &data, options.load_workers, observer)
+        }
+        ("pgbench", section) => {
+            only_postgres(spec, "pgbench")?;
+            let options = pgbench::Options::read(section)?;
+            load(spec, &pgbench::DataSet::new(&options), options.load_workers, observer)
+        }
+        ("ycsb", section) => {
+            let options = ycsb::Options::read(section)?;
+            let data = ycsb::DataSet::new(dialect(spec)?, &options, spec.seed);
+            load(spec, &data, options.load_workers, observer)
+        }
         (name, _) => Err(SpecError::workload(name).into()),
     }
-}
-
-fn prepare_sysbench(
-    spec: &Spec,
-    section: &Value,
-    observer: &mut dyn Observer,
-) -> Result<Prepared, LoadError> {
-    let options = sysbench::Options::read(section)?;
-    let data = sysbench::DataSet::new(dialect(spec)?, &options, spec.seed);
-    load(spec, &data, options.load_workers, observer)
-}
-
-fn prepare_tpcc(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, LoadError> {
-    let options = tpcc::Options::read(section)?;
-    let data = tpcc::DataSet::new(dialect(spec)?, &options, spec.seed);
-    load(spec, &data, options.load_workers, observer)
-}
-
-fn prepare_pgbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, LoadError> {
-    only_postgres(spec, "pgbench")?;
-    let options = pgbench::Options::read(section)?;
-    let data = pgbench::DataSet::new(&options);
-    load(spec, &data, options.load_workers, observer)
-}
-
-fn prepare_ycsb(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, LoadError> {
-    let options = ycsb::Options::read(section)?;
-    let data = ycsb::DataSet::new(dialect(spec)?, &options, spec.seed);
-    load(spec, &data, options.load_workers, observer)
 }

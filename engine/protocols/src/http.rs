@@ -10,9 +10,8 @@ use crate::http2::hpack::encode as hpack;
 use loadcell_core::error::Failure;
 
 /// HTTP version.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Version {
-    #[default]
     #[serde(rename = "1.1")]
     One,
     #[serde(rename = "2")]
@@ -34,12 +33,6 @@ impl Version {
 pub struct Limits {
     /// Total size of a response's header fields in bytes, trailers included.
     pub header_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { header_bytes: 64 * 1024 }
-    }
 }
 
 /// Header fields of a request except those that describe its body. Built once unless they vary.

@@ -6,7 +6,7 @@ use super::{mysql, postgres};
 use loadcell_core::target::Dialect;
 
 /// Query protocol of the statements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Text with inlined values; parsed and planned each time.
@@ -14,7 +14,6 @@ pub enum Mode {
     /// Parsed and planned each time, with separate values. PostgreSQL only.
     Extended,
     /// Parsed once per connection, with separate values.
-    #[default]
     Prepared,
 }
 

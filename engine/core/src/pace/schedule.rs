@@ -7,11 +7,10 @@ use crate::clock::Nanos;
 use crate::random::Random;
 
 /// Distribution of the gaps between requests at a given rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
     /// Evenly.
-    #[default]
     Constant,
     /// As from very many independent users: each gap is exponentially distributed, whatever was before.
     Poisson,

@@ -19,7 +19,7 @@ struct Harness {
 impl Harness {
     /// A client whose server accepts `at_once` requests, with `requests` made, tagged 0, 1, 2 ...
     fn announce(at_once: u32, requests: u32) -> Self {
-        let mut harness = Self { client: Http2::new(Limits::default()), out: Vec::new() };
+        let mut harness = Self { client: Http2::new(Limits { header_bytes: 64 << 10 }), out: Vec::new() };
         harness.client.opened(&mut harness.out);
         harness.feed(&settings(&[(3, at_once)])).unwrap();
         harness.out.clear();
@@ -107,7 +107,7 @@ fn concurrency_limit_is_respected() {
 
 #[test]
 fn one_request_until_the_limit_is_known() {
-    let mut harness = Harness { client: Http2::new(Limits::default()), out: Vec::new() };
+    let mut harness = Harness { client: Http2::new(Limits { header_bytes: 64 << 10 }), out: Vec::new() };
     harness.client.opened(&mut harness.out);
     harness.out.clear();
     (0..3).for_each(|tag| harness.ask(tag));

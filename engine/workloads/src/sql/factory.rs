@@ -27,14 +27,18 @@ pub struct Sessions<W: Workload, P> {
     protocol: PhantomData<fn() -> P>,
 }
 
-impl<W: Workload, P> Sessions<W, P> {
-    pub fn new(config: Config, retry_policy: RetryPolicy, workload: W) -> Self {
-        Self {
-            config: Arc::new(config),
-            retry_policy: Arc::new(retry_policy),
-            workload,
-            protocol: PhantomData,
-        }
+impl<W: Workload, P: SqlProtocol> Sessions<W, P> {
+    fn new(spec: &Spec, retry_policy: RetryPolicy, workload: W) -> Self {
+        let config = Arc::new(Config::new(&spec.target));
+        Self { config, retry_policy: Arc::new(retry_policy), workload, protocol: PhantomData }
+    }
+
+    /// Sessions that retry transactions after these SQLSTATEs.
+    fn retrying(spec: &Spec, mode: Mode, sqlstates: Vec<String>, workload: W) -> Result<Self, SpecError> {
+        check_mode(P::DIALECT, mode)?;
+        let retry = retried(P::DIALECT, sqlstates);
+        let retry_policy = RetryPolicy { retry, max_retries: spec.load.max_retries, late: None, skip: false };
+        Ok(Self::new(spec, retry_policy, workload))
     }
 }
 
@@ -56,11 +60,8 @@ pub fn sysbench<P: SqlProtocol>(
     section: &serde_json::Value,
 ) -> Result<Sessions<Sysbench, P>, SpecError> {
     let options = sysbench::Options::read(section)?;
-    check_mode(P::DIALECT, options.protocol)?;
     let workload = Sysbench::new(P::DIALECT, &options, spec.seed, spec.load.clients);
-    let retry = retried(P::DIALECT, options.retry_sqlstates);
-    let retry_policy = RetryPolicy { retry, max_retries: spec.load.max_retries, late: None, skip: false };
-    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
+    Sessions::retrying(spec, options.protocol, options.retry_sqlstates, workload)
 }
 
 /// Sessions of a pgbench load; `section`: the `pgbench` section of the specification.
@@ -74,7 +75,7 @@ pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbe
         late: options.latency_limit_ns.zip(workload.late()),
         skip: spec.load.schedule.is_some(),
     };
-    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
+    Ok(Sessions::new(spec, retry_policy, workload))
 }
 
 /// Sessions of a TPC-C load; `section`: the `tpcc` section of the specification.
@@ -83,11 +84,8 @@ pub fn tpcc<P: SqlProtocol>(
     section: &serde_json::Value,
 ) -> Result<Sessions<Tpcc, P>, SpecError> {
     let options = tpcc::Options::read(section)?;
-    check_mode(P::DIALECT, options.protocol)?;
     let workload = Tpcc::new(P::DIALECT, &options, spec.seed, spec.load.clients)?;
-    let retry = retried(P::DIALECT, options.retry_sqlstates);
-    let retry_policy = RetryPolicy { retry, max_retries: spec.load.max_retries, late: None, skip: false };
-    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
+    Sessions::retrying(spec, options.protocol, options.retry_sqlstates, workload)
 }
 
 /// Sessions of a YCSB load; `section`: the `ycsb` section of the specification.
@@ -96,11 +94,8 @@ pub fn ycsb<P: SqlProtocol>(
     section: &serde_json::Value,
 ) -> Result<Sessions<Ycsb, P>, SpecError> {
     let options = ycsb::Options::read(section)?;
-    check_mode(P::DIALECT, options.protocol)?;
     let workload = Ycsb::new(P::DIALECT, &options, spec.seed, spec.load.clients);
-    let retry = retried(P::DIALECT, options.retry_sqlstates);
-    let retry_policy = RetryPolicy { retry, max_retries: spec.load.max_retries, late: None, skip: false };
-    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
+    Sessions::retrying(spec, options.protocol, options.retry_sqlstates, workload)
 }
 
 /// Reject a target other than PostgreSQL, for workloads in its SQL dialect.
