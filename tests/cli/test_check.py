@@ -47,12 +47,12 @@ def test_ready_made_plans_are_right_and_fit_a_terminal(name: str) -> None:
 
 
 def test_levels_with_names_are_all_listed_as_a_plan_writes_them() -> None:
-    said = squeezed(CliRunner(env={"COLUMNS": "80"}).invoke(main, ["check", "host-baseline"]).stdout)
+    result = squeezed(CliRunner(env={"COLUMNS": "80"}).invoke(main, ["check", "host-baseline"]).stdout)
     factor = load_plan(ready_plans()["host-baseline"], installed()).factors[0]
     levels = document(factor.record())["levels"]
-    assert all(f" {level['label']}: " in said for level in levels)
-    assert "memory-dumb-1: workload.probe.memory {test: dumb}" in said
-    assert "cpu-all: workload.probe.cpu, load.clients cpus" in said
+    assert all(f" {level['label']}: " in result for level in levels)
+    assert "memory-dumb-1: workload.probe.memory {test: dumb}" in result
+    assert "cpu-all: workload.probe.cpu, load.clients cpus" in result
 
 
 def test_a_plan_is_named_as_it_was_called_beside_where_it_is(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_plan_is_named_as_it_was_called_beside_where_it_is(tmp_path: Path) -> 
     path = str(tmp_path / "plan.yaml")
     assert (own["plan"], own["name"], own["path"]) == (path, "plan", path)
     listed = json.loads(CliRunner().invoke(main, ["plans", "--json"]).stdout)
-    assert {(one["name"], one["path"]) for one in listed} >= {(ready["name"], ready["path"])}
+    assert {(problem["name"], problem["path"]) for problem in listed} >= {(ready["name"], ready["path"])}
 
 
 def test_a_heading_is_not_as_narrow_as_its_table() -> None:
@@ -76,16 +76,16 @@ def test_the_quickstart_is_over_in_two_minutes() -> None:
 
 def test_the_sweeps_are_those_of_the_report() -> None:
     for name, most, script in (("readwrite", 160, "oltp_read_write"), ("readonly", 120, "oltp_read_only")):
-        found = json.loads(
+        problems = json.loads(
             CliRunner().invoke(main, ["check", f"postgres-concurrency-{name}", "--json"]).stdout
         )
-        assert [t["values"] for t in found["treatments"]] == [
+        assert [t["values"] for t in problems["treatments"]] == [
             {"load.clients": n} for n in range(5, most + 1, 5)
         ]
-        assert found["settings"]["workload"]["sysbench"]["script"] == script
-        assert found["settings"]["workload"]["sysbench"]["tables"] == 12
-        assert found["settings"]["workload"]["sysbench"]["table_size"] == 100_000
-        assert (found["repeats"], found["settings"]["load"]["duration"]) == (2, "30s")
+        assert problems["settings"]["workload"]["sysbench"]["script"] == script
+        assert problems["settings"]["workload"]["sysbench"]["tables"] == 12
+        assert problems["settings"]["workload"]["sysbench"]["table_size"] == 100_000
+        assert (problems["repeats"], problems["settings"]["load"]["duration"]) == (2, "30s")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_it_says_what_would_run(tmp_path: Path) -> None:
         "repeats: 2\nexpect: [latency.p99 < 20ms]\n"
     )
     result = check(tmp_path, text)
-    said = squeezed(result.stdout)
+    output = squeezed(result.stdout)
     assert result.exit_code == 0
     for part in (
         "A sweep How far does it go?",
@@ -148,7 +148,7 @@ def test_it_says_what_would_run(tmp_path: Path) -> None:
         "12 trials: 2 min of load",
         "Expect latency.p99 < 20ms",
     ):
-        assert part in said, part
+        assert part in output, part
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
@@ -180,14 +180,14 @@ def test_a_rate_is_said_in_a_line_of_its_own(tmp_path: Path) -> None:
     text = PLAN.replace(
         "clients: 1,", "clients: 16, rate: {from: 100/s, to: 1900/s, over: 8s}, arrivals: poisson,"
     )
-    said = squeezed(check(tmp_path, text).stdout)
-    assert "load clients 16, max_backlog 5s, threads auto, warmup 1s, duration 9s" in said
+    result = squeezed(check(tmp_path, text).stdout)
+    assert "load clients 16, max_backlog 5s, threads auto, warmup 1s, duration 9s" in result
     assert (
         "open loop 100/s to 1900/s over 8s, at random (Poisson), carried by 16 connections: "
-        "about 9,900 requests a trial" in said
+        "about 9,900 requests a trial" in result
     )
-    found = json.loads(check(tmp_path, text, "--json").stdout)
-    assert found["open_loop"]["requests"] == 9900
+    problems = json.loads(check(tmp_path, text, "--json").stdout)
+    assert problems["open_loop"]["requests"] == 9900
     closed = check(tmp_path, PLAN)
     assert "open loop" not in closed.stdout
     assert json.loads(check(tmp_path, PLAN, "--json").stdout)["open_loop"] is None
@@ -195,9 +195,11 @@ def test_a_rate_is_said_in_a_line_of_its_own(tmp_path: Path) -> None:
 
 def test_a_rate_that_connections_can_hardly_carry_is_remarked_on(tmp_path: Path) -> None:
     text = PLAN + "factors: {load.rate: [1000/s, 30000/s]}\n"
-    said = squeezed(check(tmp_path, text).stdout)
-    assert said.count("Remark") == 1
-    assert "Remark load.clients (rate=30000_s): 30,000/s over 1 connection leave each request 33.3 µs" in said
+    result = squeezed(check(tmp_path, text).stdout)
+    assert result.count("Remark") == 1
+    assert (
+        "Remark load.clients (rate=30000_s): 30,000/s over 1 connection leave each request 33.3 µs" in result
+    )
 
 
 def test_two_hundred_treatments_are_shown_by_their_ends(tmp_path: Path) -> None:
@@ -210,16 +212,18 @@ def test_two_hundred_treatments_are_shown_by_their_ends(tmp_path: Path) -> None:
 
 def test_set_and_only_change_what_is_shown(tmp_path: Path) -> None:
     text = PLAN + "factors: {load.clients: [1, 2, 4]}\n"
-    found = json.loads(check(tmp_path, text, "--set", "repeats=5", "--only", "clients=2,4", "--json").stdout)
-    assert (found["repeats"], found["trial_count"], len(found["treatments"])) == (5, 10, 2)
+    problems = json.loads(
+        check(tmp_path, text, "--set", "repeats=5", "--only", "clients=2,4", "--json").stdout
+    )
+    assert (problems["repeats"], problems["trial_count"], len(problems["treatments"])) == (5, 10, 2)
 
 
 def test_too_few_connections_are_remarked_on_once(tmp_path: Path) -> None:
     result = check(tmp_path, PLAN + "factors: {load.clients: {from: 50, to: 200, step: 50}}\n")
-    said = squeezed(result.stdout)
-    assert said.count("Remark") == 1
+    output = squeezed(result.stdout)
+    assert output.count("Remark") == 1
     assert (
-        "Remark target.postgres.settings.max_connections (clients=200 and 2 more): 200 clients need" in said
+        "Remark target.postgres.settings.max_connections (clients=200 and 2 more): 200 clients need" in output
     )
 
 
@@ -252,11 +256,15 @@ def test_mistakes_go_to_standard_error_with_status_2(tmp_path: Path) -> None:
 def test_mistakes_as_json(tmp_path: Path) -> None:
     result = check(tmp_path, WRONG, "--json")
     assert result.exit_code == 2
-    found = json.loads(result.stdout)
-    assert found["ok"] is False
-    assert [problem["path"] for problem in found["problems"]] == ["load.clients", "load.duration", "expect"]
-    assert found["problems"][0]["line"] == 5
-    assert found["problems"][0]["allowed"] == "at least 1"
+    problems = json.loads(result.stdout)
+    assert problems["ok"] is False
+    assert [problem["path"] for problem in problems["problems"]] == [
+        "load.clients",
+        "load.duration",
+        "expect",
+    ]
+    assert problems["problems"][0]["line"] == 5
+    assert problems["problems"][0]["allowed"] == "at least 1"
 
 
 def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
@@ -271,11 +279,13 @@ def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
 def test_the_time_of_trials_that_only_profile_is_in_what_is_expected(tmp_path: Path) -> None:
     text = PLAN + "repeats: 2\nfactors: {load.clients: [1, 2]}\n"
     without = json.loads(check(tmp_path, text, "--json").stdout)
-    found = json.loads(check(tmp_path, text + "profile: cpu\n", "--json").stdout)
-    assert (found["profiled"], found["trial_count"]) == (1, without["trial_count"])
-    assert found["expected_s"] == without["expected_s"] + found["profile_s"] > without["expected_s"] + 10
-    said = squeezed(check(tmp_path, text + "profile: cpu\n").stdout)
-    assert "10 s of it for 1 trial more that only profiles." in said
+    problems = json.loads(check(tmp_path, text + "profile: cpu\n", "--json").stdout)
+    assert (problems["profiled"], problems["trial_count"]) == (1, without["trial_count"])
+    assert (
+        problems["expected_s"] == without["expected_s"] + problems["profile_s"] > without["expected_s"] + 10
+    )
+    result = squeezed(check(tmp_path, text + "profile: cpu\n").stdout)
+    assert "10 s of it for 1 trial more that only profiles." in result
 
 
 HTTP = "workload: {http: {}}\n"
@@ -307,9 +317,9 @@ def test_a_directory_that_a_run_would_not_find_is_a_mistake(
     line = f"target: {{{target}}}"
     result = check(tmp_path, f"{line}\n{workload}load: {{clients: 1, duration: 1s}}\n")
     assert result.exit_code == 2
-    place = f"plan.yaml:1:{line.index(path.rpartition('.')[2] + ':') + 1}"
-    said = finding.replace("{home}", str(tmp_path))
-    assert f"{place}: target.{path}: {said}\n    allowed: {remedy}" in result.stderr
+    location = f"plan.yaml:1:{line.index(path.rpartition('.')[2] + ':') + 1}"
+    output = finding.replace("{home}", str(tmp_path))
+    assert f"{location}: target.{path}: {output}\n    allowed: {remedy}" in result.stderr
 
 
 def test_a_directory_that_loadcell_makes_itself_need_not_be_there(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from redis_server import RedisServer
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RedisServer]:
-    with RedisServer(password="w0rd-of-redis") as found:
-        yield found
+    with RedisServer(password="w0rd-of-redis") as problems:
+        yield problems
 
 
 def test_the_words_are_a_target_and_a_workload() -> None:
@@ -42,45 +42,45 @@ def test_the_words_are_a_target_and_a_workload() -> None:
         "-n",
         "100000",
     )
-    found = planned("redis", "redis://me@cache:7000/3", *words, env={"REDISCLI_AUTH": "x"})
-    assert found["target"] == {
+    problems = planned("redis", "redis://me@cache:7000/3", *words, env={"REDISCLI_AUTH": "x"})
+    assert problems["target"] == {
         "redis": {
             "server": "external", "host": "cache", "port": 7000, "user": "me",
             "password": "${env:REDISCLI_AUTH}", "database": 3,
         }
     }  # fmt: skip
-    assert found["title"] == "GET and SET on redis://cache:7000/3"
-    assert found["workload"] == {
+    assert problems["title"] == "GET and SET on redis://cache:7000/3"
+    assert problems["workload"] == {
         "kv": {
             "reads": "50%", "keys": 1000, "distribution": "zipfian", "value_size": "1kB", "verify": True, "pipeline": 16,
         }
     }  # fmt: skip
-    assert (found["load"]["clients"], found["load"]["requests"]) == (50, 100_000)
+    assert (problems["load"]["clients"], problems["load"]["requests"]) == (50, 100_000)
 
 
 def test_commands_of_ones_own_and_tls_and_a_local_server() -> None:
     words = ("--command", "INCR c", "--command", "LPUSH l:${key} ${value}", "--command", "INCR d")
-    found = planned("redis", "rediss://cache", *words)
-    assert found["target"]["redis"] == {"server": "external", "host": "cache", "tls": True}
-    commands = found["workload"]["kv"]["commands"]
-    assert {name: one["command"] for name, one in commands.items()} == {
+    problems = planned("redis", "rediss://cache", *words)
+    assert problems["target"]["redis"] == {"server": "external", "host": "cache", "tls": True}
+    commands = problems["workload"]["kv"]["commands"]
+    assert {name: problem["command"] for name, problem in commands.items()} == {
         "incr": "INCR c", "lpush_2": "LPUSH l:${key} ${value}", "incr_3": "INCR d",
     }  # fmt: skip
-    found = planned(
+    problems = planned(
         "redis", "cache", "--command", "GET ${key}", "--command", "1X", "--command", "JSON.SET a $ 1"
     )
-    assert list(found["workload"]["kv"]["commands"]) == ["get_1", "command_2", "jsonset_3"]
+    assert list(problems["workload"]["kv"]["commands"]) == ["get_1", "command_2", "jsonset_3"]
     assert planned("redis", "local", "--ttl", "60s")["target"] == {"redis": {"server": "local"}}
     assert planned("redis", "local", "--ttl", "60s")["workload"] == {"kv": {"ttl": "60s"}}
-    found = planned("redis", "/run/redis.sock", env={"REDISCLI_AUTH": "x"})["target"]["redis"]
-    assert found == {"server": "external", "socket": "/run/redis.sock", "password": "${env:REDISCLI_AUTH}"}
+    problems = planned("redis", "/run/redis.sock", env={"REDISCLI_AUTH": "x"})["target"]["redis"]
+    assert problems == {"server": "external", "socket": "/run/redis.sock", "password": "${env:REDISCLI_AUTH}"}
 
 
 def test_tests_are_levels_of_one_factor_and_so_is_each_command_beside_them() -> None:
-    found = planned("redis", "local", "-t", "get,mget", "--command", "INCR n", "-c", "1,2")
-    assert found["title"] == "GET, MGET, INCR n on a local server"
-    assert found["workload"] == {"kv": {}}
-    assert found["factors"] == {
+    problems = planned("redis", "local", "-t", "get,mget", "--command", "INCR n", "-c", "1,2")
+    assert problems["title"] == "GET, MGET, INCR n on a local server"
+    assert problems["workload"] == {"kv": {}}
+    assert problems["factors"] == {
         "test": {
             "get": {"workload.kv.mix": {"get": 1}},
             "mget": {"workload.kv.mix": {"mget": 1}},
@@ -94,10 +94,10 @@ def test_tests_are_levels_of_one_factor_and_so_is_each_command_beside_them() -> 
 
 
 def test_a_shell_completes_tests_that_are_not_named_yet() -> None:
-    option = next(one for one in redis.params if one.name == "tests")
+    option = next(problem for problem in redis.params if problem.name == "tests")
     context = click.Context(redis, info_name="redis")
-    assert [one.value for one in option.shell_complete(context, "get,m")] == ["get,mget", "get,mset"]
-    assert [one.value for one in option.shell_complete(context, "set,get,")] == [
+    assert [problem.value for problem in option.shell_complete(context, "get,m")] == ["get,mget", "get,mset"]
+    assert [problem.value for problem in option.shell_complete(context, "set,get,")] == [
         "set,get,mget",
         "set,get,mset",
     ]
@@ -144,12 +144,12 @@ def test_a_password_is_not_in_the_plan() -> None:
 
 def test_on_a_real_server(tmp_path: Path, server: RedisServer) -> None:
     words = ("-c", "4", "-n", "5000", "--keys", "1000", "--warmup", "100ms", "--no-report")
-    found = command(tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words)
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert "5,000 operations in" in found.stdout
-    assert re.search(r"Succeeded +5,000\b", found.stdout)
+    problems = command(tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words)
+    assert problems.returncode == 0, problems.stdout + problems.stderr
+    assert "5,000 operations in" in problems.stdout
+    assert re.search(r"Succeeded +5,000\b", problems.stdout)
     texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
-    assert not [text for text in (found.stdout, found.stderr, *texts) if server.password in text]
+    assert not [text for text in (problems.stdout, problems.stderr, *texts) if server.password in text]
 
 
 def test_tests_are_measured_one_after_the_other(tmp_path: Path, server: RedisServer) -> None:
@@ -168,17 +168,17 @@ def test_tests_are_measured_one_after_the_other(tmp_path: Path, server: RedisSer
         "0s",
         "--no-report",
     )
-    found = command(
+    problems = command(
         tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words, "--out", "run"
     )
-    assert found.returncode == 0, found.stdout + found.stderr
+    assert problems.returncode == 0, problems.stdout + problems.stderr
     done = {
         trial.treatment: {*document(trial)["operations"]} - {"missed"}
         for trial in read_run(tmp_path / "run").trials
     }
     assert done == {"test=get": {"get"}, "test=mset": {"mset"}, "test=incr": {"incr"}}
     assert [
-        line.split()[0] for line in found.stdout.splitlines() if line[:4] in ("get ", "mset", "incr")
+        line.split()[0] for line in problems.stdout.splitlines() if line[:4] in ("get ", "mset", "incr")
     ] == [
         "get",
         "mset",
@@ -203,9 +203,9 @@ def test_a_pipeline_makes_as_many_commands_as_the_server_counts(tmp_path: Path, 
         "0s",
         "--no-report",
     )
-    found = command(tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words)
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert re.search(r"Succeeded +5,000\b", found.stdout)
+    problems = command(tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words)
+    assert problems.returncode == 0, problems.stdout + problems.stderr
+    assert re.search(r"Succeeded +5,000\b", problems.stdout)
     after = server.calls()
     made = {name: after.get(name, 0) - before.get(name, 0) for name in ("get", "set")}
     assert sum(made.values()) == 5000
@@ -222,19 +222,19 @@ def test_half_of_a_cluster_says_what_it_is_and_what_to_do(tmp_path: Path) -> Non
     with RedisServer(half, password="") as server:
         server.ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
         until(lambda: "cluster_state:ok" in str(server.ask("CLUSTER", "INFO")), "the node to serve its half")
-        found = called(tmp_path, "redis", f"{server.host}:{server.port}", "-n", "100", "--no-report", "-q")
-    assert found.returncode == 3, found.stdout + found.stderr
-    said = " ".join(found.stdout.split())
-    assert "cluster" in said
-    assert "name one that is not in cluster mode, or a proxy of the cluster" in said
+        problems = called(tmp_path, "redis", f"{server.host}:{server.port}", "-n", "100", "--no-report", "-q")
+    assert problems.returncode == 3, problems.stdout + problems.stderr
+    result = " ".join(problems.stdout.split())
+    assert "cluster" in result
+    assert "name one that is not in cluster mode, or a proxy of the cluster" in result
 
 
 def test_a_wrong_password(tmp_path: Path, server: RedisServer) -> None:
-    place = f"{server.host}:{server.port}"
-    found = called(tmp_path, "redis", place, "--no-report", "-q", REDISCLI_AUTH="wr0ngone")
-    assert found.returncode == 3
-    assert "failed: " in found.stdout
-    assert "wr0ngone" not in found.stdout + found.stderr
+    location = f"{server.host}:{server.port}"
+    problems = called(tmp_path, "redis", location, "--no-report", "-q", REDISCLI_AUTH="wr0ngone")
+    assert problems.returncode == 3
+    assert "failed: " in problems.stdout
+    assert "wr0ngone" not in problems.stdout + problems.stderr
 
 
 def test_on_a_real_valkey(tmp_path: Path, valkey_server: RedisServer) -> None:

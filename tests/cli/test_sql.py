@@ -37,7 +37,7 @@ class TestWords:
         }
 
     def test_every_option_is_a_setting_of_the_plan(self) -> None:
-        found = planned(
+        problems = planned(
             "sql",
             *[
                 "embedded",
@@ -57,11 +57,11 @@ class TestWords:
             *["--threads", "2", "--repeats", "3", "--seed", "7"],
             *("--set", "workload.pgbench.scale=2", "--set", "expect=[errors == 0]"),
         )
-        assert found["target"] == {"postgres": {"server": "embedded"}}
-        assert found["workload"] == {"pgbench": {"scripts": ["select-only"], "scale": 2}}
-        assert found["load"] == {"threads": 2, "warmup": "0s", "requests": 1000, "duration": "5min"}
-        assert found["factors"] == {"load.clients": [1, 4], "load.rate": ["100/s", "200/s"]}
-        assert (found["repeats"], found["seed"], found["expect"]) == (3, 7, ["errors == 0"])
+        assert problems["target"] == {"postgres": {"server": "embedded"}}
+        assert problems["workload"] == {"pgbench": {"scripts": ["select-only"], "scale": 2}}
+        assert problems["load"] == {"threads": 2, "warmup": "0s", "requests": 1000, "duration": "5min"}
+        assert problems["factors"] == {"load.clients": [1, 4], "load.rate": ["100/s", "200/s"]}
+        assert (problems["repeats"], problems["seed"], problems["expect"]) == (3, 7, ["errors == 0"])
 
     def test_a_count_has_an_hour(self) -> None:
         load = planned("sql", "embedded", "--requests-per-client", "10")["load"]
@@ -81,9 +81,9 @@ class TestWords:
         assert script["workload"]["pgbench"]["scripts"] == [str(tmp_path / "a.sql")]
 
     def test_mariadb_is_mysql(self) -> None:
-        found = planned("sql", "mariadb://me@db:3307", "-w", "tpcc")
-        assert found["target"] == {"mysql": {"server": "external", "url": "mysql://me@db:3307"}}
-        assert found["workload"] == {"tpcc": {}}
+        problems = planned("sql", "mariadb://me@db:3307", "-w", "tpcc")
+        assert problems["target"] == {"mysql": {"server": "external", "url": "mysql://me@db:3307"}}
+        assert problems["workload"] == {"tpcc": {}}
 
     @pytest.mark.parametrize(
         ("words", "said"),
@@ -153,10 +153,10 @@ class TestWords:
                 "COMP_WORDS": f"{words} {incomplete}",
                 "COMP_CWORD": str(len(words.split())),
             }
-            found = subprocess.run(
+            problems = subprocess.run(
                 [LOADCELL], capture_output=True, text=True, env={**os.environ, **env}, check=True
             )
-            return [line.partition(",")[2] for line in found.stdout.splitlines()]
+            return [line.partition(",")[2] for line in problems.stdout.splitlines()]
 
         assert completed("loadcell", "sq") == ["sql"]
         assert "sysbench:oltp_read_write" in completed("loadcell sql embedded -w", "sysbench:oltp_r")
@@ -177,19 +177,19 @@ def counted(home: Path, postgres_server: PostgresServer) -> subprocess.Completed
 class TestOnPostgres:
     def test_it_prints_what_people_look_for(self, counted: subprocess.CompletedProcess[str]) -> None:
         assert counted.returncode == 0, counted.stderr
-        said = counted.stdout
-        assert "1,000 transactions in" in said
-        assert re.search(r"Throughput +[\d,.]+ +transactions/s", said)
-        assert re.search(r"Succeeded +1,000\b", said)
-        assert re.search(r"Failed +0\b", said)
-        assert re.search(r"(ms|µs) +mean +± sd +50% +90% +95% +99% +99\.9% +max", said)
-        assert re.search(r"again\n +loadcell run results/sql/.*/plan\.yaml", said)
-        assert all(cell_len(line) <= 80 or "results/" in line for line in said.splitlines())
+        result = counted.stdout
+        assert "1,000 transactions in" in result
+        assert re.search(r"Throughput +[\d,.]+ +transactions/s", result)
+        assert re.search(r"Succeeded +1,000\b", result)
+        assert re.search(r"Failed +0\b", result)
+        assert re.search(r"(ms|µs) +mean +± sd +50% +90% +95% +99% +99\.9% +max", result)
+        assert re.search(r"again\n +loadcell run results/sql/.*/plan\.yaml", result)
+        assert all(cell_len(line) <= 80 or "results/" in line for line in result.splitlines())
 
     def test_it_is_a_run_like_any_other(self, counted: subprocess.CompletedProcess[str], home: Path) -> None:
         assert counted.returncode == 0, counted.stderr
         [path] = (home / "results" / "sql").iterdir()
-        assert {"plan.yaml", "run.json", "environment.json"} <= {one.name for one in path.iterdir()}
+        assert {"plan.yaml", "run.json", "environment.json"} <= {problem.name for problem in path.iterdir()}
         [trial] = read_run(path).trials
         assert (trial.status, trial.totals.transactions.attempted) == ("ok", 1000)
         assert called(home, "check", str(path / "plan.yaml")).returncode == 0
@@ -208,31 +208,31 @@ class TestOnPostgres:
             "--no-report",
             "-q",
         )
-        found = called(home, "sql", postgres_server.dsn(), *words)
-        document = json.loads(found.stdout)
-        assert (found.returncode, document["exit_status"], document["state"]) == (0, 0, "finished")
+        problems = called(home, "sql", postgres_server.dsn(), *words)
+        document = json.loads(problems.stdout)
+        assert (problems.returncode, document["exit_status"], document["state"]) == (0, 0, "finished")
         assert [trial["totals"]["transactions"]["succeeded"] for trial in document["trials"]] == [100, 100]
         assert {trial["levels"]["load.clients"] for trial in document["trials"]} == {"1", "2"}
         assert document["reports"] == []
 
     def test_errors_are_named_by_their_class(self, home: Path, postgres_server: PostgresServer) -> None:
         words = ("-c", "2", "-n", "20", "--warmup", "0s", "--query", "SELECT 1/0", "--no-report")
-        found = called(home, "sql", postgres_server.dsn(), *words)
-        assert re.search(r"Failed +20 +100% of those that ended", found.stdout), found.stdout
-        assert re.search(r"20 +22012 +.*division by zero", found.stdout)
+        problems = called(home, "sql", postgres_server.dsn(), *words)
+        assert re.search(r"Failed +20 +100% of those that ended", problems.stdout), problems.stdout
+        assert re.search(r"20 +22012 +.*division by zero", problems.stdout)
 
     def test_a_limit_that_is_reached_is_no_success(self, home: Path, postgres_server: PostgresServer) -> None:
         words = ("-c", "1", "-n", "1000", "-d", "300ms", "--warmup", "0s", "--query", "SELECT pg_sleep(0.05)")
-        found = called(home, "sql", postgres_server.dsn(), *words, "--no-report")
-        assert found.returncode == 3
-        said = " ".join(found.stdout.split())  # lines are as long as the terminal is wide
-        assert re.search(r"timed out: \d of 1,000 requests were made within the limit of 0\.30 s", said)
+        problems = called(home, "sql", postgres_server.dsn(), *words, "--no-report")
+        assert problems.returncode == 3
+        result = " ".join(problems.stdout.split())  # lines are as long as the terminal is wide
+        assert re.search(r"timed out: \d of 1,000 requests were made within the limit of 0\.30 s", result)
 
     def test_a_server_that_is_not_there(self, home: Path) -> None:
-        found = called(home, "sql", f"postgresql://me@127.0.0.1:{free_port()}/x", "--query", "SELECT 1")
-        assert found.returncode == 3
-        assert "failed: " in found.stdout
-        assert "Traceback" not in found.stdout + found.stderr
+        problems = called(home, "sql", f"postgresql://me@127.0.0.1:{free_port()}/x", "--query", "SELECT 1")
+        assert problems.returncode == 3
+        assert "failed: " in problems.stdout
+        assert "Traceback" not in problems.stdout + problems.stderr
 
     def test_ctrl_c_ends_it_in_order(self, home: Path, postgres_server: PostgresServer) -> None:
         process = subprocess.Popen(
@@ -276,39 +276,41 @@ class TestPassword:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "HOME": str(tmp_path)},
         )  # fmt: skip
         assert process.stderr is not None
-        said = ""
+        result = ""
         for line in process.stderr:
-            said += line
+            result += line
             if line.startswith("writing "):
                 break
         shown = Path(f"/proc/{process.pid}/cmdline").read_text()
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         shown += "".join(Path(f"/proc/{child}/cmdline").read_text() for child in children)
         stdout, stderr = process.communicate(timeout=60)
-        said += stderr
-        assert process.returncode == 0, stdout + said
-        assert "next time set PGPASSWORD, and write no secret here" in said
+        result += stderr
+        assert process.returncode == 0, stdout + result
+        assert "next time set PGPASSWORD, and write no secret here" in result
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
         assert {"report.html", "report.md", "plan.yaml", "run.json", "trial.json"} <= {
             path.name for path in files
         }
-        everything = [shown, stdout, said, *(path.read_text(errors="replace") for path in files)]
+        everything = [shown, stdout, result, *(path.read_text(errors="replace") for path in files)]
         for form in (SECRET, "q7-Zz%25%2Fp%40ss", "q7-Zz"):
             assert not [text for text in everything if form in text]
         assert "password: ${env:PGPASSWORD}" in next(tmp_path.rglob("plan.yaml")).read_text()
 
     def test_a_variable_is_enough(self, tmp_path: Path, locked: PostgresServer) -> None:
         words = ("-c", "1", "-n", "10", "--warmup", "0s", "--query", "SELECT 1", "--no-report", "-q")
-        found = called(tmp_path, "sql", self.dsn(locked), *words, PGPASSWORD=SECRET)
-        assert found.returncode == 0, found.stderr
-        assert "Warning" not in found.stderr
+        problems = called(tmp_path, "sql", self.dsn(locked), *words, PGPASSWORD=SECRET)
+        assert problems.returncode == 0, problems.stderr
+        assert "Warning" not in problems.stderr
 
     def test_a_wrong_one_is_said_without_being_shown(self, tmp_path: Path, locked: PostgresServer) -> None:
-        found = command(tmp_path, "sql", self.dsn(locked, ":wr0ngone"), "--query", "SELECT 1", "--no-report")
-        assert found.returncode == 3
-        assert "password authentication failed" in " ".join(found.stdout.split())
+        problems = command(
+            tmp_path, "sql", self.dsn(locked, ":wr0ngone"), "--query", "SELECT 1", "--no-report"
+        )
+        assert problems.returncode == 3
+        assert "password authentication failed" in " ".join(problems.stdout.split())
         texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
-        assert not [text for text in (found.stdout, found.stderr, *texts) if "wr0ngone" in text]
+        assert not [text for text in (problems.stdout, problems.stderr, *texts) if "wr0ngone" in text]
 
     def test_the_other_form_of_a_dsn_hides_it_too(self) -> None:
         result = CliRunner().invoke(
@@ -320,8 +322,8 @@ class TestPassword:
         assert "password: ${env:PGPASSWORD}" in result.stdout
 
     def test_a_reference_is_left_as_it_is(self) -> None:
-        found = planned("sql", "postgres://me:${env:SHOP_PW}@db/x", env={"SHOP_PW": "s"})
-        assert found["target"]["postgres"]["dsn"] == "postgres://me:${env:SHOP_PW}@db/x"
+        problems = planned("sql", "postgres://me:${env:SHOP_PW}@db/x", env={"SHOP_PW": "s"})
+        assert problems["target"]["postgres"]["dsn"] == "postgres://me:${env:SHOP_PW}@db/x"
 
 
 def test_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:
@@ -339,9 +341,9 @@ def test_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:
         "-w",
         "sysbench:oltp_point_select",
     )
-    found = called(
+    problems = called(
         home, "sql", f"mysql://{server.user}@{server.host}:{server.port}", *words, MYSQL_PWD=server.password
     )
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert "吞吐量" in found.stdout
-    assert re.search(r"成功 +200\b", found.stdout)
+    assert problems.returncode == 0, problems.stdout + problems.stderr
+    assert "吞吐量" in problems.stdout
+    assert re.search(r"成功 +200\b", problems.stdout)

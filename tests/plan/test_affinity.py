@@ -93,11 +93,19 @@ def test_target_client_and_memory_are_placed_each_by_itself(tmp_path: Path) -> N
 
 def test_placements_are_levels_alone_and_with_others(tmp_path: Path) -> None:
     plan = read(tmp_path, PLAN + "factors: {affinity.target: [one node, half the cores, all]}")
-    assert [one.id for one in plan.treatments] == ["target=one_node", "target=half_the_cores", "target=all"]
-    assert [one.resolved.affinity.target for one in plan.treatments] == ["one node", "half the cores", "all"]
+    assert [problem.id for problem in plan.treatments] == [
+        "target=one_node",
+        "target=half_the_cores",
+        "target=all",
+    ]
+    assert [problem.resolved.affinity.target for problem in plan.treatments] == [
+        "one node",
+        "half the cores",
+        "all",
+    ]
     named = "factors: {where: {near: {affinity.target: node 0, affinity.memory: node 0}, far: {affinity.target: node 0, affinity.memory: node 1}}}"
     plan = read(tmp_path, PLAN + named)
-    assert [one.resolved.affinity.memory for one in plan.treatments] == ["node 0", "node 1"]
+    assert [problem.resolved.affinity.memory for problem in plan.treatments] == ["node 0", "node 1"]
     set_ = read(tmp_path, PLAN, sets=("affinity.client=cpus 0-1",))
     assert set_.base.affinity.client == "cpus 0-1"
 
@@ -117,8 +125,8 @@ def test_a_node_by_itself_is_processors_and_memory_of_all(
     affinity = read(tmp_path, PLAN + f"affinity: {{node: {written}}}").base.affinity
     assert affinity.document() == {"node": means}
     for in_worker, pin in ((False, "target"), (False, "client"), (True, "client")):
-        found = getattr(of(affinity, MACHINE, in_worker=in_worker), pin)
-        assert (found.cpus, found.memory) == (cpus, memory)
+        problems = getattr(of(affinity, MACHINE, in_worker=in_worker), pin)
+        assert (problems.cpus, problems.memory) == (cpus, memory)
 
 
 def test_a_client_may_run_elsewhere_than_the_node(tmp_path: Path) -> None:
@@ -141,16 +149,16 @@ def test_memory_is_placed_without_processors(tmp_path: Path, written: str, polic
 
 def test_nodes_are_levels(tmp_path: Path) -> None:
     plan = read(tmp_path, PLAN + "factors: {affinity.node: [0, 1]}")
-    assert [one.id for one in plan.treatments] == ["node=0", "node=1"]
-    assert [one.resolved.affinity.node for one in plan.treatments] == ["0", "1"]
-    assert meanings((one.resolved for one in plan.treatments), MACHINE) == {
+    assert [problem.id for problem in plan.treatments] == ["node=0", "node=1"]
+    assert [problem.resolved.affinity.node for problem in plan.treatments] == ["0", "1"]
+    assert meanings((problem.resolved for problem in plan.treatments), MACHINE) == {
         "target": {"node 0": "0-3", "node 1": "4-7"},
         "client": {"node 0": "0-3", "node 1": "4-7"},
         "memory": {"node 0": "bind:0", "node 1": "bind:1"},
     }
     mixed = "factors: {where: {near: {affinity.node: 0}, spread: {affinity.target: all, affinity.memory: interleave}}}"
     plan = read(tmp_path, PLAN + mixed)
-    assert [one.resolved.affinity.document() for one in plan.treatments] == [
+    assert [problem.resolved.affinity.document() for problem in plan.treatments] == [
         {"node": "0"},
         {"target": "all", "memory": "interleave"},
     ]
@@ -205,39 +213,43 @@ INSIDE = PLAN.replace("{database: {}}", "{cache: {}}")
 
 def test_a_target_that_loadcell_does_not_start_cannot_be_placed(tmp_path: Path) -> None:
     for key, value in (("target", "all"), ("memory", "node 0"), ("node", "0")):
-        said = mistake(tmp_path, f"affinity: {{{key}: {value}}}", EXTERNAL)
-        assert f"affinity.{key}: loadcell does not start this target" in said
-        assert "numactl" in said
+        result = mistake(tmp_path, f"affinity: {{{key}: {value}}}", EXTERNAL)
+        assert f"affinity.{key}: loadcell does not start this target" in result
+        assert "numactl" in result
     assert read(tmp_path, EXTERNAL + "affinity: {client: node 1}").base.affinity.client == "node 1"
 
 
 def test_a_target_in_the_client_runs_where_the_client_does(tmp_path: Path) -> None:
-    said = mistake(tmp_path, "affinity: {target: node 0, client: node 1}", INSIDE)
+    result = mistake(tmp_path, "affinity: {target: node 0, client: node 1}", INSIDE)
     assert (
-        "affinity.client: is CPUs 4-7, and affinity.target is 0-3: this target lives in the process" in said
+        "affinity.client: is CPUs 4-7, and affinity.target is 0-3: this target lives in the process" in result
     )
     read(tmp_path, INSIDE + "affinity: {target: node 0, client: cpus 0-3}")
-    said = mistake(tmp_path, "affinity: {node: 0, client: node 1}", INSIDE)
-    assert "affinity.client: is CPUs 4-7, and affinity.node is 0-3: this target lives in the process" in said
+    result = mistake(tmp_path, "affinity: {node: 0, client: node 1}", INSIDE)
+    assert (
+        "affinity.client: is CPUs 4-7, and affinity.node is 0-3: this target lives in the process" in result
+    )
 
 
 def test_a_plan_is_read_where_nothing_is_known_of_the_machine(tmp_path: Path) -> None:
     plan = read(tmp_path, PLAN + "affinity: {target: cpus 4000}", PARTS)
     assert plan.base.affinity.target == "cpus 4000"
-    assert remarks(plan, PARTS) == [one for one in remarks(plan, PARTS) if "affinity" not in one.path]
+    assert remarks(plan, PARTS) == [
+        problem for problem in remarks(plan, PARTS) if "affinity" not in problem.path
+    ]
 
 
 def test_what_is_possible_and_unwise_is_remarked_on(tmp_path: Path) -> None:
     plan = read(tmp_path, PLAN + "affinity: {target: cpus 0-3, client: cpus 3-4}")
-    said = {one.path: one.text for one in remarks(plan, HERE)}
-    assert said["affinity.client"].startswith("target and client share CPU 3")
+    result = {problem.path: problem.text for problem in remarks(plan, HERE)}
+    assert result["affinity.client"].startswith("target and client share CPU 3")
     narrow = replace(HERE, topology=lambda: replace(MACHINE, nodes={0: tuple(range(8))}, memory_nodes=(0,)))
     plan = read(tmp_path, PLAN + "factors: {affinity.target: [one node, all]}", narrow)
-    [remark] = [one for one in remarks(plan, narrow) if one.path == "affinity.target"]
+    [remark] = [problem for problem in remarks(plan, narrow) if problem.path == "affinity.target"]
     assert remark.treatment == "target=one_node"
     assert "one NUMA node" in remark.text
     plan = read(tmp_path, PLAN + "factors: {affinity.target: [one node, half the cores, cpus 0-3, all]}")
-    [same] = [one for one in remarks(plan, HERE) if one.path == "affinity.target"]
+    [same] = [problem for problem in remarks(plan, HERE) if problem.path == "affinity.target"]
     assert same.text == "`one node`, `half the cores`, `cpus 0-3` are the same here: CPUs 0-3"
     assert (same.treatment, same.others) == ("target=cpus_0-3", 2)
 
@@ -247,7 +259,7 @@ def test_of_a_node_it_is_remarked_that_it_is_all_there_is_and_who_shares_it(tmp_
 
     def said(more: str, parts: Parts) -> list[Remark]:
         plan = read(tmp_path, PLAN + more, parts)
-        return [one for one in remarks(plan, parts) if one.path.startswith("affinity")]
+        return [problem for problem in remarks(plan, parts) if problem.path.startswith("affinity")]
 
     [remark] = said("affinity: {node: 0}", narrow)
     assert (remark.path, "`node 0` is all of its CPUs (0-7)" in remark.text) == ("affinity.node", True)

@@ -56,17 +56,19 @@ def test_a_percentile_that_nothing_lies_beyond_cannot_be_judged(
 ) -> None:
     expected = Expectation.parse(f"{metric} {comparison}", groups=["few"])
     count = f"{metric.partition('.p')[0]}.count"
-    found = expected.judge({metric: 5.0, count: needed - 1})
-    assert found == Verdict("unknown", None, Few(needed - 1, needed))
-    assert found.result("as written") == ExpectationResult("as written", "unknown", None, needed - 1, needed)
+    problems = expected.judge({metric: 5.0, count: needed - 1})
+    assert problems == Verdict("unknown", None, Few(needed - 1, needed))
+    assert problems.result("as written") == ExpectationResult(
+        "as written", "unknown", None, needed - 1, needed
+    )
     assert expected.judge({metric: 5.0, count: needed}).verdict != "unknown"
     assert expected.judge({metric: 5.0}).verdict != "unknown", "a tool that does not say of how many knew it"
 
 
 def test_means_and_extremes_need_no_more_than_one() -> None:
     for metric in ("latency.mean", "latency.max"):
-        found = Expectation.parse(f"{metric} < 1s").judge({metric: 5.0, "latency.count": 1})
-        assert found == Verdict("met", 5.0)
+        problems = Expectation.parse(f"{metric} < 1s").judge({metric: 5.0, "latency.count": 1})
+        assert problems == Verdict("met", 5.0)
 
 
 def test_a_verdict_carries_the_figure() -> None:

@@ -62,8 +62,8 @@ class TestShares:
         base = read(
             tmp_path, SHARED.replace("clients: 40", "clients: 10, rate: 2000/s, arrivals: poisson")
         ).base
-        found = [(group.load.clients, group.load.rate, group.load.arrivals) for group in base.groups]
-        assert found == [(8, 1600.0, "poisson"), (2, 400.0, "poisson")]
+        problems = [(group.load.clients, group.load.rate, group.load.arrivals) for group in base.groups]
+        assert problems == [(8, 1600.0, "poisson"), (2, 400.0, "poisson")]
 
     @pytest.mark.parametrize(
         ("written", "shared"),
@@ -74,9 +74,9 @@ class TestShares:
     )
     def test_steps_and_ramps_keep_their_course(self, written: str, shared: str, tmp_path: Path) -> None:
         base = read(tmp_path, SHARED.replace("clients: 40", f"clients: 40, rate: {written}")).base
-        found = base.groups[0].load.rate
-        assert found is not None
-        assert rate.text(found) == shared
+        problems = base.groups[0].load.rate
+        assert problems is not None
+        assert rate.text(problems) == shared
 
     @given(
         shares=st.lists(st.floats(min_value=1e-3, max_value=1e6), min_size=1, max_size=8),
@@ -160,15 +160,17 @@ def test_expectations_can_be_of_a_group(tmp_path: Path) -> None:
 
 def test_advice_is_about_the_groups_settings(tmp_path: Path) -> None:
     plan = read(tmp_path, OWN.replace("tables: 4", "tables: 1").replace("clients: 6", "clients: 101"))
-    said = {remark.path: remark.text for remark in remarks(plan, PARTS)}
-    assert said["workloads.shop.mix.tables"] == "one table is one hot spot"
-    assert "103 clients" in said["target.database.settings.max_connections"]
-    assert "requests" in said["workloads.look.load.rate"]
+    result = {remark.path: remark.text for remark in remarks(plan, PARTS)}
+    assert result["workloads.shop.mix.tables"] == "one table is one hot spot"
+    assert "103 clients" in result["target.database.settings.max_connections"]
+    assert "requests" in result["workloads.look.load.rate"]
 
 
 def test_a_very_long_series_is_remarked_on(tmp_path: Path) -> None:
     long = SHARED.replace("duration: 9s", "duration: 12h")
-    [remark] = [one for one in remarks(read(tmp_path, long), PARTS) if one.path == "load.interval"]
+    [remark] = [
+        problem for problem in remarks(read(tmp_path, long), PARTS) if problem.path == "load.interval"
+    ]
     assert "43,200 intervals" in remark.text
     assert "346 MB" in remark.text
 
@@ -272,12 +274,14 @@ class TestFromOutside:
         shown = CliRunner().invoke(main, ["check", str(tmp_path / "plan.yaml")])
         assert shown.exit_code == 0, shown.output
         assert "1 client (share 1)" in shown.output
-        found = json.loads(CliRunner().invoke(main, ["check", "--json", str(tmp_path / "plan.yaml")]).output)
-        assert [(group["name"], group["workload"], group["clients"]) for group in found["groups"]] == [
+        problems = json.loads(
+            CliRunner().invoke(main, ["check", "--json", str(tmp_path / "plan.yaml")]).output
+        )
+        assert [(group["name"], group["workload"], group["clients"]) for group in problems["groups"]] == [
             ("a", "sysbench", 1),
             ("b", "sysbench", 1),
         ]
-        assert found["given"]["workloads"]["a"] == {"sysbench": {"tables": 2}}
+        assert problems["given"]["workloads"]["a"] == {"sysbench": {"tables": 2}}
 
     def test_the_schema_knows_both_forms(self) -> None:
         validator = Draft202012Validator(plan_schema(PARTS))

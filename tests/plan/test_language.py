@@ -204,9 +204,9 @@ def test_the_name_is_the_files_and_fit_for_a_path(tmp_path: Path) -> None:
 )
 def test_levels_of_whole_numbers(levels: str, values: list[int], tmp_path: Path) -> None:
     plan = read(tmp_path, PLAN + f"factors: {{load.clients: {levels}}}")
-    found = [treatment.values["load.clients"] for treatment in plan.treatments]
-    assert found == values
-    assert [type(value) for value in found] == [int] * len(values)
+    problems = [treatment.values["load.clients"] for treatment in plan.treatments]
+    assert problems == values
+    assert [type(value) for value in problems] == [int] * len(values)
     assert [treatment.resolved.load.clients for treatment in plan.treatments] == values
 
 

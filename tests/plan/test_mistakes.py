@@ -270,9 +270,9 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_mistake_is_found_where_it_is(case: Case, tmp_path: Path) -> None:
     before = case.text.partition(PLACE)[0]
-    found = mistakes(tmp_path, case.text.replace(PLACE, ""))
-    assert len(found) == 1, [str(problem) for problem in found]
-    problem = found[0]
+    problems = mistakes(tmp_path, case.text.replace(PLACE, ""))
+    assert len(problems) == 1, [str(problem) for problem in problems]
+    problem = problems[0]
     assert problem.mark.file == str(tmp_path / "plan.yaml")
     if PLACE in case.text:
         assert (problem.mark.line, problem.mark.column) == (
@@ -326,7 +326,7 @@ def test_every_mistake_of_a_plan_has_a_chinese_text() -> None:
 
 
 def test_all_mistakes_come_at_once_in_the_order_of_the_text(tmp_path: Path) -> None:
-    found = mistakes(
+    problems = mistakes(
         tmp_path,
         """\
 titel: x
@@ -342,7 +342,7 @@ monitors: [hots]
 expect: [errors = 0, p99 < 5ms]
 """,
     )
-    assert [(p.mark.line, p.path) for p in found] == [
+    assert [(p.mark.line, p.path) for p in problems] == [
         (1, "titel"),
         (2, "target.database.server"),
         (2, "target.database.dns"),
@@ -400,6 +400,8 @@ def test_the_parts_are_only_those_handed_in() -> None:
 
 
 def test_a_slip_in_a_step_is_one_mistake_and_not_the_whole_lists(tmp_path: Path) -> None:
-    found = mistakes(tmp_path, with_load("{clients: 1, rate: {steps: [{rat: 1/s, rate: 2/s, for: 1s}]}}"))
-    assert [(one.path, one.nearest) for one in found] == [("load.rate.steps.0.rat", "load.rate.steps.0.rate")]
-    assert found[0].allowed == "rate, for"
+    problems = mistakes(tmp_path, with_load("{clients: 1, rate: {steps: [{rat: 1/s, rate: 2/s, for: 1s}]}}"))
+    assert [(problem.path, problem.nearest) for problem in problems] == [
+        ("load.rate.steps.0.rat", "load.rate.steps.0.rate")
+    ]
+    assert problems[0].allowed == "rate, for"

@@ -56,13 +56,16 @@ def test_it_is_said_in_a_few_words() -> None:
 
 
 def remarked(given: Rate | Steps | Ramp | None, connections: int | None, duration_s: float) -> dict[str, str]:
-    return {one.path: one.message.text for one in rate.advice(given, connections, Duration(duration_s))}
+    return {
+        problem.path: problem.message.text
+        for problem in rate.advice(given, connections, Duration(duration_s))
+    }
 
 
 def test_connections_that_can_hardly_carry_it_are_remarked_on() -> None:
-    found = remarked(Rate(30_000), 1, 30)
-    assert list(found) == ["load.clients"]
-    assert "30,000/s over 1 connection leave each request 33.3 µs" in found["load.clients"]
+    problems = remarked(Rate(30_000), 1, 30)
+    assert list(problems) == ["load.clients"]
+    assert "30,000/s over 1 connection leave each request 33.3 µs" in problems["load.clients"]
     assert remarked(Rate(30_000), 2, 30) == {}
     assert list(remarked(Steps(steps=(STEPS.steps[0], Step.model_validate({"rate": "90000/s", "for": "1s"}))), 4, 30)) == [
         "load.clients"
@@ -70,9 +73,10 @@ def test_connections_that_can_hardly_carry_it_are_remarked_on() -> None:
 
 
 def test_few_requests_are_remarked_on() -> None:
-    found = remarked(Rate(10), 4, 30)
+    problems = remarked(Rate(10), 4, 30)
     assert (
-        "10/s comes to 300 requests in 30s: the p99 is decided by the 3 slowest of them" in found["load.rate"]
+        "10/s comes to 300 requests in 30s: the p99 is decided by the 3 slowest of them"
+        in problems["load.rate"]
     )
     assert remarked(Rate(34), 4, 30) == {}
 

@@ -50,9 +50,9 @@ def test_the_record_names_counts_only_where_there_are_any() -> None:
 
 def test_the_engine_is_told(tmp_path: Path) -> None:
     settings = loaded(tmp_path, "{clients: 4, requests: 1000}").base
-    told = data_order({}, {}, settings, 2, 1).specification()["load"]
-    assert (told["requests"], told["duration_ns"]) == (1000, 3_600_000_000_000)
-    assert "requests_per_client" not in told
+    reported = data_order({}, {}, settings, 2, 1).specification()["load"]
+    assert (reported["requests"], reported["duration_ns"]) == (1000, 3_600_000_000_000)
+    assert "requests_per_client" not in reported
 
 
 def test_both_can_be_factors(tmp_path: Path) -> None:
@@ -80,22 +80,22 @@ def test_both_can_be_factors(tmp_path: Path) -> None:
     ],
 )
 def test_what_it_cannot_be(tmp_path: Path, load: str, path: str, finding: str) -> None:
-    found = mistakes(tmp_path, load)
-    assert list(found) == [path]
-    assert finding in found[path]
+    problems = mistakes(tmp_path, load)
+    assert list(problems) == [path]
+    assert finding in problems[path]
 
 
 def test_client_groups_end_together(tmp_path: Path) -> None:
     groups = "workloads: {a: {mix: {}, share: 1}, b: {mix: {}, share: 1}}"
     for key in ("requests", "requests_per_client"):
-        found = mistakes(tmp_path, f"{{clients: 8, {key}: 100}}", groups)
-        assert list(found) == [f"load.{key}"]
-        assert "the plan has `workloads`" in found[f"load.{key}"]
+        problems = mistakes(tmp_path, f"{{clients: 8, {key}: 100}}", groups)
+        assert list(problems) == [f"load.{key}"]
+        assert "the plan has `workloads`" in problems[f"load.{key}"]
 
 
 def test_how_long_it_takes_is_not_known_in_a_closed_loop(tmp_path: Path) -> None:
-    found = estimate(loaded(tmp_path, "{clients: 4, warmup: 2s, requests: 1000}\nrepeats: 3"))
-    assert (found.counted, found.load_s, found.trials) == (True, 6.0, 3)
+    problems = estimate(loaded(tmp_path, "{clients: 4, warmup: 2s, requests: 1000}\nrepeats: 3"))
+    assert (problems.counted, problems.load_s, problems.trials) == (True, 6.0, 3)
     paced = estimate(loaded(tmp_path, "{clients: 4, warmup: 2s, rate: 100/s, requests: 1000}\nrepeats: 3"))
     assert (paced.counted, paced.load_s) == (False, 36.0)
 

@@ -41,9 +41,9 @@ def test_every_ready_made_plan_is_valid(path: Path) -> None:
 def test_every_installed_part_is_under_its_name_and_explained() -> None:
     parts = installed()
     for section, names in (("target", parts.targets), ("workload", parts.workloads)):
-        found = REAL.schema["properties"][section]["properties"]
-        assert set(found) == set(names)
-        assert all(part["description"] for part in found.values())
+        problems = REAL.schema["properties"][section]["properties"]
+        assert set(problems) == set(names)
+        assert all(part["description"] for part in problems.values())
     items = REAL.schema["properties"]["monitors"]["items"]["anyOf"]
     assert {item["const"] for item in items if "const" in item} == set(parts.monitors)
 

@@ -70,14 +70,14 @@ def test_levels(tmp_path: Path, inner: str, expected: list[str]) -> None:
 
 
 def test_levels_with_a_unit_stay_short(tmp_path: Path) -> None:
-    found = labels(
+    problems = labels(
         "factor: target.database.settings.cache, between: [100MB, 20000MB], objective: max throughput",
         tmp_path,
     )
-    assert found[0] == "100MB"
-    assert max(map(len, found)) <= len("20000MB")
-    assert found[-1] == "20000MB"
-    assert all(label.endswith("0MB") for label in found[-45:])
+    assert problems[0] == "100MB"
+    assert max(map(len, problems)) <= len("20000MB")
+    assert problems[-1] == "20000MB"
+    assert all(label.endswith("0MB") for label in problems[-45:])
 
 
 def test_other_factors_are_searched_one_treatment_at_a_time(tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_other_factors_are_searched_one_treatment_at_a_time(tmp_path: Path) -> N
         "script=read_write,clients=1",
         "script=read_only,clients=1",
     ]
-    one = read(search("factor: load.clients, between: [1, 8]"), tmp_path)
-    assert estimate(plan).trials == 2 * estimate(one).trials
+    problem = read(search("factor: load.clients, between: [1, 8]"), tmp_path)
+    assert estimate(plan).trials == 2 * estimate(problem).trials
     assert (
         read(
             search("factor: load.clients, between: [1, 8]", more), tmp_path, only=["script=read_only"]
@@ -133,19 +133,19 @@ CASES: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize(("text", "path", "finding"), CASES)
 def test_mistakes(tmp_path: Path, text: str, path: str, finding: str) -> None:
-    found: list[Problem] = fake_parts.mistakes(tmp_path, PLAN + text)
-    assert [problem.path for problem in found] == [path], [str(problem) for problem in found]
-    assert finding in found[0].finding
-    assert found[0].allowed
+    problems: list[Problem] = fake_parts.mistakes(tmp_path, PLAN + text)
+    assert [problem.path for problem in problems] == [path], [str(problem) for problem in problems]
+    assert finding in problems[0].finding
+    assert problems[0].allowed
 
 
 @pytest.mark.parametrize("option", [{"only": ["clients=4"]}, {"sets": ["load.clients=4"]}])
 def test_the_searched_factor_has_no_levels_to_choose_by_hand(
     tmp_path: Path, option: dict[str, list[str]]
 ) -> None:
-    (found,) = fake_parts.mistakes(tmp_path, search("factor: load.clients, between: [1, 8]"), **option)
-    assert "the search chooses its levels" in found.finding
-    assert "--set 'design.search.between" in (found.allowed or "")
+    (problems,) = fake_parts.mistakes(tmp_path, search("factor: load.clients, between: [1, 8]"), **option)
+    assert "the search chooses its levels" in problems.finding
+    assert "--set 'design.search.between" in (problems.allowed or "")
 
 
 def test_a_part_of_a_search_is_set_from_the_command_line(tmp_path: Path) -> None:

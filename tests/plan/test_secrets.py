@@ -35,13 +35,13 @@ def with_options(options: str) -> str:
     ],
 )
 def test_a_secret_written_out_is_a_mistake_that_does_not_repeat_it(text: str, tmp_path: Path) -> None:
-    found = mistakes(tmp_path, text, env={"PART": "x"})
-    told = [problem for problem in found if "${env:NAME}" in (problem.allowed or "")]
-    assert told
-    assert told[0].mark.line
-    said = "\n".join(str(problem) for problem in found)
-    assert SECRET not in said
-    assert "12345" not in said
+    problems = mistakes(tmp_path, text, env={"PART": "x"})
+    reported = [problem for problem in problems if "${env:NAME}" in (problem.allowed or "")]
+    assert reported
+    assert reported[0].mark.line
+    result = "\n".join(str(problem) for problem in problems)
+    assert SECRET not in result
+    assert "12345" not in result
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_a_secret_that_is_not_there_says_what_to_do() -> None:
 
 def test_a_level_of_a_factor_may_have_the_places_that_a_workload_has(tmp_path: Path) -> None:
     for level in ("workload.mix.script: ['say ${name}']", "who: {me: {workload.mix.script: 'say ${name}'}}"):
-        found = mistakes(tmp_path, PLAN + f"factors: {{{level}}}")
-        assert not [problem for problem in found if "${env:NAME}" in (problem.allowed or "")]
+        problems = mistakes(tmp_path, PLAN + f"factors: {{{level}}}")
+        assert not [problem for problem in problems if "${env:NAME}" in (problem.allowed or "")]
     elsewhere = mistakes(tmp_path, PLAN + "factors: {target.database.dsn: ['${name}']}")
     assert [problem.allowed for problem in elsewhere if problem.finding == 'found "${name}"'] == [
         "${env:NAME}"
