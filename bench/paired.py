@@ -50,7 +50,7 @@ CostType = TypeVar("CostType", bound=Cost)
 
 
 def worker_order(spec: Mapping[str, Any], mode: str = "run") -> str:
-    """What a worker process is sent to carry out `spec`, whose missing fields have their defaults."""
+    """Order of a worker process for `spec`, whose missing fields have their defaults."""
     return json.dumps({"mode": mode, "parent": os.getpid(), "spec": complete(spec)})
 
 
