@@ -83,24 +83,32 @@ CASES: dict[str, Case] = {
         run=("Saturation: not identified. 1 of 1 loads gave a figure", "Median throughput was 651.2"),
         unsaid=("highest median",), levels="there is only one run, and nothing was varied in it",
     ),
-    "two levels": Case(shape(factors={"load.clients": [4, 16]}), run=("2 of 2 loads gave a figure, and a curve needs 3 to bend",)),
+    "two levels": Case(
+        shape(factors={"load.clients": [4, 16]}),
+        run=("2 of 2 loads gave a figure, and a curve needs 3 to bend",),
+    ),
     "all trials failed": Case(
         shape(2, fates={n: Fate("failed", "the server is gone") for n in range(1, 15)}),
-        run=("No trial ended well, so there is no figure to report.", "0 of 14 trials ended well; 14 failed."),
-        unsaid=("median throughput",), two=CANNOT, levels="clients = 2 cannot be held against clients = 1", status=3,
+        run=("No trial ended well, so there is no figure to report.",
+             "0 of 14 trials ended well; 14 failed."),
+        unsaid=("median throughput",), two=CANNOT,
+        levels="clients = 2 cannot be held against clients = 1", status=3,
     ),
     "NaN": Case(
         shape(3), throughput(math.nan), run=("21 trials ended well without a usable throughput",),
         unsaid=("No trial ended well", "median throughput"), two=CANNOT, status=3,
     ),
     "NaN at a level": Case(
-        shape(3), throughput(math.inf, at="8"), run=("3 trials ended well without a usable throughput",), status=3,
+        shape(3), throughput(math.inf, at="8"),
+        run=("3 trials ended well without a usable throughput",), status=3,
     ),
     "latencies that are NaN": Case(
         shape(3), no_latency, run=("clients = 64 gave the highest median throughput: 4,259 transactions/s.",),
         unsaid=("It cost a response time",), status=3,
     ),
-    "one percentile and nothing else": Case(shape(3), only_a_percentile, run=("gave the highest median throughput",), status=3),
+    "one percentile and nothing else": Case(
+        shape(3), only_a_percentile, run=("gave the highest median throughput",), status=3,
+    ),
     "throughput 0": Case(
         shape(), throughput(0), run=("42 trials ended well without a usable throughput",
                                      "All 7 treatments gave the same median throughput: 0 transactions/s."),
@@ -114,12 +122,14 @@ CASES: dict[str, Case] = {
         shape(), throughput(1000.0),
         run=("throughput does not depend on the load from 1 to 64 clients", "all repeats are the same number",
              "All 7 treatments gave the same median throughput"),
-        unsaid=("highest median", "only one measurement"), two="every block gave the same ratio to the last digit",
+        unsaid=("highest median", "only one measurement"),
+        two="every block gave the same ratio to the last digit",
     ),
     "a factorial of the same number": Case(
         shape(factors=FACTORIAL), throughput(1000.0),
         run=("Effects of factors are descriptive only: all repeats are the same number",),
-        unsaid=("Set repeats: to 2 or more",), levels="the run varied 2 factors. Name one with --factor: a, b.",
+        unsaid=("Set repeats: to 2 or more",),
+        levels="the run varied 2 factors. Name one with --factor: a, b.",
     ),
     "trials that ended well without figures": Case(
         shape(2), no_totals, run=("14 trials ended well without a usable throughput",), two=CANNOT, status=3,
@@ -135,13 +145,13 @@ class Home:
     runs: list[Path] = field(default_factory=list)
 
     def call(self, *arguments: str | Path) -> Result:
-        """A command, of which whatever it prints is looked at."""
+        """Call a command and check its output for traces and values that are no numbers."""
         done = CliRunner().invoke(main, [*map(str, arguments)], prog_name="loadcell")
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-        said = done.output.replace(str(self.path), "")
-        assert "Traceback" not in said
-        assert "A fault in loadcell" not in said
-        assert not re.search(r"\b(nan|inf|NaN|Infinity|None)\b", said), said
+        output = done.output.replace(str(self.path), "")
+        assert "Traceback" not in output
+        assert "A fault in loadcell" not in output
+        assert not re.search(r"\b(nan|inf|NaN|Infinity|None)\b", output), output
         return done
 
 
@@ -175,7 +185,7 @@ def sentences(done: Result) -> str:
 
 
 @cases
-def test_of_a_run_it_is_said_in_the_terminal(home_of: Homes, name: str) -> None:
+def test_the_terminal_reports_it_of_a_run(home_of: Homes, name: str) -> None:
     home, case = home_of(name), CASES[name]
     done = home.call("show", home.runs[0])
     for text in case.run:
@@ -194,8 +204,8 @@ def test_a_page_is_made_that_says_it(home_of: Homes, name: str) -> None:
     assert not re.search(r"\b(NaN|Infinity)\b", data[1])
     text = " ".join(re.sub(r"<[^>]*>", "", re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)).split())
     assert not re.search(r"(?<![\w/-])(nan|inf|NaN|Infinity)(?![\w-])", text)
-    for said in case.run:
-        assert said in text
+    for sentence in case.run:
+        assert sentence in text
 
 
 @cases
@@ -229,8 +239,9 @@ def test_two_runs_and_the_levels_of_one_are_compared_as_far_as_they_can_be(
 
 
 @cases
-def test_a_history_needs_more_than_two_runs_with_figures(home_of: Homes, name: str, tmp_path: Path) -> None:
+def test_a_history_needs_more_than_two_runs_with_values(home_of: Homes, name: str, tmp_path: Path) -> None:
     home = home_of(name)
     done = home.call("history", "postgres-concurrency", "--results", home.path / "results", "--out", tmp_path)
-    with_figures = 0 if CASES[name].two == CANNOT else 2
-    assert f"There are {with_figures} runs with figures to go by: a change can only be found from 6 on" in sentences(done)  # fmt: skip
+    with_values = 0 if CASES[name].two == CANNOT else 2
+    message = f"There are {with_values} runs with figures to go by: a change can only be found from 6 on"
+    assert message in sentences(done)

@@ -58,9 +58,9 @@ def test_levels_with_names_are_all_listed_as_a_plan_writes_them() -> None:
 def test_a_plan_is_named_as_it_was_called_beside_where_it_is(tmp_path: Path) -> None:
     ready = json.loads(CliRunner().invoke(main, ["check", "kv-mix", "--json"]).stdout)
     assert (ready["plan"], ready["name"], ready["path"]) == ("kv-mix", "kv-mix", str(ready_plans()["kv-mix"]))
-    own = json.loads(check(tmp_path, PLAN, "--json").stdout)
+    document = json.loads(check(tmp_path, PLAN, "--json").stdout)
     path = str(tmp_path / "plan.yaml")
-    assert (own["plan"], own["name"], own["path"]) == (path, "plan", path)
+    assert (document["plan"], document["name"], document["path"]) == (path, "plan", path)
     listed = json.loads(CliRunner().invoke(main, ["plans", "--json"]).stdout)
     assert {(problem["name"], problem["path"]) for problem in listed} >= {(ready["name"], ready["path"])}
 
@@ -130,7 +130,8 @@ def test_it_says_what_would_run(tmp_path: Path) -> None:
     text = PLAN + (
         "factors:\n"
         "  load.clients: [1, 2, 4]\n"
-        "  cache: {small: {target.postgres.settings.shared_buffers: 16MB}, big: {target.postgres.settings.shared_buffers: 64MB}}\n"
+        "  cache: {small: {target.postgres.settings.shared_buffers: 16MB}, "
+        "big: {target.postgres.settings.shared_buffers: 64MB}}\n"
         "repeats: 2\nexpect: [latency.p99 < 20ms]\n"
     )
     result = check(tmp_path, text)
@@ -176,7 +177,7 @@ def test_as_written_needs_no_seed(tmp_path: Path) -> None:
     )
 
 
-def test_a_rate_is_said_in_a_line_of_its_own(tmp_path: Path) -> None:
+def test_a_rate_has_a_separate_line(tmp_path: Path) -> None:
     text = PLAN.replace(
         "clients: 1,", "clients: 16, rate: {from: 100/s, to: 1900/s, over: 8s}, arrivals: poisson,"
     )
@@ -296,12 +297,14 @@ DISK = "workload: {probe: {disk: {access: randread}}}\n"
 @pytest.mark.parametrize(
     ("target", "workload", "path", "finding", "remedy"),
     [
-        ("host: {directory: nowhere}", DISK, "host.directory", "there is no directory {home}/nowhere", "name one that is there"),
-        ("store: {data: plan.yaml/in}", KV, "store.data", "{home}/plan.yaml is not a directory", "name a directory in"),
+        ("host: {directory: nowhere}", DISK, "host.directory", "there is no directory {home}/nowhere",
+         "name one that is there"),
+        ("store: {data: plan.yaml/in}", KV, "store.data", "{home}/plan.yaml is not a directory",
+         "name a directory in"),
         ("store: {data: {image: /nowhere, size: 64MiB, fs: ext4}}", KV, "store.data.image",
          "there is no directory /nowhere for the image", "name a directory that is there"),
-        ('command: {command: "true", url: "http://127.0.0.1:{port}", directory: nowhere}', HTTP, "command.directory",
-         "there is no directory {home}/nowhere", "correct `target.command.directory`"),
+        ('command: {command: "true", url: "http://127.0.0.1:{port}", directory: nowhere}', HTTP,
+         "command.directory", "there is no directory {home}/nowhere", "correct `target.command.directory`"),
     ],
 )  # fmt: skip
 def test_a_directory_that_a_run_would_not_find_is_a_mistake(

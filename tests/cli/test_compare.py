@@ -85,7 +85,7 @@ def test_nothing_to_compare_is_no_success(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ((), "Missing argument 'RUN...'"),
         (("zzzz",), "there is no run 'zzzz'"),
@@ -107,10 +107,10 @@ def test_nothing_to_compare_is_no_success(home: Path, tmp_path: Path) -> None:
         (("--baseline", "main", "cccc"), "there is no baseline 'main'"),
     ],
 )
-def test_calls_that_are_wrong(home: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_calls_that_are_wrong(home: Path, arguments: tuple[str, ...], message: str) -> None:
     problems = call("compare", *arguments)
     assert problems.exit_code == 2, problems.output
-    assert said in problems.output
+    assert message in problems.output
     assert "Traceback" not in problems.output
 
 
@@ -170,7 +170,7 @@ def test_a_baseline_that_is_gone(home: Path) -> None:
 
 
 def completed(*words: str) -> list[str]:
-    """What a shell offers for the last word."""
+    """Return the completions that a shell offers for the last word."""
     problems = ShellComplete(main, {}, "loadcell", "_LOADCELL_COMPLETE").get_completions(
         list(words[:-1]), words[-1]
     )

@@ -44,27 +44,27 @@ def call(*arguments: str) -> Result:
 
 
 def test_two_baselines_are_two_machines(home: Path) -> None:
-    found = call("aaaa", "bbbb")
-    assert found.exit_code == 0, found.output
-    assert "bench-01 (bbbb) against bench-01 (aaaa)" in found.output
-    assert "Hypothesis" not in found.output
+    result = call("aaaa", "bbbb")
+    assert result.exit_code == 0, result.output
+    assert "bench-01 (bbbb) against bench-01 (aaaa)" in result.output
+    assert "Hypothesis" not in result.output
 
 
 def test_what_ran_on_both_says_what_it_follows(home: Path) -> None:
-    found = call("aaaa", "bbbb", "--workload", "dada", "dbdb", "--json")
-    assert found.exit_code == 0, found.output
-    (workload,) = json.loads(found.stdout)["workloads"]
+    result = call("aaaa", "bbbb", "--workload", "dada", "dbdb", "--json")
+    assert result.exit_code == 0, result.output
+    (workload,) = json.loads(result.stdout)["workloads"]
     assert "memory-memcpy-1/mib_per_s" in workload["hypothesis"]
     assert "cpu-1/events_per_s" not in workload["hypothesis"]
 
 
 def test_files_of_json_are_machines_and_one_can_stand_beside_a_run(home: Path) -> None:
-    found = call("kunpeng.json", "m2.json")
-    assert found.exit_code == 3, found.output  # one baseline is of the first only
-    assert "m2 against kunpeng" in found.output
-    assert "×6.81" in found.output
+    result = call("kunpeng.json", "m2.json")
+    assert result.exit_code == 3, result.output  # one baseline is of the first only
+    assert "m2 against kunpeng" in result.output
+    assert "×6.81" in result.output
     mixed = call("kunpeng.json", "aaaa", "--json")
-    assert [one["label"] for one in json.loads(mixed.stdout)["machines"]] == ["kunpeng", "bench-01"]
+    assert [machine["label"] for machine in json.loads(mixed.stdout)["machines"]] == ["kunpeng", "bench-01"]
 
 
 def test_a_baseline_without_a_counterpart_ends_with_3_and_a_verdict_to_fail_on_with_1(home: Path) -> None:
@@ -75,20 +75,20 @@ def test_a_baseline_without_a_counterpart_ends_with_3_and_a_verdict_to_fail_on_w
 
 
 def test_options_of_runs_keep_their_meaning(home: Path) -> None:
-    found = call("aaaa", "bbbb", "--metric", "throughput", "--json")
-    assert json.loads(found.stdout)["what"] == "runs"
+    result = call("aaaa", "bbbb", "--metric", "throughput", "--json")
+    assert json.loads(result.stdout)["what"] == "runs"
 
 
 def test_the_page_and_the_comment(home: Path, tmp_path: Path) -> None:
-    found = call("aaaa", "bbbb", "--out", str(tmp_path / "two.html"), "--lang", "zh")
-    assert found.exit_code == 0, found.output
+    result = call("aaaa", "bbbb", "--out", str(tmp_path / "two.html"), "--lang", "zh")
+    assert result.exit_code == 0, result.output
     assert "两台机器对比" in (tmp_path / "two.html").read_text(encoding="utf-8")
     comment = call("aaaa", "bbbb", "--format", "md")
     assert comment.stdout.startswith("# ")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("kunpeng.json",), "two at a time, and 1 is named"),
         (("kunpeng.json", "m2.json", "aaaa"), "two at a time, and 3 are named"),
@@ -98,7 +98,7 @@ def test_the_page_and_the_comment(home: Path, tmp_path: Path) -> None:
         (("aaaa", "nothing.json"), "there is no run 'nothing.json'"),
     ],
 )
-def test_a_call_that_makes_no_sense_says_so(home: Path, arguments: tuple[str, ...], said: str) -> None:
-    found = call(*arguments)
-    assert found.exit_code == 2, found.output
-    assert said in " ".join(found.stderr.split())
+def test_a_call_that_makes_no_sense_says_so(home: Path, arguments: tuple[str, ...], message: str) -> None:
+    result = call(*arguments)
+    assert result.exit_code == 2, result.output
+    assert message in " ".join(result.stderr.split())

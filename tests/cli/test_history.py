@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 import fake_runs
 from lines import CliRunner
-from loadcell.analysis.history.changes import METRICS as KNOWN
+from loadcell.analysis.history import changes
 from loadcell.analysis.history.changes import Options
 from loadcell.cli import main
 from loadcell.cli.history import METHODS, METRICS
@@ -36,7 +36,7 @@ def called(results: Path, *arguments: str) -> Result:
     return CliRunner().invoke(main, ["history", *arguments, "--results", str(results)])
 
 
-def test_the_change_is_said_with_its_runs_and_what_else_changed(results: Path) -> None:
+def test_the_change_is_reported_with_its_runs_and_what_else_changed(results: Path) -> None:
     done = called(results, PLAN)
     assert done.exit_code == 0, done.output
     text = " ".join(done.stdout.split())
@@ -88,13 +88,13 @@ def test_only_the_latest_runs(results: Path) -> None:
     assert json.loads(called(results, PLAN, "--last", "6", "--json").stdout)["changes"] == []
 
 
-def test_other_figures_than_throughput(results: Path) -> None:
+def test_other_metrics_than_throughput(results: Path) -> None:
     done = called(results, PLAN, "--metric", "p99")
     assert "the p99 response time rose by" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["postgres-concurency"], "Did you mean postgres-concurrency?"),
         ([PLAN, "--level", "2"], "write it as 2%"),
@@ -104,10 +104,10 @@ def test_other_figures_than_throughput(results: Path) -> None:
         ([PLAN, "--metric", "speed"], "Invalid value for '--metric'"),
     ],
 )
-def test_mistakes_are_one_message(results: Path, arguments: list[str], said: str) -> None:
+def test_mistakes_are_one_message(results: Path, arguments: list[str], message: str) -> None:
     done = called(results, *arguments)
     assert done.exit_code != 0
-    assert said in " ".join(done.output.split())
+    assert message in " ".join(done.output.split())
     assert "Traceback" not in done.output
 
 
@@ -126,7 +126,7 @@ def test_a_run_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None
 
 
 def test_names_on_the_command_line_are_the_analysis_own() -> None:
-    assert tuple(KNOWN) == METRICS
+    assert tuple(changes.METRICS) == METRICS
     assert Options().method in METHODS
 
 

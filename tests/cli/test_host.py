@@ -13,26 +13,28 @@ from loadcell.cli.host import host
 
 
 def test_a_page_with_what_hurts_first_and_what_the_machine_is() -> None:
-    said = CliRunner().invoke(host, [], env={"COLUMNS": "80", "TERM": "dumb"})
-    assert said.exit_code == 0, said.output
-    assert said.output.startswith("What may hurt a measurement")
-    assert re.search(r"Processors\n.*cores?, \d+ threads?", said.output)
-    assert max(len(row) for row in said.output.splitlines()) <= 80
+    result = CliRunner().invoke(host, [], env={"COLUMNS": "80", "TERM": "dumb"})
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("What may hurt a measurement")
+    assert re.search(r"Processors\n.*cores?, \d+ threads?", result.output)
+    assert max(len(row) for row in result.output.splitlines()) <= 80
 
 
 def test_the_page_speaks_chinese() -> None:
-    said = CliRunner().invoke(host, ["--lang", "zh"])
-    assert said.exit_code == 0
-    assert said.output.startswith("可能影响测量的因素")
+    result = CliRunner().invoke(host, ["--lang", "zh"])
+    assert result.exit_code == 0
+    assert result.output.startswith("可能影响测量的因素")
 
 
 def test_json_has_the_facts_and_the_findings() -> None:
-    said = json.loads(CliRunner().invoke(host, ["--json"]).output)
-    assert said["host"]["cpu"]["threads"] >= 1
-    assert all({"severity", "key", "text"} <= set(finding) for finding in said["findings"])
+    document = json.loads(CliRunner().invoke(host, ["--json"]).output)
+    assert document["host"]["cpu"]["threads"] >= 1
+    assert all({"severity", "key", "text"} <= set(finding) for finding in document["findings"])
 
 
 def test_anonymous_leaves_the_name_out() -> None:
-    said = json.loads(CliRunner().invoke(host, ["--json", "--anonymous"]).output)
-    assert "hostname" not in said["host"]
-    assert socket.gethostname() not in [value for value in said["host"].values() if isinstance(value, str)]
+    document = json.loads(CliRunner().invoke(host, ["--json", "--anonymous"]).output)
+    assert "hostname" not in document["host"]
+    assert socket.gethostname() not in [
+        value for value in document["host"].values() if isinstance(value, str)
+    ]

@@ -1,6 +1,4 @@
-"""`loadcell host --baseline`: a real one of a few short probes, its pages, and how it goes on after an
-interruption.
-"""
+"""`loadcell host --baseline`: a real one of a few short probes, its pages, and how it resumes."""
 
 from __future__ import annotations
 
@@ -29,8 +27,8 @@ from nobody import nobody
 
 #: One probe of each kind that costs nothing to set up, as short as can be.
 SHORT = (
-    "--only", "probe=cpu-1,copy-8KiB,latency-4KiB,latency-16KiB,latency-32KiB,network-rr", "--set", "repeats=1",
-    "--set", "load.warmup=0s", "--set", "load.duration=100ms", "--quiet",
+    "--only", "probe=cpu-1,copy-8KiB,latency-4KiB,latency-16KiB,latency-32KiB,network-rr",
+    "--set", "repeats=1", "--set", "load.warmup=0s", "--set", "load.duration=100ms", "--quiet",
 )  # fmt: skip
 
 
@@ -46,12 +44,12 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
 
 #: The same, to be shared.
 NAMELESS = (
-    "--only", "probe=cpu-1", "--set", "repeats=1", "--set", "load.warmup=0s", "--set", "load.duration=100ms", "--quiet",
-    "--anonymous",
+    "--only", "probe=cpu-1", "--set", "repeats=1", "--set", "load.warmup=0s", "--set", "load.duration=100ms",
+    "--quiet", "--anonymous",
 )  # fmt: skip
 
 
-#: What the page calls them.
+#: Their names on the page.
 NAMES = {
     "probe=cpu-1": "Primes, 1 thread",
     "probe=copy-8KiB": "STREAM Copy 8 KiB, 1 thread",
@@ -63,7 +61,7 @@ NAMES = {
 
 
 def good(path: Path) -> set[str]:
-    """The probes that have a figure: on a machine that others use, a trial so short may not be trusted, or
+    """The probes that have a value: on a machine that others use, a trial so short may not be trusted, or
     end before a pass does.
     """
     trials = read_run(path).trials
@@ -72,12 +70,12 @@ def good(path: Path) -> set[str]:
 
 
 def test_it_measures_and_prints_one_page(measured: tuple[Path, Result]) -> None:
-    path, found = measured
+    path, result = measured
     trusted = all(trial.status == "ok" for trial in read_run(path).trials)
-    assert found.exit_code == (0 if trusted else 3), found.output
+    assert result.exit_code == (0 if trusted else 3), result.output
     for treatment in good(path):
-        assert NAMES[treatment] in found.stdout
-    assert all(len(line) <= 80 for line in found.stdout.splitlines() if str(path) not in line)
+        assert NAMES[treatment] in result.stdout
+    assert all(len(line) <= 80 for line in result.stdout.splitlines() if str(path) not in line)
     assert (path / "host.html").stat().st_size > 10_000
     assert (path / "report.html").is_file()
 
@@ -88,7 +86,7 @@ def test_it_is_a_run_like_any_other(measured: tuple[Path, Result]) -> None:
     assert {trial.treatment for trial in stored.trials} == set(NAMES)
 
 
-def test_broken_off_it_goes_on_and_whole_it_only_writes_its_page_again(
+def test_interrupted_it_resumes_and_complete_it_only_writes_its_page_again(
     measured: tuple[Path, Result], tmp_path: Path
 ) -> None:
     path = tmp_path / "copy"
@@ -96,11 +94,11 @@ def test_broken_off_it_goes_on_and_whole_it_only_writes_its_page_again(
     lost = next(path.glob("trials/*cpu-1*"))
     shutil.rmtree(lost)
     (path / "host.html").unlink()
-    found = call("--baseline", "--resume", str(path), "--lang", "zh", "--quiet", "--json")
-    assert found.exit_code in (0, 3), found.output
+    result = call("--baseline", "--resume", str(path), "--lang", "zh", "--quiet", "--json")
+    assert result.exit_code in (0, 3), result.output
     assert lost.is_dir()
     assert "机器与基准" in (path / "host.html").read_text(encoding="utf-8")
-    document = json.loads(found.stdout)
+    document = json.loads(result.stdout)
     scored = {score["id"].partition("/")[0] for score in document["scores"]}
     assert {f"probe={name}" for name in scored} == good(path)
     again = call("--baseline", "--resume", str(path), "--quiet", "--anonymous", "--json")
@@ -111,7 +109,7 @@ def test_broken_off_it_goes_on_and_whole_it_only_writes_its_page_again(
 def test_the_page_of_another_machines_baseline_is_written_without_its_processors(
     measured: tuple[Path, Result], tmp_path: Path
 ) -> None:
-    """A run that is whole is not held against the plan as it would be here: `cpus` is another number on every
+    """A complete run is not compared with the plan as it would be here: `cpus` is another number on every
     machine.
     """
     path = tmp_path / "there"
@@ -121,19 +119,19 @@ def test_the_page_of_another_machines_baseline_is_written_without_its_processors
         treatment["settings"]["load"]["clients"] = 128
     (path / "run.json").write_text(json.dumps(run))
     (path / "host.html").unlink()
-    found = call("--baseline", "--resume", str(path), "--lang", "zh")
-    assert found.exit_code in (0, 3), found.output
+    result = call("--baseline", "--resume", str(path), "--lang", "zh")
+    assert result.exit_code in (0, 3), result.output
     assert "机器与基准" in (path / "host.html").read_text(encoding="utf-8")
 
 
 def test_a_run_to_be_shared_has_no_name_of_the_machine_in_any_of_its_files(tmp_path: Path) -> None:
     path = tmp_path / "run"
-    found = call("--baseline", "--out", str(path), *NAMELESS)
-    assert found.exit_code in (0, 3), found.output
+    result = call("--baseline", "--out", str(path), *NAMELESS)
+    assert result.exit_code in (0, 3), result.output
     [host] = json.loads((path / "environment.json").read_text())["hosts"]
     assert host["cpu"]["threads"] >= 1
     assert not {"hostname", "kernel_command_line"} & set(host)
-    assert all(one["addresses"] == [] for one in host.get("network", ()))
+    assert all(interface["addresses"] == [] for interface in host.get("network", ()))
     for page in ("host.html", "report.html"):
         assert f">{socket.gethostname()}<" not in (path / page).read_text(encoding="utf-8")
 
@@ -143,16 +141,16 @@ def test_the_plan_covers_every_part_of_a_machine() -> None:
     from loadcell.plan.load import load_plan
 
     plan = load_plan(ready_plans()["host-baseline"], installed())
-    found = {
+    probes = {
         (section, options.get("test") or options.get("access"))
-        for one in plan.treatments
-        for section, options in one.resolved.document()["workload"]["probe"].items()
+        for treatment in plan.treatments
+        for section, options in treatment.resolved.document()["workload"]["probe"].items()
         if options is not None
     }
-    assert {section for section, _ in found} == set(SECTIONS)
-    assert {("memory", test) for test in ("sysbench", "memcpy", "dumb", "mcblock", "triad")} <= found
-    assert {("disk", access) for access in ("randread", "randwrite", "readwrite", "read", "write")} <= found
-    assert {("network", test) for test in ("rr", "crr", "stream")} <= found
+    assert {section for section, _ in probes} == set(SECTIONS)
+    assert {("memory", test) for test in ("sysbench", "memcpy", "dumb", "mcblock", "triad")} <= probes
+    assert {("disk", access) for access in ("randread", "randwrite", "readwrite", "read", "write")} <= probes
+    assert {("network", test) for test in ("rr", "crr", "stream")} <= probes
 
 
 def test_a_directory_is_meant_from_here(tmp_path: Path) -> None:
@@ -165,27 +163,30 @@ def test_a_directory_is_meant_from_here(tmp_path: Path) -> None:
 def test_a_directory_that_nothing_can_be_written_to_is_known_before(tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         Path("file").write_text("")
-        for name, said in (("gone", "gone is not there"), ("file", "file is a file")):
-            found = call("--baseline", "--directory", name, "--out", "run", *SHORT)
-            assert found.exit_code == 2
-            assert said in " ".join(found.output.split())
+        for name, message in (("gone", "gone is not there"), ("file", "file is a file")):
+            result = call("--baseline", "--directory", name, "--out", "run", *SHORT)
+            assert result.exit_code == 2
+            assert message in " ".join(result.output.split())
         assert not Path("run").exists()
     with nobody():
-        found = call("--baseline", "--directory", "/usr", "--out", str(tmp_path / "run"), *SHORT)
-    assert found.exit_code == 2
-    assert "/usr cannot be written to by you" in " ".join(found.output.split())
+        result = call("--baseline", "--directory", "/usr", "--out", str(tmp_path / "run"), *SHORT)
+    assert result.exit_code == 2
+    assert "/usr cannot be written to by you" in " ".join(result.output.split())
 
 
-def test_a_file_system_that_is_mounted_read_only_is_told_from_a_directory_of_others(tmp_path: Path) -> None:
+def test_a_file_system_that_is_mounted_read_only_differs_from_a_directory_of_others(tmp_path: Path) -> None:
     """Where the whole file system is read-only, another directory on it is no way out."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = f"mount -t tmpfs -o ro none {place} && exec {sys.executable} -m loadcell host --baseline --directory {place}"
-    found = subprocess.run(["unshare", "-m", "sh", "-c", mounted], capture_output=True, text=True, check=False, cwd=tmp_path)  # fmt: skip
-    assert found.returncode == 2
-    said = " ".join(found.stderr.split())
-    assert f"{place} is on a file system that is mounted read-only" in said
-    assert "remount" in said
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    baseline = f"{sys.executable} -m loadcell host --baseline --directory {disk}"
+    script = f"mount -t tmpfs -o ro none {disk} && exec {baseline}"
+    result = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert result.returncode == 2
+    message = " ".join(result.stderr.split())
+    assert f"{disk} is on a file system that is mounted read-only" in message
+    assert "remount" in message
 
 
 def test_why_a_probe_has_no_figure_is_on_the_page_itself(tmp_path: Path) -> None:
@@ -194,14 +195,14 @@ def test_why_a_probe_has_no_figure_is_on_the_page_itself(tmp_path: Path) -> None
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         peer = f"127.0.0.1:{free.getsockname()[1]}"
-    found = call("--baseline", "--peer", peer, "--out", str(run), *probe)
-    assert found.exit_code == 3
-    for text in (found.stdout, (run / "host.html").read_text(encoding="utf-8")):
-        said = " ".join(re.sub(r"<[^>]+>", "", text).split())
-        assert f"network-rr: no loadcell answers at {peer}" in said
-        assert "loadcell host --serve" in said
-    found = call("--baseline", "--resume", str(run), "--lang", "zh", "--quiet")
-    assert "network-rr：" in found.stdout
+    result = call("--baseline", "--peer", peer, "--out", str(run), *probe)
+    assert result.exit_code == 3
+    for text in (result.stdout, (run / "host.html").read_text(encoding="utf-8")):
+        message = " ".join(re.sub(r"<[^>]+>", "", text).split())
+        assert f"network-rr: no loadcell answers at {peer}" in message
+        assert "loadcell host --serve" in message
+    result = call("--baseline", "--resume", str(run), "--lang", "zh", "--quiet")
+    assert "network-rr：" in result.stdout
 
 
 def test_a_run_to_be_shared_has_no_place_no_peer_and_no_command_in_any_of_its_files(tmp_path: Path) -> None:
@@ -211,13 +212,13 @@ def test_a_run_to_be_shared_has_no_place_no_peer_and_no_command_in_any_of_its_fi
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     probes = ("--only", "probe=cpu-1,network-rr", *NAMELESS[2:])
-    place = ("--baseline", "--directory", str(secret), "--peer", f"127.0.0.1:{port}")
-    found = call(*place, "--out", str(run), "--json", *probes)
-    assert found.exit_code == 3
+    arguments = ("--baseline", "--directory", str(secret), "--peer", f"127.0.0.1:{port}")
+    result = call(*arguments, "--out", str(run), "--json", *probes)
+    assert result.exit_code == 3
     texts = {str(file): file.read_text(encoding="utf-8") for file in run.rglob("*") if file.is_file()}
-    for name, text in {**texts, "JSON": found.stdout}.items():
+    for name, text in {**texts, "JSON": result.stdout}.items():
         assert not [word for word in ("customer-42", "127.0.0.1", str(tmp_path)) if word in text], name
-    assert "run" not in json.loads(found.stdout)
+    assert "run" not in json.loads(result.stdout)
     stored = read_run(run)
     assert document(stored.run)["command"] == []
     assert f"target.host.peer=peer.example:{port}" in document(stored.run)["sets"]
@@ -226,13 +227,13 @@ def test_a_run_to_be_shared_has_no_place_no_peer_and_no_command_in_any_of_its_fi
     assert "Primes" in again.stdout, "its page can still be written"
 
 
-def test_a_run_to_be_shared_has_no_names_while_it_is_interrupted_and_is_told_them_again(
+def test_a_run_to_be_shared_has_no_names_while_it_is_interrupted_and_needs_them_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret, run = tmp_path / "customer 42", tmp_path / "run"
     secret.mkdir()
     probes = ("--only", "probe=cpu-1,latency-4KiB", *NAMELESS[2:])
-    place = ("--directory", str(secret), "--peer", "db.example:7733")
+    arguments = ("--directory", str(secret), "--peer", "db.example:7733")
 
     def named() -> set[str]:
         words = ("customer", "db.example", str(tmp_path))
@@ -241,23 +242,26 @@ def test_a_run_to_be_shared_has_no_names_while_it_is_interrupted_and_is_told_the
 
     with monkeypatch.context() as patched:
         patched.setattr(Progress, "trial_began", lambda *_: os.kill(os.getpid(), signal.SIGINT))
-        found = call("--baseline", *place, "--out", str(run), *probes)
-    assert (found.exit_code, named()) == (130, set()), found.output
-    again = f"Go on with: loadcell host --baseline --resume {run} --anonymous --directory '{secret}' --peer db.example:7733"
-    assert again in found.stderr
+        result = call("--baseline", *arguments, "--out", str(run), *probes)
+    assert (result.exit_code, named()) == (130, set()), result.output
+    again = (
+        f"Go on with: loadcell host --baseline --resume {run} --anonymous "
+        f"--directory '{secret}' --peer db.example:7733"
+    )
+    assert again in result.stderr
     [trial] = read_run(run).trials
     assert trial.advice == "Go on with `loadcell host --baseline --resume run`."
 
     refused = call("--baseline", "--resume", str(run), "--quiet")
     assert refused.exit_code == 2
     assert "give --directory and --peer again" in " ".join(refused.stderr.split())
-    whole = call("--baseline", "--resume", str(run), *place, "--quiet")
-    assert (whole.exit_code in (0, 3), named()) == (True, set()), whole.output
+    resumed = call("--baseline", "--resume", str(run), *arguments, "--quiet")
+    assert (resumed.exit_code in (0, 3), named()) == (True, set()), resumed.output
     assert len(read_run(run).trials) == 2
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--directory", "/tmp"), "--directory goes with --baseline"),
         (("--resume", "last"), "--resume goes with --baseline"),
@@ -268,9 +272,9 @@ def test_a_run_to_be_shared_has_no_names_while_it_is_interrupted_and_is_told_the
     ],
 )
 def test_a_call_that_makes_no_sense_says_so(
-    arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = call(*arguments)
-    assert found.exit_code == 2, found.output
-    assert said in " ".join(found.output.split())
+    result = call(*arguments)
+    assert result.exit_code == 2, result.output
+    assert message in " ".join(result.output.split())

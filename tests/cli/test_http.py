@@ -1,4 +1,4 @@
-"""`loadcell http URL`: what its words come to, and what it prints of a real nginx."""
+"""`loadcell http URL`: the plan of its words, and what it prints of a real nginx."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ http {{
   access_log {root}/log combined; keepalive_requests 100000;
   client_body_temp_path {root}/body; proxy_temp_path {root}/proxy; fastcgi_temp_path {root}/fastcgi;
   uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
-  server {{ listen 127.0.0.1:{port}; location /get {{ return 200 "value"; }} location /missing {{ return 404; }} }}
+  server {{
+    listen 127.0.0.1:{port}; location /get {{ return 200 "value"; }} location /missing {{ return 404; }}
+  }}
 }}
 """
 
@@ -64,7 +66,7 @@ def nginx() -> Iterator[tuple[str, Path]]:
 
 class TestWords:
     def test_a_url_is_a_target_and_a_path(self) -> None:
-        found = planned(
+        plan = planned(
             "http",
             "https://shop.example:8443/item?id=${id}",
             "-p",
@@ -74,9 +76,9 @@ class TestWords:
             "--timeout",
             "5s",
         )
-        assert found["title"] == "GET https://shop.example:8443/item?id=${id}"
-        assert found["target"] == {"http": {"url": "https://shop.example:8443", "tls": {"verify": False}}}
-        assert found["workload"] == {
+        assert plan["title"] == "GET https://shop.example:8443/item?id=${id}"
+        assert plan["target"] == {"http": {"url": "https://shop.example:8443", "tls": {"verify": False}}}
+        assert plan["workload"] == {
             "http": {
                 "method": "GET",
                 "path": "/item?id=${id}",
@@ -84,20 +86,20 @@ class TestWords:
                 "version": 2,
             }
         }
-        assert found["load"]["timeout"] == "5s"
+        assert plan["load"]["timeout"] == "5s"
 
     def test_streams_are_of_http_2(self) -> None:
-        found = planned("http", "http://x", "--http2", "--streams", "8")
-        assert (found["workload"]["http"]["version"], found["workload"]["http"]["streams"]) == (2, 8)
+        plan = planned("http", "http://x", "--http2", "--streams", "8")
+        assert (plan["workload"]["http"]["version"], plan["workload"]["http"]["streams"]) == (2, 8)
         assert "a connection of HTTP/1.1 carries one request at a time" in refused(
             "http", "http://x", "--streams", "8"
         )
 
     def test_data_are_posted_and_a_scheme_may_be_left_out(self) -> None:
         words = ("--data", "k=${k}", "-H", "Content-Type: text/plain", "-p", "k=a,b", "--no-keep-alive")
-        found = planned("http", "localhost:8080", *words, "--success", "2xx,404")
-        assert found["target"] == {"http": {"url": "http://localhost:8080"}}
-        assert found["workload"]["http"] == {
+        plan = planned("http", "localhost:8080", *words, "--success", "2xx,404")
+        assert plan["target"] == {"http": {"url": "http://localhost:8080"}}
+        assert plan["workload"]["http"] == {
             "method": "POST",
             "path": "/",
             "headers": {"Content-Type": "text/plain"},
@@ -111,18 +113,17 @@ class TestWords:
         for name in ("order.json", "names"):
             (tmp_path / name).write_text("one\ntwo\n")
         with contextlib.chdir(tmp_path):
-            found = planned("http", "http://x/${n}", "--data", "@order.json", "-p", "n=@names")["workload"][
-                "http"
-            ]
-        assert (found["method"], found["body"]) == ("POST", {"file": str(tmp_path / "order.json")})
-        assert found["parameters"] == {"n": {"file": str(tmp_path / "names")}}
+            plan = planned("http", "http://x/${n}", "--data", "@order.json", "-p", "n=@names")
+        workload = plan["workload"]["http"]
+        assert (workload["method"], workload["body"]) == ("POST", {"file": str(tmp_path / "order.json")})
+        assert workload["parameters"] == {"n": {"file": str(tmp_path / "names")}}
 
     def test_a_field_that_is_given_again_is_a_list(self) -> None:
-        found = planned("http", "http://x", "-H", "Accept: a/b", "-H", "X: 1", "-H", "accept: c/d")
-        assert found["workload"]["http"]["headers"] == {"Accept": "a/b, c/d", "X": "1"}
+        plan = planned("http", "http://x", "-H", "Accept: a/b", "-H", "X: 1", "-H", "accept: c/d")
+        assert plan["workload"]["http"]["headers"] == {"Accept": "a/b, c/d", "X": "1"}
 
     @pytest.mark.parametrize(
-        ("words", "said"),
+        ("words", "message"),
         [
             (["ftp://x/y"], "'ftp://x/y' is no URL of a service of HTTP. Give http://HOST:PORT/PATH"),
             (["http://:8080/"], "is no URL of a service of HTTP"),
@@ -151,9 +152,9 @@ class TestWords:
             (["http://x", "--set", "workload.kv.reads=5%"], "found 2 names: http, kv allowed: one of http, "),
         ],
     )
-    def test_what_is_wrong_is_said_and_nothing_is_run(self, words: list[str], said: str) -> None:
-        if said:
-            assert said in refused("http", *words)
+    def test_what_is_wrong_is_reported_and_nothing_is_run(self, words: list[str], message: str) -> None:
+        if message:
+            assert message in refused("http", *words)
         else:
             assert planned("http", *words)
 
@@ -181,67 +182,67 @@ class TestWords:
             assert line in result.stdout
 
     def test_a_login_may_be_set_before(self) -> None:
-        found = planned("http", "http://shop/", env={"LOADCELL_AUTHORIZATION": "Bearer 1"})
-        assert found["workload"]["http"]["headers"] == {"Authorization": "${env:LOADCELL_AUTHORIZATION}"}
+        plan = planned("http", "http://shop/", env={"LOADCELL_AUTHORIZATION": "Bearer 1"})
+        assert plan["workload"]["http"]["headers"] == {"Authorization": "${env:LOADCELL_AUTHORIZATION}"}
 
 
 def test_a_login_on_the_command_line_is_used_and_hidden(tmp_path: Path, nginx: tuple[str, Path]) -> None:
     url, log = nginx
     words = ("-c", "1", "-n", "5", "--warmup", "0s", "--no-report")
-    found = command(tmp_path, "http", f"{url.replace('//', '//watcher:s3cr3tword@')}/get", *words)
-    assert found.returncode == 0, found.stdout + found.stderr
+    result = command(tmp_path, "http", f"{url.replace('//', '//watcher:s3cr3tword@')}/get", *words)
+    assert result.returncode == 0, result.stdout + result.stderr
     assert len([line for line in log.read_text().splitlines() if " - watcher [" in line]) == 5
     texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
-    assert not [text for text in (found.stdout, found.stderr, *texts) if "s3cr3tword" in text]
+    assert not [text for text in (result.stdout, result.stderr, *texts) if "s3cr3tword" in text]
 
 
 def test_it_makes_exactly_as_many_requests_as_ab_would(tmp_path: Path, nginx: tuple[str, Path]) -> None:
     url, log = nginx
     words = ("-c", "20", "-n", "1000", "--warmup", "0s", "--timeout", "5s", "--no-report")
-    found = command(tmp_path, "http", f"{url}/get?once", *words)
-    assert found.returncode == 0, found.stdout + found.stderr
+    result = command(tmp_path, "http", f"{url}/get?once", *words)
+    assert result.returncode == 0, result.stdout + result.stderr
     assert len([line for line in log.read_text().splitlines() if "/get?once" in line]) == 1000
-    assert "20 connections on 1 thread; 1,000 requests in" in found.stdout
-    assert re.search(r"Throughput +[\d,.]+ +requests/s", found.stdout)
-    assert re.search(r"first byte +\d", found.stdout)
-    assert all(cell_len(line) <= 80 or "results/" in line for line in found.stdout.splitlines())
+    assert "20 connections on 1 thread; 1,000 requests in" in result.stdout
+    assert re.search(r"Throughput +[\d,.]+ +requests/s", result.stdout)
+    assert re.search(r"first byte +\d", result.stdout)
+    assert all(cell_len(line) <= 80 or "results/" in line for line in result.stdout.splitlines())
 
 
 @pytest.mark.parametrize(
     ("lang", "line"), [("en", "50  http-404  not found"), ("zh", "50  http-404  未找到")]
 )
-def test_a_status_is_told_once_and_in_the_readers_language(
+def test_a_status_is_reported_once_and_in_the_readers_language(
     tmp_path: Path, nginx: tuple[str, Path], lang: str, line: str
 ) -> None:
     words = ("-c", "1", "-n", "50", "--warmup", "0s", "--no-report", "--lang", lang)
-    found = called(tmp_path, "http", f"{nginx[0]}/missing", *words)
-    assert found.returncode == 3, found.stderr
-    assert line in [row.rstrip() for row in found.stdout.splitlines()], found.stdout
+    result = called(tmp_path, "http", f"{nginx[0]}/missing", *words)
+    assert result.returncode == 3, result.stderr
+    assert line in [row.rstrip() for row in result.stdout.splitlines()], result.stdout
 
 
 def test_statuses_are_classes_of_errors(tmp_path: Path, nginx: tuple[str, Path]) -> None:
-    found = called(
+    result = called(
         tmp_path, "http", f"{nginx[0]}/missing", "-c", "2", "-n", "50", "--warmup", "0s", "--no-report"
     )
-    assert re.search(r"Failed +50 +100% of those that ended", found.stdout), found.stdout
-    assert re.search(r"50 +\S*404", found.stdout), found.stdout
+    assert re.search(r"Failed +50 +100% of those that ended", result.stdout), result.stdout
+    assert re.search(r"50 +\S*404", result.stdout), result.stdout
 
 
 def test_json_is_all_that_there_is_on_standard_output(tmp_path: Path, nginx: tuple[str, Path]) -> None:
     words = ("-c", "2", "-n", "50", "--warmup", "0s", "--no-report", "--json")
-    found = command(tmp_path, "http", f"{nginx[0]}/missing", *words)
-    document = json.loads(found.stdout)
-    assert (document["state"], document["exit_status"], found.returncode) == ("finished", 3, 3)
+    result = command(tmp_path, "http", f"{nginx[0]}/missing", *words)
+    document = json.loads(result.stdout)
+    assert (document["state"], document["exit_status"], result.returncode) == ("finished", 3, 3)
     [trial] = document["trials"]
     assert (trial["status"], trial["reason_code"]) == ("failed", "nothing-succeeded")
-    assert [(one["code"], one["count"], one["meaning"]) for one in trial["errors"]] == [
+    assert [(error["code"], error["count"], error["meaning"]) for error in trial["errors"]] == [
         ("http-404", 50, "not found")
     ]
     assert trial["totals"]["statuses"] == {"4xx": 50}
     assert trial["operations"]["first_byte"]["succeeded"] == 50
     assert (trial["unit"], trial["totals"]["failed_response"]["count"]) == ("request", 50)
     assert {"name": "counting-identity", "verdict": "ok", "detail": {}} in trial["checks"]
-    assert "writing results/http/" in found.stderr
+    assert "writing results/http/" in result.stderr
 
 
 def test_failures_can_be_what_is_wanted(tmp_path: Path, nginx: tuple[str, Path]) -> None:
@@ -257,13 +258,13 @@ def test_failures_can_be_what_is_wanted(tmp_path: Path, nginx: tuple[str, Path])
         "--set",
         "expect=[errors == 50]",
     )
-    found = called(tmp_path, "http", f"{nginx[0]}/missing", *words)
-    [trial] = json.loads(found.stdout)["trials"]
-    assert (trial["status"], found.returncode) == ("ok", 0), trial["reason"]
-    assert [one["verdict"] for one in trial["expect"]] == ["met"]
+    result = called(tmp_path, "http", f"{nginx[0]}/missing", *words)
+    [trial] = json.loads(result.stdout)["trials"]
+    assert (trial["status"], result.returncode) == ("ok", 0), trial["reason"]
+    assert [condition["verdict"] for condition in trial["expect"]] == ["met"]
 
 
-def test_a_run_goes_on_with_the_files_that_its_plan_names(tmp_path: Path, nginx: tuple[str, Path]) -> None:
+def test_a_run_resumes_with_the_files_that_its_plan_names(tmp_path: Path, nginx: tuple[str, Path]) -> None:
     (tmp_path / "plans").mkdir()
     (tmp_path / "plans" / "words").write_text("one\ntwo\n")
     (tmp_path / "plans" / "files.yaml").write_text(f"""
@@ -315,11 +316,11 @@ def test_ctrl_c_shows_what_was_measured_until_then(tmp_path: Path, nginx: tuple[
     try:
         until(lambda: log.stat().st_size > before + 2000, "requests")
         running.send_signal(signal.SIGINT)
-        said, complaints = running.communicate(timeout=90)
+        output, complaints = running.communicate(timeout=90)
     finally:
         running.kill()
-    assert re.search(r"Throughput +[\d.,]+ +requests/s", said)
-    assert "aborted: the run was interrupted" in said
+    assert re.search(r"Throughput +[\d.,]+ +requests/s", output)
+    assert "aborted: the run was interrupted" in output
     [path] = (tmp_path / "results" / "http").iterdir()
     again = f"Interrupted. Go on with: loadcell run --resume {path.relative_to(tmp_path)}"
     assert (running.returncode, complaints.strip()) == (130, again)
@@ -331,9 +332,9 @@ def test_ctrl_c_shows_what_was_measured_until_then(tmp_path: Path, nginx: tuple[
 
 def test_json_has_the_reason_where_nobody_is_there(tmp_path: Path) -> None:
     words = ("-c", "1", "-n", "5", "--warmup", "0s", "--no-report", "--json", "-q")
-    found = called(tmp_path, "http", f"http://127.0.0.1:{free_port()}/", *words)
-    document = json.loads(found.stdout)
-    assert (found.returncode, document["exit_status"]) == (3, 3)
+    result = called(tmp_path, "http", f"http://127.0.0.1:{free_port()}/", *words)
+    document = json.loads(result.stdout)
+    assert (result.returncode, document["exit_status"]) == (3, 3)
     [trial] = document["trials"]
     assert (trial["status"], trial["totals"]) == ("failed", None)
     assert trial["reason"].startswith("cannot connect to 127.0.0.1")
@@ -341,8 +342,8 @@ def test_json_has_the_reason_where_nobody_is_there(tmp_path: Path) -> None:
 
 
 def test_nobody_there(tmp_path: Path) -> None:
-    found = called(tmp_path, "http", f"http://127.0.0.1:{free_port()}/", "--no-report", "-q")
-    assert found.returncode == 3
-    assert "failed: cannot connect to 127.0.0.1" in " ".join(found.stdout.split())
+    result = called(tmp_path, "http", f"http://127.0.0.1:{free_port()}/", "--no-report", "-q")
+    assert result.returncode == 3
+    assert "failed: cannot connect to 127.0.0.1" in " ".join(result.stdout.split())
     [path] = (tmp_path / "results" / "http").iterdir()
     assert read_run(path).trials[0].status == "failed"

@@ -1,4 +1,4 @@
-"""What calls commands within the tests' own process ends those that hang."""
+"""Commands that hang within the process of the tests are ended."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def test_a_call_that_hangs_fails_with_its_stack(capfd: pytest.CaptureFixture[str
     assert signal.getsignal(signal.SIGUSR2) is before
 
 
-def test_one_that_swallows_it_once_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_swallows_it_once_gets_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("in_time._AGAIN_S", 0.05)
-    told = []
+    interruptions = []
 
     def deaf() -> None:
-        while len(told) < 2:
+        while len(interruptions) < 2:
             try:
                 time.sleep(60)
             except TookTooLong as error:
-                told.append(error)
+                interruptions.append(error)
         hang()
 
     with pytest.raises(TookTooLong), in_time(0.05):

@@ -52,7 +52,8 @@ def test_the_words_are_a_target_and_a_workload() -> None:
     assert problems["title"] == "GET and SET on redis://cache:7000/3"
     assert problems["workload"] == {
         "kv": {
-            "reads": "50%", "keys": 1000, "distribution": "zipfian", "value_size": "1kB", "verify": True, "pipeline": 16,
+            "reads": "50%", "keys": 1000, "distribution": "zipfian", "value_size": "1kB", "verify": True,
+            "pipeline": 16,
         }
     }  # fmt: skip
     assert (problems["load"]["clients"], problems["load"]["requests"]) == (50, 100_000)
@@ -104,7 +105,7 @@ def test_a_shell_completes_tests_that_are_not_named_yet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["http://x"], "'http://x' is no server. Give HOST:PORT"),
         (["redis://:hidden@x:port"], "'redis://...@x:port' is no server: Port could not be cast"),
@@ -130,8 +131,8 @@ def test_a_shell_completes_tests_that_are_not_named_yet() -> None:
         (["x", "-P", "4", "--rate", "100/s"], "under load.rate each command is due by itself"),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_is_run(words: list[str], said: str) -> None:
-    assert said in refused("redis", *words)
+def test_what_is_wrong_is_reported_and_nothing_is_run(words: list[str], message: str) -> None:
+    assert message in refused("redis", *words)
 
 
 def test_a_password_is_not_in_the_plan() -> None:

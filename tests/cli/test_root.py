@@ -34,7 +34,8 @@ def test_help_lists_every_command_without_importing_any() -> None:
         "import sys; from loadcell.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'pydantic', 'rich', 'duckdb', 'altair', 'ruamel.yaml', 'loadcell.plan.load'} & set(sys.modules)\n"
+        "heavy = {'pydantic', 'rich', 'duckdb', 'altair', 'ruamel.yaml', 'loadcell.plan.load'}"
+        " & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -92,7 +93,7 @@ def root_that_raises(error: BaseException) -> LazyGroup:
     return Broken("loadcell")
 
 
-def test_a_fault_of_its_own_is_one_line_and_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_fault_is_one_line_and_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     result = CliRunner().invoke(root_that_raises(ZeroDivisionError("by\nzero")), ["run"])
     assert result.exit_code == 3
@@ -112,7 +113,7 @@ def test_a_fault_without_a_place_to_tell_it(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "said"),
+    ("error", "status", "output"),
     [
         (KeyboardInterrupt(), 130, "\nInterrupted.\n"),
         (SystemExit(1), 1, ""),
@@ -125,9 +126,9 @@ def test_a_fault_without_a_place_to_tell_it(monkeypatch: pytest.MonkeyPatch) -> 
         ),
     ],
 )
-def test_how_a_command_ends(error: BaseException, status: int, said: str) -> None:
+def test_how_a_command_ends(error: BaseException, status: int, output: str) -> None:
     result = CliRunner().invoke(root_that_raises(error), ["run"])
-    assert (result.exit_code, result.stderr) == (status, said)
+    assert (result.exit_code, result.stderr) == (status, output)
 
 
 def test_a_reader_that_has_enough_is_no_fault() -> None:
@@ -140,7 +141,7 @@ def test_a_reader_that_has_enough_is_no_fault() -> None:
 
 
 def completed(*words: str) -> list[str]:
-    """What bash would offer for the last of `words`."""
+    """Return what bash would offer for the last of `words`."""
     result = loadcell_command(
         _LOADCELL_COMPLETE="bash_complete",
         COMP_WORDS=" ".join(["loadcell", *words]),

@@ -110,7 +110,7 @@ def test_a_changed_plan_is_refused_with_its_differences(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ((), "Missing argument 'PLAN'"),
         (("short.yaml", "--retry-failed"), "--retry-failed goes with --resume"),
@@ -121,16 +121,16 @@ def test_a_changed_plan_is_refused_with_its_differences(
         (("short.yaml", "--set", "repeats=900"), "This plan has 1,800 trials"),
     ],
 )
-def test_a_wrong_call_is_said_and_is_exit_status_2(
+def test_a_wrong_call_is_reported_with_exit_status_2(
     home: Path,
     first: subprocess.CompletedProcess[str],
     monkeypatch: pytest.MonkeyPatch,
     arguments: tuple[str, ...],
-    said: str,
+    message: str,
 ) -> None:
     done = called(home, monkeypatch, "run", *arguments)
     assert done.exit_code == 2
-    assert said in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())
 
 
 def test_on_a_terminal_it_draws_and_leaves_a_clean_end(
@@ -138,21 +138,22 @@ def test_on_a_terminal_it_draws_and_leaves_a_clean_end(
 ) -> None:
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [LOADCELL, "run", "short.yaml", "--out", "on-a-terminal", "--no-report"], cwd=home, stdin=slave,
-        stdout=subprocess.PIPE, stderr=slave, env={**os.environ, "TERM": "xterm", "COLUMNS": "80", "NO_COLOR": "1"},
+        [LOADCELL, "run", "short.yaml", "--out", "on-a-terminal", "--no-report"],
+        cwd=home, stdin=slave, stdout=subprocess.PIPE, stderr=slave,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80", "NO_COLOR": "1"},
     )  # fmt: skip
     os.close(slave)
-    said = b""
+    output = b""
     while True:
         try:
             chunk = os.read(master, 4096)
         except OSError:  # the other end is closed
             break
-        said += chunk
+        output += chunk
     os.close(master)
     process.communicate()
     assert process.returncode == 0
-    text = said.decode()
+    text = output.decode()
     assert "  measuring 0 s" in text
     assert "✓ clients=2-r1" in text
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l"), "the cursor is given back"
@@ -244,7 +245,10 @@ class TestListShowQuery:
     def test_query_sees_target_and_host_samples(
         self, home: Path, first: subprocess.CompletedProcess[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        sql = "SELECT monitor, count(*) > 0 AS some FROM samples WHERE cpu_busy_percent > 0 OR cpu_percent >= 0 GROUP BY 1 ORDER BY 1"
+        sql = (
+            "SELECT monitor, count(*) > 0 AS some FROM samples "
+            "WHERE cpu_busy_percent > 0 OR cpu_percent >= 0 GROUP BY 1 ORDER BY 1"
+        )
         done = called(home, monkeypatch, "query", sql, "--csv", "last")
         assert done.stdout == "monitor,some\nhost,True\ntarget,True\n"
 

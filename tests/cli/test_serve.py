@@ -22,13 +22,13 @@ def test_it_says_where_it_listens_what_to_type_and_what_it_served(tmp_path: Path
     assert server.stdout is not None
     first, second, third = (server.stdout.readline() for _ in range(3))
     server.send_signal(signal.SIGINT)
-    rest, _ = server.communicate(timeout=60)
+    summary, _ = server.communicate(timeout=60)
     address = first.removeprefix("Listening on ").split(",")[0]
     assert address.startswith("127.0.0.1:")
     assert "for this machine only" in first
     assert second.startswith(f"Here:  loadcell host --baseline --peer {address} --only probe=network-rr,")
     assert third == f"With a plan of your own:  loadcell run PLAN --set target.host.peer={address}\n"
-    assert (server.returncode, rest) == (0, "Served 0 connections: 0 requests, 0 bytes of streams.\n")
+    assert (server.returncode, summary) == (0, "Served 0 connections: 0 requests, 0 bytes of streams.\n")
 
 
 def test_for_others_it_says_so() -> None:
@@ -41,11 +41,12 @@ def test_for_others_it_says_so() -> None:
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ("127.0.0.1", "127.0.0.1:7733"), ("10.0.0.5:80", "10.0.0.5:80"), (":9000", "127.0.0.1:9000"), ("::1", "[::1]:7733"),
-        ("[::1]", "[::1]:7733"), ("[::1]:99", "[::1]:99"), ("db.example", "db.example:7733"),
+        ("127.0.0.1", "127.0.0.1:7733"), ("10.0.0.5:80", "10.0.0.5:80"), (":9000", "127.0.0.1:9000"),
+        ("::1", "[::1]:7733"), ("[::1]", "[::1]:7733"), ("[::1]:99", "[::1]:99"),
+        ("db.example", "db.example:7733"),
     ],
 )  # fmt: skip
-def test_what_is_left_out_is_filled_in(written: str, meant: str) -> None:
+def test_omitted_parts_are_filled_in(written: str, meant: str) -> None:
     assert complete_address(written) == meant
 
 
@@ -59,7 +60,7 @@ def test_a_place_that_is_taken_is_one_line() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        said = CliRunner().invoke(host, ["--serve", f"127.0.0.1:{taken.getsockname()[1]}"])
-    assert said.exit_code == 1
-    assert "Address already in use: something listens there already" in said.output
-    assert len(said.output.splitlines()) == 1
+        result = CliRunner().invoke(host, ["--serve", f"127.0.0.1:{taken.getsockname()[1]}"])
+    assert result.exit_code == 1
+    assert "Address already in use: something listens there already" in result.output
+    assert len(result.output.splitlines()) == 1

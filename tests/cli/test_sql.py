@@ -1,4 +1,4 @@
-"""`loadcell sql DSN`: what its words come to, what it prints, where a password never gets, and how it ends."""
+"""`loadcell sql DSN`: the plan of its words, its output, its secrets and how it ends."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TestWords:
         assert problems["workload"] == {"tpcc": {}}
 
     @pytest.mark.parametrize(
-        ("words", "said"),
+        ("words", "message"),
         [
             (["db.example"], "'db.example' is no DSN of a database. Give postgresql://"),
             (["oracle://me:hidden@db/x"], "'oracle://me:...@db/x' is no DSN"),
@@ -122,8 +122,8 @@ class TestWords:
             (["embedded", "--set", "load.clients"], "give PATH=VALUE"),
         ],
     )
-    def test_what_is_wrong_is_said_and_nothing_is_run(self, words: list[str], said: str) -> None:
-        assert said in refused("sql", *words)
+    def test_what_is_wrong_is_reported_and_nothing_is_run(self, words: list[str], message: str) -> None:
+        assert message in refused("sql", *words)
 
     @pytest.mark.parametrize("dsn", ["embedded", "mysql://me@db"])
     def test_the_workloads_that_are_named_go_with_the_database(self, dsn: str) -> None:
@@ -303,7 +303,9 @@ class TestPassword:
         assert problems.returncode == 0, problems.stderr
         assert "Warning" not in problems.stderr
 
-    def test_a_wrong_one_is_said_without_being_shown(self, tmp_path: Path, locked: PostgresServer) -> None:
+    def test_a_wrong_one_is_reported_without_being_shown(
+        self, tmp_path: Path, locked: PostgresServer
+    ) -> None:
         problems = command(
             tmp_path, "sql", self.dsn(locked, ":wr0ngone"), "--query", "SELECT 1", "--no-report"
         )
