@@ -6,8 +6,8 @@ nothing has to tell it from its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING, Any
 
@@ -116,12 +116,14 @@ class FindingCode(MessageCode):
 
     `states` is what it tells the reader, `implied_by` the statements that make it needless in a summary.
     `of_load` marks what makes sense of a load alone; `imported` is the code with advice for imported results.
+    `unworded` names values that the JSON has beside the arguments of the text.
     """
 
     states: Statement | None = None
     implied_by: tuple[Statement, ...] = ()
     of_load = False
     imported: FindingCode | None = None
+    unworded: tuple[str, ...] = ()
 
     def __init__(
         self, code: str, subject: Subject, severity: Severity, rank: Rank = LAST, /, **arguments: type[Any]
@@ -137,6 +139,7 @@ class FindingCode(MessageCode):
         implied_by: tuple[Statement, ...] = (),
         of_load: bool = False,
         imported: FindingCode | None = None,
+        unworded: tuple[str, ...] = (),
     ) -> FindingCode:
         """The same code with these attributes added."""
         self.evidence = evidence or self.evidence
@@ -144,26 +147,30 @@ class FindingCode(MessageCode):
         self.implied_by += implied_by
         self.of_load = of_load or self.of_load
         self.imported = imported or self.imported
+        self.unworded += tuple(name for name in unworded if name not in self.arguments)
         return self
 
     def finding(
         self, evidence: tuple[str, ...] = (), severity: Severity | None = None, /, **arguments: object
     ) -> Finding:
-        """The finding with those of these arguments that its text takes."""
-        message = self.pick(**arguments)
-        return Finding(self.subject.label, message.rated(severity or self.severity), evidence)
+        """The finding with those of these arguments that are declared."""
+        message = self.pick(**arguments).rated(severity or self.severity)
+        unworded = {name: arguments[name] for name in self.unworded if name in arguments}
+        return Finding(self.subject.label, message, evidence, unworded)
 
 
 @dataclass(frozen=True)
 class Finding:
     """Something the analysis noticed.
 
-    `kind` is its subject's name; `evidence` names the treatments or trials it rests on.
+    `kind` is its subject's name; `evidence` names the treatments or trials it rests on. `unworded` holds
+    values that belong to it and are in no text.
     """
 
     kind: str
     message: Message
     evidence: tuple[str, ...] = ()
+    unworded: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     @property
     def severity(self) -> Severity:
@@ -182,7 +189,9 @@ class Finding:
             "kind": self.kind,
             "severity": self.severity,
             "key": self.message.code,
-            "params": {name: _plain(value) for name, value in self.message.arguments.items()},
+            "params": {
+                name: _plain(value) for name, value in {**self.unworded, **self.message.arguments}.items()
+            },
             "evidence": list(self.evidence),
         }
 

@@ -62,10 +62,10 @@ NOTHING_MEASURED = FindingCode(
 THROUGHPUT = FindingCode(
     "found.throughput", Subject.THROUGHPUT, "good", (Concern.ANSWER, 230), p50_ms=Milliseconds,
     p99_ms=Milliseconds, throughput_per_s=Rate,
-)  # fmt: skip
+).marked(unworded=("treatment",))  # fmt: skip
 THROUGHPUT_NO_LATENCY = FindingCode(
     "found.throughput.no-latency", Subject.THROUGHPUT, "good", (Concern.ANSWER, 230), throughput_per_s=Rate
-)
+).marked(unworded=("treatment",))
 UNLIKE = FindingCode("found.unlike", Subject.THROUGHPUT, "info", (Concern.ANSWER, 200), count=Count)
 ALIKE = FindingCode(
     "found.alike", Subject.THROUGHPUT, "info", (Concern.ANSWER, 220), count=Count, throughput_per_s=Rate
@@ -75,7 +75,7 @@ FIGURE = FindingCode(
 )
 FIGURE_ALONE = FindingCode(
     "found.figure.alone", Subject.THROUGHPUT, "info", (Concern.ANSWER, 240), figure=Number, name=str
-)
+).marked(unworded=("treatment",))
 HIGHEST = FindingCode(
     "found.highest",
     Subject.THROUGHPUT,
@@ -96,7 +96,7 @@ HIGHEST_NO_LATENCY = FindingCode(
 ).marked(states=Statement.HIGHEST, implied_by=(Statement.TRADE_OFF,))
 TIED = FindingCode(
     "found.tied", Subject.THROUGHPUT, "info", (Concern.ANSWER, 280), best=str, treatments=list
-).marked(implied_by=(Statement.SATURATION, Statement.NO_CHOICE))
+).marked(implied_by=(Statement.SATURATION, Statement.NO_CHOICE), unworded=("count",))
 TIED_MANY = FindingCode(
     "found.tied.many",
     Subject.THROUGHPUT,
@@ -120,7 +120,7 @@ SPREAD = FindingCode(
 )  # fmt: skip
 SPREAD_ONE = FindingCode(
     "found.spread.one", Subject.SPREAD, "info", (Concern.TRUST, 210), treatment=str, worst_share=Share
-).marked(of_load=True)
+).marked(of_load=True, unworded=("spread_share",))
 SPREAD_NONE = FindingCode("found.spread.none", Subject.SPREAD, "caution", (Concern.TRUST, 120)).marked(
     implied_by=(Statement.NO_REPEATS,), of_load=True, imported=SPREAD_NONE_IMPORTED
 )
@@ -180,7 +180,7 @@ HELD = FindingCode("found.held", Subject.CHECKS, "good", (Concern.WELL, 10), che
 )
 DESCRIPTIVE = FindingCode(
     "found.descriptive", Subject.TRUST, "caution", (Concern.TRUST, 110), count=Count, needed=Count
-).marked(states=Statement.NO_REPEATS, of_load=True)
+).marked(states=Statement.NO_REPEATS, of_load=True, unworded=("most",))
 DESCRIPTIVE_VARIED = FindingCode(
     "found.descriptive.varied",
     Subject.TRUST,
@@ -196,7 +196,7 @@ PARTLY_DESCRIPTIVE = FindingCode(
 )  # fmt: skip
 INTERVALS = FindingCode(
     "found.intervals", Subject.TRUST, "good", (Concern.TRUST, 140), count=Count, coverage_share=Share
-)
+).marked(unworded=("needed",))
 #: Verifications of the data, worth a word also when they hold.
 VERIFIED = {name: MessageCode(f"held.{name}") for name in ("tpcc-consistency", "pgbench-balances", "values")}
 #: How many trials have a status.
@@ -432,7 +432,11 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     else:
         reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
         # `or more`: 6 repeats reach 96.9 %, and 97 % would be too much
-        yield INTERVALS.finding(count=min(repeats), coverage_share=math.floor(reached * 100) / 100)
+        yield INTERVALS.finding(
+            count=min(repeats),
+            coverage_share=math.floor(reached * 100) / 100,
+            needed=FEWEST_FOR_INTERVAL,
+        )
 
 
 def unusable(all_trials: Sequence[Trial]) -> Iterator[Finding]:

@@ -77,7 +77,8 @@ REBOUND = FindingCode(
 
 def _why(reason: str, /, **arguments: type) -> FindingCode:
     rank = (Concern.TRUST, 150)
-    return FindingCode(f"found.saturation.why.{reason}", Subject.SATURATION, "caution", rank, **arguments)
+    code = FindingCode(f"found.saturation.why.{reason}", Subject.SATURATION, "caution", rank, **arguments)
+    return code.marked(unworded=("loads", "needed", "missed_share"))
 
 
 #: Why the law supports no peak.

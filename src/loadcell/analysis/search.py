@@ -21,14 +21,17 @@ AMONG = MessageCode("found.search.among", levels=str)
 
 
 def _code(name: str, severity: Severity, rank: Rank, /, **arguments: type) -> FindingCode:
-    return FindingCode(f"found.search.{name}", Subject.SEARCH, severity, rank, where=str, **arguments)
+    code = FindingCode(f"found.search.{name}", Subject.SEARCH, severity, rank, where=str, **arguments)
+    return code.marked(unworded=("factor", "level"))
 
 
 def _answer_code(name: str, position: int, /, **arguments: type) -> FindingCode:
-    return _code(
+    code = _code(
         name, "good", (Concern.ANSWER, position),
         factor=str, level=str, levels=Count, searched=Count, value_per_s=Rate, **arguments,
     )  # fmt: skip
+    metric = ("metric",) if name.startswith("maximum") else ()
+    return code.marked(unworded=("count", "high_per_s", "low_per_s", "met", "tried", "bounds", *metric))
 
 
 UNFINISHED = _code("unfinished", "caution", (Concern.STANDS, 40), count=Count)
@@ -204,7 +207,7 @@ def _findings(search: Searched) -> Iterator[Finding]:
     steps = tuple(step.trial.name for step in search.steps)
     where = AMONG(levels=search.among) if search.among else ""
     if not search.ended:
-        yield UNFINISHED.finding(where=where, count=len(steps))
+        yield UNFINISHED.finding(where=where, factor=search.factor, count=len(steps))
     if search_answer.level is None or search.level is None or search.values.median is None:
         code = NOTHING[search_answer.nothing]
         yield code.finding(steps, where=where, factor=search.factor, lowest=search.labels[0])
