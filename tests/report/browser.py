@@ -15,10 +15,15 @@ from typing import Any
 
 #: A page on a busy machine of two cores; what takes longer is broken.
 PATIENCE_S = 60.0
-_SET_UP = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
+_SET_UP = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
+    "os.execvp(sys.argv[3], sys.argv[3:])"
+)
 _FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-extensions",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe",
+    "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+    "--disable-extensions",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--remote-debugging-pipe",
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )  # fmt: skip
 

@@ -13,7 +13,10 @@ from fake_runs import Shape, write_run
 from loadcell.report import write
 from report.browser import Browser
 
-MARKS = "svg .mark-line path, svg .mark-area path, svg .mark-symbol path, svg .mark-rule line, svg .mark-rect path"
+MARKS = (
+    "svg .mark-line path, svg .mark-area path, svg .mark-symbol path, "
+    "svg .mark-rule line, svg .mark-rect path"
+)
 CHARTS = f"""[...document.querySelectorAll('figure.chart')].map(figure => ({{
   id: figure.id,
   drawn: figure.querySelector('.canvas').dataset.drawn === 'yes',
@@ -110,8 +113,9 @@ def test_charts_follow_the_window(browser: Browser, page: Callable[..., Path]) -
 
 def test_labels_of_an_axis_do_not_overlap(browser: Browser, page: Callable[..., Path]) -> None:
     overlaps = """[...document.querySelectorAll('svg .role-axis-label')].flatMap(group => {
-      const boxes = [...group.querySelectorAll('text')].filter(text => getComputedStyle(text).opacity !== '0'
-        && text.getAttribute('opacity') !== '0').map(text => [text.textContent, text.getBoundingClientRect()]);
+      const boxes = [...group.querySelectorAll('text')].filter(text =>
+        getComputedStyle(text).opacity !== '0' && text.getAttribute('opacity') !== '0')
+        .map(text => [text.textContent, text.getBoundingClientRect()]);
       return boxes.flatMap(([one, a], n) => boxes.slice(n + 1).filter(([, b]) =>
         a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3
       ).map(([other]) => one + ' / ' + other));
@@ -218,7 +222,8 @@ def test_a_percentile_can_be_chosen_where_lines_are_a_factor(
 
 def test_tables_sort_by_number_and_filter(browser: Browser, page: Callable[..., Path]) -> None:
     browser.open(page("two hundred"))
-    column = "[...document.querySelectorAll('#table-results tbody tr')].map(row => Number(row.cells[3].dataset.sort))"
+    rows = "[...document.querySelectorAll('#table-results tbody tr')]"
+    column = f"{rows}.map(row => Number(row.cells[3].dataset.sort))"
     browser.ask("document.querySelectorAll('#table-results th button')[3].click()")
     assert (
         browser.ask("document.querySelectorAll('#table-results th')[3].getAttribute('aria-sort')")
@@ -241,7 +246,8 @@ def test_everything_can_be_reached_with_the_keyboard(browser: Browser, page: Cal
         seen.add(
             browser.ask("""(() => { const e = document.activeElement;
           return e.closest('.themes') ? 'themes' : e.className === 'skip' ? 'skip' : e.dataset.save ? 'save'
-            : e.closest('th') ? 'sort' : e.closest('.contents a') ? 'contents' : e.tagName.toLowerCase(); })()""")
+            : e.closest('th') ? 'sort' : e.closest('.contents a') ? 'contents'
+            : e.tagName.toLowerCase(); })()""")
         )
     assert {"skip", "contents", "themes", "sort", "save", "select", "summary", "div"} <= seen
 
@@ -265,7 +271,8 @@ def test_every_chart_has_a_name_for_who_cannot_see_it(browser: Browser, page: Ca
 
 def test_a_saved_picture_has_colours_of_its_own(browser: Browser, page: Callable[..., Path]) -> None:
     browser.open(page("two"), dark=True)
-    browser.ask("""(() => { window.saved = null; URL.createObjectURL = blob => { blob.text().then(t => window.saved = t);
+    browser.ask("""(() => { window.saved = null;
+      URL.createObjectURL = blob => { blob.text().then(t => window.saved = t);
       return 'data:,'; }; HTMLAnchorElement.prototype.click = () => {}; })()""")
     browser.ask("document.querySelector('[data-save=chart-throughput]').click()")
     browser.wait_for("window.saved !== null")

@@ -228,7 +228,8 @@ def test_of_many_values_some_are_listed_and_the_others_counted() -> None:
 def test_lines_that_are_far_apart_are_read_on_a_logarithmic_axis(tmp_path: Path) -> None:
     """Gets many times as fast as sets: whether more threads write more could not be seen."""
     shape = fake_runs.Shape(
-        factors={"load.clients": [1, 2, 4], "workload.kv.reads": ["100%", "0%"]}, repeats=2, monitors=False, intervals=False,
+        factors={"load.clients": [1, 2, 4], "workload.kv.reads": ["100%", "0%"]}, repeats=2, monitors=False,
+        intervals=False,
     )  # fmt: skip
     run = fake_runs.write_run(tmp_path, shape)
     for slower, logarithmic in ((1, False), (40, True)):
@@ -253,7 +254,8 @@ def layers(chart: Chart) -> list[dict[str, Any]]:
 def test_lines_of_percentiles_differ_from_the_best_in_one_factor(tmp_path: Path) -> None:
     """1, 2 and 4 threads that read beside 8 and 16 that write would show nothing of either."""
     shape = fake_runs.Shape(
-        factors={"load.clients": [1, 2, 4, 8, 16], "workload.kv.reads": ["100%", "0%"]}, repeats=1, monitors=False,
+        factors={"load.clients": [1, 2, 4, 8, 16], "workload.kv.reads": ["100%", "0%"]}, repeats=1,
+        monitors=False,
         intervals=False,
     )  # fmt: skip
     treatments = ReportContext.of(read_run(fake_runs.write_run(tmp_path, shape)), "en").analysis.treatments

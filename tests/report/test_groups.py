@@ -18,7 +18,10 @@ from loadcell.store.read import StoredRun, read_run
 def operation(count: int) -> dict[str, Any]:
     return {
         "kind": "type", "succeeded": count, "failed": 0, "throughput_per_s": count / 30,
-        "response": {"mean_ms": 5.0, "p50_ms": 4.0, "p90_ms": 8.0, "p95_ms": 9.0, "p99_ms": 12.5, "max_ms": 99.0},
+        "response": {
+            "mean_ms": 5.0, "p50_ms": 4.0, "p90_ms": 8.0,
+            "p95_ms": 9.0, "p99_ms": 12.5, "max_ms": 99.0,
+        },
     }  # fmt: skip
 
 

@@ -67,7 +67,8 @@ def charts(report: Report) -> dict[str, Chart]:
 
 
 def tables(report: Report) -> dict[str, Table]:
-    return {block.id: block for section in report.sections for block in section.blocks if isinstance(block, Table)}  # fmt: skip
+    blocks = (block for section in report.sections for block in section.blocks)
+    return {block.id: block for block in blocks if isinstance(block, Table)}
 
 
 # -- one machine

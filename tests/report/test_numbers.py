@@ -41,7 +41,10 @@ def test_shares_are_percent_and_never_round_to_all_or_nothing(value: float, writ
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [(0.35, "0.35 s"), (5.0, "5 s"), (30, "30 s"), (125, "2 min 5 s"), (120, "2 min"), (3840, "1 h 4 min"), (7200, "2 h")],
+    [
+        (0.35, "0.35 s"), (5.0, "5 s"), (30, "30 s"), (125, "2 min 5 s"), (120, "2 min"), (3840, "1 h 4 min"),
+        (7200, "2 h"),
+    ],
 )  # fmt: skip
 def test_durations(value: float, written: str) -> None:
     assert numbers.seconds(value) == written

@@ -17,7 +17,8 @@ from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]
 ORDER = [
-    "summary", "results", "curves", "saturation", "recommendation", "percentiles", "series", "environment", "method", "trouble", "checks", "findings", "reproduce",
+    "summary", "results", "curves", "saturation", "recommendation", "percentiles", "series", "environment",
+    "method", "trouble", "checks", "findings", "reproduce",
 ]  # fmt: skip
 
 
@@ -85,7 +86,8 @@ def test_what_a_reader_needs_is_there(page: Callable[..., Page], lang: str) -> N
     for text in (
         "A run in trouble", "How many concurrent clients", "clients = 32", "3,274", "errors == 0", "40P01",
         "the server closed the connection during prepare", "Raise limits.prepare.", "interrupted by Ctrl-C",
-        "the client was the limit", "AMD EPYC 7763", "Debian GNU/Linux 12", "PostgreSQL 16.4", "shared_buffers",
+        "the client was the limit", "AMD EPYC 7763", "Debian GNU/Linux 12", "PostgreSQL 16.4",
+        "shared_buffers",
         "loadcell run", "--set seed=7", "--resume", "repeats: 3", "bench-01",
     ):  # fmt: skip
         assert text in said, text

@@ -46,9 +46,13 @@ def profiled(source: Path, home: Path, change: Callable[[dict[str, Any]], None] 
     place = home / "trials" / name
     place.mkdir()
     totals = {**document(like)["totals"], "throughput_per_s": 0.9 * like.totals.throughput_per_s}
-    account = {"kind": "cpu", "tool": "perf", "samples": SAMPLES, "event": "cpu-clock", "frequency": 99, "call_graph": "dwarf"}  # fmt: skip
+    account = {
+        "kind": "cpu", "tool": "perf", "samples": SAMPLES, "event": "cpu-clock", "frequency": 99,
+        "call_graph": "dwarf",
+    }  # fmt: skip
     trial_document = {
-        **document(like), "name": name, "number": len(stored.planned) + 1, "repeat": 9, "block": 9, "role": "profile",
+        **document(like), "name": name, "number": len(stored.planned) + 1, "repeat": 9, "block": 9,
+        "role": "profile",
         "status": "ok", "totals": totals, "profile": account,
         "files": {"profile.folded": len(FOLDED), "profile.svg": 1}, "monitors": {},
     }  # fmt: skip
@@ -153,7 +157,10 @@ def test_what_it_cost_and_how_sure_it_is_are_said(run: Path) -> None:
     ("change", "said"),
     [
         (
-            lambda one: one.update(status="failed", reason="perf is not installed", advice="install it.", files={}) or one.pop("profile"),
+            lambda trial: (
+                trial.update(status="failed", reason="perf is not installed", advice="install it.", files={})
+                or trial.pop("profile")
+            ),
             "was not profiled: perf is not installed. What helps: install it.",
         ),
         (lambda one: one.update(files={}), "no sample was taken"),
@@ -201,11 +208,13 @@ def test_it_can_be_searched_and_zoomed_in_the_page(browser: Browser, run: Path, 
     button = "document.querySelector('.flame button')"
     assert browser.ask(f"{button}.hidden") is True
     browser.ask(
-        f"{BARS}.find(bar => bar.getAttribute('aria-label').startsWith('exec')).dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
+        f"{BARS}.find(bar => bar.getAttribute('aria-label').startsWith('exec'))"
+        ".dispatchEvent(new MouseEvent('click', {bubbles: true}))"
     )
-    assert sorted(browser.ask(NAMES)) == sorted(
-        ["all samples" if lang == "en" else "全部样本", "postgres: client backend", "main", "PostgresMain", "exec", "exec", "parse", HOSTILE]
-    )  # fmt: skip
+    everything = "all samples" if lang == "en" else "全部样本"
+    assert sorted(browser.ask(NAMES)) == sorted([
+        everything, "postgres: client backend", "main", "PostgresMain", "exec", "exec", "parse", HOSTILE,
+    ])  # fmt: skip
     assert "40.0%" in browser.ask("document.querySelector('.flame .told').textContent")
     browser.ask(f"{button}.click()")
     assert len(browser.ask(NAMES)) == 14

@@ -64,8 +64,8 @@ def test_three_storages_each_get_their_statement_and_what_five_levels_cannot_sup
     run = imported(tmp_path, ["storage,clients,mean,tps", *rows], *mapped)
     summary, page = page_of(run)
     assert (
-        "Saturation at storage = curve, storage = curve-striped: of the loads tried 128 clients gave the highest"
-        in summary
+        "Saturation at storage = curve, storage = curve-striped: "
+        "of the loads tried 128 clients gave the highest" in summary
     )
     assert "Saturation at storage = ceph: of the loads tried 64 clients gave the highest" in summary
     assert "If these single measurements are typical, the peak lies between 32 and 128 clients" in summary

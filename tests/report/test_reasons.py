@@ -32,7 +32,8 @@ from loadcell.systems.redis.messages import (
 def record(reason: Message, **more: Any) -> Mapping[str, Any]:
     """The keys of a trial's record that say why."""
     return {
-        "reason": reason.text, "advice": reason.advice, "reason_code": reason.code, "reason_args": reason.plain_arguments, **more,
+        "reason": reason.text, "advice": reason.advice,
+        "reason_code": reason.code, "reason_args": reason.plain_arguments, **more,
     }  # fmt: skip
 
 
@@ -132,10 +133,12 @@ def test_figures_of_the_engine_make_the_sentence_exact() -> None:
         "到期的请求多于目标所能承受，积压不断增长（“12000 requests were due ...”）"
     )
     assert said({**overloaded, "reason_args": {**words, **figures}})[0] == (
-        "有 12,000 个请求到期却未能发出，最早的已逾期 3.2 s，且积压仍在增长：每秒到期 5,012 个，每秒完成 1,044 个，共 16 个连接"
+        "有 12,000 个请求到期却未能发出，最早的已逾期 3.2 s，且积压仍在增长："
+        "每秒到期 5,012 个，每秒完成 1,044 个，共 16 个连接"
     )
     assert said({**overloaded, "reason_args": {**words, **figures}}, "en")[0].startswith(
-        "12,000 requests were due and could not be sent, the oldest for 3.2 s, and the backlog grew: 5,012/s fell due"
+        "12,000 requests were due and could not be sent, the oldest for 3.2 s, "
+        "and the backlog grew: 5,012/s fell due"
     )
 
 

@@ -171,7 +171,8 @@ BAD = {
         fates={n: fake_runs.Fate("failed", "no server there") for n in range(1, 7)},
     ),
     "one treatment failed": fake_runs.Shape(
-        factors={"storage": ["a", "b"], "load.clients": [1, 2, 4]}, repeats=1, monitors=False, intervals=False,
+        factors={"storage": ["a", "b"], "load.clients": [1, 2, 4]}, repeats=1, monitors=False,
+        intervals=False,
         fates={3: fake_runs.Fate("failed", "no server there")},
     ),
 }  # fmt: skip

@@ -53,9 +53,12 @@ def test_a_bound_says_what_meets_it_and_what_does_not(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (("between: [1, 64]", "between: [1, 8]"), "8 is the upper end of the search: throughput may be higher beyond it."),
-        (("between: [1, 64]", "between: [30, 64]"), "30 is the lower end of the search: the answer may lie below it."),
-        (("between: [1, 64], step: 1", "between: [1, 8], step: 1, objective: max clients, subject to: errors == 0"),
+        (("between: [1, 64]", "between: [1, 8]"),
+         "8 is the upper end of the search: throughput may be higher beyond it."),
+        (("between: [1, 64]", "between: [30, 64]"),
+         "30 is the lower end of the search: the answer may lie below it."),
+        (("between: [1, 64], step: 1",
+          "between: [1, 8], step: 1, objective: max clients, subject to: errors == 0"),
          "8 is the upper end of the search, and it meets the bounds: the true limit lies beyond."),
         (("step: 1", "step: 1, objective: max clients, subject to: latency.mean < 1ms"),
          "The bounds were missed at the lowest level already (clients = 1)"),

@@ -1,4 +1,4 @@
-"""Code in sentences: set off on pages, in Markdown and on terminals, and nothing that hostile text could use."""
+"""Code in sentences, marked on pages, in Markdown and on terminals; hostile text cannot exploit it."""
 
 from __future__ import annotations
 

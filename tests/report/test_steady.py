@@ -49,7 +49,7 @@ def test_a_trial_that_fades_has_no_steady_state(tmp_path: Path) -> None:
 
 
 def test_a_warm_up_that_goes_on_is_said_with_what_to_do(tmp_path: Path) -> None:
-    """The model nears its level with a time constant of 1.5 s; without warm-up, that is in the measurement."""
+    """The model nears its level with a time constant of 1.5 s, inside the measurement without a warm-up."""
     shape = fake_runs.Shape(factors={}, repeats=1, warmup_s=0, seconds=120, monitors=False)
     found = ReportContext.of(read_run(fake_runs.write_run(tmp_path / "run", shape)), "en").steadiness
     assert found[0].steadiness.settled_after <= 15
@@ -87,7 +87,10 @@ def test_an_hour_is_read_in_minutes_with_bands_of_at_most_500_points(stored: Sto
         assert all(
             low <= middle <= high
             for low, middle, high in zip(
-                load["throughput_per_s_lowest"], load["throughput_per_s"], load["throughput_per_s_highest"], strict=True
+                load["throughput_per_s_lowest"],
+                load["throughput_per_s"],
+                load["throughput_per_s_highest"],
+                strict=True,
             )
         )  # fmt: skip
     bottom = chart.spec["vconcat"][-1]["layer"][1]["encoding"]["x"]

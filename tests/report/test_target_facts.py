@@ -24,7 +24,7 @@ from report import comparisons
 
 
 def fields_of(kind: type[Any]) -> Iterator[str]:
-    """The fields of facts and of the records within them, but for settings, which have a table of their own."""
+    """The fields of facts and of the records within them, except settings, which have their own table."""
     hints = get_type_hints(kind)
     for field in fields(kind):
         if field.name != "settings":

@@ -175,9 +175,11 @@ def test_chinese_is_chinese() -> None:
         key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])
     } - same
     assert latin == {
-        "found.figure", "found.figure.alone", "hosts.found.why", "hosts.found.why.bare", "mark.list", "mark.colon", "mark.of", "figure.of-part", "compare.place.bare",
+        "found.figure", "found.figure.alone", "hosts.found.why", "hosts.found.why.bare", "mark.list",
+        "mark.colon", "mark.of", "figure.of-part", "compare.place.bare",
         "column.p50", "column.p95", "column.p99", "column.percentile",
-        "load.other", "tool.failed", "damaged", "ycsb.file-remarks", "hosts.bad-scores", "benchmarksql.file-remarks",
+        "load.other", "tool.failed", "damaged", "ycsb.file-remarks", "hosts.bad-scores",
+        "benchmarksql.file-remarks",
         "error.with-remedy",
 
     }  # fmt: skip
@@ -252,7 +254,10 @@ def test_numbers_are_written_by_their_unit_and_plurals_by_their_number() -> None
 def test_phrases_stand_in_phrases_and_lists_are_joined_as_the_language_does() -> None:
     phrase = Message(
         "found.trials.some",
-        {"ok_count": 1, "count": 3, "others": (Message("count.failed", {"count": 1}), Message("count.invalid", {"count": 1}))},
+        {
+            "ok_count": 1, "count": 3,
+            "others": (Message("count.failed", {"count": 1}), Message("count.invalid", {"count": 1})),
+        },
     )  # fmt: skip
     assert "1 failed, 1 invalid" in Texts("en").message(phrase)
     assert "1 次失败、1 次无效" in Texts("zh").message(phrase)

@@ -17,7 +17,10 @@ from loadcell.store.read import read_run
 def operation(kind: str, count: int, **more: float) -> dict[str, Any]:
     return {
         "kind": kind, "succeeded": count, "failed": 0, "throughput_per_s": count / 30,
-        "response": {**more, "mean_ms": 5.0, "p50_ms": 4.0, "p90_ms": 8.0, "p95_ms": 9.0, "p99_ms": 12.5, "max_ms": 99.0},
+        "response": {
+            **more, "mean_ms": 5.0, "p50_ms": 4.0, "p90_ms": 8.0,
+            "p95_ms": 9.0, "p99_ms": 12.5, "max_ms": 99.0,
+        },
     }  # fmt: skip
 
 

@@ -43,7 +43,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Sentences:
-    """Findings in sentences, each with its severity, and, where there are `links`, the place of its evidence."""
+    """Findings in sentences, each with its severity and, where `links` exist, the place of its evidence."""
 
     findings: Sequence[Finding]
     links: Sequence[Link] = ()

@@ -1,4 +1,4 @@
-"""Puts a report together: a stored run in, sections of plain blocks out, in the order readers look for them."""
+"""Build a report: sections of plain blocks of a stored run, in the order readers look for them."""
 
 from __future__ import annotations
 

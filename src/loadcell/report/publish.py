@@ -142,8 +142,9 @@ def uncollected() -> Iterator[None]:
 
 
 def keep_loaded() -> None:
-    """Exclude all that is loaded from the searches to come, the last of which, at exit, takes a third of a
-    second where altair is loaded. DuckDB reports what such an exclusion keeps of it, so it must not be loaded.
+    """Exclude all loaded objects from the later searches, the last of which, at exit, takes a third of a
+    second where altair is loaded. DuckDB reports its objects that such an exclusion keeps, so it must not
+    be loaded.
     """
     if "duckdb" not in sys.modules:
         gc.freeze()

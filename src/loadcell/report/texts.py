@@ -123,7 +123,7 @@ class Texts:
         return self._coded(f"{why.get('code')}.advice", _arguments(why))
 
     def _of_load(self, code: str, args: Arguments) -> str | None:
-        """The text of a load's failure with a code of its server: the code's meaning and the server's words."""
+        """The text of a load's failure with a code of its server: the code's meaning and its text."""
         kind, _, error = code.partition(".")
         if kind != "load":
             return None

@@ -24,19 +24,23 @@ _UNITS: tuple[tuple[str, Callable[[float], str]], ...] = (
 #: Names within records of machines that are said in the reader's language; all others stay as they are
 #: recorded.
 FIELD = Labels("field", (
-    "addresses", "configured_mts", "count", "cpus", "daemons", "device", "distances", "driver", "free_bytes", "kind", "level",
-    "locator", "manufacturer", "max_mhz", "memory_bytes", "mhz", "min_mhz", "model", "mount", "mtu", "node", "offline",
-    "offloads", "online", "open_files", "open_files_hard", "options", "part", "queues", "rotational", "scheduler", "size_bytes",
-    "source", "speed_mbits", "speed_mts", "state", "synchronised", "threads", "type", "usable_threads", "write_cache",
+    "addresses", "configured_mts", "count", "cpus", "daemons", "device", "distances", "driver", "free_bytes",
+    "kind", "level", "locator", "manufacturer", "max_mhz", "memory_bytes", "mhz", "min_mhz", "model", "mount",
+    "mtu", "node", "offline", "offloads", "online", "open_files", "open_files_hard", "options", "part",
+    "queues", "rotational", "scheduler", "size_bytes", "source", "speed_mbits", "speed_mts", "state",
+    "synchronised", "threads", "type", "usable_threads", "write_cache",
 ))  # fmt: skip
 #: What a target says of itself, by its place in the record, that is called in the reader's language; what
 #: else there is stays as it is recorded, as the settings of a server do.
 TARGET_FACT = Labels("fact", (
-    "server", "product", "version", "compatible_with", "version_number", "version_comment", "library", "software", "mode", "role",
-    "threads", "host", "url", "peer", "command", "directory", "connect", "tls", "binaries", "run_as", "size_bytes", "files_on_disk",
+    "server", "product", "version", "compatible_with", "version_number", "version_comment", "library",
+    "software", "mode", "role",
+    "threads", "host", "url", "peer", "command", "directory", "connect", "tls", "binaries", "run_as",
+    "size_bytes", "files_on_disk",
     "data", "data.path", "data.type", "data.image", "data.image.path", "data.image.type", "data.image.direct",
     "data.memory", "data.image.memory",
-    "database", "database.name", "database.encoding", "database.collation", "database.ctype", "database.size_bytes", "database.keys",
+    "database", "database.name", "database.encoding", "database.collation", "database.ctype",
+    "database.size_bytes", "database.keys",
     "memory", "persistence",
 ))  # fmt: skip
 

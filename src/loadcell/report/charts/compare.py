@@ -115,7 +115,7 @@ def coordinates(form: Form, layout: Layout, treatment: Treatment) -> DataRow:
 
 @dataclass(frozen=True)
 class Figure:
-    """The measured quantity: axis title and format; `ticks` make its axis logarithmic, else it starts at 0."""
+    """The measured quantity; with `ticks` its axis is logarithmic, without them it starts at 0."""
 
     title: str
     ticks: tuple[float, ...] = ()
@@ -256,8 +256,14 @@ def _tips(texts: Texts, figure: Figure, groups: Sequence[str]) -> _Tips:
         head.append(alt.Tooltip("group:N", title=figure.title))
     ends = [("axis.median", "value"), ("axis.low", "low"), ("axis.high", "high")]
     return _Tips(
-        [*head, *(alt.Tooltip(f"{field}:Q", title=texts(name), format=figure.format) for name, field in ends)],
-        [*head, alt.Tooltip("repeat:N", title=texts("axis.repeat")), alt.Tooltip("value:Q", title=figure.title, format=figure.format)],
+        [
+            *head,
+            *(alt.Tooltip(f"{field}:Q", title=texts(name), format=figure.format) for name, field in ends),
+        ],
+        [
+            *head, alt.Tooltip("repeat:N", title=texts("axis.repeat")),
+            alt.Tooltip("value:Q", title=figure.title, format=figure.format),
+        ],
     )  # fmt: skip
 
 
@@ -274,7 +280,7 @@ def _invalid(x: Any, y: Any, tips: _Tips, offset: Channels | None = None) -> alt
 def figures(
     where: DataRow, treatment: Treatment, repeats: Repeats, value: Callable[[Trial], float | None]
 ) -> list[DataRow]:
-    """The rows of one treatment (standing at `where`) and one figure, given over `repeats` and for one trial."""
+    """The rows of one treatment (at `where`) and one metric, over `repeats` and for each trial."""
     rows = [
         {**where, "role": "repeat" if trial.counts else "invalid", "repeat": trial.repeat, "value": number}
         for trial in treatment.trials

@@ -48,7 +48,9 @@ def draw(context: ReportContext) -> Chart | None:
     rule = alt.Chart(style.data("one")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x=x)
     bar = base.transform_filter("isValid(datum.low)").mark_rule(
         strokeWidth=7, opacity=0.28, strokeCap="round"
-    ).encode(y=y, x=alt.X("low:Q", scale=scale, axis=axis, title=title), x2="high:Q", color=colour, tooltip=tips)  # fmt: skip
+    ).encode(
+        y=y, x=alt.X("low:Q", scale=scale, axis=axis, title=title), x2="high:Q", color=colour, tooltip=tips
+    )  # fmt: skip
     bars = [bar] if effects.repeated else []
     dot = base.mark_point(size=52, filled=True, opacity=1).encode(y=y, x=x, color=colour, tooltip=tips)
     return Chart(
@@ -127,7 +129,10 @@ def interaction(context: ReportContext) -> Chart | None:
     base = alt.Chart(style.data("cells"))
     bar = base.transform_filter("isValid(datum.low)").mark_rule(
         strokeWidth=7, opacity=0.22, strokeCap="round"
-    ).encode(x=x, y=alt.Y("low:Q", scale=scale, axis=y_axis, title=texts("axis.against-mean")), y2="high:Q", color=colour)  # fmt: skip
+    ).encode(
+        x=x, y=alt.Y("low:Q", scale=scale, axis=y_axis, title=texts("axis.against-mean")), y2="high:Q",
+        color=colour
+    )  # fmt: skip
     line = base.mark_line().encode(x=x, y=y, color=colour)
     dot = base.mark_point(size=46, filled=True, opacity=1).encode(
         x=x, y=y, color=colour, shape=shape, tooltip=tips

@@ -18,7 +18,9 @@ RESPONSE_TIMES: Final = Panel("load", "axis.response", (
     Line("response_p50_ms", "series.p50", "max"), Line("response_p99_ms", "series.p99", "max", envelope=True),
     Line(SERVICE_P99, "series.sent-p99", "max"),
 ), position=11, legend=True, checkpoints=True,
-    alternative=(Line("response_mean_ms", "series.mean"), Line("response_p95_ms", "series.p95", "max")))  # fmt: skip
+    alternative=(
+        Line("response_mean_ms", "series.mean"), Line("response_p95_ms", "series.p95", "max"),
+    ))  # fmt: skip
 #: Place of the panels by client group, and of the backlog below them.
 GROUPS_PLACE: Final = 15
 BACKLOG: Final = Panel(

@@ -1,4 +1,4 @@
-"""Response time by percentile, up to 99.99 %, a line a treatment; of many treatments the reader chooses some."""
+"""Response time by percentile up to 99.99 %, a line per treatment; the reader chooses among many."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FEWEST = 2
 
 @chart("percentiles", 1)
 def draw(context: ReportContext) -> Chart | None:
-    """None where there is no curve: no trial has response times, or but one percentile, as many tools print."""
+    """None without a curve: no trial has response times, or only one percentile, as many tools print."""
     texts = context.texts
     lines: list[DataRow] = []
     points: list[DataRow] = []
@@ -52,7 +52,8 @@ def draw(context: ReportContext) -> Chart | None:
     y = alt.Y(
         "value:Q", title=texts("axis.latency"), scale=alt.Scale(type="log", nice=False, padding=10),
         axis=alt.Axis(
-            format=",.3~r", labelOverlap="greedy", values=style.log_ticks([point["value"] for point in points])
+            format=",.3~r", labelOverlap="greedy",
+            values=style.log_ticks([point["value"] for point in points])
         ),
     )  # fmt: skip
     alone = len(drawn) == 1

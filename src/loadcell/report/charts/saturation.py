@@ -84,7 +84,10 @@ def _banded(line: Saturation) -> bool:
 
 def _points(line: Saturation) -> list[DataRow]:
     return [
-        {"line": line.sweep.where, "x": float(load), "value": value, "repeat": trial.repeat, "treatment": treatment.label}
+        {
+            "line": line.sweep.where, "x": float(load), "value": value, "repeat": trial.repeat,
+            "treatment": treatment.label,
+        }
         for load, treatment in zip(line.sweep.loads, line.sweep.treatments, strict=True)
         for trial in treatment.trials
         if (value := speed_of(trial)) is not None

@@ -25,7 +25,10 @@ def draw(context: ReportContext) -> Chart | None:
         return None
     geometric = all(search.question.values[0] > 0 for search in searches)
     stages = [texts(STAGE(stage)) for stage in STAGE.names if any(row["key"] == stage for row in rows)]
-    x = alt.X("trial:Q", title=texts("axis.trial"), axis=alt.Axis(grid=False, format="d", tickMinStep=1), scale=alt.Scale(padding=14, nice=False, zero=False))  # fmt: skip
+    x = alt.X(
+        "trial:Q", title=texts("axis.trial"), axis=alt.Axis(grid=False, format="d", tickMinStep=1),
+        scale=alt.Scale(padding=14, nice=False, zero=False),
+    )  # fmt: skip
     ticks = (
         style.log_ticks([row[name] for row in rows for name in ("low", "high", "level")]) if geometric else ()
     )

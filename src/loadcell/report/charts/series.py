@@ -439,7 +439,11 @@ def _bands(panel: Panel, x: alt.X, colours: list[str], reaching: Collection[str]
     return [
         alt.Chart(style.data(panel.source))
         .mark_area(fillOpacity=0.2, color=colour, stroke=colour, strokeOpacity=0.5, strokeWidth=0.7)
-        .encode(x, alt.Y(f"{line.column}{thinning.LOWEST}:Q", title=None), alt.Y2(f"{line.column}{thinning.HIGHEST}"))
+        .encode(
+            x,
+            alt.Y(f"{line.column}{thinning.LOWEST}:Q", title=None),
+            alt.Y2(f"{line.column}{thinning.HIGHEST}"),
+        )
         for line, colour in zip(panel.lines, colours, strict=True)
         if line.envelope and line.column in reaching
     ]  # fmt: skip

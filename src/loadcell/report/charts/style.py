@@ -52,7 +52,9 @@ CONFIG: JsonObject = {
         "labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12, "titleFontSize": 12,
         "titleFontWeight": 500, "labelLimit": 220, "symbolStrokeWidth": 2,
     },
-    "header": {"labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12, "labelFontWeight": 600},
+    "header": {
+        "labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12, "labelFontWeight": 600,
+    },
     "title": {"color": "var(--soft)", "fontSize": 12, "fontWeight": 500, "anchor": "start", "offset": 6},
     "line": {"strokeWidth": 2},
     "text": {"color": "var(--soft)", "fontSize": 11},

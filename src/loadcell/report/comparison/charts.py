@@ -203,7 +203,9 @@ def _shifts(rows: list[DataRow], words: Words, captions: list[str], across: int)
     )
     x = alt.X(
         "tail:Q", title=texts("axis.percentile"), scale=alt.Scale(type="log", nice=False, padding=14),
-        axis=alt.Axis(values=sorted(ticks), labelExpr=labels, labelOverlap="greedy", labelSeparation=4, grid=False),
+        axis=alt.Axis(
+            values=sorted(ticks), labelExpr=labels, labelOverlap="greedy", labelSeparation=4, grid=False
+        ),
     )  # fmt: skip
     axis = alt.Axis(format="+,~r", tickCount=6)
     y = alt.Y("change:Q", title=texts("compare.axis.change"), scale=alt.Scale(zero=True), axis=axis)

@@ -128,7 +128,7 @@ def _trials(chosen: Sides) -> list[Trial]:
 
 
 def _labels(runs: Sequence[tuple[StoredRun, str | None]]) -> list[str]:
-    """Short names, made distinct: the short id of a run that loadcell named, the directory's name of another."""
+    """Short, distinct names: the short id of a run that loadcell named, the directory's name of another."""
     names = []
     for run, label in runs:
         timed = _TIMED.match(run.path.resolve().name)

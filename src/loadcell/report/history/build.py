@@ -272,7 +272,10 @@ def document(gathered: Gathered) -> Mapping[str, object]:
             }
             for run in history.runs
         ],
-        "treatments": [{"id": series.treatment, "label": series.label, "runs": len(series.values)} for series in history.series],
+        "treatments": [
+            {"id": series.treatment, "label": series.label, "runs": len(series.values)}
+            for series in history.series
+        ],
         "changes": [
             {
                 "last_before": history.runs[event.last].name, "first_after": history.runs[event.first].name,
@@ -288,7 +291,8 @@ def document(gathered: Gathered) -> Mapping[str, object]:
             for event in history.events
         ],
         "latest": [
-            {"treatment": series.series.treatment, "change": series.share, "p": series.p} for series in history.latest
+            {"treatment": series.series.treatment, "change": series.share, "p": series.p}
+            for series in history.latest
         ],
         "findings": list(findings.find(history)),
         "left_out": gathered.left_out,

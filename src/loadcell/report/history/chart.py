@@ -1,4 +1,4 @@
-"""A plan's runs as a picture: each run a point, each level a line, each change a mark; a picture a treatment."""
+"""Charts of a plan's runs, one per treatment: each run a point, each level a line, each change a mark."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def _rows(series: Series, history: History) -> list[DataRow]:
         rows.append(
             {
                 "role": "run", "treatment": series.label, "x": position, "value": value, "run": run.short,
-                "date": run.started_utc[:16].replace("T", " "), "repeats": run.repeats.get(series.treatment, 0),
+                "date": run.started_utc[:16].replace("T", " "),
+                "repeats": run.repeats.get(series.treatment, 0),
             }
         )  # fmt: skip
     firsts = [series.places[0], *(change.first for change in changes)]

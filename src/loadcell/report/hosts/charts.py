@@ -94,8 +94,8 @@ def ceilings(host: JsonObject, scores: Sequence[Score], texts: Texts) -> Chart |
         for size, rate in roof.points(_BYTES)
     ]
     knees = [
-        {"layer": name, "bytes": roof.knee_bytes, "of": numbers.size(roof.knee_bytes), "rate": roof.most_per_s,
-         "bandwidth": roof.bytes_per_s / 2**20}
+        {"layer": name, "bytes": roof.knee_bytes, "of": numbers.size(roof.knee_bytes),
+         "rate": roof.most_per_s, "bandwidth": roof.bytes_per_s / 2**20}
         for roof, name in zip(ceilings, names, strict=True)
     ]  # fmt: skip
     x = _axis_of_bytes("bytes:Q", texts("hosts.axis.bytes"), _BYTES, (_BYTES[0], _BYTES[-1]))
@@ -168,10 +168,12 @@ def forest(compared: Compared, texts: Texts) -> Chart:
     y = alt.Y("row:N", title=None, sort=names, axis=alt.Axis(grid=True, labelOverlap=False, labelLimit=320))
     legend = alt.Legend(title=None, symbolOpacity=1)
     colour = alt.Color(
-        "verdict:N", scale=alt.Scale(domain=spoken, range=[VERDICT_COLOURS[word] for word in used]), legend=legend
+        "verdict:N", scale=alt.Scale(domain=spoken, range=[VERDICT_COLOURS[word] for word in used]),
+        legend=legend
     )  # fmt: skip
     shape = alt.Shape(
-        "verdict:N", scale=alt.Scale(domain=spoken, range=[VERDICT_SHAPES[word] for word in used]), legend=legend
+        "verdict:N", scale=alt.Scale(domain=spoken, range=[VERDICT_SHAPES[word] for word in used]),
+        legend=legend
     )  # fmt: skip
     tips = [
         alt.Tooltip("row:N", title=texts("hosts.column.score")),
@@ -209,7 +211,7 @@ def forest(compared: Compared, texts: Texts) -> Chart:
 
 
 def _apart(names: Sequence[str], ids: Sequence[str]) -> list[str]:
-    """Names as they are, or with the score's own: on a machine of one processor one thread is all there are."""
+    """Names as they are, or with the score's id where they coincide: one processor has one thread."""
     return [
         name if names.count(name) == 1 else f"{name} ({identifier.partition('/')[0]})"
         for name, identifier in zip(names, ids, strict=True)

@@ -69,7 +69,7 @@ def build(compared: Compared, lang: str, command: Sequence[str] = (), *, picture
 
 
 def brief(compared: Compared, lang: str, page: str | None = None) -> Report:
-    """The terminal's report: sentences, differing facts, ratios; `page` is the command that writes the page."""
+    """The terminal's report: sentences, differing facts, ratios; `page` is the command that writes a page."""
     texts, machines = Texts(lang), compared.machines
     first, second = (machine.label for machine in machines.machines)
     facts: list[Block] = []
@@ -82,7 +82,10 @@ def brief(compared: Compared, lang: str, page: str | None = None) -> Report:
     sections = [
         Section("summary", "", [Sentences(list(saying.of_machines(machines)))]),
         *(
-            Section("follows", texts("hosts.section.follows", workload=workload.hypothesis.workload.name), [Sentences(list(compared.of(workload)))])
+            Section(
+                "follows", texts("hosts.section.follows", workload=workload.hypothesis.workload.name),
+                [Sentences(list(compared.of(workload)))],
+            )
             for workload in compared.workloads
         ),
         Section("inventory", "", facts),
@@ -295,8 +298,10 @@ def document(compared: Compared) -> Mapping[str, object]:
         ],
         "rows": [
             {
-                "id": row.score.id, "figure": row.score.figure, "higher_is_better": row.score.higher_is_better,
-                "medians": [score.median for score in row.scores], "values": [score.values for score in row.scores],
+                "id": row.score.id, "figure": row.score.figure,
+                "higher_is_better": row.score.higher_is_better,
+                "medians": [score.median for score in row.scores],
+                "values": [score.values for score in row.scores],
                 **_times(row.times), "p": row.effect.p, "adjusted_p": row.adjusted_p,
                 "verdict": row.verdict.word, "reason": row.verdict.reason,
             }
@@ -312,7 +317,7 @@ def document(compared: Compared) -> Mapping[str, object]:
 
 
 def _times(times: Times) -> Mapping[str, object]:
-    """As often as fast; `interval` where there are repeats enough, else the `range` of those that were made."""
+    """The speed ratio; `interval` where there are repeats enough, else the `range` of the existing ones."""
     ends = None if times.low is None else [times.low, times.high]
     return {
         "times": times.value,
@@ -338,6 +343,8 @@ def _hypothesis(hypothesis: Hypothesis) -> Mapping[str, object]:
 
 def _candidate(candidate: Candidate) -> Mapping[str, object]:
     return {
-        "resource": candidate.resource, "id": candidate.score.id if candidate.score else None, **_times(candidate.times),
-        "standing": candidate.standing, "apart": candidate.apart, "overlap": candidate.overlap, "share": candidate.share,
+        "resource": candidate.resource, "id": candidate.score.id if candidate.score else None,
+        **_times(candidate.times),
+        "standing": candidate.standing, "apart": candidate.apart, "overlap": candidate.overlap,
+        "share": candidate.share,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Machines and the runs of workloads on both, from what was stored: a baseline's run, or the JSON of `loadcell host`."""
+"""Machines and runs of workloads on both, read from a baseline's run or the JSON of `loadcell host`."""
 
 from __future__ import annotations
 

@@ -85,7 +85,8 @@ def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
     texts, machine, stored = Texts(lang), source.machine, source.run
     assert stored is not None
     started = str(stored.run.started_utc or "")[:16].replace("T", " ")
-    badges: list[tuple[str, Tone]] = [(texts(STATE(stored.state)), "good" if stored.state == "finished" else "caution")]  # fmt: skip
+    state: Tone = "good" if stored.state == "finished" else "caution"
+    badges: list[tuple[str, Tone]] = [(texts(STATE(stored.state)), state)]
     badges += [(f"{started} UTC", "")] if started else []
     return Report(
         language=lang,
@@ -106,7 +107,7 @@ def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
 
 
 def brief(source: Source, lang: str, files: Sequence[str] = ()) -> Report:
-    """The terminal's report: the machine in a few lines, its scores, remarks; `files` are the pages written."""
+    """The terminal's report: the machine, its scores, remarks; `files` are the written pages."""
     texts, scores = Texts(lang), source.machine.distinct
     sentences = findings(source, texts)
     blocks: list[Block] = [Sentences(sentences[:MOST_FINDINGS])]
@@ -169,7 +170,8 @@ def _largest(moved: Sequence[Score]) -> list[Score]:
 
 def _tiles(scores: Sequence[Score], texts: Texts) -> Iterator[Tile]:
     for score in headline(scores):
-        yield Tile(words.name(score, texts), words.figure(score.median), words.unit(score, texts), words.spread(score, texts) if len(score.values) > 1 else "")  # fmt: skip
+        spread = words.spread(score, texts) if len(score.values) > 1 else ""
+        yield Tile(words.name(score, texts), words.figure(score.median), words.unit(score, texts), spread)
 
 
 def _pictures(machine: Machine, texts: Texts) -> Iterator[Section]:
@@ -202,7 +204,8 @@ def table(scores: Sequence[Score], texts: Texts) -> Table:
             Cell(words.unit(score, texts)),
             Cell(words.spread(score, texts)),
             Cell(
-                none if score.repeats.spread is None else numbers.share(score.repeats.spread), sort=score.repeats.spread,
+                none if score.repeats.spread is None else numbers.share(score.repeats.spread),
+                sort=score.repeats.spread,
                 tone="caution" if (score.repeats.spread or 0) > WIDE else "",
             ),
             Cell(str(len(score.values)), sort=len(score.values)),
@@ -271,8 +274,9 @@ def _of_run(source: Source, texts: Texts) -> Iterator[Finding]:
         code = BASELINE_WITHOUT_SCORE if len(named) == len(without) else BASELINE_WITHOUT_SCORE_MANY
         yield _noticed(code(count=len(without), names=named))
     wide = sorted(
-        (treatment for treatment in machine.distinct if (treatment.repeats.spread or 0) > WIDE), key=lambda treatment: -(treatment.repeats.spread or 0)
-    )  # fmt: skip
+        (score for score in machine.distinct if (score.repeats.spread or 0) > WIDE),
+        key=lambda score: -(score.repeats.spread or 0),
+    )
     if wide:
         most = wide[0].repeats.spread or 0
         worst = score_name(wide[0])

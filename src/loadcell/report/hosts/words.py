@@ -15,7 +15,8 @@ from loadcell.report.texts import Texts
 
 #: Symbols of units, which are the same in every language; the others are in the catalogue.
 SYMBOLS = {
-    "mib_per_s": "MiB/s", "read_mib_per_s": "MiB/s", "write_mib_per_s": "MiB/s", "access_ns": "ns", "sync_ms": "ms",
+    "mib_per_s": "MiB/s", "read_mib_per_s": "MiB/s", "write_mib_per_s": "MiB/s", "access_ns": "ns",
+    "sync_ms": "ms",
     "iops": "IOPS", "mbit_per_s": "Mbit/s",
 }  # fmt: skip
 _UNIT = Labels("hosts.unit", ("events_per_s", "transactions_per_s"))

@@ -106,8 +106,8 @@ def _unbroken(figure: str) -> str:
 
 
 def counted(text: str) -> str:
-    """Each number stays with what it counts: `5 次正常、` and `1 次超时` on a line each; and each factor with its
-    level.
+    """Keep each number with the noun it counts: `5 次正常、` and `1 次超时` on a line each; and each
+    factor with its level.
     """
     return _COUNT.sub(NO_BREAK, text.replace(" = ", f"{NO_BREAK}={NO_BREAK}"))
 

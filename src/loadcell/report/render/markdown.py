@@ -40,8 +40,8 @@ MEASURED = "sans-serif"
 #: What a reader's machine shows them in: as wide, or labels would be cut off at the edge; Chinese is as wide
 #: in every typeface.
 SHOWN = (
-    'Arial, "Liberation Sans", Arimo, Helvetica, "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "Noto Sans CJK SC", '
-    '"Noto Sans SC", "Source Han Sans SC", sans-serif'
+    'Arial, "Liberation Sans", Arimo, Helvetica, "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", '
+    '"Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", sans-serif'
 )
 #: Rows a folded table may have before Markdown leaves it to the HTML report.
 MOST_FOLDED_ROWS = 60
@@ -116,7 +116,8 @@ def _block(block: Block, texts: Texts) -> str:
         return f"{escaped(block.title)}\n\n{fence}{block.language}\n{block.text.rstrip()}\n{fence}"
     if isinstance(block, Chart):
         caption = " ".join(coded(text) for text in block.captions)
-        return f"{_anchor(block.id)}\n\n**{escaped(block.title)}**\n\n![{escaped(block.title)}]({PICTURES}/{block.id}.svg)\n\n{caption}"
+        title = escaped(block.title)
+        return f"{_anchor(block.id)}\n\n**{title}**\n\n![{title}]({PICTURES}/{block.id}.svg)\n\n{caption}"
     if isinstance(block, Flame):
         return f"{_anchor(block.id)}\n\n**{escaped(block.title)}**\n\n{escaped(block.plain)}"
     return _folded(block, texts)
@@ -198,7 +199,7 @@ def lettered(picture: str) -> str:
 
 
 def _still(spec: JsonObject) -> JsonObject:
-    """Without the unseen marks that only carry tooltips: a picture has none, and they take half of its time."""
+    """Drop the invisible marks that only carry tooltips: a picture has none, and they take half the time."""
     for view in spec.get("vconcat") or [spec.get("spec", spec)]:
         view["layer"] = [
             layer

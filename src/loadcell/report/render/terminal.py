@@ -207,7 +207,7 @@ def _grid(block: Table, width: int) -> Grid:
 
 
 def _positions(block: Table, width: int) -> list[int]:
-    """Positions of the columns that are shown: all that fit with whole numbers and headings, without details."""
+    """Positions of the shown columns: all that fit with whole numbers and headings, without details."""
     shown = [position for position, column in enumerate(block.columns) if not column.detail]
     needed = {
         position: max(cell_len(text) for text in (block.columns[position].title, *_texts(block, position)))

@@ -59,7 +59,8 @@ def _measured(context: ReportContext) -> bool:
 def _host(host: JsonObject, number: int, measured: bool, texts: Texts) -> list[Block]:
     role = "machine" if measured else str(host.get("role", ""))
     groups = {
-        "client": "host.client", "target": "host.target", "client+target": "host.client-target", "machine": "host.machine",
+        "client": "host.client", "target": "host.target", "client+target": "host.client-target",
+        "machine": "host.machine",
     }  # fmt: skip
     title = texts(groups[role]) if role in groups else role
     entries: list[tuple[str, str]] = []

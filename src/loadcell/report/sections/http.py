@@ -70,7 +70,8 @@ def _requests(measured: list[tuple[Treatment, list[Ab]]], context: ReportContext
     succeeded = any(middle.times["total"].mean_ms is not None for _, middle in figures)
     names = (
         "http.complete", "http.failed", "http.of-failed", "http.non-2xx", "http.requests-per-s",
-        *(("http.time-per-request",) if closed else ()), *(("http.mean",) if succeeded else ()), "http.transfer",
+        *(("http.time-per-request",) if closed else ()), *(("http.mean",) if succeeded else ()),
+        "http.transfer",
     )  # fmt: skip
     rows = []
     for treatment, middle in figures:

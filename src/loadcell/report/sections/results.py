@@ -248,7 +248,7 @@ def names(trials: list[str], context: ReportContext, most: int = 6) -> str:
 
 
 def adds_nothing(code: str, meaning: str, message: str) -> bool:
-    """True if a message only repeats its code: the engine's own, of a status of HTTP, or what the code means."""
+    """Return True if a message only repeats its code, as an HTTP status or as the code's meaning."""
     status = f"the server answered with status {code.removeprefix('http-')}"
     return message == status or message.lower() == meaning.lower()
 

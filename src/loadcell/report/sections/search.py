@@ -39,7 +39,11 @@ def table(context: ReportContext) -> Table:
         Column(searches[0].factor, figure=True),
         Column(texts("column.stage")),
         Column(texts("column.why")),
-        Column(searches[0].objective.removeprefix("max ") if _is_custom(searches[0]) else texts("column.throughput"), figure=True),
+        Column(
+            searches[0].objective.removeprefix("max ") if _is_custom(searches[0])
+            else texts("column.throughput"),
+            figure=True,
+        ),
         *([Column(texts("column.bounds"))] if bounded else []),
         Column(texts("column.outcome")),
     ]  # fmt: skip
@@ -57,7 +61,10 @@ def table(context: ReportContext) -> Table:
             Cell(texts("mark.none"))
             if step.value is None
             else Cell(numbers.rate(step.value), sort=step.value),
-            *([Cell(texts("mark.list").join(_bound(bound) for bound in step.bounds) or texts("mark.none"))] if bounded else []),
+            *(
+                [Cell(texts("mark.list").join(map(_bound, step.bounds)) or texts("mark.none"))]
+                if bounded else []
+            ),
             _outcome(step, searched, context),
         ]
         for step, searched in steps

@@ -30,7 +30,7 @@ def section(context: ReportContext) -> Section | None:
 
 
 def waits(context: ReportContext) -> Table | None:
-    """A row a treatment: how many sessions were active, how many of them ran, and what the others waited for."""
+    """A row per treatment: the active sessions, the running ones, and the wait events of the others."""
     texts, factors = context.texts, factor_columns(context)
     if not context.server.waited:
         return None
@@ -139,7 +139,8 @@ def redis(context: ReportContext) -> Table | None:
     if not context.redis:
         return None
     names = (
-        "column.commands", "column.key-hits", "column.server-cpu", "column.used-memory", "column.fragmentation",
+        "column.commands", "column.key-hits", "column.server-cpu", "column.used-memory",
+        "column.fragmentation",
         "column.evicted", "column.expired", "column.connected", "column.saving",
     )  # fmt: skip
     columns = [*_head(context, factors), *(Column(texts(name), figure=True) for name in names)]

@@ -17,12 +17,13 @@ from loadcell.report.values import plain
 
 #: Names of the values that checks were decided on; `loadcell.execution.checks` and its neighbours write them.
 EVIDENCE = Labels("evidence", (
-    "asked_for", "attempted", "busiest", "client", "client_seconds", "commits", "connections_refused", "cores", "corrupt",
-    "covered_s", "difference", "failed", "failed_total", "first", "group", "groups", "in_flight", "intervals", "kind",
-    "largest_s", "latencies", "limit", "limit_s", "lines", "looks", "lost", "name", "not_read_back", "of_its_cores", "operation", "overdue_s", "pids",
-    "pipeline", "quota_share", "reconnecting_seconds", "response_seconds", "resting_seconds", "rows_changed", "server", "share", "side", "stale",
-    "succeeded", "succeeded_total", "swapped_bytes", "taken", "threads", "tolerance", "too_hot_times", "transactions_ended", "unsent",
-    "window_s", "wrong",
+    "asked_for", "attempted", "busiest", "client", "client_seconds", "commits", "connections_refused",
+    "cores", "corrupt", "covered_s", "difference", "failed", "failed_total", "first", "group", "groups",
+    "in_flight", "intervals", "kind", "largest_s", "latencies", "limit", "limit_s", "lines", "looks", "lost",
+    "name", "not_read_back", "of_its_cores", "operation", "overdue_s", "pids", "pipeline", "quota_share",
+    "reconnecting_seconds", "response_seconds", "resting_seconds", "rows_changed", "server", "share", "side",
+    "stale", "succeeded", "succeeded_total", "swapped_bytes", "taken", "threads", "tolerance",
+    "too_hot_times", "transactions_ended", "unsent", "window_s", "wrong",
 ))  # fmt: skip
 #: Names of checks, and advice on each.
 #: Endings of names that say a unit.
