@@ -1,4 +1,6 @@
-"""Placements in plans: how they are written, what is made of them, and what is said where they cannot be had."""
+"""Placements in plans: how they are written, what is made of them, and what is said where they cannot
+be had.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,10 @@ def mistake(directory: Path, more: str, plan: str = PLAN) -> str:
     with pytest.raises(PlanError) as caught:
         read(directory, plan + more)
     [problem] = caught.value.problems
-    return f"{problem.mark.line}:{problem.mark.column} {problem.path}: {problem.finding}; {problem.allowed}; {problem.nearest}"
+    return (
+        f"{problem.mark.line}:{problem.mark.column} {problem.path}: {problem.finding}; "
+        f"{problem.allowed}; {problem.nearest}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +108,10 @@ def test_placements_are_levels_alone_and_with_others(tmp_path: Path) -> None:
         "half the cores",
         "all",
     ]
-    named = "factors: {where: {near: {affinity.target: node 0, affinity.memory: node 0}, far: {affinity.target: node 0, affinity.memory: node 1}}}"
+    named = (
+        "factors: {where: {near: {affinity.target: node 0, affinity.memory: node 0}, "
+        "far: {affinity.target: node 0, affinity.memory: node 1}}}"
+    )
     plan = read(tmp_path, PLAN + named)
     assert [problem.resolved.affinity.memory for problem in plan.treatments] == ["node 0", "node 1"]
     set_ = read(tmp_path, PLAN, sets=("affinity.client=cpus 0-1",))
@@ -156,7 +164,10 @@ def test_nodes_are_levels(tmp_path: Path) -> None:
         "client": {"node 0": "0-3", "node 1": "4-7"},
         "memory": {"node 0": "bind:0", "node 1": "bind:1"},
     }
-    mixed = "factors: {where: {near: {affinity.node: 0}, spread: {affinity.target: all, affinity.memory: interleave}}}"
+    mixed = (
+        "factors: {where: {near: {affinity.node: 0}, spread: {affinity.target: all, "
+        "affinity.memory: interleave}}}"
+    )
     plan = read(tmp_path, PLAN + mixed)
     assert [problem.resolved.affinity.document() for problem in plan.treatments] == [
         {"node": "0"},

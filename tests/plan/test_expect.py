@@ -47,7 +47,8 @@ def test_an_expectation_is_judged_in_the_metrics_own_unit(text: str, outcome: st
 
 @pytest.mark.parametrize(
     ("metric", "needed"),
-    [("latency.p50", 2), ("latency.p90", 10), ("service.p95", 20), ("pacing.p99", 100), ("latency.p99.9", 1_000),
+    [("latency.p50", 2), ("latency.p90", 10), ("service.p95", 20), ("pacing.p99", 100),
+     ("latency.p99.9", 1_000),
      ("latency.p99.99", 10_000), ("few.latency.p99", 100)],
 )  # fmt: skip
 @pytest.mark.parametrize("comparison", ["< 1s", "> 1s"])

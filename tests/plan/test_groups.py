@@ -109,7 +109,8 @@ class TestLoadsOfTheirOwn:
         assert "workload" not in document
         assert document["load"] == {"warmup": "1s", "duration": "9s", "interval": "3s"}
         assert document["workloads"]["look"]["load"] == {
-            "clients": 2, "rate": "50/s", "arrivals": "poisson", "max_backlog": "5s", "threads": "auto", "max_retries": 10,
+            "clients": 2, "rate": "50/s", "arrivals": "poisson", "max_backlog": "5s", "threads": "auto",
+            "max_retries": 10,
         }  # fmt: skip
         assert document["workloads"]["shop"]["mix"]["tables"] == 4
 
@@ -185,30 +186,43 @@ MISTAKES = {
         "without a name",
     ),
     "no workload": (SHARED.replace("mix: {tables: 4}, ", ""), "workloads.read-write", "names no workload"),
-    "two workloads": (SHARED.replace("mix: {tables: 4}", "mix: {}, calls: {}"), "workloads.read-write", "names 2 workloads"),
-    "an unknown workload": (SHARED.replace("mix: {tables: 4}", "mux: {}"), "workloads.read-write.mux", "there is no workload"),
+    "two workloads": (SHARED.replace("mix: {tables: 4}", "mix: {}, calls: {}"), "workloads.read-write",
+        "names 2 workloads"),
+    "an unknown workload": (SHARED.replace("mix: {tables: 4}", "mux: {}"), "workloads.read-write.mux",
+        "there is no workload"),
     "an unknown option": (
         SHARED.replace("tables: 4", "tabels: 4"), "workloads.read-write.mix.tabels", 'no setting "tabels"',
     ),
     "an unknown key of a load": (
         OWN.replace("clients: 6", "cleints: 6"), "workloads.shop.load.cleints", 'no setting "cleints"',
     ),
-    "a name with a dot": (SHARED.replace("read-write:", "read.write:"), "workloads.read.write", "found the name"),
-    "a name of a figure": (SHARED.replace("read-write:", "latency:"), "workloads.latency", "the name of a figure"),
-    "the name of all": (SHARED.replace("read-write:", "transaction:"), "workloads.transaction", "the name of a figure"),
-    "neither share nor load": (SHARED.replace(", share: 80", ""), "workloads.read-write", "neither a share nor a load"),
-    "both": (SHARED.replace("share: 80", "share: 80, load: {clients: 1}"), "workloads.read-write", "both a share and a load"),
-    "some shares, some loads": (SHARED.replace("share: 80", "load: {clients: 1}"), "workloads", "mixes shares"),
+    "a name with a dot": (SHARED.replace("read-write:", "read.write:"), "workloads.read.write",
+        "found the name"),
+    "a name of a figure": (SHARED.replace("read-write:", "latency:"), "workloads.latency",
+        "the name of a figure"),
+    "the name of all": (SHARED.replace("read-write:", "transaction:"), "workloads.transaction",
+        "the name of a figure"),
+    "neither share nor load": (SHARED.replace(", share: 80", ""), "workloads.read-write",
+        "neither a share nor a load"),
+    "both": (SHARED.replace("share: 80", "share: 80, load: {clients: 1}"), "workloads.read-write",
+        "both a share and a load"),
+    "some shares, some loads": (SHARED.replace("share: 80", "load: {clients: 1}"), "workloads",
+        "mixes shares"),
     "a share of nothing": (SHARED.replace("share: 80", "share: 0"), "workloads.read-write.share", "found 0"),
-    "a share that is text": (SHARED.replace("share: 80", "share: most"), "workloads.read-write.share", 'found "most"'),
-    "fewer clients than groups": (SHARED.replace("clients: 40", "clients: 1"), "load.clients", "cannot be shared"),
+    "a share that is text": (SHARED.replace("share: 80", "share: most"), "workloads.read-write.share",
+        'found "most"'),
+    "fewer clients than groups": (SHARED.replace("clients: 40", "clients: 1"), "load.clients",
+        "cannot be shared"),
     "no clients to share": (SHARED.replace("clients: 40, ", ""), "load.clients", "is missing"),
     "no clients of its own": (OWN.replace("clients: 6, ", ""), "workloads.shop.load.clients", "is missing"),
-    "a load that is a number": (OWN.replace("{clients: 6, max_retries: 2}", "6"), "workloads.shop.load", "found 6"),
-    "a window of its own": (OWN.replace("clients: 6", "clients: 6, duration: 5s"), "workloads.shop.load.duration", "the same for all"),
+    "a load that is a number": (OWN.replace("{clients: 6, max_retries: 2}", "6"), "workloads.shop.load",
+        "found 6"),
+    "a window of its own": (OWN.replace("clients: 6", "clients: 6, duration: 5s"),
+        "workloads.shop.load.duration", "the same for all"),
     "clients for nobody": (OWN.replace("interval: 3s", "clients: 3"), "load.clients", "is of no effect"),
     "a backlog without a rate": (
-        OWN.replace("clients: 6", "clients: 6, max_backlog: 5s"), "workloads.shop.load.max_backlog", "of no effect",
+        OWN.replace("clients: 6", "clients: 6, max_backlog: 5s"), "workloads.shop.load.max_backlog",
+        "of no effect",
     ),
     "a workload for another target": (
         SHARED.replace("database: {}", "cache: {}").replace("mix: {tables: 4}", "sql: {text: x}"),
@@ -218,7 +232,8 @@ MISTAKES = {
     "a metric of no group": (SHARED + "expect: [others.throughput > 1/s]", "expect", "no metric"),
     "no metric of groups": (SHARED + "expect: [read-only.client.cpu < 50%]", "expect", "no metric"),
     "a factor of no setting": (
-        SHARED + "factors: {workloads.read-only.mix.tabels: [1]}", "factors.workloads.read-only.mix.tabels", "no setting",
+        SHARED + "factors: {workloads.read-only.mix.tabels: [1]}", "factors.workloads.read-only.mix.tabels",
+        "no setting",
     ),
 }  # fmt: skip
 

@@ -258,7 +258,8 @@ def test_named_levels_set_several_things_and_leave_the_rest(tmp_path: Path) -> N
     plan = read(
         tmp_path,
         PLAN.replace("{database: {}}", "{database: {data: own, settings: {a: 1}}}")
-        + "factors:\n  storage:\n    local: {target.database.data: x, target.database.settings.b: 2}\n    plain: {}\n",
+        + "factors:\n  storage:\n    local: {target.database.data: x, target.database.settings.b: 2}\n"
+        + "    plain: {}\n",
     )
     first, second = plan.treatments
     assert (first.id, first.levels) == ("storage=local", {"storage": "local"})

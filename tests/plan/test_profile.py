@@ -50,7 +50,8 @@ def test_the_command_line_sets_it(tmp_path: Path) -> None:
         ("{cpu: {call_graph: lbr}}", "profile.cpu.call_graph", 'found "lbr"', None),
         ("{cpu: {treatments: []}}", "profile.cpu.treatments", "found an empty list", None),
         ("{cpu: {treatments: worst}}", "profile.cpu.treatments", 'found "worst"', None),
-        ("{cpu: {treatments: [clients=11]}}", "profile.cpu.treatments", 'there is no treatment "clients=11"', "clients=10"),
+        ("{cpu: {treatments: [clients=11]}}", "profile.cpu.treatments", 'there is no treatment "clients=11"',
+         "clients=10"),
     ],
 )  # fmt: skip
 def test_mistakes_have_a_place_and_a_remedy(

@@ -67,9 +67,8 @@ def test_connections_that_can_hardly_carry_it_are_remarked_on() -> None:
     assert list(problems) == ["load.clients"]
     assert "30,000/s over 1 connection leave each request 33.3 µs" in problems["load.clients"]
     assert remarked(Rate(30_000), 2, 30) == {}
-    assert list(remarked(Steps(steps=(STEPS.steps[0], Step.model_validate({"rate": "90000/s", "for": "1s"}))), 4, 30)) == [
-        "load.clients"
-    ]  # fmt: skip
+    steps = Steps(steps=(STEPS.steps[0], Step.model_validate({"rate": "90000/s", "for": "1s"})))
+    assert list(remarked(steps, 4, 30)) == ["load.clients"]
 
 
 def test_few_requests_are_remarked_on() -> None:

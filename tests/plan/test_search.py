@@ -46,7 +46,10 @@ def test_a_search_for_the_highest_throughput(tmp_path: Path) -> None:
 
 
 def test_a_search_for_the_highest_rate(tmp_path: Path) -> None:
-    text = "factor: load.rate, between: [100/s, 5000/s], objective: max load.rate, subject to: [latency.p99 < 20ms, errors == 0]"
+    text = (
+        "factor: load.rate, between: [100/s, 5000/s], objective: max load.rate, "
+        "subject to: [latency.p99 < 20ms, errors == 0]"
+    )
     plan = read(search(text).replace("{duration", "{clients: 8, duration"), tmp_path)
     assert plan.search is not None
     assert (plan.search.kind, plan.search.metric, plan.search.keeping_up) == ("bound", "throughput", True)
@@ -110,24 +113,36 @@ CASES: list[tuple[str, str, str]] = [
     ("design: {search: 5}", "design", "found"),
     ("design: {search: {between: [1, 8]}}", "design.search.factor", "is missing"),
     ("design: {search: {factor: load.clients}}", "design.search.between", "is missing"),
-    ("design: {search: {factor: load.cleints, between: [1, 8]}}", "design.search.factor", 'no setting "cleints"'),
-    ("design: {search: {factor: load.clients, between: [1, 8], stepp: 2}}", "design.search.stepp", "no setting"),
+    ("design: {search: {factor: load.cleints, between: [1, 8]}}", "design.search.factor",
+     'no setting "cleints"'),
+    ("design: {search: {factor: load.clients, between: [1, 8], stepp: 2}}", "design.search.stepp",
+     "no setting"),
     ("design: {search: {factor: load.clients, between: [1]}}", "design.search.between", "found"),
     ("design: {search: {factor: load.clients, between: [8, 1]}}", "design.search.between", "does not rise"),
     ("design: {search: {factor: load.clients, between: [a, b]}}", "design.search.between", 'found "a"'),
-    ("design: {search: {factor: load.rate, between: [1/s, 5/min]}}", "design.search.between", "different units"),
+    ("design: {search: {factor: load.rate, between: [1/s, 5/min]}}", "design.search.between",
+     "different units"),
     ("design: {search: {factor: load.clients, between: [0, 8]}}", "design.search.between", "does not grow"),
     ("design: {search: {factor: load.clients, between: [1, 8], step: -1}}", "design.search.step", "found -1"),
     ("design: {search: {factor: load.clients, between: [1, 8], step: 2s}}", "design.search.step", "found"),
-    ("design: {search: {factor: load.clients, between: [1, 90000], step: 1}}", "design.search.step", "more than 2,000 levels"),
-    ("design: {search: {factor: load.clients, between: [1, 8], objective: max latency}}", "design.search.objective", "found"),
-    ("design: {search: {factor: load.clients, between: [1, 8], objective: min throughput}}", "design.search.objective", "found"),
-    ("design: {search: {factor: load.clients, between: [1, 8], objective: max load.clients}}", "design.search.objective", "nothing says"),
-    ("design: {search: {factor: load.clients, between: [1, 8], subject to: fast}}", "design.search.subject to", "found"),
-    ("design: {search: {factor: load.clients, between: [1, 8], subject to: target.cpu < 50%}}", "design.search.subject to", "watched from outside"),
-    ("design: {search: {factor: load.clients, between: [1, 8], trials: 1}}", "design.search.trials", "found 1"),
-    ("design: {search: {factor: load.clients, between: [1, 8], tolerance: 0%}}", "design.search.tolerance", "found"),
-    ("design: {search: {factor: load.clients, between: [1, 8]}}\nfactors: {load.clients: [1, 2]}", "load.clients", "given twice"),
+    ("design: {search: {factor: load.clients, between: [1, 90000], step: 1}}", "design.search.step",
+     "more than 2,000 levels"),
+    ("design: {search: {factor: load.clients, between: [1, 8], objective: max latency}}",
+     "design.search.objective", "found"),
+    ("design: {search: {factor: load.clients, between: [1, 8], objective: min throughput}}",
+     "design.search.objective", "found"),
+    ("design: {search: {factor: load.clients, between: [1, 8], objective: max load.clients}}",
+     "design.search.objective", "nothing says"),
+    ("design: {search: {factor: load.clients, between: [1, 8], subject to: fast}}",
+     "design.search.subject to", "found"),
+    ("design: {search: {factor: load.clients, between: [1, 8], subject to: target.cpu < 50%}}",
+     "design.search.subject to", "watched from outside"),
+    ("design: {search: {factor: load.clients, between: [1, 8], trials: 1}}", "design.search.trials",
+     "found 1"),
+    ("design: {search: {factor: load.clients, between: [1, 8], tolerance: 0%}}", "design.search.tolerance",
+     "found"),
+    ("design: {search: {factor: load.clients, between: [1, 8]}}\nfactors: {load.clients: [1, 2]}",
+     "load.clients", "given twice"),
 ]  # fmt: skip
 
 

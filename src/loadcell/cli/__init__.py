@@ -36,7 +36,8 @@ COMMANDS = {
     "redis": "Make load on a Redis without a plan file.",
     "sql": "Make load on a database without a plan file.",
     "report": "Write the report of a run again (HTML, Markdown; English, Chinese).",
-    "compare": "Compare runs, levels of a factor, or two machines: how much faster, how surely, and does it matter.",
+    "compare": "Compare runs, levels of a factor, or two machines: how much faster, how surely, and does it "
+    "matter.",
     "baseline": "Name runs that others are held against.",
     "host": "Show this machine, which of its settings hurt measurements, and (--baseline) what it can do.",
     "import": "Make a run of the finished output of other tools (sysbench, pgbench, fio, ab, wrk ...).",

@@ -198,8 +198,9 @@ def _search(document: Document) -> str:
     adjacent = "its neighbours" if search["kind"] == "maximum" else "the level above it"
     return (
         f"{search['factor']}{times}; {_levels(search['levels'])}, for {search['objective']}{within}. "
-        f"At most {search['trials']} trials to find it; then it and {adjacent} {_count(repeats, 'time')} each, "
-        "and once more after an overload. Each trial is decided on when those before it have ended."
+        f"At most {search['trials']} trials to find it; then it and {adjacent} "
+        f"{_count(repeats, 'time')} each, and once more after an overload. Each trial is "
+        "decided on when those before it have ended."
     )
 
 
@@ -219,7 +220,10 @@ def _time(document: Document) -> Iterator[Block]:
     profiled = document["profiled"]
     if profiled:
         verb = "profile" if profiled > 1 else "profiles"
-        text += f" {_duration(document['profile_s'])} of it for {_count(profiled, 'trial')} more that only {verb}."
+        text += (
+            f" {_duration(document['profile_s'])} of it for {_count(profiled, 'trial')} more that only "
+            f"{verb}."
+        )
     yield Paragraph(text)
     if document["needs_consent"]:
         yield Remark("caution", "That is many: `loadcell run` asks for `--yes`.")

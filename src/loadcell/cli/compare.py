@@ -83,8 +83,8 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
     multiple=True,
     metavar="METRIC",
     shell_complete=_metrics,
-    help="What is compared, the most important first: throughput, mean, p50 to p99.99, or a metric of the workload (tpmC, iops ...). "
-    "May be given again. Default: throughput, p50, p95, p99.",
+    help="What is compared, the most important first: throughput, mean, p50 to p99.99, or a metric "
+    "of the workload (tpmC, iops ...). May be given again. Default: throughput, p50, p95, p99.",
 )
 @click.option(
     "--least-effect",
@@ -102,7 +102,8 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
     nargs=2,
     multiple=True,
     metavar="RUN RUN",
-    help="Of two machines: what ran on the first, and on the second. Says which baseline it follows. May be given again.",
+    help="Of two machines: what ran on the first, and on the second. Says which baseline it follows. May be "
+    "given again.",
 )
 @click.option("--anyway", is_flag=True, help="Compare runs of different plans too.")
 @click.option(
@@ -203,7 +204,9 @@ def _show(
     *,
     as_json: bool,
 ) -> None:
-    """Write the files that are asked for, and print the rest; with `as_json` standard output has JSON alone."""
+    """Write the files that are asked for, and print the rest; with `as_json` standard output has JSON
+    alone.
+    """
     if as_json:
         click.echo(pages.json())
     elif location is None and formats:

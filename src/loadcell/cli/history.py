@@ -42,7 +42,8 @@ METHODS = ("t-test", "permutation", "windows")
     type=click.Choice(METHODS),
     default="t-test",
     show_default=True,
-    help="How chance is ruled out: Student's test corrected for looking everywhere, shuffling, or in windows as Otava.",
+    help="How chance is ruled out: Student's test corrected for looking everywhere, shuffling, or in "
+    "windows as Otava.",
 )
 @click.option(
     "--level", default="1%", show_default=True, metavar="PERCENT", help="The chance of a false change."

@@ -25,7 +25,8 @@ from loadcell.systems.host import probe_server as serve
 @click.option(
     "--anonymous",
     is_flag=True,
-    help="Leave names and addresses out, for sharing; of a baseline's run paths and the command line, too. What you call it (--out) stays.",
+    help="Leave names and addresses out, for sharing; of a baseline's run paths and the command line, too. "
+    "What you call it (--out) stays.",
 )
 @click.option(
     "--serve",
@@ -38,13 +39,15 @@ from loadcell.systems.host import probe_server as serve
 @click.option(
     "--baseline",
     is_flag=True,
-    help="Measure what processors, memory, disk and network can do: the plan host-baseline, in about two minutes.",
+    help="Measure what processors, memory, disk and network can do: the plan host-baseline, in about two "
+    "minutes.",
 )
 @click.option(
     "--directory",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="With --baseline: a directory on the disk to be measured. Default: where loadcell works, below /var/tmp.",
+    help="With --baseline: a directory on the disk to be measured. Default: where loadcell works, below "
+    "/var/tmp.",
 )
 @click.option(
     "--peer",
@@ -52,7 +55,8 @@ from loadcell.systems.host import probe_server as serve
     help="With --baseline: a `loadcell host --serve` elsewhere. Default: loopback.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="With --baseline: the run's directory. Default: results/host-baseline/<time>-<id>."
+    "--out", type=click.Path(path_type=Path), metavar="DIR",
+    help="With --baseline: the run's directory. Default: results/host-baseline/<time>-<id>.",
 )  # fmt: skip
 @click.option(
     "--resume",
@@ -62,7 +66,8 @@ from loadcell.systems.host import probe_server as serve
 )
 @click.option(
     "--set", "sets", multiple=True, metavar="PATH=VALUE",
-    help="With --baseline: change a setting of the plan, such as repeats=1 (shorter: one figure each) or repeats=6 (intervals and verdicts). May be given again.",
+    help="With --baseline: change a setting of the plan, such as repeats=1 (shorter: one figure each) or "
+         "repeats=6 (intervals and verdicts). May be given again.",
 )  # fmt: skip
 @click.option(
     "--only", multiple=True, metavar="probe=NAME,...",
@@ -105,7 +110,8 @@ def host(
             host_baseline.Asked(directory, peer, out, resume, sets, only, quiet, lang, as_json, anonymous)
         )
     commands = {
-        "--directory": directory, "--peer": peer, "--out": out, "--resume": resume, "--set": sets, "--only": only,
+        "--directory": directory, "--peer": peer, "--out": out, "--resume": resume, "--set": sets,
+        "--only": only,
         "--quiet": quiet,
     }  # fmt: skip
     stray = [name for name, value in commands.items() if value]

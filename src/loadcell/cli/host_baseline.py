@@ -133,7 +133,9 @@ def _sets(asked: Asked) -> tuple[str, ...]:
 
 
 def _writable(directory: Path) -> Path:
-    """The whole path of a directory that files can be made in: that is known before two minutes of measuring."""
+    """The whole path of a directory that files can be made in: that is known before two minutes of
+    measuring.
+    """
     path = directory.expanduser().absolute()
     if not path.is_dir():
         raise _unfit(

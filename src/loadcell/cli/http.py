@@ -36,12 +36,14 @@ _ONCE = ("content-type", "host", "user-agent")
 @click.command("http")
 @click.argument("url", metavar="URL", shell_complete=words("http://", "https://"))
 @click.option(
-    "--method", "-X", metavar="NAME", shell_complete=words("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS"),
+    "--method", "-X", metavar="NAME",
+    shell_complete=words("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS"),
     help="GET, POST, PUT, DELETE, HEAD ... Default: GET, with --data POST.",
 )  # fmt: skip
 @click.option(
     "--header", "-H", "headers", multiple=True, metavar="'NAME: VALUE'",
-    help="A header field of every request. May be given again; values of one name are sent as a list. Secrets as '${env:NAME}'.",
+    help="A header field of every request. May be given again; values of one name are sent as a list. "
+         "Secrets as '${env:NAME}'.",
 )  # fmt: skip
 @click.option(
     "--data",
@@ -50,8 +52,8 @@ _ONCE = ("content-type", "host", "user-agent")
 )
 @click.option(
     "--param", "-p", "parameters", multiple=True, metavar="NAME=VALUES",
-    help="What stands in the place of ${NAME} in URL, headers and data, drawn anew for each request: 1..100000, or a,b,c, or "
-    "@FILE: a line of it.",
+    help="What stands in the place of ${NAME} in URL, headers and data, drawn anew for each request: "
+    "1..100000, or a,b,c, or @FILE: a line of it.",
 )  # fmt: skip
 @click.option(
     "--keep-alive/--no-keep-alive", default=True, show_default=True,

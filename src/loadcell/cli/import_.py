@@ -25,13 +25,14 @@ HELP = f"""Make a run of finished outputs, which reports, comparisons and histor
 
 TOOL is auto (whichever recognises the file), {", ".join(TOOLS[1:-1])}, or csv. Of fio and iperf3 the JSON is
 read, of BenchmarkSQL its result folder or a result.csv, of redis-benchmark the text or --csv, of stress-ng
---metrics-brief, and of pgbench with -l its logs (pgbench-log). A text may hold several executions one after the
-other, as a shell loop makes it: alike ones are repeats, other numbers of clients are levels. Lines that were not
-understood are counted and shown, never guessed. FILE may be compressed (gzip, bzip2, xz), and - is standard
-input.
+--metrics-brief, and of pgbench with -l its logs (pgbench-log). A text may hold several executions one after
+the other, as a shell loop makes it: alike ones are repeats, other numbers of clients are levels. Lines that
+were not understood are counted and shown, never guessed. FILE may be compressed (gzip, bzip2, xz), and - is
+standard input.
 
-What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto beside it, a
-file of samples for each file of executions, and becomes samples of these; alone it becomes a run of samples.
+What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto beside
+it, a file of samples for each file of executions, and becomes samples of these; alone it becomes a run of
+samples.
 """
 
 
@@ -81,7 +82,8 @@ file of samples for each file of executions, and becomes samples of these; alone
 @language_option("the results")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def import_(
-    tool: str, files: tuple[Path, ...], out: Path, name: str | None, title: str | None, by_file: bool, settings: tuple[str, ...],
+    tool: str, files: tuple[Path, ...], out: Path, name: str | None, title: str | None, by_file: bool,
+    settings: tuple[str, ...],
     columns: tuple[str, ...], unit: str, interval: float | None, lang: str, as_json: bool,
 ) -> None:  # fmt: skip
     """The command `import`."""
@@ -99,7 +101,8 @@ def import_(
         arranged = arrange.attached(arrange.arrange(sources, by_file=by_file, settings=settings), sources)
         filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
         path = write_run.write(
-            arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
+            arranged, sources, results=out, name=filed,
+            title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
             command=["loadcell", *sys.argv[1:]],
         )  # fmt: skip
         context = page.publish(path, lang)

@@ -45,7 +45,8 @@ TESTS = ("get", "set", "mget", "mset")
 @click.option("--ttl", metavar="TIME", help="How long what is written lives, such as 60s. Default: for ever.")
 @click.option(
     "--verify", is_flag=True,
-    help="Write values with checksums, and hold each that is read against what was written: what is lost, stale or corrupt fails.",
+    help="Write values with checksums, and hold each that is read against what was written: what is lost, "
+         "stale or corrupt fails.",
 )  # fmt: skip
 @click.option(
     "--pipeline", "-P", type=WholeNumber(min=1), metavar="N",
@@ -56,8 +57,10 @@ TESTS = ("get", "set", "mget", "mset")
     help="Do this command instead, such as 'LPUSH l:${key} ${value}'. May be given again: equal shares.",
 )  # fmt: skip
 @click.option(
-    "--tests", "-t", type=Several(click.Choice(TESTS), "tests"), default=(), metavar="NAMES", shell_complete=several(*TESTS),
-    help=f"Measure these one after the other, side by side in one report: {', '.join(TESTS)}. Each --command is one more.",
+    "--tests", "-t", type=Several(click.Choice(TESTS), "tests"), default=(), metavar="NAMES",
+    shell_complete=several(*TESTS),
+    help=f"Measure these one after the other, side by side in one report: {', '.join(TESTS)}. Each "
+         "--command is one more.",
 )  # fmt: skip
 @line_options
 def redis(
@@ -130,7 +133,9 @@ def _levels(tests: Sequence[str], commands: Mapping[str, Any]) -> dict[str, dict
 
 
 def _name(number: int, command: str) -> str:
-    """Name of a command in the record: its first word, with a number where it is ambiguous or a verb of `kv`."""
+    """Name of a command in the record: its first word, with a number where it is ambiguous or a verb of
+    `kv`.
+    """
     word = re.sub(r"[^a-z0-9_]", "", command.split()[0].lower() if command.split() else "")[:32] or "command"
     if not word[0].isalpha():
         word = "command"

@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 @click.option(
     "--profile",
     type=click.Choice(["cpu"]),
-    help="Afterwards, one more trial of the best treatment, not scored, in which the target's CPU time is profiled. "
-    "With --resume: of a run that is there.",
+    help="Afterwards, one more trial of the best treatment, not scored, in which the target's CPU "
+    "time is profiled. With --resume: of a run that is there.",
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask, however many trials there are.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors.")

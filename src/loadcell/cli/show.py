@@ -87,7 +87,11 @@ def _trial(stored: StoredRun, trial: trial_record.TrialRecord) -> blocks.Report:
     sections = [blocks.Section("trial", "", [*facts, blocks.Code("", str(stored.directory(trial.name)))])]
     for title, rows in _tables(trial):
         columns = [
-            blocks.Column("", figure=position > 0 and all(row[position][:1].isdigit() or not row[position] for row in rows), many=True)
+            blocks.Column(
+                "",
+                figure=position > 0 and all(row[position][:1].isdigit() or not row[position] for row in rows),
+                many=True,
+            )
             for position in range(len(rows[0]) if rows else 0)
         ]  # fmt: skip
         table = blocks.Table(title, "", columns, [[blocks.Cell(cell) for cell in row] for row in rows])

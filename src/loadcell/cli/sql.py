@@ -42,7 +42,9 @@ _PASSWORD_WORD = re.compile(r"(^|\s)password\s*=\s*('(?P<quoted>(?:[^'\\]|\\.)*)
 
 
 def _workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    """Completes workloads, and their scripts behind the colon; those of the database that is typed already."""
+    """Completes workloads, and their scripts behind the colon; those of the database that is typed
+    already.
+    """
     targets = TARGETS
     # Behind an option without a value, click leaves the argument among the unparsed words.
     if dsn := ctx.params.get("dsn") or next(iter(ctx.args), None):
@@ -56,7 +58,8 @@ def _variants_of(target: str) -> list[str]:
     """Every workload of this database that needs no file, as `--workload` has it."""
 
     variants: dict[str, tuple[str, ...]] = {
-        "sysbench": get_args(sysbench.Script), "pgbench": tuple(pgbench.BUILTINS), "tpcc": (), "ycsb": tuple("abcdef"),
+        "sysbench": get_args(sysbench.Script), "pgbench": tuple(pgbench.BUILTINS), "tpcc": (),
+        "ycsb": tuple("abcdef"),
     }  # fmt: skip
     fitting = parts.installed().workloads_for(target)
     return [
@@ -71,7 +74,8 @@ def _variants_of(target: str) -> list[str]:
 @click.argument("dsn", metavar="DSN", shell_complete=words(EMBEDDED, "postgresql://", "mysql://"))
 @click.option(
     "--workload", "-w", metavar="NAME[:SCRIPT]", shell_complete=_workloads,
-    help=f"What is done: sysbench:SCRIPT, pgbench:SCRIPT (PostgreSQL), tpcc, or ycsb:a to ycsb:f. Default: {DEFAULT}.",
+    help="What is done: sysbench:SCRIPT, pgbench:SCRIPT (PostgreSQL), tpcc, or ycsb:a to ycsb:f. Default: "
+         f"{DEFAULT}.",
 )  # fmt: skip
 @click.option(
     "--query", metavar="SQL", help="Do this instead, again and again; no data are loaded (PostgreSQL)."

@@ -72,13 +72,14 @@ def document(record: Any) -> JsonObject:
 
 def schema(kind: type[Any]) -> JsonObject:
     """JSON Schema of a kind of record; each paragraph of a description is one line."""
-    document: JsonObject = _unwrapped(_adapter(_class(kind)).json_schema(mode="validation"))
+    document: JsonObject = unwrapped(_adapter(_class(kind)).json_schema(mode="validation"))
     return document
 
 
-def _unwrapped(value: JsonValue, key: str = "") -> JsonValue:
+def unwrapped(value: JsonValue, key: str = "") -> JsonValue:
+    """JSON Schema with each paragraph of a description on one line."""
     if isinstance(value, dict):
-        return {name: _unwrapped(item, name) for name, item in value.items()}
+        return {name: unwrapped(item, name) for name, item in value.items()}
     if key == "description" and isinstance(value, str):
         return "\n\n".join(" ".join(paragraph.split()) for paragraph in value.split("\n\n"))
     return value

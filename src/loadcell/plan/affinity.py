@@ -122,21 +122,23 @@ class Affinity(Options):
 
     node: Node | None = Field(
         default=None,
-        description="All of it on one NUMA node, or on several (`0-1`): processors and memory of the target, and of the client unless "
-        "`client` says where that runs. As `numactl --cpunodebind=0 --membind=0` round all of it; not with `target` or `memory`.",
+        description="All of it on one NUMA node, or on several (`0-1`): processors and memory of the "
+        "target, and of the client unless `client` says where that runs. As `numactl "
+        "--cpunodebind=0 --membind=0` round all of it; not with `target` or `memory`.",
     )
     target: Cpus | None = Field(
         default=None,
-        description="Processors of the target, with all that it starts: `cpus 0-31`, `node 0`, or from the machine's layout "
-        "`one node`, `half the cores`, `all`. Default: as loadcell itself may run.",
+        description="Processors of the target, with all that it starts: `cpus 0-31`, `node 0`, or from the "
+        "machine's layout `one node`, `half the cores`, `all`. Default: as loadcell itself may "
+        "run.",
     )
     client: Cpus | None = Field(
         default=None, description="Processors of the process that makes the load, written the same way."
     )
     memory: Memory | None = Field(
         default=None,
-        description="Where the target's memory comes from: `node 0` (that node only), `interleave` (all nodes in turn). "
-        "Default: the node of whichever processor touches it first.",
+        description="Where the target's memory comes from: `node 0` (that node only), `interleave` (all "
+        "nodes in turn). Default: the node of whichever processor touches it first.",
     )
 
     @property

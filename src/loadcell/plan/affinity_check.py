@@ -23,7 +23,9 @@ def problems(
     options: Options | None,
     topology: Callable[[], Topology] | None,
 ) -> Iterator[Problem]:
-    """Why these placements cannot be had: of a target of this class (None: it is not known), on this machine."""
+    """Why these placements cannot be had: of a target of this class (None: it is not known), on this
+    machine.
+    """
     section = root.get("affinity")
     there = section if isinstance(section, Keys) else root
 

@@ -63,7 +63,9 @@ def arrange(
 def _base(
     root: Keys, factors: Sequence[Factor], design: DesignName, resolver: Resolver
 ) -> tuple[Resolved | None, list[Problem]]:
-    """The plan's own settings; in a full design, a setting left out because a factor gives it is no mistake."""
+    """The plan's own settings; in a full design, a setting left out because a factor gives it is no
+    mistake.
+    """
     base, problems = resolver.resolve(root)
     if base is not None or design != "full" or not factors:
         return base, problems

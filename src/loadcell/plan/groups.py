@@ -175,7 +175,9 @@ class Reader:
         return named[0] if len(named) == 1 and not unknown else None
 
     def _shares(self, written: Iterable[tuple[str, Entry, str]]) -> list[float | None] | None:
-        """Each group's share, all None when they have loads of their own; None after adding to the problems."""
+        """Each group's share, all None when they have loads of their own; None after adding to the
+        problems.
+        """
         before = len(self.problems)
         shares: list[tuple[str, float | None]] = []
         for name, entry, _ in written:

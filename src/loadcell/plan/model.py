@@ -58,11 +58,14 @@ class Head(Options, use_attribute_docstrings=True):
     question: str = ""
     """What the experiment is to answer; printed under the title."""
     design: DesignName = "full"
-    """How factors become treatments: every combination, or each factor alone round the plan's own values; or a search."""
+    """How factors become treatments: every combination, or each factor alone round the plan's own values; or
+    a search."""
     repeats: Annotated[int, Field(ge=1, le=1000)] = 3
-    """Number of times every treatment is measured. Intervals need 6 or more; below, results are descriptive only."""
+    """Number of times every treatment is measured. Intervals need 6 or more; below, results are descriptive
+    only."""
     order: OrderName = "blocks"
-    """In which order trials run: in randomised blocks of one repeat each, or as written, block after block."""
+    """In which order trials run: in randomised blocks of one repeat each, or as written, block after
+    block."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     """Fixes the random order. Default: drawn anew for each run, and recorded with it."""
 
@@ -71,30 +74,33 @@ class Load(Options, use_attribute_docstrings=True):
     """How hard the target is worked. Durations are floats of seconds (`loadcell.plan.units.Duration`)."""
 
     clients: _Clients | None = None
-    """Connections, a number or `cpus`: one for each processor there is for this process. Without a `rate` each sends the next request as soon as the last one is answered (closed loop); with one, each
-    request takes whichever of them is free, and waits while none is."""
+    """Connections, a number or `cpus`: one for each processor there is for this process. Without a `rate`
+    each sends the next request as soon as the last one is answered (closed loop); with one, each request
+    takes whichever of them is free, and waits while none is."""
     rate: AnyRate | None = None
     """Number of requests are due in a second, answered or not (open loop): `2000/s`, steps or a ramp."""
     arrivals: Arrivals = "constant"
     """How requests of a `rate` follow on each other: evenly, or at random as from many independent users."""
     max_backlog: _Positive = Duration(5)
-    """How long a request of a `rate` may wait for a free connection: when one has waited longer, and the backlog still
-    grows, the trial ends as overloaded."""
+    """How long a request of a `rate` may wait for a free connection: when one has waited longer, and the
+    backlog still grows, the trial ends as overloaded."""
     threads: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
     """Threads of the load generator that the connections are spread over; `auto` fits the machine."""
     warmup: Annotated[Duration, Field(ge=0, le=rates.LONGEST_S)] = Duration(5)
     """Load that is not counted, before the measurement."""
     duration: _Positive = Duration(30)
-    """The measured time. Beside `requests` or `requests_per_client` the longest it may take, 1h where it is not given."""
+    """The measured time. Beside `requests` or `requests_per_client` the longest it may take, 1h where it is
+    not given."""
     requests: _Count | None = None
-    """Ends the measurement when so many requests of all clients, failed ones included, were sent and have ended."""
+    """Ends the measurement when so many requests of all clients, failed ones included, were sent and have
+    ended."""
     requests_per_client: _Count | None = None
     """The same as a number for each client."""
     interval: Annotated[Duration, Field(ge=0.1, le=60)] = Duration(1)
     """How often the time series gets a row."""
     timeout: _Positive | None = None
-    """How long a transaction or request may take before it has failed and its connection is made anew. Default: no limit; of
-    the workload `http` 5s."""
+    """How long a transaction or request may take before it has failed and its connection is made anew.
+    Default: no limit; of the workload `http` 5s."""
     max_retries: Annotated[int, Field(ge=0, le=1_000_000)] = 10
     """How often a transaction that may be retried (serialisation failure, deadlock) is tried again."""
 

@@ -71,7 +71,9 @@ class Misfit:
 
 @dataclass(frozen=True)
 class Parts:
-    """Everything a plan can name, by name; `topology` tells how the machine that it would run on is laid out."""
+    """Everything a plan can name, by name; `topology` tells how the machine that it would run on is
+    laid out.
+    """
 
     targets: Mapping[str, type[Any]] = field(default_factory=dict)
     workloads: Mapping[str, type[Any]] = field(default_factory=dict)

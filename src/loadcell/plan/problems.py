@@ -72,7 +72,8 @@ class Mark:
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake: its position, what was found and what is allowed, and the nearest valid name if there is one.
+    """One mistake: its position, what was found and what is allowed, and the nearest valid name if there is
+    one.
 
     `path` is the dotted path in the plan ("" when the mistake is not in one setting).
     """
@@ -127,7 +128,9 @@ class Problem:
 
 
 class PlanError(Exception):
-    """The plan, or the call it was named in, has mistakes: all that could be found, in the order of the text."""
+    """The plan, or the call it was named in, has mistakes: all that could be found, in the order of the
+    text.
+    """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = tuple(dict.fromkeys(problems))

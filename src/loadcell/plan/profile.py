@@ -17,15 +17,19 @@ KINDS = ("cpu",)
 
 
 class CpuProfile(Options, use_attribute_docstrings=True):
-    """After the ordinary trials, where the target's processes spend their time on the CPU, as a flame graph."""
+    """After the ordinary trials, where the target's processes spend their time on the CPU, as a flame
+    graph.
+    """
 
     treatments: Literal["best", "all"] | Annotated[list[str], Field(min_length=1)] = "best"
-    """Which treatments get an extra trial: the one with the highest median throughput, every one, or those named."""
+    """Which treatments get an extra trial: the one with the highest median throughput, every one, or those
+    named."""
     frequency: Annotated[int, Field(ge=1, le=9999)] = 99
-    """How often in a second each CPU is looked at. 99 keeps out of step with what happens 100 times a second."""
+    """How often in a second each CPU is looked at. 99 keeps out of step with what happens 100 times a
+    second."""
     call_graph: Literal["dwarf", "fp"] = "dwarf"
-    """How callers are found: `dwarf` for programs as distributions build them; `fp`, cheaper, for programs and libraries
-    built with frame pointers."""
+    """How callers are found: `dwarf` for programs as distributions build them; `fp`, cheaper, for programs
+    and libraries built with frame pointers."""
 
     def document(self) -> dict[str, Any]:
         """As plain JSON: run.json keeps it."""

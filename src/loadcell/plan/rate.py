@@ -90,7 +90,9 @@ class Ramp(Options, use_attribute_docstrings=True):
 
 
 def _form(value: Any) -> str:
-    """Which of the forms was meant. (These names are not keys, so that no mistake is taken to lie under one.)"""
+    """Which of the forms was meant. (These names are not keys, so that no mistake is taken to lie under
+    one.)
+    """
     if isinstance(value, Steps) or (isinstance(value, Mapping) and "steps" in value):
         return "in-steps"
     return "as-ramp" if isinstance(value, Ramp | Mapping) else "one-rate"
@@ -106,7 +108,9 @@ AnyRate = Annotated[
 
 
 def stretches(rate: Rate | Steps | Ramp, duration_s: float) -> tuple[Stretch, ...]:
-    """The rate over a measurement of this length; what is written may be shorter, its last value then stays."""
+    """The rate over a measurement of this length; what is written may be shorter, its last value then
+    stays.
+    """
     match rate:
         case Steps():
             stretches = [Stretch(float(step.rate), float(step.rate), float(step.for_)) for step in rate.steps]

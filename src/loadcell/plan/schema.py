@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from loadcell.model import json
 from loadcell.model.metrics import declared
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import COMPARATORS
@@ -45,7 +46,7 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
         [(model, "validation") for model in models], ref_template=_REFERENCE
     )
     schemas = {model: references[(model, "validation")] for model in models}
-    defs = definitions.get("$defs", {})
+    defs = json.unwrapped(definitions.get("$defs", {}))
     head = defs.pop(schemas[Head]["$ref"].rpartition("/")[2])
     defs["levels"] = _levels()
     return {
@@ -67,7 +68,8 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
             "affinity": {"description": _first_line(Affinity), **schemas[Affinity]},
             "factors": _factors(parts),
             "cross": {
-                "description": "In a one-at-a-time design: factors combined with everything, or names of factors that are.",
+                "description": "In a one-at-a-time design: factors combined with everything, or names of "
+                "factors that are.",
                 "anyOf": [_factors(parts), {"type": "array", "items": {"type": "string"}}],
             },
             "monitors": _monitors(parts.monitors, schemas),
@@ -150,7 +152,8 @@ def _monitors(
 ) -> dict[str, Any]:
     names = [{"const": name, "description": getattr(part, "summary", "")} for name, part in installed.items()]
     return {
-        "description": "What is watched while a trial runs: names, or names with options. Default: all that are installed.",
+        "description": "What is watched while a trial runs: names, or names with options. Default: all that "
+        "are installed.",
         "type": "array",
         "items": {"anyOf": [*names, _one_of(installed, schemas, "A monitor with its options.")]},
     }
@@ -162,7 +165,8 @@ def _factors(parts: Parts) -> dict[str, Any]:
     """
     levels = {"$ref": _REFERENCE.format(model="levels")}
     return {
-        "description": "What is varied: a setting's dotted path with its levels, or a name with named levels.",
+        "description": "What is varied: a setting's dotted path with its levels, or a name with named "
+        "levels.",
         "type": "object",
         "properties": dict.fromkeys(settings(parts), levels),
         "additionalProperties": levels,
@@ -206,7 +210,8 @@ def _expect() -> dict[str, Any]:
     comparators = "|".join(sorted(COMPARATORS, key=len, reverse=True))
     meanings = "; ".join(f"{metric.key}: {metric.meaning}" for metric in metrics.values())
     return {
-        "description": f"What every trial has to meet, or the run exits with status 1; of a client group with its name and a dot in front. Metrics: {meanings}.",
+        "description": "What every trial has to meet, or the run exits with status 1; of a client group "
+        f"with its name and a dot in front. Metrics: {meanings}.",
         "type": "array",
         "items": {
             "type": "string",

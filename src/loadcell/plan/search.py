@@ -62,13 +62,16 @@ class SearchOptions(Options, use_attribute_docstrings=True):
     between: Annotated[list[int | float | str], Field(min_length=2, max_length=2)]
     """The lowest and the highest level."""
     step: int | float | str | None = None
-    """How far apart levels are: a number, or a percentage of the level. Default: 5%, for a highest level 2%."""
+    """How far apart levels are: a number, or a percentage of the level. Default: 5%, for a highest level
+    2%."""
     objective: str = "max throughput"
-    """`max throughput` (or `queries`, `tpmC`, `tpmTotal`); `max load.rate`: the highest level that meets the bounds."""
+    """`max throughput` (or `queries`, `tpmC`, `tpmTotal`); `max load.rate`: the highest level that meets the
+    bounds."""
     subject_to: str | list[str] = Field(default=[], alias="subject to")
     """Bounds that the answer has to meet, written as expectations."""
     trials: Annotated[int, Field(ge=3, le=100)] | None = None
-    """At most so many trials before the answer is confirmed. Default: 10, for a highest level what halving needs."""
+    """At most so many trials before the answer is confirmed. Default: 10, for a highest level what halving
+    needs."""
     tolerance: Annotated[Fraction, Field(gt=0, le=0.5)] = Fraction(0.02)
     """Throughputs less than this apart count as the same."""
 

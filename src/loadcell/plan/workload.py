@@ -100,7 +100,8 @@ class Workload(ABC, Generic[Opts]):
         return False
 
     def figures(self, succeeded: Mapping[str, int], seconds: float) -> dict[str, float]:  # noqa: ARG002
-        """Values of the workload's metrics, by key, from a trial's successes by operation and the measured time.
+        """Values of the workload's metrics, by key, from a trial's successes by operation and the measured
+        time.
 
         A metric that expectations may name is declared (`loadcell.model.metrics`).
         """

@@ -35,8 +35,9 @@ def hide(secrets: Sequence[Hidden]) -> dict[str, str]:
         return env
     names = ", ".join(secret.variable for secret in secrets)
     click.echo(
-        "Warning: a secret on a command line can be read by every user of this machine, and stays in the shell's history. "
-        f"It was moved to the environment: next time set {names}, and write no secret here.",
+        "Warning: a secret on a command line can be read by every user of this machine, and "
+        f"stays in the shell's history. It was moved to the environment: next time set {names}, "
+        "and write no secret here.",
         err=True,
     )
     words = [cleaned(word, secrets) for word in sys.argv[1:]]

@@ -119,8 +119,9 @@ class Several(click.ParamType[tuple[Any, ...]]):
 _COUNT = WholeNumber(min=1)
 _OPTIONS = (
     click.option(
-        "--clients", "-c", type=Several(WholeNumber(1, 100_000), "numbers"), default=CLIENTS, show_default=True,
-        metavar="N[,N...]", help="Connections at work at once. Several numbers are measured one after the other.",
+        "--clients", "-c", type=Several(WholeNumber(1, 100_000), "numbers"), default=CLIENTS,
+        show_default=True, metavar="N[,N...]",
+        help="Connections at work at once. Several numbers are measured one after the other.",
     ),
     click.option(
         "--requests", "-n", type=_COUNT, metavar="N",
@@ -136,7 +137,8 @@ _OPTIONS = (
     ),
     click.option(
         "--rate", type=Several(Quantity("rate"), "rates"), default=(), metavar="RATE[,RATE...]",
-        help="Open loop: so many requests are due, such as 2000/s, answered or not; -c connections carry them.",
+        help="Open loop: so many requests are due, such as 2000/s, answered or not; -c connections carry "
+             "them.",
     ),
     click.option(
         "--warmup", type=Quantity("duration"), default=WARMUP, show_default=True, metavar="TIME",
@@ -144,10 +146,12 @@ _OPTIONS = (
     ),
     click.option(
         "--timeout", type=Quantity("duration"), metavar="TIME",
-        help="What takes longer has failed, and its connection is made anew. Default: 5s for http, none for the others.",
+        help="What takes longer has failed, and its connection is made anew. Default: 5s for http, none for "
+             "the others.",
     ),
     click.option(
-        "--threads", type=WholeNumber(1, 1024), metavar="N", help="Threads that make the load. Default: fits the machine."
+        "--threads", type=WholeNumber(1, 1024), metavar="N",
+        help="Threads that make the load. Default: fits the machine.",
     ),
     click.option(
         "--repeats", type=WholeNumber(1, 1000), default=1, show_default=True, metavar="N",
@@ -157,7 +161,9 @@ _OPTIONS = (
         "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=paths,
         help="Any other setting of the plan, such as load.interval=100ms. May be given again.",
     ),
-    click.option("--seed", type=Seed(), metavar="N", help="Fix what is drawn at random. Default: drawn, and recorded."),
+    click.option(
+        "--seed", type=Seed(), metavar="N", help="Fix what is drawn at random. Default: drawn, and recorded."
+    ),
     click.option(
         "--save-plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
         help="Write the plan file that this command line stands for, and run nothing. -: to standard output.",

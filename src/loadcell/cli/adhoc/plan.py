@@ -98,7 +98,8 @@ def _head(line: Line) -> str:
     )
     return (
         f"# {printable}\n"
-        f"# as a plan (loadcell {__version__}): `loadcell run FILE` runs it, `loadcell check FILE` says what would run.\n"
+        f"# as a plan (loadcell {__version__}): `loadcell run FILE` runs it, `loadcell check "
+        "FILE` says what would run.\n"
     )
 
 
