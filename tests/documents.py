@@ -36,8 +36,7 @@ from loadcell.execution import record as _trial_metrics
 from loadcell.execution import resume as _resume
 from loadcell.execution.load_order import GroupOrder, LoadOrder
 from loadcell.model.json import convert, document
-from loadcell.model.load_events import read_event
-from loadcell.model.load_result import LoadResult
+from loadcell.model.load_result import LoadResult, read_event
 from loadcell.model.run_record import (
     RunRecord,
     SearchRecord,

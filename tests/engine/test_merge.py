@@ -15,8 +15,7 @@ from hdrh.histogram import HdrHistogram
 from documents import load_order
 from loadcell import _engine
 from loadcell.execution.executor import LoadError, LoadHooks, WorkerExecutor
-from loadcell.model.load_events import Connected, Interval, LoadEvent, PhaseBegan, Ready
-from loadcell.model.load_result import LoadResult
+from loadcell.model.load_result import Connected, Interval, LoadEvent, LoadResult, PhaseBegan, Ready
 from redis_server import RedisServer
 
 from .loads import MS, SECOND, specification

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.execution.affinity import Pinning
-from loadcell.model.load_events import Pinned
+from loadcell.model.load_result import Pinned
 from loadcell.plan.affinity_check import Pins
 from loadcell.plan.topology import ANYWHERE, Pin
 

@@ -16,7 +16,7 @@ from loadcell.execution.load_order import LoadOrder
 from loadcell.execution.progress import Progress
 from loadcell.execution.runner import Ended, Runner
 from loadcell.execution.runner import Options as RunOptions
-from loadcell.model.capability import Capability
+from loadcell.model.extensions import Capability
 from loadcell.model.load_result import LoadedData, LoadResult
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan

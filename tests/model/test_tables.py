@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.model.tables import SampleTable
+from loadcell.model.panels import SampleTable
 from loadcell.parts import installed
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadcell.model.tables import SampleTable
+from loadcell.model.panels import SampleTable
 from loadcell.model.trial_record import MonitorRecord
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.monitors.sampler import Sampler, Schedule

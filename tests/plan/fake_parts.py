@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from loadcell.model.capability import Capability
+from loadcell.model.extensions import Capability
 from loadcell.model.message import as_written
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan

@@ -18,7 +18,7 @@ from loadcell.execution.machine_watch import workers
 from loadcell.execution.messages import AFFINITY_GONE
 from loadcell.linux.procfs import read_small, tree
 from loadcell.model.json import JsonObject
-from loadcell.model.load_events import LoadEvent, PhaseBegan, Pinned
+from loadcell.model.load_result import LoadEvent, PhaseBegan, Pinned
 from loadcell.model.trial_record import Check
 from loadcell.plan import affinity_check
 from loadcell.plan.affinity import numbers, ranges

@@ -26,8 +26,7 @@ from loadcell.execution.messages import (
 )
 from loadcell.model.json import JsonObject, document
 from loadcell.model.latency import BUCKET, contradiction
-from loadcell.model.load_events import Interval, IntervalOperation
-from loadcell.model.load_result import ClientResult, GroupResult, LoadResult
+from loadcell.model.load_result import ClientResult, GroupResult, Interval, IntervalOperation, LoadResult
 from loadcell.model.message import Message
 from loadcell.model.trial_record import TRANSACTION, Check
 from loadcell.plan.model import Group, Resolved

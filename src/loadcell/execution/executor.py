@@ -18,8 +18,7 @@ from loadcell.execution.messages import WORKER_ENDED, WORKER_KILLED, WORKER_KILL
 from loadcell.linux.process import LineReader
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.json import JsonObject
-from loadcell.model.load_events import Failed, Finished, LoadEvent, read_event
-from loadcell.model.load_result import LoadedData, LoadResult
+from loadcell.model.load_result import Failed, Finished, LoadedData, LoadEvent, LoadResult, read_event
 from loadcell.model.message import Message, MessageError
 
 #: How often a waiting executor looks round: at the clock, and whether an end was asked for.

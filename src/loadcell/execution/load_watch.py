@@ -15,15 +15,15 @@ from loadcell.execution.machine_watch import Machine, workers
 from loadcell.execution.phases import Phases
 from loadcell.execution.record import Mean, interval_rows
 from loadcell.model.json import JsonObject, document
-from loadcell.model.load_events import (
+from loadcell.model.load_result import (
     Connected,
     Interval,
     IntervalOperation,
     LoadEvent,
     PhaseBegan,
     Trouble,
+    latency,
 )
-from loadcell.model.load_result import latency
 from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import TRANSACTION, MonitorRecord
 from loadcell.monitors.base import MonitorContext, Row

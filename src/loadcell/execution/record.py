@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from loadcell.analysis.error_codes import meaning
 from loadcell.model.engine_messages import error_remedy
 from loadcell.model.latency import Latency
-from loadcell.model.load_events import GroupState, Interval
 from loadcell.model.load_result import (
     ClientResult,
     GroupResult,
+    GroupState,
+    Interval,
     LoadResult,
     OperationResult,
     ScheduleResult,
@@ -19,7 +20,7 @@ from loadcell.model.load_result import (
 )
 from loadcell.model.metrics import facts
 from loadcell.model.numbers import utc_text
-from loadcell.model.tables import Row
+from loadcell.model.panels import Row
 from loadcell.model.trial_record import (
     TRANSACTION,
     Backlog,

@@ -24,8 +24,7 @@ from loadcell.execution.server_checks import server_calls, server_counters
 from loadcell.execution.target_pool import TargetPool
 from loadcell.model.engine_messages import load_outcome
 from loadcell.model.json import JsonObject, document
-from loadcell.model.load_events import LoadEvent, LoadingProgress, PhaseBegan
-from loadcell.model.load_result import LoadResult
+from loadcell.model.load_result import LoadEvent, LoadingProgress, LoadResult, PhaseBegan
 from loadcell.model.message import Message
 from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import Check, Status, TrialRecord

@@ -6,6 +6,8 @@ more precise text, used when the message has all arguments that it names). A pla
 `{name|one|many}` is the first form where the number is 1, else the second. `{unit}`, `{units}`, `{Units}`,
 `{unit_short}` and `{time_unit}` are what throughput counts and the unit of response times, `{count:units}` by
 a number.
+
+The catalogue as read is kept in the user's cache directory, which holds what loadcell can make again.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import contextlib
 import json
 import os
 import re
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -21,7 +24,26 @@ from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
 
-from loadcell.model.user_cache import cache_directory, keep
+
+def cache_directory() -> Path:
+    """Where loadcell keeps what it can make again: `$XDG_CACHE_HOME/loadcell`, or `~/.cache/loadcell`."""
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(home) if Path(home).is_absolute() else Path.home() / ".cache") / "loadcell"
+
+
+def keep(path: Path, text: str) -> None:
+    """Write a file by rename, so that a reader sees all of it or nothing. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(name, path)  # noqa: PTH105 - both are names in one directory
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(name)  # noqa: PTH108
+        raise
+
 
 _FILE = re.compile(r"messages(-[\w-]+)?\.toml")
 LANGUAGES = ("en", "zh")

@@ -1,16 +1,44 @@
-"""Extensions: installed packages that add parts by entry points.
+"""Extensions: installed packages that add parts by entry points; and the capabilities by which parts fit.
 
-The value of an entry point is a class, an object, or a module whose import declares what it adds.
+The value of an entry point is a class, an object, or a module whose import declares what it adds. A target
+offers capabilities, a workload or monitor needs them; neither knows the other's name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from loadcell.model.message import ForeignText, MessageCode, MessageError
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """A protocol, or another ability of a target. Capabilities of one name are equal, whoever declares them.
+
+    The name of a protocol is that of the engine's endpoints (`protocol`).
+    """
+
+    name: str
+
+
+POSTGRES, MYSQL, RESP, HTTP, STORE, DUCKDB, HOST = map(
+    Capability, ("postgres", "mysql", "resp", "http", "store", "duckdb", "host")
+)
+#: The target makes a database for the data of a workload, and removes it.
+DATABASES = Capability("databases")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetKind:
+    """A target as workloads know it: its name, for messages, and what it offers."""
+
+    name: str
+    offers: frozenset[Capability] = field(default_factory=frozenset)
+
 
 TARGETS: Final = "loadcell.targets"
 WORKLOADS: Final = "loadcell.workloads"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from loadcell.model import trial_record
-from loadcell.model.capability import Capability
-from loadcell.model.tables import SampleTable
+from loadcell.model.extensions import Capability
+from loadcell.model.panels import SampleTable
 from loadcell.plan.parts import Options
 
 Opts = TypeVar("Opts", bound=Options)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcell.linux.procfs import ProcFiles
-from loadcell.model.tables import SampleTable
+from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row, difference, rate
 from loadcell.plan.parts import Options
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loadcell.linux.procfs import ProcessStat, process_stat, read_small, tree
 from loadcell.model.metrics import declare
-from loadcell.model.tables import SampleTable
+from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row, difference
 from loadcell.plan.parts import Options
 

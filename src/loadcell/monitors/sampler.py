@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from loadcell.model import trial_record
-from loadcell.model.tables import SampleTable
+from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import INTERVAL_NS, Monitor, Row
 
 #: A monitor that hangs is left behind.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from loadcell.model.capability import Capability, TargetKind
+from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.message import Message
 
 if TYPE_CHECKING:

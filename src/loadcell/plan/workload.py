@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from loadcell.model.capability import Capability, TargetKind
+from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.message import Labels
 from loadcell.plan.parts import Advice, Misfit, Options
 

@@ -10,7 +10,7 @@ import vl_convert
 from jinja2 import FileSystemBytecodeCache
 from jinja2.bccache import Bucket
 
-from loadcell.model.user_cache import cache_directory, keep
+from loadcell.model.catalogue import cache_directory, keep
 from loadcell.report.pictures import VEGA_LITE
 
 

@@ -19,7 +19,7 @@ import duckdb
 
 from loadcell.model.json import document
 from loadcell.model.latency import Latency
-from loadcell.model.tables import Row
+from loadcell.model.panels import Row
 from loadcell.model.trial_record import Counts, Totals, TrialRecord
 from loadcell.store import layout
 from loadcell.store.errors import StoreError

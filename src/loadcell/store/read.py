@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from loadcell.model import json as json_records
 from loadcell.model.json import JsonObject, Record
 from loadcell.model.message import Message
+from loadcell.model.panels import Row
 from loadcell.model.run_record import PlannedTrial, RunRecord
-from loadcell.model.tables import Row
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.store import csv_tables, frames, layout
 from loadcell.store.errors import StoreError

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from loadcell.model.json import JsonObject, document
+from loadcell.model.panels import Cell
 from loadcell.model.run_record import RunRecord
-from loadcell.model.tables import Cell
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store import layout
 from loadcell.store.errors import StoreError, cannot_write

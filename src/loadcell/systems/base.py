@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import SecretStr
 
-from loadcell.model.capability import Capability
+from loadcell.model.extensions import Capability
 from loadcell.model.json import OMITTED, JsonObject, JsonValue
 from loadcell.model.message import Message, MessageCode, MessageError
 from loadcell.plan.parts import Advice, Misfit, Options

@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_
 from loadcell.ingest import benchmarksql_properties
 from loadcell.ingest.benchmarksql_properties import Properties
 from loadcell.ingest.messages import PROPERTIES_WRONG
-from loadcell.model.capability import TargetKind
+from loadcell.model.extensions import TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options

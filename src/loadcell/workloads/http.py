@@ -18,8 +18,8 @@ from pydantic import (
 )
 
 from loadcell import _engine
-from loadcell.model.capability import HTTP, TargetKind
 from loadcell.model.engine_messages import engine_failure
+from loadcell.model.extensions import HTTP, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError

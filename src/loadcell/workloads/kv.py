@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from loadcell import _engine
-from loadcell.model.capability import RESP, STORE, Capability, TargetKind
 from loadcell.model.engine_messages import engine_failure
+from loadcell.model.extensions import RESP, STORE, Capability, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message
 from loadcell.plan.parts import Advice, Misfit, Options

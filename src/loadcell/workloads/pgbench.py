@@ -17,8 +17,8 @@ from pydantic import (
 )
 
 from loadcell import _engine
-from loadcell.model.capability import POSTGRES
 from loadcell.model.engine_messages import engine_failure
+from loadcell.model.extensions import POSTGRES
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.plan.parts import Advice, Options

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ConfigDict, Field, model_validator
 
-from loadcell.model.capability import HOST, TargetKind
+from loadcell.model.extensions import HOST, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError

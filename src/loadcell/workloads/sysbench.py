@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from loadcell.model.capability import MYSQL, POSTGRES, TargetKind
+from loadcell.model.extensions import MYSQL, POSTGRES, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from loadcell.model.capability import MYSQL, POSTGRES, TargetKind
+from loadcell.model.extensions import MYSQL, POSTGRES, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.metrics import declare

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from loadcell.model.capability import MYSQL, POSTGRES, RESP, STORE, TargetKind
+from loadcell.model.extensions import MYSQL, POSTGRES, RESP, STORE, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.plan.parts import Advice, Misfit

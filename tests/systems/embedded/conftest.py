@@ -11,8 +11,7 @@ import pytest
 from documents import load_order
 from loadcell.execution.executor import LoadHooks, WorkerExecutor
 from loadcell.execution.load_order import LoadOrder
-from loadcell.model.load_events import Interval, LoadEvent
-from loadcell.model.load_result import LoadResult
+from loadcell.model.load_result import Interval, LoadEvent, LoadResult
 from loadcell.plan.workload import DATA_SEED
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetContext
 from loadcell.systems.embedded.target import Store, StoreOptions

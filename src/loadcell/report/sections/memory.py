@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from loadcell.model import numbers
 from loadcell.model.message import Labels
-from loadcell.model.panels import Aggregate, AggregateTable, aggregate_tables
-from loadcell.model.tables import unit_of_column
+from loadcell.model.panels import Aggregate, AggregateTable, aggregate_tables, unit_of_column
 from loadcell.model.trial_record import LostMemory, MemoryRecord
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import ReportContext

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from loadcell.linux import process as supervision
-from loadcell.model.capability import HTTP
+from loadcell.model.extensions import HTTP
 from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.plan.parts import Misfit, Options
 from loadcell.profilers import valgrind

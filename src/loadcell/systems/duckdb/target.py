@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import ConfigDict, Field
 
 from loadcell.linux import disks
-from loadcell.model.capability import DUCKDB
+from loadcell.model.extensions import DUCKDB
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
 from loadcell.systems.base import Endpoint, TargetFacts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import ConfigDict, Field, model_validator
 
-from loadcell.model.capability import DUCKDB, TargetKind
+from loadcell.model.extensions import DUCKDB, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.workload import Workload, declare_unit

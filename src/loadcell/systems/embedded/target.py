@@ -12,8 +12,8 @@ from pydantic import ConfigDict, Field, model_validator
 
 from loadcell import _engine
 from loadcell.linux import disks
-from loadcell.model.capability import STORE
 from loadcell.model.engine_messages import engine_failure
+from loadcell.model.extensions import STORE
 from loadcell.model.json import OMITTED
 from loadcell.model.message import ForeignText, MessageCode
 from loadcell.plan.parts import Advice

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 
 from loadcell.linux import disks
 from loadcell.linux.time_limits import ask
-from loadcell.model.capability import HOST
+from loadcell.model.extensions import HOST
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.systems.base import (

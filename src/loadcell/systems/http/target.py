@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from loadcell.model.capability import HTTP
+from loadcell.model.extensions import HTTP
 from loadcell.plan.parts import Options
 from loadcell.systems.base import (
     Role,

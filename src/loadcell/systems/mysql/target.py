@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell.linux import procfs
-from loadcell.model.capability import DATABASES, MYSQL
+from loadcell.model.extensions import DATABASES, MYSQL
 from loadcell.systems.base import ServerEndpoint, TargetError
 from loadcell.systems.messages import (
     DOING_ASK_THE_VERSION,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.model.capability import Capability
+from loadcell.model.extensions import Capability
 from loadcell.model.message import Message
 from loadcell.systems.base import CONNECT_LIMIT_S, Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import (

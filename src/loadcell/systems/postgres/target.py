@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell.linux import procfs
-from loadcell.model.capability import DATABASES, POSTGRES
+from loadcell.model.extensions import DATABASES, POSTGRES
 from loadcell.model.message import Message
 from loadcell.systems.base import DataSet, DataSpec, Loader, Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import (

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loadcell.model.capability import Capability
+from loadcell.model.extensions import Capability
 from loadcell.model.message import Message
 from loadcell.systems.base import CONNECT_LIMIT_S, ServerEndpoint, TargetError
 from loadcell.systems.messages import CONNECTION_REFUSED, SERVER_WENT_AWAY, USER_NAMED

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from loadcell.model import trial_record
-from loadcell.model.tables import SampleTable
+from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.systems.base import TargetError

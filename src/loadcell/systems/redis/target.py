@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadcell.linux import procfs
-from loadcell.model.capability import RESP
+from loadcell.model.extensions import RESP
 from loadcell.model.json import JsonObject
 from loadcell.systems.base import Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import DOING_FIND_THE_PROCESS, DOING_READ_COUNTERS, DOING_READ_SETTINGS

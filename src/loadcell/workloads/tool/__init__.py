@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from loadcell.model.capability import DATABASES, Capability, TargetKind
+from loadcell.model.extensions import DATABASES, Capability, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message
 from loadcell.plan.parts import Advice, Misfit

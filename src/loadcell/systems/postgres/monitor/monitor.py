@@ -16,7 +16,7 @@ from pydantic import Field
 from loadcell.linux.procfs import process_stat, read_small
 from loadcell.model import trial_record
 from loadcell.model.message import Labels
-from loadcell.model.tables import SampleTable
+from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Rate

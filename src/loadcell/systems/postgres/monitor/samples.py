@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from loadcell.model.tables import SampleTable
+from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Row
 from loadcell.systems.postgres.monitor.link import Record
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from loadcell.model.tables import SampleTable
+from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Row
 from loadcell.systems.postgres.monitor.link import Link
 from loadcell.systems.postgres.monitor.queries import literal
