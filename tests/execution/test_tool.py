@@ -27,9 +27,9 @@ factors:
     mbw: {workload: {tool: {mbw: -n 2 8}}}
     dd: {workload: {tool: {dd: 'if=/dev/zero of=${directory}/file bs=1M count=16'}}}
     stress-ng: {workload: {tool: {stress-ng: --cpu 1 --cpu-method loop}}}
-    command: {workload: {tool: {command: ./bench, unit: request, values: {
-      throughput: {pattern: 'rate (\d+)'}, latency.p99: {pattern: 'p99 ([\d.]+)s', times: 1000}, failed: {json: lost},
-      depth: {csv: depth, take: mean}}}}}
+    command: {workload: {tool: {command: ./bench, unit: request, figures: {
+      throughput: {pattern: 'rate (\d+)'}, latency.p99: {pattern: 'p99 ([\d.]+)s', times: 1000},
+      failed: {json: lost}, depth: {csv: depth, take: mean}}}}}
 repeats: 1
 order: as-written
 monitors: [target]
@@ -242,12 +242,14 @@ def test_redis_benchmark_with_a_number_of_requests(on_servers: tuple[Path, dict[
 
 def test_pgbench_and_sysbench_on_data_that_they_made_themselves(tmp_path: Path) -> None:
     levels = (
-        "{pgbench: {workload: {tool: {pgbench: -S, prepare: pgbench -i -q -s 1}}}, sysbench: {workload: {tool: "
-        "{sysbench: oltp_point_select --tables=1 --table-size=1000 run, prepare: sysbench oltp_point_select --tables=1 --table-size=1000 prepare}}}}"
+        "{pgbench: {workload: {tool: {pgbench: -S, prepare: pgbench -i -q -s 1}}}, "
+        "sysbench: {workload: {tool: {sysbench: oltp_point_select --tables=1 --table-size=1000 run, "
+        "prepare: sysbench oltp_point_select --tables=1 --table-size=1000 prepare}}}}"
     )
     (tmp_path / "plan.yaml").write_text(
         "target: {postgres: {server: embedded}}\nworkload: {tool: {pgbench: -S, prepare: pgbench -i}}\n"
-        f"load: {{clients: 2, warmup: 0s, duration: 1s}}\nrepeats: 1\nmonitors: []\nfactors: {{tool: {levels}}}\n"
+        "load: {clients: 2, warmup: 0s, duration: 1s}\nrepeats: 1\nmonitors: []\n"
+        f"factors: {{tool: {levels}}}\n"
     )
     result = all_ok(tmp_path / "run", loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report"))
     text = printed(tmp_path / "run", result["pgbench"])
