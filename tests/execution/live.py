@@ -34,10 +34,10 @@ def external(dsn: str) -> str:
     return PLAN.replace("server: embedded", f"server: external, dsn: '{dsn}'")
 
 
-def until(what: Callable[[], Any], why: str) -> Any:
-    """Wait until `what` gives something, and give it."""
+def until(condition: Callable[[], Any], why: str) -> Any:
+    """Wait until `condition` returns something true, and return it."""
     deadline = time.monotonic() + PATIENCE_S
-    while not (result := what()):
+    while not (result := condition()):
         assert time.monotonic() < deadline, f"waited in vain for {why}"
         time.sleep(0.02)
     return result

@@ -26,7 +26,7 @@ def record(reason: Message = REFUSED, *, status: str = "failed", up: str = "fail
     }
 
 
-def said(reason: Message, language: str, state: str = "failed") -> list[str]:
+def sentences(reason: Message, language: str, state: str = "failed") -> list[str]:
     """The run's findings about its own end, in sentences."""
     run = {
         "state": state,
@@ -42,8 +42,8 @@ def test_a_target_that_never_came_up_for_one_reason_is_abandoned() -> None:
     reason = should_abort([record()] * AFTER)
     assert reason is not None
     assert reason.text == f"given up after 3 trials, none of which could begin: {REFUSED.text}"
-    assert said(reason, "en") == [f"The run was {reason.text}."]
-    assert said(reason, "zh") == [
+    assert sentences(reason, "en") == [f"The run was {reason.text}."]
+    assert sentences(reason, "zh") == [
         "运行在 3 次试验都未能开始之后被放弃：127.0.0.1:6379 没有服务器应答：“Connection refused”。"
     ]
 
@@ -57,19 +57,19 @@ def test_other_ends_are_not_hopeless() -> None:
 def test_a_reason_in_words_alone_and_one_of_a_dead_target_are_said_too() -> None:
     bare = should_abort([record(as_written("it broke"))] * AFTER)
     assert bare is not None
-    assert said(bare, "zh") == ["运行在 3 次试验都未能开始之后被放弃：it broke。"]
+    assert sentences(bare, "zh") == ["运行在 3 次试验都未能开始之后被放弃：it broke。"]
     died = {**record(), "reason": "the target died during up (x)", "died_during": "up"}
     reason = should_abort([died] * AFTER)
     assert reason is not None
     assert reason.text.endswith("none of which could begin: the target died during up (x)")
-    assert said(reason, "zh") == [
+    assert sentences(reason, "zh") == [
         "运行在 3 次试验都未能开始之后被放弃："
         "目标在启动期间死亡（127.0.0.1:6379 没有服务器应答：“Connection refused”）。"
     ]
 
 
 def test_an_interrupted_run_and_records_of_before() -> None:
-    assert said(RUN_INTERRUPTED(), "zh", "interrupted") == []
+    assert sentences(RUN_INTERRUPTED(), "zh", "interrupted") == []
     assert list(given_up({"state": "finished", "reason": None})) == []
     before = {"state": "failed", "reason": "given up after 3 trials, none of which could begin: x"}
     [finding] = given_up(before)

@@ -135,7 +135,7 @@ class TestLittlesLaw:
         record["client"]["age_at_end_ns"] = 4 * 10**9
         assert verdict(littles_law(record, 4)) == "ok"
 
-    def test_of_what_is_carried_in_only_the_part_within_the_window_counts(self) -> None:
+    def test_carried_in_transactions_count_with_their_part_within_the_window(self) -> None:
         record = result()
         record["client"] |= {"age_at_start_ns": 2 * 10**9, "age_at_end_ns": 2 * 10**9}
         assert verdict(littles_law(record, 4)) == "ok"

@@ -33,7 +33,8 @@ workloads:
 load: {{warmup: 500ms, duration: 2s, interval: 500ms}}
 repeats: 1
 monitors: [host]
-expect: [errors == 0, write.throughput > 0/s, read.latency.p99 < 60s, read.offered > 90/s, write.offered > 1/s]
+expect:
+  [errors == 0, write.throughput > 0/s, read.latency.p99 < 60s, read.offered > 90/s, write.offered > 1/s]
 """
 
 
@@ -162,7 +163,7 @@ class TestThreads:
         assert self.of(SHARED, 1, tmp_path) == [1, 1]
         assert self.of(SHARED, 100, tmp_path) == [6, 2], "more than clients are of no use"
 
-    def test_of_a_group_that_says_how_many_it_has_so_many(self, tmp_path: Path) -> None:
+    def test_a_group_has_the_number_that_it_states(self, tmp_path: Path) -> None:
         plan = SHARED.replace("share: 3", "load: {clients: 6, threads: 5}").replace(
             "share: 1", "load: {clients: 2}"
         )

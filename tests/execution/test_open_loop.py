@@ -23,7 +23,7 @@ def loop(load: dict[str, Any]) -> Load:
     return Load.model_validate_json(json.dumps({"clients": 2, "duration": "30s", **load}), strict=True)
 
 
-def kept(result: dict[str, Any], **more: Any) -> None:
+def open_loop(result: dict[str, Any], **more: Any) -> None:
     """Make a result of the fake engine (100/s and client, 10 ms each) one of an open loop."""
     seconds = result["window"]["duration_ns"] / 1e9
     count = result["operations"][0]["succeeded"]
@@ -71,7 +71,7 @@ def test_the_engine_itself_takes_what_it_is_reported(tmp_path: Path) -> None:
 
 def test_a_trial_records_how_its_schedule_was_kept(tmp_path: Path) -> None:
     world = World()
-    world.results["load 2"] = kept
+    world.results["load 2"] = open_loop
     ended = world.run(
         tmp_path, OPEN.replace("[errors == 0]", "[offered >= 199/s, backlog < 10, pacing.p99 < 10us]")
     )
@@ -105,7 +105,7 @@ OVERLOADED = {"waiting": 880, "overdue_s": 2.2, "due_per_s": 900.0, "ended_per_s
 
 def test_an_overloaded_target_is_a_result_with_its_backlog_and_the_run_continues(tmp_path: Path) -> None:
     def overloaded(result: dict[str, Any]) -> None:
-        kept(
+        open_loop(
             result,
             outcome="overloaded",
             reason_args=OVERLOADED,
@@ -113,7 +113,7 @@ def test_an_overloaded_target_is_a_result_with_its_backlog_and_the_run_continues
         result["schedule"]["backlog"] = {"peak": 900, "at_end": 880, "overdue_ns": 2_200_000_000}
 
     world = World()
-    world.results = {"load 2": overloaded, "load 4": kept}
+    world.results = {"load 2": overloaded, "load 4": open_loop}
     ended = world.run(tmp_path, TWO)
     first, second = world.stored(ended).trials
     assert (first["status"], first["reason_code"]) == ("failed", "overloaded")
@@ -127,7 +127,7 @@ def test_an_overloaded_target_is_a_result_with_its_backlog_and_the_run_continues
 
 def test_one_that_is_overloaded_in_its_warm_up_has_its_backlog_too(tmp_path: Path) -> None:
     def overloaded(result: dict[str, Any]) -> None:
-        kept(result, outcome="overloaded", reason_args=OVERLOADED)
+        open_loop(result, outcome="overloaded", reason_args=OVERLOADED)
         result["window"]["duration_ns"] = 0
         result["schedule"].update(offered_per_s=None, achieved_per_s=None, pacing_error=None)
 
@@ -147,7 +147,9 @@ def test_a_server_that_died_under_it_is_the_better_reason(tmp_path: Path) -> Non
 
     def die(result: dict[str, Any]) -> None:
         world.alive = False
-        kept(result, outcome="lost", reason_args={"where": "db", "here": False, "limit_s": 5.0, "said": "no"})
+        open_loop(
+            result, outcome="lost", reason_args={"where": "db", "here": False, "limit_s": 5.0, "said": "no"}
+        )
 
     world.results["load 2"] = die
     trial = world.stored(world.run(tmp_path, OPEN)).trials[0]

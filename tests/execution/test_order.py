@@ -23,7 +23,7 @@ def world() -> World:
     return World()
 
 
-def statuses(world: World, home: Path, **found: object) -> list[str]:
+def statuses(world: World, home: Path) -> list[str]:
     from documents import read_run
 
     return [trial["status"] for trial in read_run(home / "run").trials]

@@ -107,7 +107,7 @@ class TestMoreConnectionsThanPorts:
             network.only(PORTS)
             url = f"http://127.0.0.1:{server.port}/"
             message = failed(called(tmp_path, "http", url, "-c", "60", "-n", "600", "--warmup", "0s", "-q"))
-        self._told(only_trial(tmp_path), message, pages(tmp_path))
+        self._check(only_trial(tmp_path), message, pages(tmp_path))
 
     def test_of_a_redis(self, tmp_path: Path, network: FewPorts) -> None:
         with RedisServer(password="") as server:
@@ -118,7 +118,7 @@ class TestMoreConnectionsThanPorts:
         [document] = json.loads(done.stdout)["trials"]
         assert (done.returncode, document["reason"]) == (3, trial["reason"])
         [path] = tmp_path.glob("results/*/*")
-        self._told(trial, squeezed(called(tmp_path, "show", str(path)).stdout), pages(tmp_path))
+        self._check(trial, squeezed(called(tmp_path, "show", str(path)).stdout), pages(tmp_path))
 
     @pytest.mark.parametrize("kind", ["postgresql", "mysql"])
     def test_of_a_database(self, tmp_path: Path, network: FewPorts, kind: str) -> None:
@@ -141,14 +141,14 @@ class TestMoreConnectionsThanPorts:
                 "-q",
             ]
             message = failed(called(tmp_path, "sql", dsn, *words, **password))
-        self._told(only_trial(tmp_path), message, pages(tmp_path))
+        self._check(only_trial(tmp_path), message, pages(tmp_path))
 
-    def _told(self, trial: dict[str, Any], said: str, report: dict[str, str]) -> None:
+    def _check(self, trial: dict[str, Any], message: str, report: dict[str, str]) -> None:
         assert (trial["status"], trial["reason_code"]) == ("failed", "connect-failed")
         assert "of 60 clients could not connect" in trial["reason"]
         assert "Cannot assign requested address" in trial["reason"]
         assert "died" not in trial["reason"], "the target is not dead: it cannot be asked"
-        for item in (said, trial["advice"], *report.values()):
+        for item in (message, trial["advice"], *report.values()):
             assert RANGE in item
 
 

@@ -113,14 +113,14 @@ def test_a_disk_is_never_filled(tmp_path: Path) -> None:
 
 
 @contextmanager
-def in_memory(place: Path, kind: bytes) -> Iterator[Path]:
-    place.mkdir()
+def in_memory(path: Path, kind: bytes) -> Iterator[Path]:
+    path.mkdir()
     libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.mount(b"loadcell-test", bytes(place), kind, 0, None) == 0, os.strerror(ctypes.get_errno())
+    assert libc.mount(b"loadcell-test", bytes(path), kind, 0, None) == 0, os.strerror(ctypes.get_errno())
     try:
-        yield place
+        yield path
     finally:
-        assert libc.umount2(bytes(place), 2) == 0  # MNT_DETACH
+        assert libc.umount2(bytes(path), 2) == 0  # MNT_DETACH
 
 
 @pytest.fixture

@@ -113,7 +113,8 @@ class TestLines:
             (ended(expect=[{"expression": "errors == 0", "verdict": "missed", "value": 1}]),
              "a=1-r1  1,234/s  p99 4.21 ms  errors 0  missed: errors == 0"),
             (ended(schedule={"offered_per_s": 1240.0}), "a=1-r1  1,234/s  p99 4.21 ms  errors 0"),
-            (ended(schedule={"offered_per_s": 2000.0}), "a=1-r1  1,234/s of 2,000/s due  p99 4.21 ms  errors 0"),
+            (ended(schedule={"offered_per_s": 2000.0}),
+             "a=1-r1  1,234/s of 2,000/s due  p99 4.21 ms  errors 0"),
         ],
     )  # fmt: skip
     def test_a_trial_in_a_line(self, document: dict[str, Any], line: str) -> None:

@@ -118,7 +118,7 @@ def test_values_that_are_wrong_fail_the_trial(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said", "advice"),
+    ("change", "message", "advice"),
     [
         ("workload: {kv: {mix: {scan: 1}}}", "in no order", "leave `scan` out"),
         ("workload: {sysbench: {}}", "sysbench cannot be run on the target redis", "postgres"),
@@ -126,7 +126,7 @@ def test_values_that_are_wrong_fail_the_trial(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_run_here_is_known_before_the_run(
-    tmp_path: Path, change: str, said: str, advice: str
+    tmp_path: Path, change: str, message: str, advice: str
 ) -> None:
     key = change.partition(":")[0]
     lines = [line for line in PLAN.splitlines() if not line.startswith(key + ":")]
@@ -134,5 +134,5 @@ def test_what_cannot_run_here_is_known_before_the_run(
     done = loadcell(tmp_path, "check", "plan.yaml")
     assert done.returncode == 2
     text = " ".join(done.stderr.split())
-    assert said in text, done.stderr
+    assert message in text, done.stderr
     assert advice in text

@@ -85,7 +85,7 @@ def test_failed_trials_are_results_and_kept_unless_asked_for(world: World, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "difference"),
     [
         (("warmup: 1s", "warmup: 3s"), "load.warmup was 1s, is 3s"),
         (("[2, 4, 8]", "[2, 4]"), "treatment clients=8 is no longer in the plan"),
@@ -96,12 +96,12 @@ def test_failed_trials_are_results_and_kept_unless_asked_for(world: World, tmp_p
     ],
 )
 def test_a_changed_plan_is_refused_with_what_differs(
-    world: World, tmp_path: Path, change: tuple[str, str], said: str
+    world: World, tmp_path: Path, change: tuple[str, str], difference: str
 ) -> None:
     before = interrupted(world, tmp_path)
     with pytest.raises(PlanChangedError) as caught:
         world.run(tmp_path, THREE.replace(*change), resume=before.path)
-    assert said in caught.value.differences
+    assert difference in caught.value.differences
     assert world.log == [], "nothing was touched"
 
 

@@ -96,9 +96,9 @@ def test_a_trial_is_in_the_runs_list_before_anything_of_it_happens(world: World,
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
     """A search that nothing disturbed: its trials' names, and its directory."""
-    home = tmp_path_factory.mktemp("whole")
+    home = tmp_path_factory.mktemp("undisturbed")
     world = World(per_s=curve)
     ended = world.run(home, SEARCH)
     return [trial["name"] for trial in world.stored(ended).trials], ended.path
@@ -106,10 +106,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
 
 @pytest.mark.parametrize("finished", [0, 1, 5, 9, 12])
 def test_killed_at_any_trial_it_continues_as_if_nothing_had_been(
-    world: World, tmp_path: Path, whole: tuple[list[str], Path], finished: int
+    world: World, tmp_path: Path, undisturbed: tuple[list[str], Path], finished: int
 ) -> None:
     """Remains of a SIGKILL: some finished trials, a half written one, and run.json as it was then."""
-    names, path = whole
+    names, path = undisturbed
     shutil.copytree(path, tmp_path / "run")
     run = json.loads((path / "run.json").read_text())
     for name in names[finished:]:
@@ -129,14 +129,14 @@ def test_killed_at_any_trial_it_continues_as_if_nothing_had_been(
     assert (ended.exit_status, answer(world, ended)["level"]) == (0, "20")
 
 
-def test_ctrl_c_and_going_on(world: World, tmp_path: Path, whole: tuple[list[str], Path]) -> None:
+def test_ctrl_c_and_going_on(world: World, tmp_path: Path, undisturbed: tuple[list[str], Path]) -> None:
     world.fail("load 16", lambda: os.kill(os.getpid(), signal.SIGINT))
     before = world.run(tmp_path, SEARCH)
     assert before.exit_status == 130
     stored = world.stored(before)
     assert analyse(stored.run, stored.trials).searches[0].ended is False
     ended = world.run(tmp_path, SEARCH, resume=before.path)
-    assert [trial["name"] for trial in world.stored(ended).trials] == whole[0]
+    assert [trial["name"] for trial in world.stored(ended).trials] == undisturbed[0]
 
 
 def test_a_finished_search_has_nothing_left_to_do(world: World, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_finished_search_has_nothing_left_to_do(world: World, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "difference"),
     [
         (("between: [1, 64]", "between: [1, 32]"), "treatment clients=64 is no longer in the plan"),
         (("step: 1", "step: 1, tolerance: 5%"), "search.tolerance was 0.02, is 0.05"),
@@ -156,12 +156,12 @@ def test_a_finished_search_has_nothing_left_to_do(world: World, tmp_path: Path) 
     ],
 )
 def test_another_search_is_refused_with_what_differs(
-    world: World, tmp_path: Path, change: tuple[str, str], said: str
+    world: World, tmp_path: Path, change: tuple[str, str], difference: str
 ) -> None:
     before = world.run(tmp_path, SEARCH)
     with pytest.raises(PlanChangedError) as caught:
         world.run(tmp_path, SEARCH.replace(*change), resume=before.path)
-    assert said in caught.value.differences
+    assert difference in caught.value.differences
 
 
 def test_trials_that_would_not_be_decided_on_are_refused(world: World, tmp_path: Path) -> None:

@@ -113,17 +113,17 @@ def _files_with(home: Path, text: str) -> list[Path]:
 
 
 @contextlib.contextmanager
-def little_room(place: Path, size: int) -> Iterator[None]:
+def little_room(directory: Path, size: int) -> Iterator[None]:
     """A directory whose files can hold little: a separate file system, or (not as root) a limit on each
     file.
     """
-    place.mkdir()
+    directory.mkdir()
     if os.geteuid() == 0:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(place)], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(directory)], check=True)
         try:
             yield
         finally:
-            subprocess.run(["umount", "-l", str(place)], check=True)
+            subprocess.run(["umount", "-l", str(directory)], check=True)
     else:
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size // 20, before[1]))

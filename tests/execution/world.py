@@ -73,8 +73,8 @@ class World:
                 raise action
             action()
 
-    def fail(self, step: str, *what: BaseException | Callable[[], Any]) -> None:
-        self.trouble[step] = list(what)
+    def fail(self, step: str, *actions: BaseException | Callable[[], Any]) -> None:
+        self.trouble[step] = list(actions)
 
     def parts(self) -> Parts:
         world = self

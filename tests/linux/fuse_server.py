@@ -22,12 +22,12 @@ _HEAD = struct.Struct("<IIQQIIII")
 Answer = Callable[[int, int, bytes], bytes]
 
 
-def mount(place: str) -> int:
-    """The device of a file system that is mounted there from now on."""
+def mount(path: str) -> int:
+    """Mount a file system there and return its device."""
     device = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(b"loadcell-test", place.encode(), b"fuse", 0, options) != 0:
+    if libc.mount(b"loadcell-test", path.encode(), b"fuse", 0, options) != 0:
         raise SystemExit(f"cannot mount: {os.strerror(ctypes.get_errno())}")
     print("mounted", flush=True)
     return device

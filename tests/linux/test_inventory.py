@@ -109,7 +109,7 @@ def test_whether_the_clock_may_rise_is_known_or_it_is_reported_who_does_not_say(
 
 
 @pytest.mark.parametrize(
-    ("vendor", "cpuinfo", "known"),
+    ("vendor", "cpuinfo", "virtualisation"),
     [
         ("QEMU", "processor\t: 0", "kvm"),
         ("", "flags\t\t: fpu hypervisor avx2", "unknown hypervisor"),
@@ -120,14 +120,14 @@ def test_whether_the_clock_may_rise_is_known_or_it_is_reported_who_does_not_say(
     ],
 )
 def test_whether_it_is_a_virtual_machine_is_never_guessed(
-    tmp_path: Path, vendor: str, cpuinfo: str, known: str | None
+    tmp_path: Path, vendor: str, cpuinfo: str, virtualisation: str | None
 ) -> None:
     trees.write(tmp_path, "proc/cpuinfo", cpuinfo)
     if vendor:
         trees.write(tmp_path, "sys/class/dmi/id/sys_vendor", vendor)
     result = inventory.collect(tmp_path)
-    assert result.get("virtualisation") == known
-    assert ("virtualisation" in result["unavailable"]) == (known is None)
+    assert result.get("virtualisation") == virtualisation
+    assert ("virtualisation" in result["unavailable"]) == (virtualisation is None)
 
 
 def test_a_containers_root_is_reported_though_it_is_an_overlay(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_of_5000_mounts_that_hang_some_are_asked_and_all_are_named(
     rows = [f"{number} 1 0:{number} / /nfs/{number} rw - nfs4 nas:/{number} rw" for number in range(5000)]
     trees.write(tmp_path, "proc/self/mountinfo", "\n".join(rows))
     never = threading.Event()
-    monkeypatch.setattr(disks, "_space", lambda place: never.wait())
+    monkeypatch.setattr(disks, "_space", lambda path: never.wait())
     monkeypatch.setattr(disks, "_ANSWER_S", 0.2)
     try:
         result = disks.filesystems(tmp_path)

@@ -48,9 +48,9 @@ def in_chinese(where: Topology, placement: str) -> str:
     return f"{texts.recorded(why(trial(record)))}；{texts.recorded(remedy(trial(record)))}"
 
 
-def said(where: Topology, *, together: bool = False, **placements: str) -> str:
+def remarks_text(where: Topology, *, in_worker: bool = False, **placements: str) -> str:
     return "\n".join(
-        remark.message.text for remark in where.remarks(Affinity(**placements), in_worker=together)
+        remark.message.text for remark in where.remarks(Affinity(**placements), in_worker=in_worker)
     )
 
 
@@ -66,7 +66,7 @@ def test_the_levels_of_a_kunpeng_are_those_of_its_report(tmp_path: Path) -> None
     assert result.memory_of("interleave") == "interleave:0-3"
     pins = of(Affinity(node="0"), result, in_worker=False)
     assert (pins.target, pins.client) == (Pin("0-31", "bind:0"), Pin("0-31", "bind:0"))
-    assert said(result, target="one node", client="node 1") == ""
+    assert remarks_text(result, target="one node", client="node 1") == ""
 
 
 def test_half_the_cores_are_whole_cores_node_by_node_whatever_their_numbers(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_half_the_cores_are_whole_cores_node_by_node_whatever_their_numbers(tmp_
     result = topology(tmp_path)
     assert result.cores == ((0, 4), (1, 5), (2, 6), (3, 7))
     assert result.written("half the cores") == result.written("one node") == "0,2,4,6"
-    assert "threads of one core" in said(result, target="cpus 0-1", client="cpus 4-5")
-    assert said(result, target="cpus 0-1", client="cpus 4-5", together=True) == ""
+    assert "threads of one core" in remarks_text(result, target="cpus 0-1", client="cpus 4-5")
+    assert remarks_text(result, target="cpus 0-1", client="cpus 4-5", in_worker=True) == ""
 
 
 def test_1024_processors_of_which_some_are_off_and_some_are_kept_from_us(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_1024_processors_of_which_some_are_off_and_some_are_kept_from_us(tmp_pat
     assert refusal(result, "cpus 299-301").startswith("loadcell may not run on CPU 300-301: a cpuset ")
     assert refusal(result, "node 8") == "this machine has no node 8; allowed: nodes 0-7"
     assert refusal(result, "node 7") == "node 7 has no CPU that loadcell may run on; allowed: nodes 0-2"
-    assert "of which loadcell may run on 256-299" in said(result, target="node 2")
+    assert "of which loadcell may run on 256-299" in remarks_text(result, target="node 2")
     with pytest.raises(SettingError, match="node 3 has no memory that loadcell may use"):
         result.memory_of("node 3")
     with pytest.raises(SettingError, match="node 1 has no memory that loadcell may use"):
@@ -120,14 +120,14 @@ def test_a_machine_with_one_node_says_that_its_levels_are_the_same(tmp_path: Pat
     result = machine(tmp_path, 4, sockets=1, nodes=1)
     assert result.written("one node") == result.written("all") == "0-3"
     assert result.written("half the cores") == "0-1"
-    assert "one NUMA node: `one node` is all of its CPUs (0-3), as `all` is" in said(
+    assert "one NUMA node: `one node` is all of its CPUs (0-3), as `all` is" in remarks_text(
         result, target="one node"
     )
-    assert "interleaved memory is all of that node" in said(result, memory="interleave")
-    assert said(result, node="0").startswith(
+    assert "interleaved memory is all of that node" in remarks_text(result, memory="interleave")
+    assert remarks_text(result, node="0").startswith(
         "this machine has one NUMA node: `node 0` is all of its CPUs (0-3)"
     )
-    assert "target and client share CPU 1" in said(result, target="cpus 0-1", client="cpus 1-2")
+    assert "target and client share CPU 1" in remarks_text(result, target="cpus 0-1", client="cpus 1-2")
 
 
 def test_one_core_and_no_numa(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_one_core_and_no_numa(tmp_path: Path) -> None:
     result = topology(tmp_path)
     assert (result.nodes, result.cores, result.memory_nodes) == ({0: (0,)}, ((0,),), (0,))
     assert result.written("half the cores") == result.written("one node") == "0"
-    assert "half of it is all of it" in said(result, target="half the cores")
+    assert "half of it is all of it" in remarks_text(result, target="half the cores")
 
 
 def test_this_machine_is_laid_out_so_that_all_of_it_can_be_had() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 KUNPENG_CPUINFO = """processor\t: {number}
 BogoMIPS\t: 200.00
-Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma dcpop asimddp asimdfhm
+Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp \
+cpuid asimdrdm jscvt fcma dcpop asimddp asimdfhm
 CPU implementer\t: 0x48
 CPU architecture: 8
 CPU variant\t: 0x1

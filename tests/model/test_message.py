@@ -57,7 +57,7 @@ def test_a_reason_stands_in_a_reason_and_lends_it_its_advice() -> None:
     assert reason.plain_arguments["why"]["args"]["where"]["finding"] == "the server"
 
 
-def test_a_reason_in_words_of_its_own_has_no_code() -> None:
+def test_a_reason_in_free_words_has_no_code() -> None:
     assert (as_written("it broke", "mend it").code, as_written("it broke").advice) == ("", "")
     error = TargetError("it broke", advice="mend it", during="collect")
     assert (str(error), error.finding, error.advice, error.during) == (
