@@ -245,7 +245,7 @@ def test_a_run_to_be_shared_has_no_names_while_it_is_interrupted_and_needs_them_
         result = call("--baseline", *arguments, "--out", str(run), *probes)
     assert (result.exit_code, named()) == (130, set()), result.output
     again = (
-        f"Go on with: loadcell host --baseline --resume {run} --anonymous "
+        f"Resume with: loadcell host --baseline --resume {run} --anonymous "
         f"--directory '{secret}' --peer db.example:7733"
     )
     assert again in result.stderr

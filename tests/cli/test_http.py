@@ -322,7 +322,7 @@ def test_ctrl_c_shows_what_was_measured_until_then(tmp_path: Path, nginx: tuple[
     assert re.search(r"Throughput +[\d.,]+ +requests/s", output)
     assert "aborted: the run was interrupted" in output
     [path] = (tmp_path / "results" / "http").iterdir()
-    again = f"Interrupted. Go on with: loadcell run --resume {path.relative_to(tmp_path)}"
+    again = f"Interrupted. Resume with: loadcell run --resume {path.relative_to(tmp_path)}"
     assert (running.returncode, complaints.strip()) == (130, again)
     [trial] = read_run(path).trials
     done = log.read_bytes()[before:].count(b"GET /get")

@@ -95,7 +95,7 @@ def test_ctrl_c_ends_in_order(tmp_path: Path) -> None:
         assert (stored.state, live.statuses()) == ("interrupted", ["aborted"])
         assert stored.trials[0]["totals"]["transactions"]["attempted"] >= 0
         trials = len(stored.planned)
-        assert f"{trials} of {trials} trials are left. Go on with: loadcell run --resume" in live.err
+        assert f"{trials} of {trials} trials are left. Resume with: loadcell run --resume" in live.err
         assert "Traceback" not in live.err
         assert not list(workdir.HOME.glob(f"loadcell-*/{live.path.name}"))
 

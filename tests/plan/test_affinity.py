@@ -1,4 +1,4 @@
-"""Placements in plans: how they are written, what is made of them, and what is said where they cannot
+"""Placements in plans: how they are written, what is made of them, and what is reported where they cannot
 be had.
 """
 
@@ -60,7 +60,7 @@ def mistake(directory: Path, more: str, plan: str = PLAN) -> str:
 
 
 @pytest.mark.parametrize(
-    ("written", "means", "cpus"),
+    ("written", "placement", "cpus"),
     [
         ("cpus 0-3", "cpus 0-3", "0-3"),
         ("CPU 2", "cpus 2", "2"),
@@ -73,17 +73,17 @@ def mistake(directory: Path, more: str, plan: str = PLAN) -> str:
     ],
 )
 def test_a_placement_is_written_in_many_ways_and_kept_in_one(
-    tmp_path: Path, written: str, means: str, cpus: str
+    tmp_path: Path, written: str, placement: str, cpus: str
 ) -> None:
     settings = read(tmp_path, PLAN + f"affinity: {{target: '{written}'}}").base
-    assert settings.affinity.target == means
-    assert settings.document()["affinity"] == {"target": means}
+    assert settings.affinity.target == placement
+    assert settings.document()["affinity"] == {"target": placement}
     assert of(settings.affinity, MACHINE, in_worker=False).target.cpus == cpus
 
 
 def test_a_plan_that_says_nothing_of_it_has_none(tmp_path: Path) -> None:
     settings = read(tmp_path, PLAN).base
-    assert not settings.affinity.given
+    assert not settings.affinity.is_set
     assert "affinity" not in settings.document()
 
 
@@ -93,7 +93,11 @@ def test_target_client_and_memory_are_placed_each_by_itself(tmp_path: Path) -> N
     assert (pins.target.cpus, pins.target.memory, pins.target.size) == ("0-3", "interleave:0-1", 4)
     assert (pins.client.cpus, pins.client.memory, pins.client.size) == ("4-5", "", 2)
     inside = of(plan.base.affinity, MACHINE, in_worker=True)
-    assert (inside.target.given, inside.client.cpus, inside.client.memory) == (False, "0-3", "interleave:0-1")
+    assert (inside.target.is_set, inside.client.cpus, inside.client.memory) == (
+        False,
+        "0-3",
+        "interleave:0-1",
+    )
 
 
 def test_placements_are_levels_alone_and_with_others(tmp_path: Path) -> None:
@@ -119,7 +123,7 @@ def test_placements_are_levels_alone_and_with_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "means", "cpus", "memory"),
+    ("written", "placement", "cpus", "memory"),
     [
         ("0", "0", "0-3", "bind:0"),
         ("1", "1", "4-7", "bind:1"),
@@ -128,10 +132,10 @@ def test_placements_are_levels_alone_and_with_others(tmp_path: Path) -> None:
     ],
 )
 def test_a_node_by_itself_is_processors_and_memory_of_all(
-    tmp_path: Path, written: str, means: str, cpus: str, memory: str
+    tmp_path: Path, written: str, placement: str, cpus: str, memory: str
 ) -> None:
     affinity = read(tmp_path, PLAN + f"affinity: {{node: {written}}}").base.affinity
-    assert affinity.document() == {"node": means}
+    assert affinity.document() == {"node": placement}
     for in_worker, pin in ((False, "target"), (False, "client"), (True, "client")):
         problems = getattr(of(affinity, MACHINE, in_worker=in_worker), pin)
         assert (problems.cpus, problems.memory) == (cpus, memory)
@@ -151,7 +155,7 @@ def test_a_client_may_run_elsewhere_than_the_node(tmp_path: Path) -> None:
 def test_memory_is_placed_without_processors(tmp_path: Path, written: str, policy: str) -> None:
     affinity = read(tmp_path, PLAN + f"affinity: {{memory: {written}}}").base.affinity
     pins = of(affinity, MACHINE, in_worker=False)
-    assert (pins.target.cpus, pins.target.memory, pins.client.given) == ("", policy, False)
+    assert (pins.target.cpus, pins.target.memory, pins.client.is_set) == ("", policy, False)
     assert of(affinity, MACHINE, in_worker=True).client.memory == policy
 
 
@@ -214,7 +218,7 @@ def test_nodes_are_levels(tmp_path: Path) -> None:
         ("factors: {affinity.targt: [all]}", "there is no setting"),
     ],
 )
-def test_what_cannot_be_had_is_said_where_it_stands(tmp_path: Path, more: str, says: str) -> None:
+def test_what_cannot_be_had_is_reported_where_it_stands(tmp_path: Path, more: str, says: str) -> None:
     assert says in mistake(tmp_path, more)
 
 
@@ -268,14 +272,14 @@ def test_what_is_possible_and_unwise_is_remarked_on(tmp_path: Path) -> None:
 def test_of_a_node_it_is_remarked_that_it_is_all_there_is_and_who_shares_it(tmp_path: Path) -> None:
     narrow = replace(HERE, topology=lambda: replace(MACHINE, nodes={0: tuple(range(8))}, memory_nodes=(0,)))
 
-    def said(more: str, parts: Parts) -> list[Remark]:
+    def remarks_on(more: str, parts: Parts) -> list[Remark]:
         plan = read(tmp_path, PLAN + more, parts)
         return [problem for problem in remarks(plan, parts) if problem.path.startswith("affinity")]
 
-    [remark] = said("affinity: {node: 0}", narrow)
+    [remark] = remarks_on("affinity: {node: 0}", narrow)
     assert (remark.path, "`node 0` is all of its CPUs (0-7)" in remark.text) == ("affinity.node", True)
-    assert said("affinity: {node: 0}", HERE) == [], "all of it on a node shares it"
-    [remark] = said("affinity: {node: 0, client: cpus 3-4}", HERE)
+    assert remarks_on("affinity: {node: 0}", HERE) == [], "all of it on a node shares it"
+    [remark] = remarks_on("affinity: {node: 0, client: cpus 3-4}", HERE)
     assert remark.text.startswith("target and client share CPU 3")
-    [remark] = said("affinity: {memory: node 0}", narrow)
+    [remark] = remarks_on("affinity: {memory: node 0}", narrow)
     assert "memory of `node 0` is all of that node" in remark.text

@@ -13,7 +13,7 @@ from loadcell.plan.problems import PlanError
 from loadcell.plan.source import LARGEST_BYTES
 from plan.fake_parts import PARTS
 
-WHOLE = """\
+FULL_PLAN = """\
 title: A title
 target: {database: {server: local, settings: {a: on}}}
 workload: {mix: {tables: 3, think: 1s}}
@@ -105,7 +105,7 @@ yamlish = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
 @st.composite
 def damaged(draw: st.DrawFn) -> str:
     """A right plan with a few pieces cut out and others put in."""
-    text = WHOLE
+    text = FULL_PLAN
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         end = min(len(text), start + draw(st.integers(0, 12)))
@@ -155,5 +155,7 @@ def test_any_text(text: str) -> None:
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join), st.sampled_from(PIECES), yamlish)
 @settings(max_examples=250, deadline=None)
 def test_any_option(path: str, key: str, value: str) -> None:
-    read_or_refuse(WHOLE, sets=(f"{path}={value}", f"load.{key}={value}"), only=(f"load.clients={value}",))
-    read_or_refuse(WHOLE, sets=(f"factors.{key}={value}",), only=(f"{path}={value}", value))
+    read_or_refuse(
+        FULL_PLAN, sets=(f"{path}={value}", f"load.{key}={value}"), only=(f"load.clients={value}",)
+    )
+    read_or_refuse(FULL_PLAN, sets=(f"factors.{key}={value}",), only=(f"{path}={value}", value))

@@ -1,4 +1,4 @@
-"""Expectations: read from text, judged on a trial's figures."""
+"""Expectations: read from text, judged on a trial's metrics."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_a_byte_order_mark_is_no_part_of_the_plan(tmp_path: Path) -> None:
     assert load_plan(written(tmp_path, b"\xef\xbb\xbf" + PLAN.encode()), PARTS).treatment_count == 1
 
 
-def test_every_tab_that_indents_is_told(tmp_path: Path) -> None:
+def test_every_tab_that_indents_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path, b"target:\n\tdatabase:\n\t\tserver: local\n")
     with pytest.raises(PlanError) as caught:
         load_plan(path, PARTS)

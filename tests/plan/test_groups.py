@@ -30,7 +30,7 @@ workloads:
   read-only: {mix: {script: read_only, tables: 2}, share: 20}
 load: {clients: 40, threads: 4, max_retries: 3, warmup: 1s, duration: 9s}
 """
-OWN = """\
+SEPARATE = """\
 target: {database: {}}
 workloads:
   shop: {mix: {tables: 4}, load: {clients: 6, max_retries: 2}}
@@ -94,18 +94,18 @@ class TestShares:
         assert integer_parts(3, [1, 1, 98]) == [1, 1, 1]
 
 
-class TestLoadsOfTheirOwn:
+class TestSeparateLoads:
     def test_each_has_its_own_in_one_window(self, tmp_path: Path) -> None:
-        shop, look = read(tmp_path, OWN).base.groups
+        shop, look = read(tmp_path, SEPARATE).base.groups
         assert (shop.load.clients, shop.load.rate, shop.load.max_retries) == (6, None, 2)
         assert (look.load.clients, look.load.rate, look.load.max_retries) == (2, 50.0, 10)
         assert {group.load.interval.text for group in (shop, look)} == {"3s"}
 
     def test_the_clients_of_the_plan_are_all_of_them(self, tmp_path: Path) -> None:
-        assert read(tmp_path, OWN).base.clients == 8
+        assert read(tmp_path, SEPARATE).base.clients == 8
 
     def test_the_record_has_what_the_plan_says(self, tmp_path: Path) -> None:
-        document = read(tmp_path, OWN).base.document()
+        document = read(tmp_path, SEPARATE).base.document()
         assert "workload" not in document
         assert document["load"] == {"warmup": "1s", "duration": "9s", "interval": "3s"}
         assert document["workloads"]["look"]["load"] == {
@@ -128,17 +128,21 @@ class TestPaths:
             ("read-write", 20),
             ("read-only", 20),
         ]
-        assert loads(OWN, tmp_path, sets=("workloads.shop.load.clients=9",)) == [("shop", 9), ("look", 2)]
+        assert loads(SEPARATE, tmp_path, sets=("workloads.shop.load.clients=9",)) == [
+            ("shop", 9),
+            ("look", 2),
+        ]
 
     def test_factors_vary_a_group(self, tmp_path: Path) -> None:
-        plan = read(tmp_path, OWN + "factors: {workloads.look.load.rate: [50/s, 90/s]}\n")
+        plan = read(tmp_path, SEPARATE + "factors: {workloads.look.load.rate: [50/s, 90/s]}\n")
         assert [treatment.resolved.groups[1].load.rate for treatment in plan.treatments] == [50.0, 90.0]
         labels = [treatment.levels["workloads.look.load.rate"] for treatment in plan.treatments]
         assert labels == ["50/s", "90/s"]
 
     def test_a_factor_may_give_what_a_group_lacks(self, tmp_path: Path) -> None:
         plan = read(
-            tmp_path, OWN.replace("clients: 6, ", "") + "factors: {workloads.shop.load.clients: [1, 2]}\n"
+            tmp_path,
+            SEPARATE.replace("clients: 6, ", "") + "factors: {workloads.shop.load.clients: [1, 2]}\n",
         )
         assert [treatment.resolved.groups[0].load.clients for treatment in plan.treatments] == [1, 2]
 
@@ -160,7 +164,7 @@ def test_expectations_can_be_of_a_group(tmp_path: Path) -> None:
 
 
 def test_advice_is_about_the_groups_settings(tmp_path: Path) -> None:
-    plan = read(tmp_path, OWN.replace("tables: 4", "tables: 1").replace("clients: 6", "clients: 101"))
+    plan = read(tmp_path, SEPARATE.replace("tables: 4", "tables: 1").replace("clients: 6", "clients: 101"))
     result = {remark.path: remark.text for remark in remarks(plan, PARTS)}
     assert result["workloads.shop.mix.tables"] == "one table is one hot spot"
     assert "103 clients" in result["target.database.settings.max_connections"]
@@ -194,7 +198,7 @@ MISTAKES = {
         SHARED.replace("tables: 4", "tabels: 4"), "workloads.read-write.mix.tabels", 'no setting "tabels"',
     ),
     "an unknown key of a load": (
-        OWN.replace("clients: 6", "cleints: 6"), "workloads.shop.load.cleints", 'no setting "cleints"',
+        SEPARATE.replace("clients: 6", "cleints: 6"), "workloads.shop.load.cleints", 'no setting "cleints"',
     ),
     "a name with a dot": (SHARED.replace("read-write:", "read.write:"), "workloads.read.write",
         "found the name"),
@@ -214,14 +218,15 @@ MISTAKES = {
     "fewer clients than groups": (SHARED.replace("clients: 40", "clients: 1"), "load.clients",
         "cannot be shared"),
     "no clients to share": (SHARED.replace("clients: 40, ", ""), "load.clients", "is missing"),
-    "no clients of its own": (OWN.replace("clients: 6, ", ""), "workloads.shop.load.clients", "is missing"),
-    "a load that is a number": (OWN.replace("{clients: 6, max_retries: 2}", "6"), "workloads.shop.load",
+    "no clients of its own": (SEPARATE.replace("clients: 6, ", ""), "workloads.shop.load.clients",
+        "is missing"),
+    "a load that is a number": (SEPARATE.replace("{clients: 6, max_retries: 2}", "6"), "workloads.shop.load",
         "found 6"),
-    "a window of its own": (OWN.replace("clients: 6", "clients: 6, duration: 5s"),
+    "a window of its own": (SEPARATE.replace("clients: 6", "clients: 6, duration: 5s"),
         "workloads.shop.load.duration", "the same for all"),
-    "clients for nobody": (OWN.replace("interval: 3s", "clients: 3"), "load.clients", "is of no effect"),
+    "clients for nobody": (SEPARATE.replace("interval: 3s", "clients: 3"), "load.clients", "is of no effect"),
     "a backlog without a rate": (
-        OWN.replace("clients: 6", "clients: 6, max_backlog: 5s"), "workloads.shop.load.max_backlog",
+        SEPARATE.replace("clients: 6", "clients: 6, max_backlog: 5s"), "workloads.shop.load.max_backlog",
         "of no effect",
     ),
     "a workload for another target": (
@@ -239,7 +244,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_said_once_and_where_it_is(name: str, tmp_path: Path) -> None:
+def test_a_mistake_is_reported_once_and_where_it_is(name: str, tmp_path: Path) -> None:
     text, path, finding = MISTAKES[name]
     [problem] = mistakes(tmp_path, text)
     assert problem.path == path
@@ -274,7 +279,7 @@ class TestData:
         text = SYSBENCH.replace("sysbench: {tables: 2, script: oltp_read_only}", "pgbench: {}")
         assert len(load_plan(self.plan(text, tmp_path), installed()).base.groups) == 2
 
-    def test_terminals_are_held_against_the_groups_own_clients(self, tmp_path: Path) -> None:
+    def test_terminals_are_compared_with_the_groups_own_clients(self, tmp_path: Path) -> None:
         text = "  b: {tpcc: {warehouses: 1}, share: 3}\nload: {clients: 16}\n"
         with pytest.raises(PlanError) as caught:
             load_plan(self.plan(SYSBENCH.partition("  b:")[0] + text, tmp_path), installed())
@@ -301,15 +306,15 @@ class TestFromOutside:
     def test_the_schema_knows_both_forms(self) -> None:
         validator = Draft202012Validator(plan_schema(PARTS))
         group = {"mix": {"tables": 4}, "share": 80}
-        whole = {"target": {"database": {}}, "workloads": {"a": group}, "load": {"clients": 4}}
-        assert validator.is_valid(whole)
-        assert validator.is_valid({**whole, "workloads": [{"name": "a", **group}]})
-        assert validator.is_valid({**whole, "expect": ["a.latency.p99 < 5ms"]})
+        plan = {"target": {"database": {}}, "workloads": {"a": group}, "load": {"clients": 4}}
+        assert validator.is_valid(plan)
+        assert validator.is_valid({**plan, "workloads": [{"name": "a", **group}]})
+        assert validator.is_valid({**plan, "expect": ["a.latency.p99 < 5ms"]})
         for wrong in (
-            {**whole, "workload": {"mix": {}}},
-            {key: value for key, value in whole.items() if key != "workloads"},
-            {**whole, "workloads": {"a": {**group, "shares": 1}}},
-            {**whole, "workloads": {"a": {"mix": {}, "load": {"warmup": "5s"}}}},
-            {**whole, "workloads": [group]},
+            {**plan, "workload": {"mix": {}}},
+            {key: value for key, value in plan.items() if key != "workloads"},
+            {**plan, "workloads": {"a": {**group, "shares": 1}}},
+            {**plan, "workloads": {"a": {"mix": {}, "load": {"warmup": "5s"}}}},
+            {**plan, "workloads": [group]},
         ):
             assert not validator.is_valid(wrong), wrong

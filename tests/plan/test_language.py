@@ -1,4 +1,4 @@
-"""What a plan means: settings with defaults, factors, levels, and the treatments they make."""
+"""Meaning of a plan: settings with defaults, factors, levels, and the treatments they make."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from loadcell.model.json import document
 from loadcell.plan.problems import PlanError
 from plan.fake_parts import PLAN, CacheOptions, DatabaseOptions, mistakes, read
 
-OWN_VALUES = PLAN.replace("{clients: 1}", "{clients: 4}")
+FOUR_CLIENTS = PLAN.replace("{clients: 1}", "{clients: 4}")
 
 
 def ids(directory: Path, text: str, **how: tuple[str, ...]) -> list[str]:
@@ -21,7 +21,7 @@ def ids(directory: Path, text: str, **how: tuple[str, ...]) -> list[str]:
 # -- settings
 
 
-def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
+def test_what_is_omitted_has_defaults(tmp_path: Path) -> None:
     plan = read(tmp_path, PLAN)
     assert (plan.title, plan.question, plan.design, plan.order, plan.seed) == (
         "plan",
@@ -327,7 +327,7 @@ def test_full_is_every_combination_the_first_factor_slowest(tmp_path: Path) -> N
     assert ids(tmp_path, text) == expected
 
 
-ONE_AT_A_TIME = OWN_VALUES + (
+ONE_AT_A_TIME = FOUR_CLIENTS + (
     "design: one-at-a-time\nfactors: {load.clients: [1, 4, 16], target.database.settings.mem: [1GB, 2GB]}\n"
 )
 
@@ -351,9 +351,9 @@ def test_the_baseline_is_found_however_the_value_is_written(tmp_path: Path) -> N
 
 def test_crossed_factors_are_combined_with_everything(tmp_path: Path) -> None:
     expected = [
-        f"{own}storage={storage}"
+        f"{change}storage={storage}"
         for storage in ("x", "y")
-        for own in ("", "clients=1,", "clients=16,", "mem=1GB,", "mem=2GB,")
+        for change in ("", "clients=1,", "clients=16,", "mem=1GB,", "mem=2GB,")
     ]
     under_cross = (
         ONE_AT_A_TIME + "cross: {storage: {x: {target.database.data: x}, y: {target.database.data: y}}}"

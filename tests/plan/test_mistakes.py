@@ -402,7 +402,7 @@ expect: [errors = 0, p99 < 5ms]
     ]
 
 
-def test_a_mistake_that_shows_in_many_treatments_is_told_once(tmp_path: Path) -> None:
+def test_a_mistake_that_shows_in_many_treatments_is_reported_once(tmp_path: Path) -> None:
     text = (
         PLAN.replace("{mix: {}}", "{mix: {tables: x}}")
         + "factors: {load.clients: {from: 1, to: 50, step: 1}}"

@@ -1,4 +1,4 @@
-"""What a rate comes to over a measurement, in words, and what is remarked on it."""
+"""Requests of a rate over a measurement, its description, and the remarks on it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_what_comes_last_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "duration_s", "requests", "highest"),
+    ("load_rate", "duration_s", "requests", "highest"),
     [
         (Rate(2000), 30, 60_000, 2000),
         (STEPS, 15, 10_000, 1000),
@@ -43,22 +43,24 @@ def test_what_comes_last_stays() -> None:
     ],
 )
 def test_requests_are_the_area_under_the_rate(
-    given: Rate | Steps | Ramp, duration_s: float, requests: float, highest: float
+    load_rate: Rate | Steps | Ramp, duration_s: float, requests: float, highest: float
 ) -> None:
-    assert rate.requests(given, duration_s) == pytest.approx(requests)
-    assert rate.highest(given) == highest
+    assert rate.requests(load_rate, duration_s) == pytest.approx(requests)
+    assert rate.highest(load_rate) == highest
 
 
-def test_it_is_said_in_a_few_words() -> None:
+def test_it_is_described_in_a_few_words() -> None:
     assert rate.text(Rate(2000)) == "2000/s"
     assert rate.text(STEPS) == "500/s for 10s, then 1000/s for 5s"
     assert rate.text(RAMP) == "100/s to 5000/s over 1min"
 
 
-def remarked(given: Rate | Steps | Ramp | None, connections: int | None, duration_s: float) -> dict[str, str]:
+def remarked(
+    load_rate: Rate | Steps | Ramp | None, connections: int | None, duration_s: float
+) -> dict[str, str]:
     return {
         problem.path: problem.message.text
-        for problem in rate.advice(given, connections, Duration(duration_s))
+        for problem in rate.advice(load_rate, connections, Duration(duration_s))
     }
 
 

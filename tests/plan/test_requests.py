@@ -48,7 +48,7 @@ def test_the_record_names_counts_only_where_there_are_any() -> None:
     assert not {"requests", "requests_per_client"} & Load(clients=4).document().keys()
 
 
-def test_the_engine_is_told(tmp_path: Path) -> None:
+def test_the_engine_gets_the_number(tmp_path: Path) -> None:
     settings = loaded(tmp_path, "{clients: 4, requests: 1000}").base
     reported = data_order({}, {}, settings, 2, 1).specification()["load"]
     assert (reported["requests"], reported["duration_ns"]) == (1000, 3_600_000_000_000)
@@ -105,9 +105,9 @@ def test_a_rate_that_is_counted_out_is_not_said_to_be_too_short(tmp_path: Path) 
     assert "load.rate" not in {remark.path for remark in remarks(plan, PARTS)}
 
 
-def test_when_so_many_have_fallen_due() -> None:
+def test_when_a_number_of_requests_has_fallen_due() -> None:
     steps = Steps(
-        steps=tuple(Step.model_validate({"rate": each, "for": "10s"}) for each in ("100/s", "0/s", "50/s"))
+        steps=tuple(Step.model_validate({"rate": rate, "for": "10s"}) for rate in ("100/s", "0/s", "50/s"))
     )
     assert rate.time_of(Rate(200), 1000) == pytest.approx(5)
     assert [rate.time_of(steps, count) for count in (500, 1000, 1500, 2000)] == [5, 10, 30, 40]

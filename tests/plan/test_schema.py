@@ -112,6 +112,6 @@ def test_what_loading_takes_the_schema_takes(more: str) -> None:
     ],
 )
 def test_what_loading_refuses_the_schema_refuses_where_it_can(wrong: str, right: str) -> None:
-    whole = document(PLAN)
-    assert not FAKE.is_valid({**whole, **document(wrong)})
-    FAKE.validate({**whole, **document(right)})
+    plan = document(PLAN)
+    assert not FAKE.is_valid({**plan, **document(wrong)})
+    FAKE.validate({**plan, **document(right)})

@@ -100,7 +100,7 @@ def test_other_factors_are_searched_one_treatment_at_a_time(tmp_path: Path) -> N
     )
 
 
-def test_how_long_it_takes_is_told_for_what_is_usual_and_for_the_most(tmp_path: Path) -> None:
+def test_how_long_it_takes_is_reported_for_what_is_usual_and_for_the_most(tmp_path: Path) -> None:
     expected = estimate(read(search("factor: load.clients, between: [1, 512]", "repeats: 2\n"), tmp_path))
     assert (expected.trials, expected.load_s) == (10 + 3 * 2 + 2, 180)
     assert expected.at_most is not None

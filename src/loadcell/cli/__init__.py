@@ -38,12 +38,12 @@ COMMANDS = {
     "report": "Write the report of a run again (HTML, Markdown; English, Chinese).",
     "compare": "Compare runs, levels of a factor, or two machines: how much faster, how surely, and does it "
     "matter.",
-    "baseline": "Name runs that others are held against.",
+    "baseline": "Name runs that others are compared with.",
     "host": "Show this machine, which of its settings hurt measurements, and (--baseline) what it can do.",
     "import": "Make a run of the finished output of other tools (sysbench, pgbench, fio, ab, wrk ...).",
     "list": "List the runs in the results directory.",
     "show": "Show one run: its results in the terminal.",
-    "history": "Show a plan's figures over all its runs, where they changed, and what changed there.",
+    "history": "Show a plan's metrics over all its runs, where they changed, and what changed there.",
     "query": "Ask runs anything in SQL.",
     "plans": "List the ready-made plans, show one, or print the plan language's JSON Schema.",
     "completion": "Print the script that makes a shell complete loadcell's commands, plans and settings.",
@@ -113,8 +113,8 @@ class LazyGroup(click.Group):
         """Run a command; whatever happens ends in an exit status and at most a few lines, never in a
         traceback.
         """
-        # Most of what a command makes at its start stays until its end: to look for cycles in it again and
-        # again takes a tenth of the time of `check`.
+        # Most objects that a command makes at its start stay until its end: repeated searches for cycles
+        # among them take a tenth of the time of `check`.
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
@@ -123,8 +123,8 @@ class LazyGroup(click.Group):
             sys.stdout.flush()
         except BaseException as error:
             status = _status_of(error)
-        # What is left goes with the process: to be searched for cycles first would take a third of a second
-        # where altair is loaded. Only DuckDB complains of what is left.
+        # The remaining objects go with the process: a search for cycles among them would take a third of a
+        # second where altair is loaded. Only DuckDB complains of remaining objects.
         if "duckdb" not in sys.modules:
             gc.freeze()
         sys.exit(status if isinstance(status, int) else 0)

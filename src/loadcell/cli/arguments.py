@@ -46,7 +46,7 @@ class Seed(click.ParamType[int]):
         return number
 
 
-class WholeNumber(click.IntRange):
+class Integer(click.IntRange):
     """A whole number within bounds, called so where something else was given."""
 
     name = "whole number"

@@ -1,4 +1,4 @@
-"""`loadcell baseline set|list|remove`: names for runs that others are held against."""
+"""`loadcell baseline set|list|remove`: names for runs that others are compared with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loadcell.store import layout
 
 @click.group("baseline")
 def baseline() -> None:
-    """Name runs that others are held against: `loadcell compare --baseline NAME RUN`.
+    """Name runs that others are compared with: `loadcell compare --baseline NAME RUN`.
 
     The names are in results/baselines.json, and can be kept under version control with the runs.
     """

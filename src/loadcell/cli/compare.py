@@ -1,4 +1,4 @@
-"""`loadcell compare A B`: runs, levels of one run's factor, or two machines, held against each other."""
+"""`loadcell compare A B`: compare runs, levels of one run's factor, or two machines."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def compare(
 
     \b
     loadcell compare A B                   two runs of one plan
-    loadcell compare A B C                 several: a ranking, by groups that
-                                           cannot be told apart
+    loadcell compare A B C                 several: a ranking, by groups without
+                                           significant differences
     loadcell compare --baseline main last  a run against a named one
     loadcell compare RUN --factor fsync    levels of a factor, paired by block:
                                            the safest way

@@ -1,4 +1,4 @@
-"""`loadcell history PLAN`: a plan's runs over time, and where their figures changed."""
+"""`loadcell history PLAN`: a plan's runs over time, and where their metrics changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from loadcell.store import layout
 if TYPE_CHECKING:
     pass
 
-#: The names of figures and ways; loadcell.analysis.history has what they are (a test holds the two together).
+#: The names of metrics and methods; loadcell.analysis.history defines them (a test compares the two).
 METRICS = ("throughput", "mean", "p50", "p95", "p99", "p99.9")
 METHODS = ("t-test", "permutation", "windows")
 
@@ -70,10 +70,10 @@ def history(
     lang: str,
     as_json: bool,
 ) -> None:
-    """Show the figures of PLAN over all its runs, where they changed, and what changed there.
+    """Show the metrics of PLAN over all its runs, where they changed, and what changed there.
 
     PLAN is a plan's file or its name, as `loadcell list` shows it. A change needs three runs on either side;
-    it is said between which runs it lies, and how their plans, targets, machines and tools differ.
+    it is reported between which runs it lies, and how their plans, targets, machines and tools differ.
     """
 
     options = _options(method, level, least_change)

@@ -62,7 +62,7 @@ from loadcell.systems.host import probe_server as serve
     "--resume",
     metavar="RUN",
     shell_complete=runs,
-    help="With --baseline: go on with one that was broken off; of one that is whole, write the page again.",
+    help="With --baseline: resume one that was interrupted; of one that is complete, write the page again.",
 )
 @click.option(
     "--set", "sets", multiple=True, metavar="PATH=VALUE",

@@ -72,7 +72,7 @@ def measure(asked: Asked) -> int:
         message = messages.CALL_BASELINE_CHANGED(differences=lines)
         raise click.ClickException(language.written(message)) from None
     if ended.exit_status == interrupts.EXIT_INTERRUPTED:
-        click.echo(f"Go on with: {_again(ended.path, asked)}", err=True)
+        click.echo(f"Resume with: {_again(ended.path, asked)}", err=True)
     return ended.exit_status
 
 

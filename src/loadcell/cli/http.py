@@ -15,7 +15,7 @@ from loadcell.cli import language, messages
 from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc.hidden import Hidden
 from loadcell.cli.adhoc.options import line_options, words
-from loadcell.cli.arguments import WholeNumber
+from loadcell.cli.arguments import Integer
 from loadcell.plan import secrets as plan_secrets
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _ONCE = ("content-type", "host", "user-agent")
 )
 @click.option(
     "--param", "-p", "parameters", multiple=True, metavar="NAME=VALUES",
-    help="What stands in the place of ${NAME} in URL, headers and data, drawn anew for each request: "
+    help="What replaces ${NAME} in URL, headers and data, drawn again for each request: "
     "1..100000, or a,b,c, or @FILE: a line of it.",
 )  # fmt: skip
 @click.option(
@@ -67,7 +67,7 @@ _ONCE = ("content-type", "host", "user-agent")
     "--http2", is_flag=True, help="Speak HTTP/2: over https as agreed upon, over http from the start."
 )
 @click.option(
-    "--streams", type=WholeNumber(min=1), metavar="N",
+    "--streams", type=Integer(min=1), metavar="N",
     help="With --http2: requests in progress at once on each connection. Default: 1.",
 )  # fmt: skip
 @click.option("--insecure", "-k", is_flag=True, help="https: do not look whose certificate the server has.")

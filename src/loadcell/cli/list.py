@@ -62,7 +62,7 @@ def _size(path: Path) -> int:
     for file in path.rglob("*"):
         try:
             total += file.lstat().st_size if file.is_file() else 0
-        except OSError:  # removed meanwhile by the run that goes on in it
+        except OSError:  # removed meanwhile by the run that writes there
             continue
     return total
 

@@ -14,7 +14,7 @@ from loadcell.cli import language, messages
 from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc.hidden import Hidden
 from loadcell.cli.adhoc.options import Several, line_options, several, words
-from loadcell.cli.arguments import WholeNumber
+from loadcell.cli.arguments import Integer
 from loadcell.workloads import DISTRIBUTIONS, kv
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ TESTS = ("get", "set", "mget", "mset")
 @click.option(
     "--reads", metavar="SHARE", help="How many of the operations are GETs, the others SETs. Default: 80%."
 )
-@click.option(
-    "--keys", type=WholeNumber(min=1), metavar="N", help="How many keys there are. Default: 100000."
-)
+@click.option("--keys", type=Integer(min=1), metavar="N", help="How many keys there are. Default: 100000.")
 @click.option(
     "--distribution", metavar="NAME", shell_complete=words(*DISTRIBUTIONS),
     help="Which keys are asked for: uniform (default), zipfian, latest, hotspot, gaussian, sequential ...",
@@ -49,7 +47,7 @@ TESTS = ("get", "set", "mget", "mset")
          "stale or corrupt fails.",
 )  # fmt: skip
 @click.option(
-    "--pipeline", "-P", type=WholeNumber(min=1), metavar="N",
+    "--pipeline", "-P", type=Integer(min=1), metavar="N",
     help="Commands that a connection sends before it waits for their answers. Default: 1.",
 )  # fmt: skip
 @click.option(
@@ -88,7 +86,7 @@ def redis(
     or `local`: a redis-server of this machine that loadcell starts, for this run only. Password: set
     REDISCLI_AUTH.
 
-    All keys are written before the load, under names of loadcell's own, and removed in the end. What
+    All keys are written before the load, under loadcell's names, and removed in the end. What
     --command writes under other names stays where it is.
 
     It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan

@@ -1,4 +1,4 @@
-"""`loadcell run PLAN`: run a plan, or go on with a run."""
+"""`loadcell run PLAN`: run a plan, or resume a run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "--resume",
     type=str,
     metavar="RUN",
-    help="Go on with a run: only what is left of it is done. PLAN may be left out.",
+    help="Resume a run: only its remaining trials are run. PLAN may be left out.",
 )
 @click.option(
     "--retry-failed", is_flag=True, help="With --resume: do failed, timed-out and invalid trials again too."
@@ -91,8 +91,9 @@ def run(
 ) -> int:
     """Run PLAN: every treatment, every repeat; then print the results and write the report.
 
-    PLAN is a file, or the name of a ready-made plan. Ctrl-C once ends in order (the present trial is given
-    up, what was started is put away); a second time ends at once. Finished trials are safe whatever happens.
+    PLAN is a file, or the name of a ready-made plan. Ctrl-C once ends in order (the present trial is
+    abandoned, what was started is removed); a second time ends at once. Finished trials are safe
+    whatever happens.
     """
     if aa and resume is not None:
         raise language.CallError(messages.CALL_AA_RESUME())
@@ -208,7 +209,7 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
         planned = len(stored.planned) + len(stored.run.unscored or ())
         click.echo(
             f"{len(remaining)} of {planned} trials {'is' if len(remaining) == 1 else 'are'} left. "
-            f"Go on with: {layout.resume_command(ended.path)}",
+            f"Resume with: {layout.resume_command(ended.path)}",
             err=True,
         )
     return ended.exit_status

@@ -81,7 +81,7 @@ class Pinning:
         run.
         """
         pin = self._of(side)
-        if not pin.given:
+        if not pin.is_set:
             return
         threads: Counter[str] = Counter()
         memory: Counter[str] = Counter()
@@ -114,7 +114,7 @@ class Pinning:
         missing = [
             side
             for side in ("target", "client")
-            if self._of(side).given and not any(look.side == side for look in self.looks)
+            if self._of(side).is_set and not any(look.side == side for look in self.looks)
         ]
         verdict = "broken" if wrong else "unknown" if missing else "ok"
         detail: JsonObject = {"looks": len(self.looks)}
@@ -131,7 +131,7 @@ class Pinning:
         document: JsonObject = {"asked": dict(self.asked), "target_in_client": self.in_worker}
         for side in ("target", "client"):
             pin = self._of(side)
-            if pin.given:
+            if pin.is_set:
                 document[side] = {
                     "cpus": pin.cpus or None,
                     "memory": pin.memory or None,
@@ -145,7 +145,7 @@ class Pinning:
 
 def of(settings: Resolved, parts: Parts, root: Path = Path("/")) -> Pinning:
     """Placements of a trial on this machine. Raises TargetError if they are no longer possible."""
-    if not settings.affinity.given or parts.topology is None:
+    if not settings.affinity.is_set or parts.topology is None:
         return Pinning()
     in_worker = bool(parts.targets[settings.target_name].in_worker)
     try:

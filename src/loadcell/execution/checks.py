@@ -329,7 +329,7 @@ def of_load(result: LoadResult, settings: Resolved, cores: int | None = None) ->
     `cores` is how many the client may use, by all of its groups' threads together.
     """
     client = client_limit(result, cores)
-    pairs = [(group, result.group(group.name)) for group in settings.each]
+    pairs = [(group, result.group(group.name)) for group in settings.client_groups]
     law = [
         (group, littles_law(account, result.seconds, group.load.clients or 0, _pipeline(group)))
         for group, account in pairs

@@ -285,7 +285,7 @@ class TrialRun:
     def _pin(self) -> tuple[str, str] | None:
         """The worker's placement."""
         pin = self._pinning.pins.client
-        return (pin.cpus, pin.memory) if pin.given else None
+        return (pin.cpus, pin.memory) if pin.is_set else None
 
     @property
     def _cores(self) -> int:

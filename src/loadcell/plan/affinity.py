@@ -142,8 +142,8 @@ class Affinity(Options):
     )
 
     @property
-    def given(self) -> bool:
-        """True if the plan says anything of it."""
+    def is_set(self) -> bool:
+        """True if the plan sets any of it."""
         return bool(self.document())
 
     @property

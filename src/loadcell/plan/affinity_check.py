@@ -75,7 +75,7 @@ def target_is_started(target: type[Any], options: Options | None) -> bool:
 
 def remarks(settings: Resolved, parts: Parts) -> list[Advice]:
     """Remarks on possible placements."""
-    if not settings.affinity.given or parts.topology is None:
+    if not settings.affinity.is_set or parts.topology is None:
         return []
     in_worker = bool(getattr(parts.targets[settings.target_name], "in_worker", False))
     return list(parts.topology().remarks(settings.affinity, in_worker=in_worker))

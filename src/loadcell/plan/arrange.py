@@ -44,14 +44,14 @@ def arrange(
     if design == "one-at-a-time":
         factors = tuple(_with_baseline(factor, root, base, resolver) for factor in factors)
     elif any(factor.crossed for factor in factors):
-        problems.append(Problem(root.place("cross"), "cross", CROSS_WITHOUT_DESIGN()))
+        problems.append(Problem(root.mark_of("cross"), "cross", CROSS_WITHOUT_DESIGN()))
     if design == "full":
         factors = tuple(replace(factor, levels=chosen.get(factor.key, factor.levels)) for factor in factors)
     every = Combinations(factors, design)
     combinations: Sequence[Combination] = every
     if every.total > MOST_TREATMENTS:
         message = TOO_MANY_TREATMENTS(count=every.total, most=MOST_TREATMENTS)
-        problems.append(Problem(root.place("factors"), "factors", message))
+        problems.append(Problem(root.mark_of("factors"), "factors", message))
         combinations = ()
     elif chosen and design == "one-at-a-time":
         combinations = list(_cached(every, factors, chosen))

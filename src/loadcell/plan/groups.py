@@ -1,5 +1,5 @@
-"""Client groups: several workloads side by side, each with its share of the plan's load or with a load of its
-own.
+"""Client groups: several workloads side by side, each with its share of the plan's load or with a dedicated
+load.
 
 A group is checked as if it stood alone in a plan, with `workload` and `load`; mistakes are then said of where
 its settings really stand.
@@ -88,7 +88,7 @@ def by_name(root: Keys, problems: list[Problem]) -> Keys:
     if len(problems) > before:
         raise PlanError(in_order(problems))
     return Keys(
-        root.mark, {**root.entries, "workloads": Entry(root.place("workloads"), Keys(node.mark, entries))}
+        root.mark, {**root.entries, "workloads": Entry(root.mark_of("workloads"), Keys(node.mark, entries))}
     )
 
 
@@ -128,7 +128,7 @@ class Reader:
 
     def _written(self) -> Iterator[tuple[str, Entry, str]]:
         """The groups that can be read: name, settings, and the name of the workload."""
-        mark, node = self.root.place("workloads"), self.root.get("workloads")
+        mark, node = self.root.mark_of("workloads"), self.root.get("workloads")
         if self.root.get("workload") is not None:
             self._wrong(mark, "workloads", GROUPS_AND_WORKLOAD())
         if not isinstance(node, Keys) or not node.entries:
@@ -166,7 +166,7 @@ class Reader:
         for key in unknown:
             near = nearest(key, settings)
             message = GROUP_UNKNOWN_SETTING(name=shown(key), settings=list(settings))
-            mark = entry.node.place(key)
+            mark = entry.node.mark_of(key)
             self._wrong(mark, f"{path}.{key}", message, f"{path}.{near}" if near else None)
         named = [key for key in entry.node.entries if key in self.parts.workloads]
         if len(named) != 1 and not unknown:
@@ -203,13 +203,13 @@ class Reader:
             shared, loads = (
                 [name for name, share in shares if (share is None) is kind] for kind in (False, True)
             )
-            mark = self.root.place("workloads")
+            mark = self.root.mark_of("workloads")
             self._wrong(mark, "workloads", GROUPS_MIXED(shared=shared, loads=loads))
         if kinds == {True}:
             section = self.root.get("load")
             for key in OF_A_GROUP:
                 if key in self.load.model_fields_set and isinstance(section, Keys):
-                    self._wrong(section.place(key), f"load.{key}", GROUPS_LOAD_UNUSED())
+                    self._wrong(section.mark_of(key), f"load.{key}", GROUPS_LOAD_UNUSED())
         return [share for _, share in shares] if len(self.problems) == before else None
 
     def _group(
@@ -223,7 +223,7 @@ class Reader:
             return None
         of_load = entry.node if share is None else self.root
         written = Entry(entry.mark, Keys(entry.node.mark, {workload: entry.node.entries[workload]}))
-        entries = {"workload": written, "load": Entry(of_load.place("load"), load)}
+        entries = {"workload": written, "load": Entry(of_load.mark_of("load"), load)}
         if "target" in self.root.entries:
             entries["target"] = self.root.entries["target"]
         resolved, problems = self.alone(Keys(self.root.mark, entries))
@@ -249,11 +249,11 @@ class Reader:
         wrong = [key for key in node.entries if key not in OF_A_GROUP]
         for key in wrong:
             if key in _WINDOW:
-                self._wrong(node.place(key), f"{path}.{key}", GROUP_WINDOW(key=key))
+                self._wrong(node.mark_of(key), f"{path}.{key}", GROUP_WINDOW(key=key))
                 continue
             near = nearest(key, OF_A_GROUP)
             message = UNKNOWN_SETTING(name=shown(key), section=path, settings=OF_A_GROUP)
-            self._wrong(node.place(key), f"{path}.{key}", message, f"{path}.{near}" if near else None)
+            self._wrong(node.mark_of(key), f"{path}.{key}", message, f"{path}.{near}" if near else None)
         return None if wrong else Keys(node.mark, {**self._window(), **node.entries})
 
     def _part(self, shares: list[float | None], index: int) -> Keys | None:
@@ -262,7 +262,7 @@ class Reader:
         """
         section = self.root.get("load")
         entries = dict(section.entries) if isinstance(section, Keys) else {}
-        mark = section.place("clients") if isinstance(section, Keys) else self.root.place("load")
+        mark = section.mark_of("clients") if isinstance(section, Keys) else self.root.mark_of("load")
         clients = self.load.clients
         if clients is not None:
             if clients < len(shares):
@@ -278,7 +278,7 @@ class Reader:
         section = self.root.get("load")
         limits = {}
         for key in _WINDOW:
-            mark = section.place(key) if isinstance(section, Keys) else self.root.place("load")
+            mark = section.mark_of(key) if isinstance(section, Keys) else self.root.mark_of("load")
             text = getattr(self.load, key).text
             limits[key] = Entry(mark, Scalar(mark, text, text))
         return limits
@@ -325,4 +325,4 @@ def _clashes(groups: Sequence[Group], parts: Parts, root: Keys) -> Iterator[Prob
                     other=str(theirs.get(key)),
                     settings=different,
                 )
-                yield Problem(node.place(group.name), group.section, message)
+                yield Problem(node.mark_of(group.name), group.section, message)

@@ -51,15 +51,15 @@ _Positive = Annotated[Duration, Field(gt=0, le=rates.LONGEST_S)]
 
 
 class Head(Options, use_attribute_docstrings=True):
-    """What is measured and how often."""
+    """The subject of the measurement, and the number of its repeats."""
 
     title: str = ""
     """One line that names the experiment; the report's title. Default: the file's name."""
     question: str = ""
-    """What the experiment is to answer; printed under the title."""
+    """The question that the experiment is to answer; printed under the title."""
     design: DesignName = "full"
-    """How factors become treatments: every combination, or each factor alone round the plan's own values; or
-    a search."""
+    """The way from factors to treatments: every combination, or each factor alone round the plan's own
+    values; or a search."""
     repeats: Annotated[int, Field(ge=1, le=1000)] = 3
     """Number of times every treatment is measured. Intervals need 6 or more; below, results are descriptive
     only."""
@@ -67,11 +67,11 @@ class Head(Options, use_attribute_docstrings=True):
     """In which order trials run: in randomised blocks of one repeat each, or as written, block after
     block."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
-    """Fixes the random order. Default: drawn anew for each run, and recorded with it."""
+    """Fixes the random order. Default: drawn for each run, and recorded with it."""
 
 
 class Load(Options, use_attribute_docstrings=True):
-    """How hard the target is worked. Durations are floats of seconds (`loadcell.plan.units.Duration`)."""
+    """The load that the target gets. Durations are floats of seconds (`loadcell.plan.units.Duration`)."""
 
     clients: _Clients | None = None
     """Connections, a number or `cpus`: one for each processor there is for this process. Without a `rate`
@@ -80,10 +80,10 @@ class Load(Options, use_attribute_docstrings=True):
     rate: AnyRate | None = None
     """Number of requests are due in a second, answered or not (open loop): `2000/s`, steps or a ramp."""
     arrivals: Arrivals = "constant"
-    """How requests of a `rate` follow on each other: evenly, or at random as from many independent users."""
+    """The distances between requests of a `rate`: even, or random as from many independent users."""
     max_backlog: _Positive = Duration(5)
-    """How long a request of a `rate` may wait for a free connection: when one has waited longer, and the
-    backlog still grows, the trial ends as overloaded."""
+    """The longest time that a request of a `rate` may wait for a free connection: when one has waited longer,
+    and the backlog still grows, the trial ends as overloaded."""
     threads: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
     """Threads of the load generator that the connections are spread over; `auto` fits the machine."""
     warmup: Annotated[Duration, Field(ge=0, le=rates.LONGEST_S)] = Duration(5)
@@ -92,21 +92,21 @@ class Load(Options, use_attribute_docstrings=True):
     """The measured time. Beside `requests` or `requests_per_client` the longest it may take, 1h where it is
     not given."""
     requests: _Count | None = None
-    """Ends the measurement when so many requests of all clients, failed ones included, were sent and have
-    ended."""
+    """Ends the measurement when this number of requests of all clients, failed ones included, were sent and
+    have ended."""
     requests_per_client: _Count | None = None
     """The same as a number for each client."""
     interval: Annotated[Duration, Field(ge=0.1, le=60)] = Duration(1)
-    """How often the time series gets a row."""
+    """The time between two rows of the time series."""
     timeout: _Positive | None = None
-    """How long a transaction or request may take before it has failed and its connection is made anew.
-    Default: no limit; of the workload `http` 5s."""
+    """The longest time of a transaction or request, after which it has failed and its connection is made
+    again. Default: no limit; of the workload `http` 5s."""
     max_retries: Annotated[int, Field(ge=0, le=1_000_000)] = 10
-    """How often a transaction that may be retried (serialisation failure, deadlock) is tried again."""
+    """Number of retries of a transaction that may be retried (serialisation failure, deadlock)."""
 
     @model_validator(mode="after")
     def _limited(self) -> Load:
-        """What is counted takes as long as it takes: the default of a measured time is none for a limit."""
+        """Lift the default duration where requests are counted: as a limit it would be too short."""
         if self.count is not None and "duration" not in self.model_fields_set:
             object.__setattr__(self, "duration", LONGEST_COUNT)  # the model is frozen, and not made yet
         return self
@@ -120,7 +120,7 @@ class Load(Options, use_attribute_docstrings=True):
 
     @property
     def expected_s(self) -> float | None:
-        """How long the measurement takes, as far as a plan can tell: not where requests are counted in a
+        """The duration of the measurement, as far as a plan can tell: None where requests are counted in a
         closed loop.
         """
         if self.count is None:
@@ -152,14 +152,14 @@ GroupLoad: type[Options] = create_model(
 
 
 class Limits(Options, use_attribute_docstrings=True):
-    """How long each phase of a trial may take before the trial is `timed-out`."""
+    """The longest time of each phase of a trial, after which the trial is `timed-out`."""
 
     up: _Positive = Duration(60)
     """Bringing the target up."""
     prepare: _Positive = Duration(1800)
     """Making the data set be there."""
     load_slack: _Positive = Duration(60)
-    """What warm-up and measurement may take beyond their own durations."""
+    """Time that warm-up and measurement may take beyond their own durations."""
     collect: _Positive = Duration(60)
     """Reading counters and settings after the load."""
     verify: _Positive = Duration(60)
@@ -232,14 +232,14 @@ class Resolved:
     affinity: Affinity = field(default_factory=Affinity)
 
     @property
-    def each(self) -> tuple[Group, ...]:
+    def client_groups(self) -> tuple[Group, ...]:
         """The groups; a plan with one workload is one group without a name."""
         return self.groups or (Group("", self.workload_name, self.workload, self.load),)
 
     @property
     def clients(self) -> int:
         """Clients of all groups."""
-        return sum(group.load.clients or 0 for group in self.each)
+        return sum(group.load.clients or 0 for group in self.client_groups)
 
     def alone(self, group: Group) -> Resolved:
         """The settings of a plan that has this group only, as its one workload."""
@@ -260,7 +260,7 @@ class Resolved:
             "target": {self.target_name: self.target.model_dump(mode="json", by_alias=True)},
             **work,
             "load": load,
-            **({"affinity": self.affinity.document()} if self.affinity.given else {}),
+            **({"affinity": self.affinity.document()} if self.affinity.is_set else {}),
             "monitors": {
                 name: options.model_dump(mode="json", by_alias=True)
                 for name, options in self.monitors.items()

@@ -1,7 +1,7 @@
 """A plan's text as a tree that remembers where each of its values was written.
 
 Trees are never changed: `put` gives a new one that shares all but the path to what was put. A level of a
-factor put into the tree brings its own place along, so a mistake in a treatment points at the level that made
+factor put into the tree brings its own mark along, so a mistake in a treatment points at the level that made
 it.
 """
 
@@ -36,7 +36,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Entry:
-    """One key of a mapping with what stands under it; `mark` is the key's place."""
+    """One key of a mapping with what stands under it; `mark` is the key's."""
 
     mark: Mark
     node: Node
@@ -54,8 +54,8 @@ class Keys:
         entry = self.entries.get(key)
         return entry.node if entry else None
 
-    def place(self, key: str) -> Mark:
-        """Where `key` stands; the mapping's own place when it does not."""
+    def mark_of(self, key: str) -> Mark:
+        """The mark of `key`; that of the mapping where it has no such key."""
         entry = self.entries.get(key)
         return entry.mark if entry else self.mark
 
@@ -90,11 +90,11 @@ def put(root: Node, keys: tuple[str, ...], value: Node) -> Node:
     """A tree like `root` with `value` at the path; mappings missing (or null) on the way are made."""
     if not keys:
         return value
-    key, *rest = keys
+    key, *subkeys = keys
     entries = dict(root.entries) if isinstance(root, Keys) else {}
     there = entries.get(key)
     below = there.node if there else Keys(value.mark, {})
-    entries[key] = Entry(there.mark if there and rest else value.mark, put(below, tuple(rest), value))
+    entries[key] = Entry(there.mark if there and subkeys else value.mark, put(below, tuple(subkeys), value))
     return Keys(root.mark, entries)
 
 

@@ -46,16 +46,16 @@ def locate(path: str, parts: Parts) -> tuple[str, ...]:
     The last key may hold dots itself, where a free-form mapping takes names with dots
     (`pg_stat_statements.track`).
     """
-    section, *rest = path.split(".")
+    section, *keys = path.split(".")
     if section not in SECTIONS:
-        likely = f"{section}.{'.'.join(rest)}".rstrip(".")
+        likely = f"{section}.{'.'.join(keys)}".rstrip(".")
         allowed = ALLOWED_PATH_START(sections=SECTIONS)
         raise SettingError(
             NO_SETTING_OF_TREATMENTS(path=shown(path), allowed=allowed), _anywhere(likely, parts)
         )
     if section == "workloads":  # whose names are the plan's own
-        return _step(of_group(parts), rest[1:], (section, *rest[:1]))
-    return _step(_section(section, parts), rest, (section,))
+        return _step(of_group(parts), keys[1:], (section, *keys[:1]))
+    return _step(_section(section, parts), keys, (section,))
 
 
 def settings(

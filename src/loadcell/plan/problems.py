@@ -59,7 +59,7 @@ class SettingError(MessageError, ValueError):
 class Mark:
     """A position in a plan: file, line and column from 1.
 
-    Of what came from the command line, only which option it was.
+    Of a setting from the command line, only the option.
     """
 
     file: str
@@ -85,12 +85,12 @@ class Problem:
 
     @property
     def finding(self) -> str:
-        """What was found, in English."""
+        """The mistake, in English."""
         return self.message.text
 
     @property
     def allowed(self) -> str | None:
-        """What is allowed, in English; None where the finding is enough."""
+        """The allowed values, in English; None where the finding is enough."""
         return self.message.advice or None
 
     @property

@@ -25,10 +25,10 @@ class CpuProfile(Options, use_attribute_docstrings=True):
     """Which treatments get an extra trial: the one with the highest median throughput, every one, or those
     named."""
     frequency: Annotated[int, Field(ge=1, le=9999)] = 99
-    """How often in a second each CPU is looked at. 99 keeps out of step with what happens 100 times a
+    """Samples per second of each CPU. 99 keeps out of step with what happens 100 times a
     second."""
     call_graph: Literal["dwarf", "fp"] = "dwarf"
-    """How callers are found: `dwarf` for programs as distributions build them; `fp`, cheaper, for programs
+    """The way to find callers: `dwarf` for programs as distributions build them; `fp`, cheaper, for programs
     and libraries built with frame pointers."""
 
     def document(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def read_profile(root: Keys, problems: list[Problem]) -> CpuProfile | None:
     node = root.get("profile")
     if node is None or plain(node) is None:
         return None
-    mark = root.place("profile")
+    mark = root.mark_of("profile")
     if isinstance(node, Scalar) and node.value in KINDS:
         return CpuProfile()
     if isinstance(node, Keys) and len(node.entries) == 1 and (inner := node.get("cpu")) is not None:
@@ -61,7 +61,7 @@ def strangers(profile: CpuProfile | None, root: Keys, names: Sequence[str]) -> l
         return []
     return [
         Problem(
-            root.place("profile"),
+            root.mark_of("profile"),
             "profile.cpu.treatments",
             UNKNOWN_TREATMENT(name=shown(name), names=listed(names)),
             nearest(name, names),

@@ -57,7 +57,7 @@ def expand(node: Keys, path: str, problems: list[Problem]) -> list[Scalar]:
     wrong = [key for key in node.entries if key not in KEYS]
     for key in wrong:
         message = RANGE_UNKNOWN_KEY(key=shown(key), allowed=FORM)
-        problems.append(Problem(node.place(key), f"{path}.{key}", message, nearest(key, KEYS)))
+        problems.append(Problem(node.mark_of(key), f"{path}.{key}", message, nearest(key, KEYS)))
     if wrong:
         return []
     try:
@@ -76,7 +76,7 @@ def _expand(node: Keys, path: str) -> list[Scalar]:
     last, last_unit = _number(node, "to", path)
     if unit != last_unit:
         message = RANGE_OTHER_UNIT(symbol=shown(last_unit), first_symbol=shown(unit))
-        raise RangeError(node.place("to"), f"{path}.to", message)
+        raise RangeError(node.mark_of("to"), f"{path}.to", message)
     if "step" in node.entries:
         numbers = list(_steps(node, path, first, last, unit))
     else:
@@ -105,7 +105,7 @@ def number(node: Node, path: str) -> tuple[Decimal, str]:
 
 def _steps(node: Keys, path: str, first: Decimal, last: Decimal, unit: str) -> Iterator[Decimal]:
     step, step_unit = _number(node, "step", path)
-    mark, where = node.place("step"), f"{path}.step"
+    mark, where = node.mark_of("step"), f"{path}.step"
     if step_unit != unit:
         raise RangeError(mark, where, RANGE_OTHER_UNIT(symbol=shown(step_unit), first_symbol=shown(unit)))
     if step == 0:
@@ -121,7 +121,7 @@ def _steps(node: Keys, path: str, first: Decimal, last: Decimal, unit: str) -> I
 
 def _times(node: Keys, path: str, first: Decimal, last: Decimal) -> Iterator[Decimal]:
     times, times_unit = _number(node, "times", path)
-    mark, where = node.place("times"), f"{path}.times"
+    mark, where = node.mark_of("times"), f"{path}.times"
     if times_unit:
         raise RangeError(mark, where, RANGE_TIMES_UNIT(symbol=shown(times_unit)))
     if first <= 0 or last <= 0:

@@ -41,7 +41,7 @@ def remarks(plan: LoadedPlan, parts: Parts) -> list[Remark]:
     """The advice on every treatment, of the load and of each part; the same setting is remarked on once, in
     the last treatment's words.
 
-    The last, because levels mostly rise: what is said of 160 clients covers what would be said of 105.
+    The last, because levels mostly rise: a remark on 160 clients covers one on 105.
     """
     by_path: dict[str, list[tuple[Treatment, Advice]]] = {}
     every = plan.treatments
@@ -88,7 +88,7 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
         load = settings.load.model_copy(update={"clients": settings.clients})
         advice += target.advice(settings.target, load)
     advice += affinity_check.remarks(settings, parts)
-    for group in settings.each:
+    for group in settings.client_groups:
         remarks_of_group = _of_group(settings.alone(group), parts)
         advice += [Advice(group.placed(remark.path), remark.message) for remark in remarks_of_group]
     return advice

@@ -89,7 +89,7 @@ def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> 
         return _with_monitors(root, root.mark, Keys(root.mark, entries))
     if isinstance(node, Keys):
         return root
-    mark = root.place("monitors")
+    mark = root.mark_of("monitors")
     items = node.nodes if isinstance(node, Items) else ()
     if not isinstance(node, Items) and plain(node) is not None:
         message = INVALID(value=shown(plain(node)), allowed=ALLOWED_MONITOR_LIST())
@@ -150,10 +150,10 @@ class Resolver:
             problems.extend(self._watched(root, target[0], monitors))
         if problems or target is None or workload is None or load is None or limits is None:
             return None, problems
-        found_all = Resolved(
+        resolved = Resolved(
             *target, *workload, load, monitors, limits, self._expect, affinity=affinity or Affinity()
         )
-        return found_all, []
+        return resolved, []
 
     def _several(self, root: Keys) -> tuple[Resolved | None, list[Problem]]:
         """The same of a plan with client groups, each of which is resolved as if it stood alone."""
@@ -190,7 +190,7 @@ class Resolver:
     ) -> Affinity | None:
         """Placements that are possible on this machine, of this target."""
         affinity = self._section(root, "affinity", Affinity, problems)
-        if affinity is not None and affinity.given:
+        if affinity is not None and affinity.is_set:
             part = None if target is None else self._parts.targets[target[0]]
             problems.extend(
                 affinity_check.problems(root, affinity, part, target and target[1], self._parts.topology)
@@ -209,7 +209,7 @@ class Resolver:
         return value  # type: ignore[return-value]
 
     def _section(self, root: Keys, name: str, model: type[M], problems: list[Problem]) -> M | None:
-        mark = root.place(name)
+        mark = root.mark_of(name)
         return self._read(model, root.get(name) or Keys(mark, {}), (name,), mark, problems)
 
     def _load(self, root: Keys, workload: tuple[str, Options] | None, problems: list[Problem]) -> Load | None:
@@ -218,9 +218,9 @@ class Resolver:
         if workload is not None:
             settings = getattr(self._parts.workloads[workload[0]], "load_settings", None)
             defaults = settings(workload[1]) if settings else {}
-        node = root.get("load") or Keys(root.place("load"), {})
+        node = root.get("load") or Keys(root.mark_of("load"), {})
         if defaults and (isinstance(node, Keys) or plain(node) is None):
-            mark = root.place("workload")
+            mark = root.mark_of("workload")
             entries = node.entries if isinstance(node, Keys) else {}
             default_entries = {
                 key: Entry(mark, Scalar(mark, value, str(value))) for key, value in defaults.items()
@@ -229,7 +229,7 @@ class Resolver:
                 root.mark,
                 {
                     **root.entries,
-                    "load": Entry(root.place("load"), Keys(node.mark, {**default_entries, **entries})),
+                    "load": Entry(root.mark_of("load"), Keys(node.mark, {**default_entries, **entries})),
                 },
             )
         return self._section(root, "load", Load, problems)
@@ -274,7 +274,7 @@ class Resolver:
         """The only part named in `section`, with its options; where there is none, `fitting` are those that
         could be.
         """
-        mark = root.place(section)
+        mark = root.mark_of(section)
         node = root.get(section)
         fitting = fitting or installed
         example = next(iter(fitting), "name")
@@ -329,7 +329,7 @@ class Resolver:
         if self._parts.fits(part, target):
             return []
         message = WORKLOAD_MISFIT(workload=workload, target=target, allowed=self._allowed(part))
-        return [Problem(root.place("workload"), f"workload.{workload}", message)]
+        return [Problem(root.mark_of("workload"), f"workload.{workload}", message)]
 
     def _allowed(self, part: type[Any]) -> Message:
         """The targets that a workload or monitor can be used with, else what one would have to offer."""
@@ -356,7 +356,7 @@ def _misfit(root: Keys, path: str, misfit: Misfit) -> Problem:
     mark = root.mark
     for key in path.split("."):
         if isinstance(node, Keys):
-            mark, node = node.place(key), node.get(key)
+            mark, node = node.mark_of(key), node.get(key)
     return Problem(mark, path, misfit.message)
 
 
@@ -365,7 +365,7 @@ def _alone(root: Keys, groups: Sequence[Group], parts: Parts) -> Iterator[Proble
     section = root.get("workloads")
     for group in groups:
         if getattr(parts.workloads[group.workload_name], "made_by", None) is not None:
-            mark = section.place(group.name) if isinstance(section, Keys) else root.mark
+            mark = section.mark_of(group.name) if isinstance(section, Keys) else root.mark
             yield Problem(mark, f"workloads.{group.name}", WORKLOAD_ALONE(workload=group.workload_name))
 
 
@@ -374,7 +374,7 @@ def _uncounted(root: Keys, load: Load) -> Iterator[Problem]:
     section = root.get("load")
     for key in BOUNDS:
         if getattr(load, key) is not None:
-            mark = section.place(key) if isinstance(section, Keys) else root.place("load")
+            mark = section.mark_of(key) if isinstance(section, Keys) else root.mark_of("load")
             yield Problem(mark, f"load.{key}", LOAD_COUNT_OF_ONE())
 
 
@@ -383,11 +383,11 @@ def _load_problems(root: Keys, load: Load) -> list[Problem]:
     problems: list[Problem] = []
     if load.clients is None:
         allowed = (ALLOWED_CLIENTS if load.rate is None else ALLOWED_CONNECTIONS)()
-        problems.append(Problem(root.place("load"), "load.clients", MISSING(allowed=allowed)))
+        problems.append(Problem(root.mark_of("load"), "load.clients", MISSING(allowed=allowed)))
 
     def wrong(key: str, message: Message, nearest: str | None = None) -> None:
         section = root.get("load")
-        mark = section.place(key) if isinstance(section, Keys) else root.place("load")
+        mark = section.mark_of(key) if isinstance(section, Keys) else root.mark_of("load")
         problems.append(Problem(mark, f"load.{key}", message, nearest))
 
     if load.requests is not None and load.requests_per_client is not None:

@@ -1,7 +1,7 @@
 """`design: {search: {...}}`: which factor is searched, over which levels, for what.
 
-The levels are laid out here, as those of any factor; which of them are measured is decided while the run goes
-on (`loadcell.design.search`).
+The levels are laid out here, as those of any factor; which of them are measured is decided during the run
+(`loadcell.design.search`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from loadcell.plan.resolve import read_model
 from loadcell.plan.units import Fraction
 
 _FORM = "{search: {factor: load.clients, between: [1, 256], objective: max throughput}}"
-#: what can be looked for: figures of which more is better
+#: objectives of a search: metrics of which more is better
 MAXIMA = ("throughput", "queries", "tpmC", "tpmTotal")
 #: the factor whose highest level needs no other bound: a target keeps up with a rate, or does not
 RATE = "load.rate"
@@ -58,11 +58,12 @@ class SearchOptions(Options, use_attribute_docstrings=True):
     """Looks for the best level of one factor in a handful of trials, instead of measuring all of them."""
 
     factor: str
-    """What is searched: the dotted path of a setting with a number, such as `load.clients` or `load.rate`."""
+    """The factor that is searched: the dotted path of a setting with a number, such as `load.clients` or
+    `load.rate`."""
     between: Annotated[list[int | float | str], Field(min_length=2, max_length=2)]
     """The lowest and the highest level."""
     step: int | float | str | None = None
-    """How far apart levels are: a number, or a percentage of the level. Default: 5%, for a highest level
+    """The distance of levels: a number, or a percentage of the level. Default: 5%, for a highest level
     2%."""
     objective: str = "max throughput"
     """`max throughput` (or `queries`, `tpmC`, `tpmTotal`); `max load.rate`: the highest level that meets the
@@ -70,7 +71,7 @@ class SearchOptions(Options, use_attribute_docstrings=True):
     subject_to: str | list[str] = Field(default=[], alias="subject to")
     """Bounds that the answer has to meet, written as expectations."""
     trials: Annotated[int, Field(ge=3, le=100)] | None = None
-    """At most so many trials before the answer is confirmed. Default: 10, for a highest level what halving
+    """The most trials before the answer is confirmed. Default: 10, for a highest level what halving
     needs."""
     tolerance: Annotated[Fraction, Field(gt=0, le=0.5)] = Fraction(0.02)
     """Throughputs less than this apart count as the same."""
@@ -129,7 +130,7 @@ def read_search(
 ) -> tuple[Search, Factor] | None:
     """The search and its factor; None after adding to `problems`. `factors` are the plan's other ones."""
     node = at(root, _WHERE)
-    mark = root.place("design")
+    mark = root.mark_of("design")
     design = root.get("design")
     if not isinstance(node, Keys) or (isinstance(design, Keys) and len(design.entries) > 1):
         code = MISSING if design is None else INVALID
@@ -145,7 +146,7 @@ def read_search(
     bounds = tuple(_bounds(node, problems))
     if aim is not None and aim[0] == "bound" and options.factor != RATE and not bounds:
         message = SEARCH_NO_BOUND(factor=options.factor)
-        problems.append(Problem(node.place("objective"), "design.search.objective", message))
+        problems.append(Problem(node.mark_of("objective"), "design.search.objective", message))
     if keys is None or aim is None or len(problems) > before:
         return None
     try:
@@ -153,8 +154,10 @@ def read_search(
     except RangeError as error:
         problems.append(error.problem)
         return None
-    levels = [ranges.level(node.place("between"), number, unit) for number in numbers]
-    factor = of_levels(options.factor, keys, levels, "design.search.between", node.place("factor"), problems)
+    levels = [ranges.level(node.mark_of("between"), number, unit) for number in numbers]
+    factor = of_levels(
+        options.factor, keys, levels, "design.search.between", node.mark_of("factor"), problems
+    )
     problems.extend(conflicts([*factors, factor]))
     labels = tuple(level.label for level in factor.levels)
     values = tuple(map(float, numbers))
@@ -197,7 +200,7 @@ def _objective(
     near = nearest(name or word, allowed_names)
     allowed = ALLOWED_NAMES(names=[f"max {goal}" for goal in allowed_names])
     message = INVALID(value=shown(options.objective), allowed=allowed)
-    mark = node.place("objective")
+    mark = node.mark_of("objective")
     problems.append(Problem(mark, "design.search.objective", message, f"max {near}" if near else None))
     return None
 
@@ -231,7 +234,7 @@ def _numbers(node: Keys, kind: str) -> tuple[list[Decimal], str]:
     numbers = list(_laid_out(node, low, high, unit, integral, _STEPS[kind]))
     if len(numbers) > MOST_LEVELS:
         message = SEARCH_TOO_MANY_LEVELS(most=MOST_LEVELS)
-        raise RangeError(node.place("step"), "design.search.step", message)
+        raise RangeError(node.mark_of("step"), "design.search.step", message)
     return numbers, unit
 
 

@@ -191,7 +191,7 @@ class Pin:
     memory: str = ""
 
     @property
-    def given(self) -> bool:
+    def is_set(self) -> bool:
         """True if anything is to be done."""
         return bool(self.cpus or self.memory)
 
@@ -201,5 +201,5 @@ class Pin:
         return len(numbers(self.cpus)) if self.cpus else None
 
 
-#: nothing is said of it
+#: no placement is set
 ANYWHERE = Pin()

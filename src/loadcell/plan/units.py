@@ -1,8 +1,8 @@
 """Quantities as people write them: `30s`, `512MB`, `2000/s`, `5%`.
 
-Each is a number of its own type, in one fixed unit, so that it can be computed with as it is: `Duration` is a
-float of seconds, `Size` an int of bytes, `Rate` a float per second, `Fraction` a float where 1 is 100 %. A
-bare number is refused: nobody should have to guess whether 5 were seconds or milliseconds.
+Each is a number of a dedicated type, in one fixed unit, so that it can be computed with as it is: `Duration`
+is a float of seconds, `Size` an int of bytes, `Rate` a float per second, `Fraction` a float where 1 is 100 %.
+A bare number is refused: nobody should have to guess whether 5 were seconds or milliseconds.
 """
 
 from __future__ import annotations

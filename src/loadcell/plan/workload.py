@@ -108,9 +108,9 @@ class Workload(ABC, Generic[Opts]):
         return {}
 
     def calls(self, operations: Mapping[str, int]) -> dict[str, int]:  # noqa: ARG002
-        """How often the target was asked what, by its own names, if each operation succeeded so often: for
-        targets that count
-        what they are asked. Empty where nobody counts."""
+        """Number of calls of the target by its own names for them, when each operation succeeded this
+        number of times: for targets that count calls. Empty where nobody counts.
+        """
         return {}
 
     def notes(self) -> tuple[str, ...]:

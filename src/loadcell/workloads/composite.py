@@ -23,7 +23,12 @@ class CompositeWorkload:
     @classmethod
     def of(cls, settings: Resolved, parts: Parts) -> CompositeWorkload:
         """The workloads that these settings name: one, or that of each group."""
-        return cls([(group, parts.workloads[group.workload_name](group.workload)) for group in settings.each])
+        return cls(
+            [
+                (group, parts.workloads[group.workload_name](group.workload))
+                for group in settings.client_groups
+            ]
+        )
 
     def data(self) -> JsonObject | None:
         """Every data set once: tables of different kinds have different names, and those of one kind are the

@@ -93,5 +93,5 @@ def _results(ended: Ended, options: LineOptions) -> int:
     elif stored.trials:
         terminal.render(adhoc_summary.of_run(stored, options.lang))
     if ended.exit_status == 130:
-        click.echo(f"Interrupted. Go on with: {layout.resume_command(ended.path)}", err=True)
+        click.echo(f"Interrupted. Resume with: {layout.resume_command(ended.path)}", err=True)
     return ended.exit_status

@@ -14,11 +14,11 @@ import click
 
 @dataclass(frozen=True)
 class Hidden:
-    """A secret in a word of the command line: the word as it was `given` and as it is `clean`, and the
-    variable for its `value`.
+    """A secret in a `word` of the command line: the word without it, `clean`, and the variable for its
+    `value`.
     """
 
-    given: str
+    word: str
     clean: str
     variable: str
     value: str
@@ -27,8 +27,8 @@ class Hidden:
 def hide(secrets: Sequence[Hidden]) -> dict[str, str]:
     """The environment with these secrets in it, after a warning.
 
-    Where they stand on this process's own command line it starts anew without them: what an environment holds
-    only its user can read. (It is another's command line in tests, and where loadcell is a library.)
+    Where they stand on this process's own command line it starts again without them: only its user can read
+    an environment. (It is another's command line in tests, and where loadcell is a library.)
     """
     env = {**os.environ, **{secret.variable: secret.value for secret in secrets}}
     if not secrets:
@@ -53,7 +53,7 @@ def hide(secrets: Sequence[Hidden]) -> dict[str, str]:
 def cleaned(word: str, secrets: Sequence[Hidden]) -> str:
     """A word of the command line without them, be it `VALUE` or `--option=VALUE`."""
     for secret in secrets:
-        word = word.replace(secret.given, secret.clean)
+        word = word.replace(secret.word, secret.clean)
     return word
 
 

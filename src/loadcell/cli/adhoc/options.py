@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from loadcell import parts
 from loadcell.cli import language, messages
-from loadcell.cli.arguments import Seed, WholeNumber, language_option
+from loadcell.cli.arguments import Integer, Seed, language_option
 from loadcell.plan import paths as plan_paths
 from loadcell.plan import problems, units
 
@@ -116,20 +116,20 @@ class Several(click.ParamType[tuple[Any, ...]]):
         return tuple(dict.fromkeys(parts))
 
 
-_COUNT = WholeNumber(min=1)
+_COUNT = Integer(min=1)
 _OPTIONS = (
     click.option(
-        "--clients", "-c", type=Several(WholeNumber(1, 100_000), "numbers"), default=CLIENTS,
+        "--clients", "-c", type=Several(Integer(1, 100_000), "numbers"), default=CLIENTS,
         show_default=True, metavar="N[,N...]",
         help="Connections at work at once. Several numbers are measured one after the other.",
     ),
     click.option(
         "--requests", "-n", type=_COUNT, metavar="N",
-        help="End after so many requests in all, failed ones included. -d is then the limit (default: 1h).",
+        help="End after N requests in all, failed ones included. -d is then the limit (default: 1h).",
     ),
     click.option(
         "--requests-per-client", type=_COUNT, metavar="N",
-        help="The same for each client by itself: end when it has made so many."
+        help="The same for each client by itself: end when it has made N."
     ),
     click.option(
         "--duration", "-d", type=Quantity("duration"), metavar="TIME",
@@ -137,8 +137,8 @@ _OPTIONS = (
     ),
     click.option(
         "--rate", type=Several(Quantity("rate"), "rates"), default=(), metavar="RATE[,RATE...]",
-        help="Open loop: so many requests are due, such as 2000/s, answered or not; -c connections carry "
-             "them.",
+        help="Open loop: requests fall due at this rate, such as 2000/s, answered or not; -c connections "
+             "carry them.",
     ),
     click.option(
         "--warmup", type=Quantity("duration"), default=WARMUP, show_default=True, metavar="TIME",
@@ -146,16 +146,16 @@ _OPTIONS = (
     ),
     click.option(
         "--timeout", type=Quantity("duration"), metavar="TIME",
-        help="What takes longer has failed, and its connection is made anew. Default: 5s for http, none for "
-             "the others.",
+        help="A request that takes longer has failed, and its connection is made again. Default: 5s for "
+             "http, none for the others.",
     ),
     click.option(
-        "--threads", type=WholeNumber(1, 1024), metavar="N",
+        "--threads", type=Integer(1, 1024), metavar="N",
         help="Threads that make the load. Default: fits the machine.",
     ),
     click.option(
-        "--repeats", type=WholeNumber(1, 1000), default=1, show_default=True, metavar="N",
-        help="Measure so many times. Six or more give intervals.",
+        "--repeats", type=Integer(1, 1000), default=1, show_default=True, metavar="N",
+        help="Measure N times. Six or more give intervals.",
     ),
     click.option(
         "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=paths,
