@@ -96,7 +96,6 @@ LAZY = frozenset(
         "loadcell.report.texts",
         "loadcell.stats.distributions",
         "loadcell.store.csv_tables",
-        "loadcell.store.errors",
         "loadcell.store.find",
         "loadcell.store.frames",
         "loadcell.store.layout",

@@ -13,7 +13,7 @@ from execution.world import PLAN, World
 from loadcell.execution.executor import LoadError
 from loadcell.execution.resume import PlanChangedError
 from loadcell.execution.runner import Ended
-from loadcell.store.errors import StoreError
+from loadcell.store.layout import StoreError
 from loadcell.store.write import RunWriter
 
 THREE = PLAN + "factors: {load.clients: [2, 4, 8]}\n"

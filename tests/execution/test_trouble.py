@@ -20,7 +20,7 @@ from execution.live import PLAN, Live, external, loadcell, until
 from execution.world import PLAN as MOCK_PLAN
 from execution.world import World
 from frame_values import rows_of
-from loadcell.store.errors import StoreError
+from loadcell.store.layout import StoreError
 from servers import PostgresServer, free_port
 
 PASSWORD = "correct horse & battery/staple"  # needs quoting in a URL

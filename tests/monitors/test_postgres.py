@@ -21,7 +21,7 @@ from loadcell.plan.units import Rate
 from loadcell.systems.postgres import binaries
 from loadcell.systems.postgres.connection import Address, Observed
 from loadcell.systems.postgres.monitor import PostgresMonitor, PostgresMonitorOptions, queries
-from loadcell.systems.postgres.monitor.link import APPLICATION
+from loadcell.systems.postgres.monitor.queries import APPLICATION
 from loadcell.systems.postgres.monitor.samples import grown
 from loadcell.systems.postgres.monitor.statements import shown
 from servers import PostgresServer, debian_postgres

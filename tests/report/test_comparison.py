@@ -20,7 +20,7 @@ from loadcell.report.comparison.gather import Gathered, Wanted, gather
 from loadcell.report.context import ReportContext
 from loadcell.report.render import json as json_renderer
 from loadcell.report.render import terminal
-from loadcell.store.errors import StoreError
+from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
 from report import comparisons
 from report.browser import Browser

@@ -21,7 +21,7 @@ from loadcell.report.hosts.page import findings
 from loadcell.report.render import html, markdown, terminal
 from loadcell.report.render import json as json_renderer
 from loadcell.report.texts import Texts
-from loadcell.store.errors import StoreError
+from loadcell.store.layout import StoreError
 from report import comparisons
 
 EN = Texts("en")

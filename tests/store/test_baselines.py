@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.store import find
-from loadcell.store.errors import StoreError
-from loadcell.store.layout import RUN
+from loadcell.store.layout import RUN, StoreError
 
 
 @pytest.fixture

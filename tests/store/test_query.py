@@ -8,7 +8,7 @@ import pytest
 
 from execution.live import loadcell
 from fake_runs import Shape, write_run
-from loadcell.store.errors import StoreError
+from loadcell.store.layout import StoreError
 from loadcell.store.query import query
 
 

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import documents
-from loadcell.store.errors import StoreError
 from loadcell.store.find import find_run, runs_under
 from loadcell.store.frames import Frame
+from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
 from loadcell.store.write import RunWriter, TrialWriter
 

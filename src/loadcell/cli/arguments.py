@@ -17,8 +17,8 @@ from loadcell.plan import model as plan_model
 from loadcell.plan import paths as plan_paths
 from loadcell.plan import problems as plan_problems
 from loadcell.plan import ready as ready_made
-from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
+from loadcell.store import layout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,7 +124,7 @@ def baselines(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
             for name, path in run_finder.baselines().items()
             if name.startswith(incomplete)
         ]
-    except store_errors.StoreError:
+    except layout.StoreError:
         return []
 
 

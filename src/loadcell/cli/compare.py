@@ -17,7 +17,6 @@ from loadcell.report.hosts import comparison as machine_comparison
 from loadcell.report.hosts import gather as machine_pair
 from loadcell.report.hosts import gather as machines
 from loadcell.report.render import terminal
-from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
@@ -58,7 +57,7 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
     named = [*(ctx.params.get("named") or ()), *ctx.args]
     try:
         factors = stored_runs.read_run(run_finder.find_run(named[0])).run.factors if named else ()
-    except store_errors.StoreError:
+    except layout.StoreError:
         return []
     return [(factor.key, [level.label for level in factor.levels]) for factor in factors]
 

@@ -25,7 +25,6 @@ from loadcell.report.hosts import gather as machines
 from loadcell.report.hosts import page
 from loadcell.report.render import json, terminal
 from loadcell.report.sections import reproduce
-from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
@@ -113,7 +112,7 @@ def _run(asked: Asked, stored: StoredRun | None) -> execution.Ended:
     runner = execution.Runner(loaded, parts.installed(), options, progress(asked.quiet))
     try:
         ended = runner.run()
-    except (KeyboardInterrupt, store_errors.StoreError):
+    except (KeyboardInterrupt, layout.StoreError):
         if asked.anonymous and runner.standing is not None:
             anonymise.unname(runner.standing)
         raise

@@ -10,8 +10,8 @@ import click
 from loadcell.cli import language, messages
 from loadcell.model import trial_record
 from loadcell.report.render import json
-from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
+from loadcell.store import layout
 from loadcell.store import read as stored_runs
 
 
@@ -40,7 +40,7 @@ def _row(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"run": str(path), "id": path.name.rpartition("-")[2], "size_bytes": _size(path)}
     try:
         stored = stored_runs.read_run(path)
-    except store_errors.StoreError as error:
+    except layout.StoreError as error:
         return {**row, "state": "unreadable", "reason": error.finding}
     statuses = [trial.status for trial in stored.trials]
     return {

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadcell.cli.messages import RUN_NONE_IN
-from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
+from loadcell.store import layout
 from loadcell.store import query as sql_query
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _paths(runs: tuple[str, ...], results: Path) -> list[Path]:
     if not runs:
         run_paths = run_finder.runs_under(results)
         if not run_paths:
-            raise store_errors.StoreError(RUN_NONE_IN(results=results.absolute()))
+            raise layout.StoreError(RUN_NONE_IN(results=results.absolute()))
         return run_paths
     paths: list[Path] = []
     for name in runs:

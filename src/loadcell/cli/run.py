@@ -22,7 +22,6 @@ from loadcell.model import json as model_json
 from loadcell.model import trial_record
 from loadcell.report import brief
 from loadcell.report.render import json, terminal
-from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
@@ -119,7 +118,7 @@ def run(
     except resumption.PlanChangedError as error:
         lines = "".join(f"\n  {difference}" for difference in error.differences[:20])
         raise click.ClickException(language.written(messages.CALL_PLAN_CHANGED(differences=lines))) from None
-    except store_errors.StoreError as error:
+    except layout.StoreError as error:
         click.echo(f"Error: {error}", err=True)
         return 3 if runner.begun else 2
     return _results(ended, lang, write_report, as_json)

@@ -17,7 +17,6 @@ from loadcell.model import latency as latency_record
 from loadcell.model import trial_record
 from loadcell.report import blocks, brief
 from loadcell.report.render import json, terminal
-from loadcell.store import errors as store_errors
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
@@ -70,12 +69,12 @@ def _find(stored: StoredRun, wanted: str) -> trial_record.TrialRecord:
         return matches[0]
     if matches:
         names = ", ".join(trial.name for trial in matches[:5])
-        raise store_errors.StoreError(TRIAL_AMBIGUOUS(trial=repr(wanted), count=len(matches), matches=names))
+        raise layout.StoreError(TRIAL_AMBIGUOUS(trial=repr(wanted), count=len(matches), matches=names))
     if any(wanted in name for name in stored.missing):
-        raise store_errors.StoreError(
+        raise layout.StoreError(
             TRIAL_NOT_FINISHED(trial=repr(wanted), resume=layout.resume_command(stored.path))
         )
-    raise store_errors.StoreError(TRIAL_NO_SUCH(trial=repr(wanted), count=len(stored.planned)))
+    raise layout.StoreError(TRIAL_NO_SUCH(trial=repr(wanted), count=len(stored.planned)))
 
 
 def _trial(stored: StoredRun, trial: trial_record.TrialRecord) -> blocks.Report:

@@ -12,8 +12,7 @@ from typing import Any
 from loadcell.execution.messages import INTERRUPTED
 from loadcell.model.json import JsonObject, convert, document
 from loadcell.model.run_record import RunRecord
-from loadcell.store.errors import cannot_write
-from loadcell.store.layout import EVENTS, OUTPUT, RUN, TRIAL, resume_command
+from loadcell.store.layout import EVENTS, OUTPUT, RUN, TRIAL, cannot_write, resume_command
 from loadcell.store.write import json_text, write_text
 
 #: What stands for a directory and for another machine: each of a form that a plan takes.

@@ -26,7 +26,7 @@ from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageError
 from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import PhaseRecord, Status
-from loadcell.store.errors import StoreError
+from loadcell.store.layout import StoreError
 
 #: What each is called in a sentence.
 PHASES = {

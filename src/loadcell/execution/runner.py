@@ -49,8 +49,7 @@ from loadcell.plan.parts import Parts
 from loadcell.plan.secrets import Secrets
 from loadcell.plan.treatment import Treatment
 from loadcell.store import layout
-from loadcell.store.errors import StoreError
-from loadcell.store.layout import SCHEMA, new_run_directory
+from loadcell.store.layout import SCHEMA, StoreError, new_run_directory
 from loadcell.store.read import StoredRun, read_run
 from loadcell.store.write import RunWriter
 

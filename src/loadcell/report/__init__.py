@@ -20,7 +20,7 @@ def write(
     """Write the reports of a run (`report.html`, `report.md` and its pictures) and return their paths.
 
     They go into the run's directory, or to `out`: a directory, or with one format the file itself. Raises
-    `loadcell.store.errors.StoreError` when the run cannot be read or the place not written, ValueError for a
+    `loadcell.store.layout.StoreError` when the run cannot be read or the place not written, ValueError for a
     language or format that there is not.
     """
     from loadcell.report.publish import publish

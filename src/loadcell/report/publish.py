@@ -17,7 +17,7 @@ from loadcell.report.messages import OUT_WRONG_SUFFIX
 from loadcell.report.pictures import VEGA_LITE, Painter
 from loadcell.report.render import html, json, markdown
 from loadcell.report.texts import Texts
-from loadcell.store.errors import StoreError, cannot_write
+from loadcell.store.layout import StoreError, cannot_write
 from loadcell.store.read import read_run
 from loadcell.store.write import write_text
 

@@ -3,6 +3,16 @@
 At most 43.5 % of pairs of virtual machine and benchmark reach a steady state (Barrett et al. 2017, *Virtual
 Machine Warmup Blows Hot and Cold*), so *no steady state* is an answer here, and *too short to tell* is
 another.
+
+The warm-up is cut off by MSER-5. That removes bias and makes the remainder less precise. MSER cuts where the
+mean of the remainder is surest by its own scatter,
+
+    d* = argmin over d of  sum over i > d of (y_i - mean_d)^2 / (n - d)^2 ,
+
+on means of 5 neighbouring values, and looks only at the first half: a minimum beyond it says that the series
+has not come to rest (White 1997; White, Cobb and Spratt 2000). Where the minimum lies is a matter of chance
+in a series that is at rest, so a cut counts only when what it cuts off differs from the rest, by more than
+chance and by enough to matter.
 """
 
 from __future__ import annotations
@@ -14,10 +24,79 @@ from typing import Literal
 import numpy as np
 
 from loadcell.stats import dips as dip_search
-from loadcell.stats import distributions, warmup
+from loadcell.stats import distributions
 from loadcell.stats.batch_means import Within, batch_means, mean_of, neighbours_alike
 from loadcell.stats.dips import Dips
 from loadcell.stats.energy import Array
+
+#: The 5 of MSER-5.
+BATCH = 5
+#: Batches there must be: fewer have no first half to speak of.
+FEWEST_BATCHES = 8
+#: A beginning that differs by less than this share of the level does no harm.
+NOTABLE = 0.02
+#: Beyond the middle, where the end of a steady series is soon cut off by chance, less than this is let pass.
+NOTABLE_LATE = 0.05
+#: Half widths of the level's 95 % interval that a beginning must differ by: about four standard errors.
+SURE = 2.0
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The first `values` values are warm-up; `settled` says whether the rest came to rest after it.
+
+    `difference` is the difference between the means of the cut part and the remainder, as a share of the
+    latter.
+    """
+
+    values: int
+    settled: bool
+    difference: float
+
+
+def mser(series: Array) -> int:
+    """Number of batches MSER cuts off.
+
+    The last few are never left alone: of two values that are alike, nothing is learnt.
+    """
+    n = series.size
+    remaining = n - np.arange(n)
+    # sums over the remainder after cutting d, from running sums from the end
+    total = series[::-1].cumsum()[::-1]
+    squares = (series**2)[::-1].cumsum()[::-1]
+    scatter = np.maximum(squares - total**2 / remaining, 0.0) / remaining.astype(np.float64) ** 2
+    return int(np.argmin(scatter[: n - BATCH + 1]))
+
+
+def cut(series: Array) -> Cut | None:
+    """The warm-up of a series; None when it is too short to tell."""
+    size = BATCH
+    count = series.size // size
+    if count < FEWEST_BATCHES:
+        return None
+    batches = batch_means(series, size)
+    centred = batches - batches.mean()
+    off = mser(centred)
+    dropped = series.size - count * size
+    beyond = off > count // 2
+    begins = dropped + off * size if off else 0
+    difference = _difference(series, begins)
+    if difference is None or (beyond and abs(difference) < NOTABLE_LATE):
+        return Cut(0, settled=True, difference=0.0)
+    return Cut(begins, settled=not beyond, difference=difference)
+
+
+def _difference(series: Array, begins: int) -> float | None:
+    """Relative difference of the beginning from the remainder; None if it is chance, or does not matter."""
+    head, tail = series[:begins], series[begins:]
+    level = mean_of(tail)
+    if not head.size or level is None or level.mean == 0:
+        return None
+    difference = float(head.mean() / level.mean - 1)
+    # the beginning is as unsure as its share of the independent values makes it
+    unsure = (level.error_share or 0.0) * math.sqrt(1 + tail.size / head.size)
+    return difference if abs(difference) > max(NOTABLE, SURE * unsure) else None
+
 
 #: Points a line is put through: longer series are joined to this many.
 POINTS = 60
@@ -66,7 +145,7 @@ NOTABLE_TREND = 0.05
 FEWEST_EFFECTIVE = 8.0
 
 #: Values that a judgement needs.
-FEWEST_VALUES = warmup.BATCH * warmup.FEWEST_BATCHES
+FEWEST_VALUES = BATCH * FEWEST_BATCHES
 
 State = Literal["steady", "never-settled", "trend", "too-short", "too-dependent"]
 
@@ -102,20 +181,20 @@ def judge(series: Array) -> Steadiness:
     """
     dips = dip_search.find(series)
     level = series if dips is None else dip_search.without(series, dips)
-    cut = warmup.cut(level)
-    if cut is None:
+    warmup = cut(level)
+    if warmup is None:
         return Steadiness("too-short", within=mean_of(series), dips=dips)
-    within, trend = mean_of(series[cut.values :]), find(level[cut.values :])
+    within, trend = mean_of(series[warmup.values :]), find(level[warmup.values :])
     state: State = "steady"
-    if not cut.settled:
+    if not warmup.settled:
         state = "never-settled"
     elif (
         trend is not None
         and trend.p < LEVEL
-        and abs(trend.change) * series.size / (series.size - cut.values) >= NOTABLE_TREND
+        and abs(trend.change) * series.size / (series.size - warmup.values) >= NOTABLE_TREND
     ):
         # a change that continues at the same pace after the cut was no warm-up before it
         return Steadiness("trend", 0, 0.0, mean_of(series), find(level), dips)
     elif (dips is None or dips.period is None) and (within is None or within.effective < FEWEST_EFFECTIVE):
         state = "too-dependent"
-    return Steadiness(state, cut.values, cut.difference, within, trend, dips)
+    return Steadiness(state, warmup.values, warmup.difference, within, trend, dips)

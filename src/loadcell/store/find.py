@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from loadcell.model.message import Message
-from loadcell.store.errors import StoreError, cannot_write
-from loadcell.store.layout import is_run
+from loadcell.store.layout import StoreError, cannot_write, is_run
 from loadcell.store.messages import (
     BASELINE_BAD_NAME,
     BASELINE_GONE,

@@ -1,16 +1,27 @@
-"""Names of the files of a run, types of their columns, and commands about a run for users to type.
+"""Names of the files of a run, types of their columns, commands about a run for users to type, and errors.
 
 docs/reference/run-directory.md explains the files.
 """
 
 from __future__ import annotations
 
+import errno
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
+
+from loadcell.model.message import MessageError
+from loadcell.store.messages import (
+    UNWRITABLE,
+    UNWRITABLE_NO_PERMISSION,
+    UNWRITABLE_NO_SPACE,
+    UNWRITABLE_NOT_A_DIRECTORY,
+    UNWRITABLE_QUOTA,
+    UNWRITABLE_READ_ONLY,
+)
 
 if TYPE_CHECKING:
     from loadcell.model.trial_record import TrialRecord
@@ -141,3 +152,27 @@ def resume_command(run: Path | str, *, by: str = RUN_COMMAND) -> str:
 def quoted(path: Path | str) -> str:
     """A path as one word of a shell."""
     return shlex.quote(str(path))
+
+
+class StoreError(MessageError):
+    """A run directory could not be written, found or read."""
+
+    def __str__(self) -> str:
+        return f"{self.finding}. {self.advice}"
+
+
+_UNWRITABLE = {
+    errno.ENOSPC: UNWRITABLE_NO_SPACE,
+    errno.EDQUOT: UNWRITABLE_QUOTA,
+    errno.EROFS: UNWRITABLE_READ_ONLY,
+    errno.EACCES: UNWRITABLE_NO_PERMISSION,
+    errno.EPERM: UNWRITABLE_NO_PERMISSION,
+    errno.ENOTDIR: UNWRITABLE_NOT_A_DIRECTORY,
+}
+
+
+def cannot_write(path: Path, error: OSError, run: Path | None = None) -> StoreError:
+    """The error for a failed write to `path`; `run` is the directory a later --resume would name."""
+    code = _UNWRITABLE.get(error.errno or 0, UNWRITABLE)
+    command = "--resume" if run is None else resume_command(run)
+    return StoreError(code.pick(path=path, said=error.strerror or error, resume=command))

@@ -22,12 +22,12 @@ from loadcell.model.latency import Latency
 from loadcell.model.panels import Row
 from loadcell.model.trial_record import Counts, Totals, TrialRecord
 from loadcell.store import layout
-from loadcell.store.errors import StoreError
 from loadcell.store.layout import (
     EVENT_COLUMNS,
     FRONT,
     UNDECLARED_TEXT,
     ColumnType,
+    StoreError,
     column_types,
     header_of,
     sql_types,

@@ -18,8 +18,7 @@ from loadcell.model.panels import Row
 from loadcell.model.run_record import PlannedTrial, RunRecord
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.store import csv_tables, frames, layout
-from loadcell.store.errors import StoreError
-from loadcell.store.layout import EVENT_COLUMNS, FRONT, text_columns
+from loadcell.store.layout import EVENT_COLUMNS, FRONT, StoreError, text_columns
 from loadcell.store.messages import (
     DAMAGED,
     DAMAGED_CSV,

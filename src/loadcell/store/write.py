@@ -22,7 +22,7 @@ from loadcell.model.panels import Cell
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store import layout
-from loadcell.store.errors import StoreError, cannot_write
+from loadcell.store.layout import StoreError, cannot_write
 from loadcell.store.messages import RUN_BEING_WRITTEN
 
 

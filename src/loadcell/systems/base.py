@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -12,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import SecretStr
 
+from loadcell.linux.time_limits import ask
 from loadcell.model.extensions import Capability
 from loadcell.model.json import OMITTED, JsonObject, JsonValue
 from loadcell.model.message import Message, MessageCode, MessageError
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.topology import ANYWHERE, Pin
-from loadcell.systems.messages import TARGET_NO_SQL
-from loadcell.systems.shared import path_checks
+from loadcell.systems.messages import HOME_NO_DIRECTORY, HOME_NOT_USABLE, IMAGE_NO_DIRECTORY, TARGET_NO_SQL
 
 if TYPE_CHECKING:
     from loadcell.model.trial_record import MemoryRecord
@@ -210,7 +212,7 @@ class Target(ABC, Generic[Opts]):
         """Why the system cannot be brought up on this machine, as far as can be seen before: each path is one
         of an option.
         """
-        yield from path_checks.of_data(getattr(options, "data", None), cls.name)
+        yield from data_misfits(getattr(options, "data", None), cls.name)
 
     @abstractmethod
     def up(self) -> None:
@@ -298,3 +300,36 @@ class Target(ABC, Generic[Opts]):
         Paths are whole (`target.postgres.settings.fsync`).
         """
         return []
+
+
+def missing_directory(key: str, path: Path, missing: Message) -> Iterator[Misfit]:
+    """Misfits of a directory that must exist; `missing` is the message of the run for it.
+
+    A file system that does not answer in time is no mistake of the plan: the run finds out.
+    """
+    if ask({"there": path.is_dir}).values.get("there") is False:
+        yield Misfit(key, missing)
+
+
+def data_misfits(data: Any, kind: str) -> Iterator[Misfit]:
+    """Misfits of a target's `data`: a directory that loadcell makes where it is missing, or an image's,
+    which must be there.
+    """
+    if (image := getattr(data, "image", None)) is not None:
+        image_path = Path(image).expanduser()
+        yield from missing_directory("data.image", image_path, IMAGE_NO_DIRECTORY(path=image_path, kind=kind))
+    elif isinstance(data, str) and data:
+        path = Path(data).expanduser().absolute()
+        wrong = ask({"wrong": lambda: _unmakeable(path, kind)}).values.get("wrong")
+        if wrong is not None:
+            yield Misfit("data", wrong)
+
+
+def _unmakeable(path: Path, kind: str) -> Message | None:
+    """Why the directory neither is there nor can be made."""
+    above = next(ancestor for ancestor in (path, *path.parents) if os.path.exists(ancestor))  # noqa: PTH110  (Path's raises where it may not look)
+    if not above.is_dir():
+        return HOME_NO_DIRECTORY(path=above, option=f"`target.{kind}.data`")
+    if above != path and not os.access(above, os.W_OK | os.X_OK, effective_ids=True):
+        return HOME_NOT_USABLE(path=above, said=os.strerror(errno.EACCES), kind=kind)
+    return None

@@ -20,7 +20,6 @@ from loadcell.plan import load as plan_loader
 from loadcell.plan import secrets as plan_secrets
 from loadcell.report import adhoc_summary
 from loadcell.report.render import terminal
-from loadcell.store import errors as store_errors
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
 
@@ -51,7 +50,7 @@ def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) 
     )
     try:
         ended = runner.run()
-    except store_errors.StoreError as error:
+    except layout.StoreError as error:
         click.echo(f"Error: {error}", err=True)
         return 3 if runner.begun else 2
     return _results(ended, options)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from loadcell.design.order import blocks
-from loadcell.design.search import bound, maximum
+from loadcell.design.search import maximum
 from loadcell.design.search.model import SEARCHING, Probe, Question, Seen, Table
 
 #: How often a candidate may be left for a better neighbour. Each time costs repeats; a search that is still
@@ -66,7 +66,9 @@ def confirm(question: Question, seen: Sequence[Seen]) -> Confirmed:
 
 def first(question: Question, table: Table) -> int | None:
     """The candidate that the search alone gives."""
-    return maximum.candidate(question, table) if question.kind == "maximum" else bound.candidate(table)
+    return (
+        maximum.candidate(question, table) if question.kind == "maximum" else maximum.bound_candidate(table)
+    )
 
 
 def adjacent(question: Question, candidate: int) -> list[int]:

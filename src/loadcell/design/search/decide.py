@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from loadcell.design.search import bound, maximum
+from loadcell.design.search import maximum
 from loadcell.design.search.confirm import (
     DESCENTS,
     MOST_MOVES,
@@ -65,7 +65,9 @@ def _searching(question: Question, seen: Sequence[Seen]) -> Probe | None:
     again = table.again()
     if again is not None:
         return Probe(again, table.by_level[again][0].stage, "again")
-    return maximum.probe(question, table) if question.kind == "maximum" else bound.probe(question, table)
+    return (
+        maximum.probe(question, table) if question.kind == "maximum" else maximum.bound_probe(question, table)
+    )
 
 
 def most(question: Question) -> int:
@@ -102,7 +104,7 @@ def answer(question: Question, seen: Sequence[Seen]) -> Answer:
     confirmed = confirm(question, seen)
     level = confirmed.candidate
     if level is not None and table.value(level) is None:
-        level = table.best() if question.kind == "maximum" else bound.ends(table)[0]
+        level = table.best() if question.kind == "maximum" else maximum.bound_ends(table)[0]
     if level is None or table.value(level) is None:
         measured = any(not observation.lost for observation in seen)
         why: Literal["never-met", "nothing-measured"] = "never-met" if measured else "nothing-measured"
@@ -147,7 +149,7 @@ def standing(question: Question, seen: Sequence[Seen]) -> Standing:
     searched = [observation for observation in seen if observation.stage in SEARCHING]
     table = Table(question, [observation for observation in seen if observation.stage != "overload"])
     probe = decide(question, seen)
-    best = table.best() if question.kind == "maximum" else bound.ends(table)[0]
+    best = table.best() if question.kind == "maximum" else maximum.bound_ends(table)[0]
     if probe is None or probe.stage not in SEARCHING:
         best = confirm(question, seen).candidate
     low, high = _between(question, table, best)
@@ -163,7 +165,7 @@ def standing(question: Question, seen: Sequence[Seen]) -> Standing:
 
 def _between(question: Question, table: Table, best: int | None) -> tuple[int | None, int | None]:
     if question.kind == "bound":
-        return bound.ends(table)
+        return maximum.bound_ends(table)
     if best is None or table.value(best) is None:
         return None, None
     return maximum.reach(question, table, best)

@@ -6,6 +6,8 @@ the neighbours of the best level (Kiefer 1953, for curves that rise and then fal
 the one at which the Universal Scalability Law through all points is highest; where that was measured already,
 or the law does not fit, the golden section of the wider side. It ends when both neighbours of the best level
 are measured, or cannot be told from it.
+
+The highest level that meets every bound is looked for from the same bracket, by bisection.
 """
 
 from __future__ import annotations
@@ -264,3 +266,35 @@ def _apart(question: Question, low: int, high: int) -> bool:
     if question.values[0] <= 0:
         return high - low > 1
     return question.values[high] > NEAR * question.values[low]
+
+
+def bound_probe(question: Question, table: Table) -> Probe | None:
+    """The next level to look at for the highest level that meets every bound: a bracket from below, then
+    bisection; None when the highest that meets the bounds and the lowest that does not are neighbours.
+
+    It takes a target to be worse the more is asked of it. Where trials contradict that, the lowest level that
+    misses counts: what lies above it is not looked at.
+    """
+    step = climb(question, table)
+    if step is not None:
+        return step
+    low, high = bound_ends(table)
+    if low is None or high is None or high - low < 2:
+        return None
+    middle = (question.position(low) + question.position(high)) / 2
+    return Probe(question.nearest(middle, low + 1, high - 1), "refine", "section")
+
+
+def bound_ends(table: Table) -> tuple[int | None, int | None]:
+    """The highest level that meets the bounds below the lowest that misses them, and that one; None for what
+    there is not.
+    """
+    missed = [level for level in table.levels if not table.met(level)]
+    high = missed[0] if missed else None
+    met = [level for level in table.levels if table.met(level) and (high is None or level < high)]
+    return (met[-1] if met else None), high
+
+
+def bound_candidate(table: Table) -> int | None:
+    """The level to confirm."""
+    return bound_ends(table)[0]

@@ -20,8 +20,7 @@ from loadcell.analysis.compare.metrics import METRICS, USUAL, CannotCompareError
 from loadcell.analysis.compare.sides import Sides
 from loadcell.analysis.compare.verdict import LEAST_EFFECT
 from loadcell.analysis.trials import Trial
-from loadcell.store.errors import StoreError
-from loadcell.store.layout import RUN
+from loadcell.store.layout import RUN, StoreError
 from loadcell.store.read import StoredRun, read_run
 
 if TYPE_CHECKING:

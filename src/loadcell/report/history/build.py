@@ -30,7 +30,7 @@ from loadcell.report.history.gather import METRIC, Gathered
 from loadcell.report.messages import OUT_NOT_HTML
 from loadcell.report.render import html
 from loadcell.report.texts import STATE, Texts
-from loadcell.store.errors import StoreError, cannot_write
+from loadcell.store.layout import StoreError, cannot_write
 from loadcell.store.write import write_text
 
 _METHOD = Labels("history.method", ("t-test", "permutation", "windows"))

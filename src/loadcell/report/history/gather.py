@@ -15,8 +15,8 @@ from loadcell.report.messages import (
     HISTORY_NO_RUNS_NEAR,
     RESULTS_NO_DIRECTORY,
 )
-from loadcell.store.errors import StoreError
 from loadcell.store.find import runs_under
+from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
 
 #: Names of metrics.

@@ -28,9 +28,8 @@ from loadcell.report.messages import (
     HOSTS_UNREADABLE,
     RUN_ON_OTHER_HOST,
 )
-from loadcell.store.errors import StoreError
 from loadcell.store.find import find_run
-from loadcell.store.layout import RUN
+from loadcell.store.layout import RUN, StoreError
 from loadcell.store.read import StoredRun, read_run
 
 

@@ -49,8 +49,7 @@ from loadcell.report.render import html
 from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import STATE, Texts
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
-from loadcell.store.errors import cannot_write
-from loadcell.store.layout import quoted
+from loadcell.store.layout import cannot_write, quoted
 from loadcell.store.read import StoredRun
 from loadcell.store.write import write_text
 

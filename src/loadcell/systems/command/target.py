@@ -29,6 +29,7 @@ from loadcell.systems.base import (
     TargetContext,
     TargetError,
     TargetFacts,
+    missing_directory,
 )
 from loadcell.systems.command.options import (
     COMMAND_ENDED,
@@ -51,7 +52,7 @@ from loadcell.systems.command.options import (
 from loadcell.systems.http.service import Address
 from loadcell.systems.messages import ENDED_STATUS
 from loadcell.systems.server import start_process
-from loadcell.systems.shared import account, path_checks
+from loadcell.systems.shared import account
 from loadcell.systems.shared.sockets import free_port
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Command(Target[CommandOptions]):
     @classmethod
     def misfits(cls, options: CommandOptions) -> Iterator[Misfit]:
         if options.path is not None:
-            yield from path_checks.there("directory", options.path, _missing(options.path))
+            yield from missing_directory("directory", options.path, _missing(options.path))
 
     def up(self) -> None:
         process = self._process

@@ -26,9 +26,9 @@ from loadcell.systems.base import (
     TargetContext,
     TargetError,
     TargetFacts,
+    missing_directory,
 )
 from loadcell.systems.messages import TARGET_NOT_UP
-from loadcell.systems.shared import path_checks
 from loadcell.systems.shared.data_sets import Owner
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Host(Target[HostOptions]):
     @classmethod
     def misfits(cls, options: HostOptions) -> Iterator[Misfit]:
         if options.path is not None:
-            yield from path_checks.there("directory", options.path, _missing(options.path))
+            yield from missing_directory("directory", options.path, _missing(options.path))
 
     def up(self) -> None:
         if self._directory is not None and self._directory.is_dir():

@@ -1,9 +1,373 @@
-"""The PostgreSQL server's own evidence: its counters, its checkpoints, what its sessions wait for, its
-statements.
+"""The monitor: one session beside the load, asked once a second (what sessions wait for: as often as the plan
+says).
 """
 
-from loadcell.systems.postgres.monitor.monitor import PostgresMonitor, PostgresMonitorOptions
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from loadcell.linux.procfs import process_stat, read_small
+from loadcell.model import trial_record
+from loadcell.model.message import Labels
+from loadcell.model.panels import SampleTable
+from loadcell.monitors.base import Monitor, MonitorContext, Row
+from loadcell.plan.parts import Options
+from loadcell.plan.units import Rate
+from loadcell.systems.base import TargetError
+from loadcell.systems.postgres.connection import POSTGRES_STATISTICS, Observed
+from loadcell.systems.postgres.monitor import queries, statements
+from loadcell.systems.postgres.monitor.queries import (
+    APPLICATION,
+    CONNECT_LIMIT_S,
+    AnswerError,
+    Link,
+    LinkError,
+    Record,
+)
+from loadcell.systems.postgres.monitor.samples import (
+    COUNTERS,
+    IO_COUNTERS,
+    IO_KEY,
+    IO_TABLE,
+    MEANS,
+    WAITS_TABLE,
+    Checkpoints,
+    Numbers,
+    Waits,
+    grown,
+    io_rows,
+    numbers,
+)
+
+#: What cannot be seen, and what to do about it; the report says the same in its own languages.
+NOTES = {
+    "not-connected": "no connection to the server: nothing is seen of it",
+    "lost": "the connection was lost; what happened meanwhile is missing",
+    "takes-a-connection": "max_wal_senders is 0, so the monitor takes one of max_connections",
+    "same-database": "the monitor's role may enter no other database: its own statements are in the "
+    "database's counters",
+    "others-hidden": (
+        "the role is no member of pg_read_all_stats (GRANT pg_monitor TO ...): sessions of other roles are "
+        "not seen"
+    ),
+    "refused": "the server refuses to show some of its values",
+    "statements-not-loaded": "pg_stat_statements is not loaded: name it in the server's "
+    "shared_preload_libraries",
+    "statements-not-installed": "pg_stat_statements is not installed in a database that the monitor may "
+    "enter: CREATE EXTENSION",
+}
+_LABEL = Labels("server-note", NOTES)
+#: A lost server is called again this often.
+_RETRY_S = 1.0
+
+
+class PostgresMonitorOptions(Options, use_attribute_docstrings=True):
+    """Options of the monitor."""
+
+    wait_rate: Annotated[Rate, Field(ge=1, le=100)] = Rate(1)
+    """Samples of waits per second, from 1 to 100; all else is read once a second."""
+    statements: Annotated[int, Field(ge=0, le=1000)] = 20
+    """Number of top statements by time that are recorded, where pg_stat_statements is loaded; 0 for none."""
+
+
+class PostgresMonitor(Monitor[PostgresMonitorOptions]):
+    """Counters a second, waits, I/O, checkpoints, and the statements that took most time."""
+
+    name = "postgres"
+    summary = "the PostgreSQL server: counters, checkpoints, what sessions wait for, top statements"
+    Options = PostgresMonitorOptions
+    needs = frozenset({POSTGRES_STATISTICS})
+    table = SampleTable("postgres", ("elapsed_s", "looks", *MEANS, *COUNTERS))
+    tables: ClassVar[Mapping[str, SampleTable]] = {
+        "waits": WAITS_TABLE,
+        "io": IO_TABLE,
+        "statements": statements.TABLE,
+    }
+
+    def __init__(
+        self,
+        options: PostgresMonitorOptions,
+        context: MonitorContext,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(options, context)
+        self._monotonic = monotonic
+        self._link: Link | None = None
+        self._database = ""
+        self._tried_s = float("-inf")
+        self._asked: dict[str, str] = {}
+        self._read_s = 0.0
+        self._before: Numbers = {}
+        self._io_before: dict[tuple[str, ...], Numbers] = {}
+        self._looks = 0
+        self._waits = Waits()
+        self._checkpoints = Checkpoints()
+        self._further: dict[str, list[Row]] = {}
+        self._events: list[Row] = []
+        self._notes: dict[str, str] = {}
+        self._connects = self._questions = 0
+        self._pid: int | None = None
+        self._server_cpu_ticks = 0
+        self._ticks: dict[int, int] = {}
+        self._statements_at: tuple[str, str] | None = None
+        self._statements_before: statements.Reading | None = None
+
+    @property
+    def interval_ns(self) -> int:
+        return round(1e9 / self.options.wait_rate)
+
+    # -- asked by the sampler
+    # ------------------------------------------------------------------------------------
+
+    def sample(self, elapsed_s: float) -> list[Row]:  # noqa: ARG002 - its own readings are further apart
+        if self._link is None:
+            self._connect()
+            return []
+        return self._guarded(lambda: self._look(complete=self._looks + 1 >= round(self.options.wait_rate)))
+
+    def finish(self, elapsed_s: float) -> list[Row]:  # noqa: ARG002
+        if self._link is None:
+            return []
+        rows = self._guarded(lambda: self._look(complete=True))
+        self._guarded(self._end_statements)
+        return rows
+
+    def further_rows(self) -> Mapping[str, list[Row]]:
+        rows, self._further = self._further, {}
+        return rows
+
+    def events(self) -> list[Row]:
+        events, self._events = self._events, []
+        return events
+
+    def close(self) -> None:
+        if self._link is not None:
+            self._questions += self._link.questions
+            self._link.close()
+            self._link = None
+
+    def account(self) -> trial_record.MonitorRecord:
+        """The monitor's cost to the server, and what it could not read."""
+        notes = tuple(
+            {"note": note, "text": NOTES[note], **({"detail": detail} if detail else {})}
+            for note, detail in self._notes.items()
+        )
+        ticks = sum(self._ticks.values())
+        return trial_record.MonitorRecord(
+            connects=self._connects,
+            questions=self._questions,
+            server_cpu_s=ticks / os.sysconf("SC_CLK_TCK") if self._ticks else None,
+            notes=notes or None,
+        )
+
+    # -- connecting
+    # ----------------------------------------------------------------------------------------------
+
+    def _connect(self) -> None:
+        """Get a session, and the base of all differences."""
+        observed, now_s = self.context.observed, self._monotonic()
+        if not isinstance(observed, Observed) or now_s < self._tried_s + _RETRY_S:
+            return
+        self._tried_s = now_s
+        try:
+            self._link = self._session(observed)
+            self._meet(self._link, observed)
+        except (TargetError, LinkError, AnswerError) as error:
+            self._notes.setdefault("not-connected", str(error))
+            self.close()
+            return
+        self._notes.pop("not-connected", None)
+        self._connects += 1
+        if self._connects > 1:
+            self._events.append({"event": "monitor", "monitor": self.name, "what": "back"})
+
+    def _session(self, observed: Observed) -> Link:
+        """A session that is in nobody's way.
+
+        On a server that loadcell started it is one of those reserved for replication: they are not counted
+        against max_connections, so that the load can have all of these, and are no client sessions.
+        """
+        if observed.managed:
+            try:
+                return self._open(observed, observed.address.database, replication="database")
+            except TargetError as error:
+                self._notes.setdefault("takes-a-connection", str(error))
+                return self._open(observed, observed.address.database)
+        places = [
+            directory
+            for directory in ("postgres", observed.address.database)
+            if directory != observed.database
+        ]
+        for directory in dict.fromkeys(places):
+            try:
+                return self._open(observed, directory)
+            except TargetError:  # no such database, or not for this role
+                continue
+        return self._open(observed, observed.database)
+
+    def _open(self, observed: Observed, database: str, replication: str | None = None) -> Link:
+        connection = observed.address.connect(
+            database, options=observed.options, limit_s=CONNECT_LIMIT_S, during="measure",
+            application=APPLICATION, replication=replication,
+        )  # fmt: skip
+        return Link(connection)
+
+    def _meet(self, link: Link, observed: Observed) -> None:
+        """Learn who we are here and what may be asked, and take the counters' base."""
+        who = link.ask(queries.WHO)[0][0]
+        self._database, self._pid = str(who["database"]), int(who["pid"] or 0)
+        if who["sees_all"] != "t":
+            self._notes.setdefault("others-hidden", "")
+        if self._database == observed.database:
+            self._notes.setdefault("same-database", "")
+        wanted = {
+            "sessions": queries.sessions(observed.database),
+            "counters": queries.counters(link.version, observed.database),
+            "io": queries.io(link.version),
+        }
+        self._asked = {}
+        for name, sql in wanted.items():
+            if sql is not None:
+                try:
+                    self._take(name, link.ask(sql)[0])
+                    self._asked[name] = sql
+                except AnswerError as error:
+                    self._notes.setdefault("refused", str(error))
+        self._waits.take()
+        self._further.clear()
+        self._read_s, self._looks = self._monotonic(), 0
+        if self._statements_before is None:
+            self._begin_statements(link, observed)
+
+    # -- looking
+    # -------------------------------------------------------------------------------------------------
+
+    def _look(self, *, complete: bool) -> list[Row]:
+        """One look at the sessions; a `whole` one reads the counters too, and gives the row."""
+        assert self._link is not None
+        names = [name for name in self._asked if complete or name == "sessions"]
+        if not names:
+            return []
+        row: Row = {}
+        for name, records in zip(
+            names, self._link.ask(";".join(self._asked[name] for name in names)), strict=True
+        ):
+            row |= self._take(name, records)
+        self._looks += 1
+        if not complete:
+            return []
+        now_s = self._monotonic()
+        elapsed_s, self._read_s, self._looks = now_s - self._read_s, now_s, 0
+        by_server_ms = row.pop("clock_ms", None)  # None when its clock was set back
+        if by_server_ms:
+            elapsed_s = by_server_ms / 1e3
+        mean_waits, rows = self._waits.take()
+        self._further["waits"] = rows
+        self._events += self._checkpoints.events(row)
+        self._note_cost()
+        return [{"elapsed_s": elapsed_s, **mean_waits, **row}]
+
+    def _take(self, name: str, records: list[Record]) -> Row:
+        """Take the answer to one question; the differences, where it is counters."""
+        if name == "sessions":
+            self._waits.look(records)
+        elif name == "io":
+            now = {
+                tuple(str(record[key]) for key in IO_KEY): numbers(record, IO_COUNTERS) for record in records
+            }
+            before, self._io_before = self._io_before, now
+            self._further["io"] = io_rows(before, now)
+        elif records:
+            counted = numbers(records[0], (*COUNTERS, "checkpoints_done", "clock_ms"))
+            earlier, self._before = self._before, counted
+            return grown(earlier, counted)
+        return {}
+
+    def _guarded(self, act: Callable[[], list[Row]]) -> list[Row]:
+        """Do it; a server that has gone away is noted and called again later."""
+        try:
+            return act()
+        except AnswerError as error:  # what was shown a moment ago is no longer: somebody changed the rights
+            self._notes.setdefault("refused", str(error))
+        except LinkError as error:
+            self._notes.setdefault("lost", str(error))
+            self._events.append(
+                {"event": "monitor", "monitor": self.name, "what": "lost", "reason": str(error)}
+            )
+            self.close()
+        return []
+
+    def _note_cost(self) -> None:
+        """The CPU time of the session's own process, if it is one of this machine."""
+        if self._pid is None or not self.context.roots():
+            return
+        stat = process_stat(Path("/"), self._pid)
+        if stat is not None and read_small(Path(f"/proc/{self._pid}/cmdline")).startswith("postgres:"):
+            self._ticks[self._pid] = stat.user + stat.system
+
+    # -- statements
+    # ----------------------------------------------------------------------------------------------
+
+    def _begin_statements(self, link: Link, observed: Observed) -> None:
+        """Read the base of pg_stat_statements, wherever it is."""
+        if not self.options.statements:
+            return
+        if observed.managed:
+            libraries = link.ask("SHOW shared_preload_libraries")[0][0]["shared_preload_libraries"] or ""
+            if "pg_stat_statements" not in libraries:
+                self._notes["statements-not-loaded"] = ""
+                return
+            try:
+                link.ask("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+            except AnswerError as error:
+                self._notes["statements-not-installed"] = str(error)
+                return
+        for database in dict.fromkeys((self._database, observed.address.database, observed.database)):
+            try:
+                with self._within(database) as session:
+                    home = statements.home(session)
+                    if home is not None:
+                        self._statements_before = statements.read(session, home, observed.database)
+                        self._statements_at = database, home
+                        return
+            except AnswerError as error:
+                self._notes["statements-not-loaded"] = str(error)
+                return
+            except TargetError:
+                continue
+        self._notes["statements-not-installed"] = ""
+
+    def _end_statements(self) -> list[Row]:
+        if self._statements_at is None or self._statements_before is None:
+            return []
+        (database, home), observed = self._statements_at, self.context.observed
+        with self._within(database) as session:
+            now = statements.read(session, home, observed.database)
+            rows = statements.top(self._statements_before, now, self.options.statements)
+            self._further["statements"] = statements.with_texts(session, home, observed.database, rows)
+        return []
+
+    @contextmanager
+    def _within(self, database: str) -> Iterator[Link]:
+        """A session in this database: the monitor's own, or one for the moment."""
+        assert self._link is not None
+        if database == self._database:
+            yield self._link
+            return
+        session = self._open(self.context.observed, database)
+        try:
+            yield session
+        finally:
+            self._questions += session.questions
+            session.close()
+
 
 PART = PostgresMonitor
-
-__all__ = ["PART", "PostgresMonitor", "PostgresMonitorOptions"]

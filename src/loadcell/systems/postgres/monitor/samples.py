@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Row
-from loadcell.systems.postgres.monitor.link import Record
+from loadcell.systems.postgres.monitor.queries import Record
 
 #: The columns of pg_stat_database and its kin, as `questions.counters` names them.
 COUNTERS = (

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Row
-from loadcell.systems.postgres.monitor.link import Link
-from loadcell.systems.postgres.monitor.queries import literal
+from loadcell.systems.postgres.monitor.queries import Link, literal
 
 TABLE = SampleTable(
     "postgres-statements",
