@@ -16,6 +16,7 @@ from loadcell.analysis import comparability as _unit
 from loadcell.analysis import error_codes as _failure_reasons
 from loadcell.analysis import findings as _findings
 from loadcell.analysis import flames as _leaks
+from loadcell.analysis import history as _series
 from loadcell.analysis import import_findings as _import_findings
 from loadcell.analysis import search as _search
 from loadcell.analysis import server as _server
@@ -24,7 +25,6 @@ from loadcell.analysis import trials as _trials
 from loadcell.analysis import types as _types
 from loadcell.analysis.compare import differences as _differences
 from loadcell.analysis.compare import sides as _sides
-from loadcell.analysis.history import changes as _series
 from loadcell.analysis.hosts import scores as _scores
 from loadcell.design.search import decide as _decide
 from loadcell.execution import failures as _abort_policy

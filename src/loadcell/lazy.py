@@ -24,7 +24,7 @@ else:
 LAZY = frozenset(
     {
         "loadcell.analysis.compare.metrics",
-        "loadcell.analysis.history.changes",
+        "loadcell.analysis.history",
         "loadcell.analysis.host_remarks",
         "loadcell.cli.adhoc.act",
         "loadcell.cli.check_report",

@@ -12,8 +12,7 @@ import pytest
 
 from analysis.runs import run_of as documents
 from documents import run_of
-from loadcell.analysis.history import findings
-from loadcell.analysis.history.changes import METRICS, History, Options, Run, history
+from loadcell.analysis.history import METRICS, History, Options, Run, find, history
 
 
 def runs(levels: Sequence[float | None], *, treatments: int = 1, **more: Any) -> list[Run]:
@@ -33,7 +32,7 @@ def runs(levels: Sequence[float | None], *, treatments: int = 1, **more: Any) ->
 
 
 def sentences_of(plan_history: History) -> list[str]:
-    return [finding.message.code for finding in findings.find(plan_history)]
+    return [finding.message.code for finding in find(plan_history)]
 
 
 def test_a_fall_lies_between_two_runs_and_says_what_else_changed() -> None:
@@ -54,7 +53,7 @@ def test_treatments_that_change_combined_are_one_event_the_largest_first() -> No
     assert len(event.changes) == 3
     assert abs(event.changes[0].share) == max(abs(change.share) for change in event.changes)
     assert sentences_of(timeline) == ["history.rose", "history.nothing-differs"]
-    assert next(finding.severity for finding in findings.find(timeline)) == "good"
+    assert next(finding.severity for finding in find(timeline)) == "good"
 
 
 def test_more_response_time_is_worse() -> None:
@@ -69,7 +68,7 @@ def test_more_response_time_is_worse() -> None:
     ]  # fmt: skip
     timeline = history(matches, METRICS["p99"])
     assert sentences_of(timeline)[0] == "history.rose.alone"
-    assert next(iter(findings.find(timeline))).severity == "problem"
+    assert next(iter(find(timeline))).severity == "problem"
 
 
 @pytest.mark.parametrize("method", ["t-test", "permutation", "windows"])

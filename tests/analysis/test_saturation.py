@@ -15,8 +15,7 @@ from analysis.runs import analysis_of, findings_by_code, run_of
 from documents import analyse
 from loadcell.analysis import saturation
 from loadcell.analysis.analyse import Analysis
-from loadcell.analysis.saturation import Saturation
-from loadcell.analysis.saturation_findings import reasons
+from loadcell.analysis.saturation import Saturation, reasons
 from loadcell.analysis.sweep import Sweep, sweeps
 from loadcell.analysis.usl import Estimate
 from loadcell.report.texts import LANGUAGES, Texts

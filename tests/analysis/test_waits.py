@@ -6,7 +6,7 @@ import pytest
 
 from documents import analyse
 from frame_values import frame_of, frame_of_rows, values
-from loadcell.analysis import server, waits
+from loadcell.analysis import server
 from loadcell.analysis.treatments import Treatment
 from loadcell.store.frames import Frame, number_column
 from loadcell.store.layout import ColumnType
@@ -43,29 +43,29 @@ def treatment(**statuses: str) -> tuple[Treatment, ...]:
 
 def test_running_comes_first_and_then_what_took_most() -> None:
     frame = waited(("x", 1, "CPU", "CPU", 1), ("x", 1, "Lock", "tuple", 3), ("x", 2, "IO", "WALSync", 5))
-    assert waits.kinds(frame) == ["CPU", "IO: WALSync", "Lock: tuple"]
-    assert waits.kinds(frame.take(slice(0))) == []
+    assert server.kinds(frame) == ["CPU", "IO: WALSync", "Lock: tuple"]
+    assert server.kinds(frame.take(slice(0))) == []
 
 
 def test_only_that_many_kinds_are_reported_apart_and_the_rest_is_put_combined() -> None:
     frame = waited(*(("x", 1.0, "IO", f"E{n}", 10.0 - n) for n in range(9)))
-    names = waits.kinds(frame)
-    assert len(names) == waits.MOST_KINDS
-    wide = waits.over_time(frame, looks("x", range(1, 2)), names)
+    names = server.kinds(frame)
+    assert len(names) == server.MOST_KINDS
+    wide = server.over_time(frame, looks("x", range(1, 2)), names)
     assert values(wide, "rest") == [3.0 + 2.0]
 
 
 def test_a_moment_at_which_nobody_waited_counts_as_one() -> None:
     frame = waited(("x", 1, "Lock", "tuple", 4))
-    wide = waits.over_time(frame, looks("x", range(1, 4)), ["Lock: tuple"])
+    wide = server.over_time(frame, looks("x", range(1, 4)), ["Lock: tuple"])
     assert values(wide, "w0") == [4, 0, 0]
-    (item,) = waits.by_treatment(frame, looks("x", range(1, 4)), treatment(x="ok"))
+    (item,) = server.waited_by_treatment(frame, looks("x", range(1, 4)), treatment(x="ok"))
     assert (item.looks, item.active) == (3, pytest.approx(4 / 3))
 
 
 def test_sessions_are_means_over_the_looks_of_a_row() -> None:
     frame = waited(("x", 1, "CPU", "CPU", 30), ("x", 1, "Lock", "tuple", 10))
-    (item,) = waits.by_treatment(frame, looks("x", range(1, 2), interval_s=10), treatment(x="ok"))
+    (item,) = server.waited_by_treatment(frame, looks("x", range(1, 2), interval_s=10), treatment(x="ok"))
     assert item.active == 4
     assert item.idle_in_transaction == 0.5
     assert item.waits == {"CPU": 3, "Lock: tuple": 1}
@@ -81,7 +81,7 @@ def test_only_the_measurement_of_trials_that_count() -> None:
         ("bad", 5, "IO", "bad", 9),
     )
     seen = Frame.concat([looks("x", range(-1, 12)), looks("bad", range(1, 10))])
-    (item,) = waits.by_treatment(frame, seen, treatment(x="ok", bad="invalid"))
+    (item,) = server.waited_by_treatment(frame, seen, treatment(x="ok", bad="invalid"))
     assert item.looks == 10
     assert item.waits == {"CPU": pytest.approx(0.2)}
 

@@ -13,8 +13,8 @@ from rich.cells import cell_len
 
 import fake_runs
 from lines import CliRunner
-from loadcell.analysis.history import changes
-from loadcell.analysis.history.changes import Options
+from loadcell.analysis import history as run_history
+from loadcell.analysis.history import Options
 from loadcell.cli import main
 from loadcell.cli.history import METHODS, METRICS
 
@@ -126,7 +126,7 @@ def test_a_run_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None
 
 
 def test_names_on_the_command_line_are_the_analysis_own() -> None:
-    assert tuple(changes.METRICS) == METRICS
+    assert tuple(run_history.METRICS) == METRICS
     assert Options().method in METHODS
 
 

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from analysis.compare.simulated_runs import drifting, levels_of, runs_of
-from loadcell.analysis.compare.compare import compare
+from loadcell.analysis.compare.compare import compare, judge
 from loadcell.analysis.compare.sides import Sides
-from loadcell.analysis.compare.verdict import judge
 from loadcell.stats.hodges_lehmann import Array, benjamini_hochberg, of_pairs, rank_sum, signed_rank
 from truth.assertions import at_least, at_most, between
 from truth.loads import FULL_STRENGTH, load

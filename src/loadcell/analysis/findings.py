@@ -7,25 +7,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from loadcell.analysis import best as best_level
 from loadcell.analysis import (
     comparability,
-    drift,
     effects_findings,
     flames,
     groups,
     open_loop,
     recommend,
-    saturation_findings,
+    saturation,
     search,
+    steadiness,
     validity,
 )
-from loadcell.analysis.best import Best
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.layout import Layout
-from loadcell.analysis.recommend import RATE, Recommendation
+from loadcell.analysis.recommend import RATE, Best, Recommendation
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.search import Searched
 from loadcell.analysis.sweep import LOAD, Sweep
@@ -211,7 +209,7 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
         evidence = tuple(treatment.id for treatment in treatments if treatment.measured)
         yield UNLIKE.finding(evidence, count=unlike)
         return
-    best = best_level.find(treatments, layout)
+    best = recommend.best_of(treatments, layout)
     if best is None:
         if not any(treatment.statuses.get("ok") for treatment in treatments):  # else `unusable` says it
             yield NOTHING_MEASURED.finding()
@@ -407,8 +405,8 @@ def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
             worst_share=most,
             treatment=worst.label,
         )
-    drift_of_run = drift.find(treatments)
-    if drift_of_run is not None and drift_of_run.range_share > drift.NOTABLE:
+    drift_of_run = steadiness.drift(treatments)
+    if drift_of_run is not None and drift_of_run.range_share > steadiness.NOTABLE_DRIFT:
         slowest = min(drift_of_run.blocks, key=lambda block: drift_of_run.blocks[block])
         yield DRIFT.finding(block=slowest, range_share=drift_of_run.range_share)
 
@@ -463,7 +461,7 @@ def find(
     return (
         *(search.findings(searches) if searches else throughput(treatments, layout)),
         *flames.leak_findings(all_trials),
-        *saturation_findings.summary(lines),
+        *saturation.summary(lines),
         *open_loop.findings(treatments),
         *effects_findings.summary(effects),
         *([recommend.choice(recommendation)] if recommendation is not None else []),

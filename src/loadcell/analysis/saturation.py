@@ -2,22 +2,34 @@
 
 All four are read from the levels that were measured, and name no level between them; the Universal
 Scalability Law (`usl`) describes the loads between. Each comes with the levels it might as well be, given how
-far repeats lie apart.
+far repeats lie apart. Findings are a statement per line, and the reason if no curve supports it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loadcell.analysis import usl
-from loadcell.analysis.best import NEARLY
+from loadcell.analysis.finding import Concern, Finding, FindingCode, Statement, Subject
+from loadcell.analysis.recommend import NEARLY
 from loadcell.analysis.sweep import Sweep, sweeps
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.usl import Usl
+from loadcell.analysis.usl import FEWEST_LOADS, Usl
+from loadcell.model.message import (
+    Argument,
+    Count,
+    Factor,
+    Message,
+    MessageCode,
+    Milliseconds,
+    Rate,
+    Severity,
+    Share,
+)
 from loadcell.stats import additive
 from loadcell.stats.additive import Floats, Indices
 
@@ -187,3 +199,219 @@ def rebound(line: Saturation) -> float | None:
     lowest = np.minimum.accumulate(after)
     most = float((after / lowest).max()) - 1
     return most if most > LEAST_CHANGE else None
+
+
+#: Lines that a summary speaks of one by one; of more, only the one with the highest throughput.
+MOST_LINES = 4
+
+LINE_OF = MessageCode("saturation.of", where=str)
+LINE_ALONE = MessageCode("saturation.alone")
+
+_WHAT: dict[str, dict[str, type]] = {
+    "identified": {"high": str, "low": str, "peak": str, "throughput_per_s": Rate},
+    "measured": {"best": str, "high": str, "low": str},
+    "once": {"best": str, "high": str, "low": str},
+    "below": {"best": str, "high": str},
+    "level": {"last": str, "low": str},
+    "untold": {"last": str, "low": str},
+    "edge": {"last": str},
+    "edge.alike": {"last": str, "low": str},
+    "falls": {"high": str, "low": str},
+    "falls.once": {"high": str, "low": str},
+    "flat": {"high": str, "low": str},
+}
+#: Statements that may add from which load on clients only wait.
+_WITH_WAITING = ("identified", "measured", "once", "below", "level")
+
+
+def _statement(name: str, arguments: dict[str, type], severity: Severity = "info") -> FindingCode:
+    """The code of a statement on a line; it says where the best level is and what is tied with it."""
+    rank = (Concern.ANSWER, 130)
+    code = FindingCode(
+        f"found.saturation.{name}", Subject.SATURATION, severity, rank, line=Message, **arguments
+    )
+    return code.marked(states=Statement.SATURATION)
+
+
+#: What can be said of a line of rising load.
+STATEMENTS = {name: _statement(name, arguments) for name, arguments in _WHAT.items()} | {
+    f"{name}.waiting": _statement(f"{name}.waiting", {**_WHAT[name], "enough": str}) for name in _WITH_WAITING
+}
+UNUSABLE = _statement("unusable", {"count": Count, "treatments": list}, "caution")
+COST = _statement("cost", {
+    "changed_times": Factor, "enough": str, "from_ms": Milliseconds, "grew_times": Factor, "last": str,
+    "to_ms": Milliseconds,
+})  # fmt: skip
+FEW = FindingCode(
+    "found.saturation.few", Subject.SATURATION, "caution", (Concern.TRUST, 40),
+    count=Count, line=Message, planned=Count,
+)  # fmt: skip
+MORE = FindingCode("found.saturation.more", Subject.SATURATION, "info", (Concern.ANSWER, 140), count=Count)
+REBOUND = FindingCode(
+    "found.saturation.rebound", Subject.SATURATION, "caution", (Concern.TRUST, 220),
+    line=Message, rose_share=Share,
+)  # fmt: skip
+
+
+def _why(reason: str, /, **arguments: type) -> FindingCode:
+    rank = (Concern.TRUST, 150)
+    code = FindingCode(f"found.saturation.why.{reason}", Subject.SATURATION, "caution", rank, **arguments)
+    return code.marked(unworded=("loads", "needed", "missed_share"))
+
+
+#: Why the law supports no peak.
+WHY: dict[usl.Reason, FindingCode] = {
+    "few-loads": _why("few-loads", loads=Count, needed=Count),
+    "one-repeat": _why("one-repeat").marked(
+        implied_by=(Statement.NO_REPEATS,), imported=_why("one-repeat.imported")
+    ),
+    "no-spread": _why("no-spread"),
+    "misfit": _why("misfit", missed_share=Share),
+    "straight": _why("straight"),
+    "no-peak": _why("no-peak"),
+    "beyond": _why("beyond"),
+    "falling": _why("falling"),
+}
+NO_PEAK_BELOW_CEILING = _why("no-peak.ceiling", ceiling_per_s=Rate)
+
+
+def summary(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
+    """The statements of all lines where they are few, else the best line's; then why curves are not
+    identified.
+    """
+    lines_left = list(lines)
+    if len(lines) > MOST_LINES:
+        best = max(lines, key=lambda line: max(_sweep(line).throughput, default=0.0))
+        lines_left = [best]
+    for line in lines_left:
+        yield statement(line)
+    if len(lines) > len(lines_left):
+        yield MORE.finding(count=len(lines) - len(lines_left))
+    yield from reasons(lines_left)
+
+
+def _sweep(line: Saturation | Sweep) -> Sweep:
+    return line.sweep if isinstance(line, Saturation) else line
+
+
+def _name(line: Saturation | Sweep) -> Message:
+    where = _sweep(line).where
+    return LINE_OF(where=where) if where else LINE_ALONE()
+
+
+def _number(load: float) -> str:
+    return f"{load:g}"
+
+
+def _round(load: float) -> str:
+    """A number of clients that was worked out, not measured."""
+    return f"{load:.0f}" if load >= 10 else f"{load:.1f}"
+
+
+def _with_reach(line: Saturation, mark: Mark) -> str:
+    """A mark, and in brackets where it might be."""
+    at, ends = _number(line.load(mark)), line.reach(mark)
+    return at if ends is None or ends[0] == ends[1] else f"{at} ({ends[0]:g}–{ends[1]:g})"
+
+
+def _evidence(line: Saturation | Sweep) -> tuple[str, ...]:
+    return tuple(treatment.id for treatment in _sweep(line).treatments)
+
+
+def statement(line: Saturation | Sweep) -> Finding:
+    """The one sentence on where this line saturates."""
+    if isinstance(line, Sweep):
+        return FEW.finding(_evidence(line), line=_name(line), count=len(line.loads), planned=line.planned)
+    key, arguments = _what(line)
+    if key in _WITH_WAITING and _only_wait(line):
+        key += ".waiting"
+        arguments["enough"] = _with_reach(line, line.enough)
+    severity: Severity = "good" if line.law.identified else "info"
+    return STATEMENTS[key].finding(_evidence(line), severity, line=_name(line), **arguments)
+
+
+def _only_wait(line: Saturation) -> bool:
+    """True if there is a load past which nothing more is done, as surely as repeats tell."""
+    last = len(line.sweep.loads) - 1
+    return line.enough.at < last and line.enough.last != last
+
+
+def _what(line: Saturation) -> tuple[str, dict[str, Argument]]:
+    law, loads = line.law, line.sweep.loads
+    first, last = _number(loads[0]), _number(loads[-1])
+    if law.identified and law.peak_load is not None and law.peak_throughput is not None:
+        low, high = law.peak_load.low, law.peak_load.high
+        assert low is not None
+        assert high is not None
+        return "identified", {
+            "peak": _round(law.peak_load.value), "low": _round(low), "high": _round(high),
+            "throughput_per_s": law.peak_throughput.value,
+        }  # fmt: skip
+    if line.flat:
+        return "flat", {"low": first, "high": last}
+    best = _number(line.load(line.peak))
+    low_end, high_end = line.between
+    if low_end is None and high_end is None:  # any load might be the highest
+        if _only_wait(line):
+            return "level", {"low": first, "last": last}
+        return "untold", {"low": first, "last": last}
+    if line.peak.at == len(loads) - 1:
+        reached = line.reach(line.peak)
+        if reached is not None and reached[0] < loads[-1]:
+            return "edge.alike", {"last": last, "low": _number(reached[0])}
+        return "edge", {"last": last}
+    if line.peak.at == 0 and not line.peak.last:
+        key = "falls" if line.peak.last is not None else "falls.once"
+        return key, {"low": first, "high": _number(loads[1])}
+    if high_end is None:
+        start = line.reach(line.peak)
+        return "level", {"low": _number(start[0]) if start else best, "last": last}
+    highest: dict[str, Argument] = {"best": _with_reach(line, line.peak), "high": _number(high_end)}
+    if low_end is None:
+        return "below", highest
+    key = "measured" if line.peak.first is not None else "once"
+    return key, {**highest, "low": _number(low_end)}
+
+
+def reasons(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
+    """Why no peak is identified, once for all lines with the same reason."""
+    judged = [line for line in lines if isinstance(line, Saturation) and not line.law.identified]
+    for reason in dict.fromkeys(line.law.reason for line in judged):
+        affected = [line for line in judged if line.law.reason == reason]
+        code, ceiling = WHY[reason], 0.0
+        if reason == "no-peak":
+            ceilings = [line.law.ceiling.value for line in affected if line.law.ceiling is not None]
+            highest = max(float(line.sweep.throughput.max()) for line in affected)
+            if len(ceilings) == 1 and ceilings[0] >= highest:  # else what was measured is above it already
+                code, ceiling = NO_PEAK_BELOW_CEILING, ceilings[0]
+        yield code.finding(
+            tuple(name for line in affected for name in _evidence(line)),
+            loads=max(line.law.loads for line in affected),
+            needed=FEWEST_LOADS,
+            missed_share=max(line.law.missed or 0.0 for line in affected),
+            ceiling_per_s=ceiling,
+        )
+    for line in judged:
+        if share := rebound(line):
+            yield REBOUND.finding(_evidence(line), line=_name(line), rose_share=share)
+
+
+def details(line: Saturation | Sweep) -> Iterator[Finding]:
+    """Cost of load beyond the sufficient level, and treatments without a value."""
+    sweep = _sweep(line)
+    if sweep.unusable:
+        names = tuple(treatment.label for treatment in sweep.unusable)
+        ids = tuple(treatment.id for treatment in sweep.unusable)
+        yield UNUSABLE.finding(ids, line=_name(line), treatments=names, count=len(names))
+    if not isinstance(line, Saturation) or sweep.response is None or sweep.speed is None:
+        return
+    here, last = line.enough.at, len(sweep.loads) - 1
+    if here == last:
+        return
+    waits, done = np.exp(sweep.response.rows), np.exp(sweep.speed.rows)
+    yield COST.finding(
+        (sweep.treatments[here].id, sweep.treatments[last].id),
+        line=_name(line), enough=_number(sweep.loads[here]), last=_number(sweep.loads[last]),
+        changed_times=float(done[last] / done[here]), grew_times=float(waits[last] / waits[here]),
+        from_ms=float(waits[here]), to_ms=float(waits[last]),
+    )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadcell.analysis.history import changes
+from loadcell.analysis import history as run_history
 from loadcell.cli import language, messages
 from loadcell.cli.arguments import language_option, plan_argument
 from loadcell.report.history import build
@@ -77,7 +77,7 @@ def history(
     """
 
     options = _options(method, level, least_change)
-    gathered = gathering.gather(plan, Path(results), changes.METRICS[metric], options, last)
+    gathered = gathering.gather(plan, Path(results), run_history.METRICS[metric], options, last)
     if as_json:
         click.echo(json.render(build.document(gathered)))
     written = None
@@ -90,9 +90,9 @@ def history(
         click.echo(written, err=as_json)
 
 
-def _options(method: str, level: str, least_change: str) -> changes.Options:
+def _options(method: str, level: str, least_change: str) -> run_history.Options:
 
-    return changes.Options(
+    return run_history.Options(
         method=method,  # type: ignore[arg-type]
         level=_fraction("--level", level, most=0.5),
         least_change=_fraction("--least-change", least_change, most=1.0, zero=True),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loadcell.analysis import error_codes
-from loadcell.analysis.best import reach
 from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.open_loop import all_results, open_loop_result
+from loadcell.analysis.recommend import reach
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
 from loadcell.model import numbers

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from loadcell.analysis import comparability, drift, finding, import_findings, steadiness
+from loadcell.analysis import comparability, finding, import_findings, steadiness
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.steadiness import Judged
@@ -88,7 +88,7 @@ class ReportContext:
         return (
             *self.analysis.findings,
             *import_findings.findings(self.stored.run),
-            *drift.trend_findings(treatments),
+            *steadiness.trend_findings(treatments),
             *steadiness.findings(self.steadiness, treatments),
             *finding.of_extensions(self.stored, self.analysis),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.analysis.compare.verdict import judge
+from loadcell.analysis.compare.compare import judge
 from loadcell.stats.hodges_lehmann import Effect
 
 

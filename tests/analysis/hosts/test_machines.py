@@ -10,8 +10,7 @@ import machines
 from loadcell.analysis.hosts.compare import Machine, Machines, compare
 from loadcell.analysis.hosts.facts import facts
 from loadcell.analysis.hosts.findings import of_machines
-from loadcell.analysis.hosts.roofs import roofs
-from loadcell.analysis.hosts.scores import of_document
+from loadcell.analysis.hosts.scores import of_document, roofs
 
 
 def machine(document: dict[str, Any]) -> Machine:

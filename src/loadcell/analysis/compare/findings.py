@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
+from loadcell.analysis.compare.compare import OVERALL, Comparison, Reason, Row, Word
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Side, Sides
-from loadcell.analysis.compare.verdict import Reason, Word
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.model.message import Change, Count, Message, MessageCode, Severity, Share

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from loadcell.analysis.compare.verdict import LEAST_EFFECT, Verdict, judge
+from loadcell.analysis.compare.compare import LEAST_EFFECT, Verdict, judge
 from loadcell.analysis.hosts.facts import Fact, Host, facts
 from loadcell.analysis.hosts.scores import Score
 from loadcell.stats import hodges_lehmann as effect

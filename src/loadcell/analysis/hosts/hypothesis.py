@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadcell.analysis.compare.verdict import LEAST_EFFECT
+from loadcell.analysis.compare.compare import LEAST_EFFECT
 from loadcell.analysis.hosts.compare import Machines, Times, times_of
 from loadcell.analysis.hosts.facts import clock_mhz, memory_mts
 from loadcell.analysis.hosts.scores import Score

@@ -7,8 +7,8 @@ from itertools import cycle
 
 import altair as alt
 
+from loadcell.analysis.server import RUNNING
 from loadcell.analysis.treatments import shared_factors
-from loadcell.analysis.waits import RUNNING
 from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import chart, compare, style
 from loadcell.report.charts.style import Channels

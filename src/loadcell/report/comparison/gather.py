@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 from loadcell.analysis import comparability
 from loadcell.analysis.compare import compare as comparing
 from loadcell.analysis.compare import differences, sides
-from loadcell.analysis.compare.compare import Comparison, Noise
+from loadcell.analysis.compare.compare import LEAST_EFFECT, Comparison, Noise
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.compare.metrics import METRICS, USUAL, CannotCompareError, Metric, named
 from loadcell.analysis.compare.sides import Sides
-from loadcell.analysis.compare.verdict import LEAST_EFFECT
 from loadcell.analysis.trials import Trial
 from loadcell.store.layout import RUN, StoreError
 from loadcell.store.read import StoredRun, read_run

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import get_args
 
 from loadcell.analysis.compare import findings
-from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
+from loadcell.analysis.compare.compare import OVERALL, Comparison, Reason, Row
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Sides
-from loadcell.analysis.compare.verdict import Reason
 from loadcell.model import numbers
 from loadcell.model.message import Labels, Message
 from loadcell.report.texts import Texts

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from loadcell import __version__
-from loadcell.analysis.history import findings
-from loadcell.analysis.history.changes import Change, Event
+from loadcell.analysis.history import Change, Event, find
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.report.blocks import (
@@ -114,7 +113,7 @@ def brief(gathered: Gathered, lang: str, page: str | None = None) -> Report:
     unread = [Remark("caution", line) for line in gathered.left_out]
     sections = [
         Section("series", "", values),
-        Section("summary", "", [Sentences(list(findings.find(history))), *unread]),
+        Section("summary", "", [Sentences(list(find(history))), *unread]),
         Section("next", "", [Code(texts("history.page"), page)] if page else []),
     ]
     return Report(lang, gathered.title, question, "", (), sections, unit=gathered.unit)
@@ -162,7 +161,7 @@ def _summary(gathered: Gathered, texts: Texts) -> Section:
             texts("history.tile.treatments"), texts("mark.of", part=len(changed), whole=len(history.judged))
         ),
     ]
-    blocks: list[Block] = [Tiles(tiles), Sentences(list(findings.find(history)))]
+    blocks: list[Block] = [Tiles(tiles), Sentences(list(find(history)))]
     blocks += [Remark("caution", line) for line in gathered.left_out]
     method = texts(_METHOD(history.options.method))
     note = texts(
@@ -294,6 +293,6 @@ def document(gathered: Gathered) -> Mapping[str, object]:
             {"treatment": series.series.treatment, "change": series.share, "p": series.p}
             for series in history.latest
         ],
-        "findings": list(findings.find(history)),
+        "findings": list(find(history)),
         "left_out": gathered.left_out,
     }  # fmt: skip

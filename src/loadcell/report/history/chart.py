@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from loadcell.analysis.history.changes import History, Series
+from loadcell.analysis.history import History, Series
 from loadcell.model.json import JsonObject
 from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style

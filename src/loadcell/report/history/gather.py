@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadcell.analysis import comparability
-from loadcell.analysis.history.changes import METRICS, History, Metric, Options, Run, history, run_of
+from loadcell.analysis.history import METRICS, History, Metric, Options, Run, history, run_of
 from loadcell.model.message import Labels, Message
 from loadcell.report.messages import (
     HISTORY_NO_RUNS,

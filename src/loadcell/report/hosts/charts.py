@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from loadcell.analysis.hosts.facts import cache_sizes
-from loadcell.analysis.hosts.roofs import roofs
-from loadcell.analysis.hosts.scores import Score
+from loadcell.analysis.hosts.scores import Score, roofs
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
 from loadcell.report.blocks import Chart, DataRow

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from loadcell.analysis.compare.compare import LEAST_EFFECT
 from loadcell.analysis.compare.findings import differing
-from loadcell.analysis.compare.verdict import LEAST_EFFECT
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.hosts import findings, scores
 from loadcell.analysis.hosts.compare import Machine, Machines, compare

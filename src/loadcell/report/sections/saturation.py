@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from loadcell.analysis import effects_findings, recommend, saturation_findings
+from loadcell.analysis import effects_findings, recommend, saturation
 from loadcell.analysis.effects import Interaction, MainEffect
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.analysis.usl import Estimate
@@ -26,11 +26,9 @@ def section(context: ReportContext) -> Section | None:
     if not lines:
         return None
     sentences = [
-        finding
-        for line in lines
-        for finding in (saturation_findings.statement(line), *saturation_findings.details(line))
+        finding for line in lines for finding in (saturation.statement(line), *saturation.details(line))
     ]
-    sentences += saturation_findings.reasons(lines)
+    sentences += saturation.reasons(lines)
     blocks: list[Block] = [Sentences(context.advised(sentences)), *charts.drawn_in("saturation", context)]
     judged = [line for line in lines if isinstance(line, Saturation)]
     if judged:
