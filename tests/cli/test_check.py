@@ -62,7 +62,7 @@ def test_a_plan_is_named_as_it_was_called_beside_where_it_is(tmp_path: Path) -> 
     path = str(tmp_path / "plan.yaml")
     assert (document["plan"], document["name"], document["path"]) == (path, "plan", path)
     listed = json.loads(CliRunner().invoke(main, ["plans", "--json"]).stdout)
-    assert {(problem["name"], problem["path"]) for problem in listed} >= {(ready["name"], ready["path"])}
+    assert {(entry["name"], entry["path"]) for entry in listed} >= {(ready["name"], ready["path"])}
 
 
 def test_a_heading_is_not_as_narrow_as_its_table() -> None:
@@ -76,16 +76,16 @@ def test_the_quickstart_is_over_in_two_minutes() -> None:
 
 def test_the_sweeps_are_those_of_the_report() -> None:
     for name, most, script in (("readwrite", 160, "oltp_read_write"), ("readonly", 120, "oltp_read_only")):
-        problems = json.loads(
+        document = json.loads(
             CliRunner().invoke(main, ["check", f"postgres-concurrency-{name}", "--json"]).stdout
         )
-        assert [t["values"] for t in problems["treatments"]] == [
+        assert [t["values"] for t in document["treatments"]] == [
             {"load.clients": n} for n in range(5, most + 1, 5)
         ]
-        assert problems["settings"]["workload"]["sysbench"]["script"] == script
-        assert problems["settings"]["workload"]["sysbench"]["tables"] == 12
-        assert problems["settings"]["workload"]["sysbench"]["table_size"] == 100_000
-        assert (problems["repeats"], problems["settings"]["load"]["duration"]) == (2, "30s")
+        assert document["settings"]["workload"]["sysbench"]["script"] == script
+        assert document["settings"]["workload"]["sysbench"]["tables"] == 12
+        assert document["settings"]["workload"]["sysbench"]["table_size"] == 100_000
+        assert (document["repeats"], document["settings"]["load"]["duration"]) == (2, "30s")
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,8 @@ def test_a_rate_has_a_separate_line(tmp_path: Path) -> None:
         "open loop 100/s to 1900/s over 8s, at random (Poisson), carried by 16 connections: "
         "about 9,900 requests a trial" in result
     )
-    problems = json.loads(check(tmp_path, text, "--json").stdout)
-    assert problems["open_loop"]["requests"] == 9900
+    document = json.loads(check(tmp_path, text, "--json").stdout)
+    assert document["open_loop"]["requests"] == 9900
     closed = check(tmp_path, PLAN)
     assert "open loop" not in closed.stdout
     assert json.loads(check(tmp_path, PLAN, "--json").stdout)["open_loop"] is None
@@ -213,10 +213,10 @@ def test_two_hundred_treatments_are_shown_by_their_ends(tmp_path: Path) -> None:
 
 def test_set_and_only_change_what_is_shown(tmp_path: Path) -> None:
     text = PLAN + "factors: {load.clients: [1, 2, 4]}\n"
-    problems = json.loads(
+    document = json.loads(
         check(tmp_path, text, "--set", "repeats=5", "--only", "clients=2,4", "--json").stdout
     )
-    assert (problems["repeats"], problems["trial_count"], len(problems["treatments"])) == (5, 10, 2)
+    assert (document["repeats"], document["trial_count"], len(document["treatments"])) == (5, 10, 2)
 
 
 def test_too_few_connections_are_remarked_on_once(tmp_path: Path) -> None:
@@ -257,15 +257,15 @@ def test_mistakes_go_to_standard_error_with_status_2(tmp_path: Path) -> None:
 def test_mistakes_as_json(tmp_path: Path) -> None:
     result = check(tmp_path, WRONG, "--json")
     assert result.exit_code == 2
-    problems = json.loads(result.stdout)
-    assert problems["ok"] is False
-    assert [problem["path"] for problem in problems["problems"]] == [
+    document = json.loads(result.stdout)
+    assert document["ok"] is False
+    assert [problem["path"] for problem in document["problems"]] == [
         "load.clients",
         "load.duration",
         "expect",
     ]
-    assert problems["problems"][0]["line"] == 5
-    assert problems["problems"][0]["allowed"] == "at least 1"
+    assert document["problems"][0]["line"] == 5
+    assert document["problems"][0]["allowed"] == "at least 1"
 
 
 def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
@@ -280,10 +280,10 @@ def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
 def test_the_time_of_trials_that_only_profile_is_in_what_is_expected(tmp_path: Path) -> None:
     text = PLAN + "repeats: 2\nfactors: {load.clients: [1, 2]}\n"
     without = json.loads(check(tmp_path, text, "--json").stdout)
-    problems = json.loads(check(tmp_path, text + "profile: cpu\n", "--json").stdout)
-    assert (problems["profiled"], problems["trial_count"]) == (1, without["trial_count"])
+    document = json.loads(check(tmp_path, text + "profile: cpu\n", "--json").stdout)
+    assert (document["profiled"], document["trial_count"]) == (1, without["trial_count"])
     assert (
-        problems["expected_s"] == without["expected_s"] + problems["profile_s"] > without["expected_s"] + 10
+        document["expected_s"] == without["expected_s"] + document["profile_s"] > without["expected_s"] + 10
     )
     result = squeezed(check(tmp_path, text + "profile: cpu\n").stdout)
     assert "10 s of it for 1 trial more that only profiles." in result

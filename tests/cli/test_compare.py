@@ -42,15 +42,15 @@ def call(*arguments: str) -> Result:
 
 
 def test_two_runs(home: Path) -> None:
-    problems = call("compare", "aaaa", "bbbb")
-    assert problems.exit_code == 0, problems.output
-    assert "bbbb against aaaa" in problems.output
+    result = call("compare", "aaaa", "bbbb")
+    assert result.exit_code == 0, result.output
+    assert "bbbb against aaaa" in result.output
 
 
 def test_levels_of_the_only_factor_need_no_name(home: Path) -> None:
-    problems = call("compare", "cccc", "--json")
-    assert problems.exit_code == 0, problems.output
-    document = json.loads(problems.stdout)
+    result = call("compare", "cccc", "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
     assert (document["what"], document["factor"], document["paired"]) == ("levels", "target.storage", True)
     assert document["sides"] == ["local", "replicated"]
     assert [row["verdict"] for row in document["rows"]] == ["faster"] * 4
@@ -79,9 +79,9 @@ def test_nothing_to_compare_is_no_success(home: Path, tmp_path: Path) -> None:
     """A level whose trials all failed has not been shown to be no slower."""
     fates = {n: fake_runs.Fate("failed", "it did not start") for n in range(1, 17)}
     comparisons.write(tmp_path / "broken", fake_runs.Shape(factors={"a": ["x", "y"]}, repeats=8, fates=fates))
-    problems = call("compare", str(tmp_path / "broken"), "--fail-on", "slower")
-    assert problems.exit_code == 3, problems.output
-    assert "there is no throughput of both" in " ".join(problems.output.split())
+    result = call("compare", str(tmp_path / "broken"), "--fail-on", "slower")
+    assert result.exit_code == 3, result.output
+    assert "there is no throughput of both" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_nothing_to_compare_is_no_success(home: Path, tmp_path: Path) -> None:
     ],
 )
 def test_calls_that_are_wrong(home: Path, arguments: tuple[str, ...], message: str) -> None:
-    problems = call("compare", *arguments)
-    assert problems.exit_code == 2, problems.output
-    assert message in problems.output
-    assert "Traceback" not in problems.output
+    result = call("compare", *arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.output
+    assert "Traceback" not in result.output
 
 
 def test_levels_that_measure_unlike_things_are_refused(tmp_path: Path) -> None:
@@ -124,34 +124,34 @@ def test_levels_that_measure_unlike_things_are_refused(tmp_path: Path) -> None:
             treatment["settings"] = {"tool": {"fio": "fio.json"}}
 
     comparisons.change(run, imported)
-    problems = call("compare", str(run), "--factor", "part")
-    assert problems.exit_code == 2, problems.output
-    assert "the levels of part measure unlike things" in problems.output
-    assert "read: tool fio; read\n  write: tool fio; write\n" in problems.output
-    assert "`loadcell compare A B`" in problems.output
+    result = call("compare", str(run), "--factor", "part")
+    assert result.exit_code == 2, result.output
+    assert "the levels of part measure unlike things" in result.output
+    assert "read: tool fio; read\n  write: tool fio; write\n" in result.output
+    assert "`loadcell compare A B`" in result.output
 
 
 def test_markdown_is_printed_for_a_pull_request(home: Path) -> None:
-    problems = call("compare", "cccc", "--format", "md", "--lang", "zh")
-    assert problems.exit_code == 0, problems.output
-    assert problems.stdout.startswith("# PostgreSQL under growing concurrency\n")
-    assert "更快" in problems.stdout
+    result = call("compare", "cccc", "--format", "md", "--lang", "zh")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("# PostgreSQL under growing concurrency\n")
+    assert "更快" in result.stdout
 
 
 def test_files_are_written_where_they_are_asked_for(home: Path, tmp_path: Path) -> None:
     assert call("compare", "cccc", "--out", str(tmp_path / "page.html")).exit_code == 0
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
-    problems = call("compare", "cccc", "--out", str(tmp_path / "deep" / "er"), "--format", "html")
-    assert str(tmp_path / "deep" / "er" / "comparison.html") in problems.output
+    result = call("compare", "cccc", "--out", str(tmp_path / "deep" / "er"), "--format", "html")
+    assert str(tmp_path / "deep" / "er" / "comparison.html") in result.output
     assert [path.name for path in (tmp_path / "deep" / "er").iterdir()] == ["comparison.html"]
 
 
 def test_a_baseline_is_set_listed_used_and_removed(home: Path, tmp_path: Path) -> None:
     assert call("baseline", "set", "main", "aaaa").output == "main: results/plan/20260309T080000Z-aaaa\n"
     assert call("baseline", "list").output == "main: results/plan/20260309T080000Z-aaaa\n"
-    problems = call("compare", "--baseline", "main", "bbbb")
-    assert problems.exit_code == 0, problems.output
-    assert "bbbb against main" in problems.output
+    result = call("compare", "--baseline", "main", "bbbb")
+    assert result.exit_code == 0, result.output
+    assert "bbbb against main" in result.output
     assert call("baseline", "remove", "main").exit_code == 0
     assert "No baselines" in call("baseline", "list").output
 
@@ -160,10 +160,10 @@ def test_a_baseline_that_is_gone(home: Path) -> None:
     gone = comparisons.write(home / "results" / "plan" / "20260308T080000Z-dddd", fake_runs.Shape(repeats=1))
     call("baseline", "set", "old", "dddd")
     shutil.rmtree(gone)
-    problems = call("compare", "--baseline", "old", "bbbb")
-    assert problems.exit_code == 2
-    assert "baseline 'old' is gone" in problems.output
-    assert "loadcell baseline set old RUN" in problems.output
+    result = call("compare", "--baseline", "old", "bbbb")
+    assert result.exit_code == 2
+    assert "baseline 'old' is gone" in result.output
+    assert "loadcell baseline set old RUN" in result.output
     assert "(gone)" in call("baseline", "list").output
     assert json.loads(call("baseline", "list", "--json").output)[0]["there"] is False
     assert call("baseline", "remove", "old").exit_code == 0
@@ -171,10 +171,10 @@ def test_a_baseline_that_is_gone(home: Path) -> None:
 
 def completed(*words: str) -> list[str]:
     """Return the completions that a shell offers for the last word."""
-    problems = ShellComplete(main, {}, "loadcell", "_LOADCELL_COMPLETE").get_completions(
+    completions = ShellComplete(main, {}, "loadcell", "_LOADCELL_COMPLETE").get_completions(
         list(words[:-1]), words[-1]
     )
-    return [item.value for item in problems if item.type == "plain"]
+    return [item.value for item in completions if item.type == "plain"]
 
 
 def test_a_shell_completes_runs_factors_levels_and_baselines(home: Path) -> None:

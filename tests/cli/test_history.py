@@ -61,9 +61,9 @@ def test_json_is_the_whole_of_it(results: Path, method: str) -> None:
     assert len(document["runs"]) == 14
     (change,) = document["changes"]
     assert (change["last_before"][-4:], change["first_after"][-4:]) == ("0007", "0008")
-    assert {problem["treatment"] for problem in change["treatments"]} == {"clients=4", "clients=16"}
-    assert all(-0.2 < problem["change"] < -0.1 for problem in change["treatments"])
-    assert {problem["path"] for problem in change["differences"]} == {"settings.shared_buffers", "kernel"}
+    assert {item["treatment"] for item in change["treatments"]} == {"clients=4", "clients=16"}
+    assert all(-0.2 < item["change"] < -0.1 for item in change["treatments"])
+    assert {item["path"] for item in change["differences"]} == {"settings.shared_buffers", "kernel"}
 
 
 @pytest.mark.parametrize(("lang", "word"), [("en", "What else differs"), ("zh", "两次运行之间的其他差异")])

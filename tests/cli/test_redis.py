@@ -20,8 +20,8 @@ from redis_server import RedisServer
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RedisServer]:
-    with RedisServer(password="w0rd-of-redis") as problems:
-        yield problems
+    with RedisServer(password="w0rd-of-redis") as instance:
+        yield instance
 
 
 def test_the_words_are_a_target_and_a_workload() -> None:
@@ -42,46 +42,46 @@ def test_the_words_are_a_target_and_a_workload() -> None:
         "-n",
         "100000",
     )
-    problems = planned("redis", "redis://me@cache:7000/3", *words, env={"REDISCLI_AUTH": "x"})
-    assert problems["target"] == {
+    plan = planned("redis", "redis://me@cache:7000/3", *words, env={"REDISCLI_AUTH": "x"})
+    assert plan["target"] == {
         "redis": {
             "server": "external", "host": "cache", "port": 7000, "user": "me",
             "password": "${env:REDISCLI_AUTH}", "database": 3,
         }
     }  # fmt: skip
-    assert problems["title"] == "GET and SET on redis://cache:7000/3"
-    assert problems["workload"] == {
+    assert plan["title"] == "GET and SET on redis://cache:7000/3"
+    assert plan["workload"] == {
         "kv": {
             "reads": "50%", "keys": 1000, "distribution": "zipfian", "value_size": "1kB", "verify": True,
             "pipeline": 16,
         }
     }  # fmt: skip
-    assert (problems["load"]["clients"], problems["load"]["requests"]) == (50, 100_000)
+    assert (plan["load"]["clients"], plan["load"]["requests"]) == (50, 100_000)
 
 
 def test_commands_of_ones_own_and_tls_and_a_local_server() -> None:
     words = ("--command", "INCR c", "--command", "LPUSH l:${key} ${value}", "--command", "INCR d")
-    problems = planned("redis", "rediss://cache", *words)
-    assert problems["target"]["redis"] == {"server": "external", "host": "cache", "tls": True}
-    commands = problems["workload"]["kv"]["commands"]
-    assert {name: problem["command"] for name, problem in commands.items()} == {
+    plan = planned("redis", "rediss://cache", *words)
+    assert plan["target"]["redis"] == {"server": "external", "host": "cache", "tls": True}
+    commands = plan["workload"]["kv"]["commands"]
+    assert {name: entry["command"] for name, entry in commands.items()} == {
         "incr": "INCR c", "lpush_2": "LPUSH l:${key} ${value}", "incr_3": "INCR d",
     }  # fmt: skip
-    problems = planned(
+    plan = planned(
         "redis", "cache", "--command", "GET ${key}", "--command", "1X", "--command", "JSON.SET a $ 1"
     )
-    assert list(problems["workload"]["kv"]["commands"]) == ["get_1", "command_2", "jsonset_3"]
+    assert list(plan["workload"]["kv"]["commands"]) == ["get_1", "command_2", "jsonset_3"]
     assert planned("redis", "local", "--ttl", "60s")["target"] == {"redis": {"server": "local"}}
     assert planned("redis", "local", "--ttl", "60s")["workload"] == {"kv": {"ttl": "60s"}}
-    problems = planned("redis", "/run/redis.sock", env={"REDISCLI_AUTH": "x"})["target"]["redis"]
-    assert problems == {"server": "external", "socket": "/run/redis.sock", "password": "${env:REDISCLI_AUTH}"}
+    target = planned("redis", "/run/redis.sock", env={"REDISCLI_AUTH": "x"})["target"]["redis"]
+    assert target == {"server": "external", "socket": "/run/redis.sock", "password": "${env:REDISCLI_AUTH}"}
 
 
 def test_tests_are_levels_of_one_factor_and_so_is_each_command_beside_them() -> None:
-    problems = planned("redis", "local", "-t", "get,mget", "--command", "INCR n", "-c", "1,2")
-    assert problems["title"] == "GET, MGET, INCR n on a local server"
-    assert problems["workload"] == {"kv": {}}
-    assert problems["factors"] == {
+    plan = planned("redis", "local", "-t", "get,mget", "--command", "INCR n", "-c", "1,2")
+    assert plan["title"] == "GET, MGET, INCR n on a local server"
+    assert plan["workload"] == {"kv": {}}
+    assert plan["factors"] == {
         "test": {
             "get": {"workload.kv.mix": {"get": 1}},
             "mget": {"workload.kv.mix": {"mget": 1}},
@@ -95,10 +95,13 @@ def test_tests_are_levels_of_one_factor_and_so_is_each_command_beside_them() -> 
 
 
 def test_a_shell_completes_tests_that_are_not_named_yet() -> None:
-    option = next(problem for problem in redis.params if problem.name == "tests")
+    option = next(parameter for parameter in redis.params if parameter.name == "tests")
     context = click.Context(redis, info_name="redis")
-    assert [problem.value for problem in option.shell_complete(context, "get,m")] == ["get,mget", "get,mset"]
-    assert [problem.value for problem in option.shell_complete(context, "set,get,")] == [
+    assert [completion.value for completion in option.shell_complete(context, "get,m")] == [
+        "get,mget",
+        "get,mset",
+    ]
+    assert [completion.value for completion in option.shell_complete(context, "set,get,")] == [
         "set,get,mget",
         "set,get,mset",
     ]
@@ -145,12 +148,12 @@ def test_a_password_is_not_in_the_plan() -> None:
 
 def test_on_a_real_server(tmp_path: Path, server: RedisServer) -> None:
     words = ("-c", "4", "-n", "5000", "--keys", "1000", "--warmup", "100ms", "--no-report")
-    problems = command(tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words)
-    assert problems.returncode == 0, problems.stdout + problems.stderr
-    assert "5,000 operations in" in problems.stdout
-    assert re.search(r"Succeeded +5,000\b", problems.stdout)
+    result = command(tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "5,000 operations in" in result.stdout
+    assert re.search(r"Succeeded +5,000\b", result.stdout)
     texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
-    assert not [text for text in (problems.stdout, problems.stderr, *texts) if server.password in text]
+    assert not [text for text in (result.stdout, result.stderr, *texts) if server.password in text]
 
 
 def test_tests_are_measured_one_after_the_other(tmp_path: Path, server: RedisServer) -> None:
@@ -169,17 +172,17 @@ def test_tests_are_measured_one_after_the_other(tmp_path: Path, server: RedisSer
         "0s",
         "--no-report",
     )
-    problems = command(
+    result = command(
         tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words, "--out", "run"
     )
-    assert problems.returncode == 0, problems.stdout + problems.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     done = {
         trial.treatment: {*document(trial)["operations"]} - {"missed"}
         for trial in read_run(tmp_path / "run").trials
     }
     assert done == {"test=get": {"get"}, "test=mset": {"mset"}, "test=incr": {"incr"}}
     assert [
-        line.split()[0] for line in problems.stdout.splitlines() if line[:4] in ("get ", "mset", "incr")
+        line.split()[0] for line in result.stdout.splitlines() if line[:4] in ("get ", "mset", "incr")
     ] == [
         "get",
         "mset",
@@ -204,9 +207,9 @@ def test_a_pipeline_makes_as_many_commands_as_the_server_counts(tmp_path: Path, 
         "0s",
         "--no-report",
     )
-    problems = command(tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words)
-    assert problems.returncode == 0, problems.stdout + problems.stderr
-    assert re.search(r"Succeeded +5,000\b", problems.stdout)
+    result = command(tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.search(r"Succeeded +5,000\b", result.stdout)
     after = server.calls()
     made = {name: after.get(name, 0) - before.get(name, 0) for name in ("get", "set")}
     assert sum(made.values()) == 5000
@@ -223,19 +226,19 @@ def test_half_of_a_cluster_says_what_it_is_and_what_to_do(tmp_path: Path) -> Non
     with RedisServer(half, password="") as server:
         server.ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
         until(lambda: "cluster_state:ok" in str(server.ask("CLUSTER", "INFO")), "the node to serve its half")
-        problems = called(tmp_path, "redis", f"{server.host}:{server.port}", "-n", "100", "--no-report", "-q")
-    assert problems.returncode == 3, problems.stdout + problems.stderr
-    result = " ".join(problems.stdout.split())
-    assert "cluster" in result
-    assert "name one that is not in cluster mode, or a proxy of the cluster" in result
+        result = called(tmp_path, "redis", f"{server.host}:{server.port}", "-n", "100", "--no-report", "-q")
+    assert result.returncode == 3, result.stdout + result.stderr
+    output = " ".join(result.stdout.split())
+    assert "cluster" in output
+    assert "name one that is not in cluster mode, or a proxy of the cluster" in output
 
 
 def test_a_wrong_password(tmp_path: Path, server: RedisServer) -> None:
     location = f"{server.host}:{server.port}"
-    problems = called(tmp_path, "redis", location, "--no-report", "-q", REDISCLI_AUTH="wr0ngone")
-    assert problems.returncode == 3
-    assert "failed: " in problems.stdout
-    assert "wr0ngone" not in problems.stdout + problems.stderr
+    result = called(tmp_path, "redis", location, "--no-report", "-q", REDISCLI_AUTH="wr0ngone")
+    assert result.returncode == 3
+    assert "failed: " in result.stdout
+    assert "wr0ngone" not in result.stdout + result.stderr
 
 
 def test_on_a_real_valkey(tmp_path: Path, valkey_server: RedisServer) -> None:

@@ -37,7 +37,7 @@ class TestWords:
         }
 
     def test_every_option_is_a_setting_of_the_plan(self) -> None:
-        problems = planned(
+        plan = planned(
             "sql",
             *[
                 "embedded",
@@ -57,11 +57,11 @@ class TestWords:
             *["--threads", "2", "--repeats", "3", "--seed", "7"],
             *("--set", "workload.pgbench.scale=2", "--set", "expect=[errors == 0]"),
         )
-        assert problems["target"] == {"postgres": {"server": "embedded"}}
-        assert problems["workload"] == {"pgbench": {"scripts": ["select-only"], "scale": 2}}
-        assert problems["load"] == {"threads": 2, "warmup": "0s", "requests": 1000, "duration": "5min"}
-        assert problems["factors"] == {"load.clients": [1, 4], "load.rate": ["100/s", "200/s"]}
-        assert (problems["repeats"], problems["seed"], problems["expect"]) == (3, 7, ["errors == 0"])
+        assert plan["target"] == {"postgres": {"server": "embedded"}}
+        assert plan["workload"] == {"pgbench": {"scripts": ["select-only"], "scale": 2}}
+        assert plan["load"] == {"threads": 2, "warmup": "0s", "requests": 1000, "duration": "5min"}
+        assert plan["factors"] == {"load.clients": [1, 4], "load.rate": ["100/s", "200/s"]}
+        assert (plan["repeats"], plan["seed"], plan["expect"]) == (3, 7, ["errors == 0"])
 
     def test_a_count_has_an_hour(self) -> None:
         load = planned("sql", "embedded", "--requests-per-client", "10")["load"]
@@ -81,9 +81,9 @@ class TestWords:
         assert script["workload"]["pgbench"]["scripts"] == [str(tmp_path / "a.sql")]
 
     def test_mariadb_is_mysql(self) -> None:
-        problems = planned("sql", "mariadb://me@db:3307", "-w", "tpcc")
-        assert problems["target"] == {"mysql": {"server": "external", "url": "mysql://me@db:3307"}}
-        assert problems["workload"] == {"tpcc": {}}
+        plan = planned("sql", "mariadb://me@db:3307", "-w", "tpcc")
+        assert plan["target"] == {"mysql": {"server": "external", "url": "mysql://me@db:3307"}}
+        assert plan["workload"] == {"tpcc": {}}
 
     @pytest.mark.parametrize(
         ("words", "message"),
@@ -153,10 +153,10 @@ class TestWords:
                 "COMP_WORDS": f"{words} {incomplete}",
                 "COMP_CWORD": str(len(words.split())),
             }
-            problems = subprocess.run(
+            result = subprocess.run(
                 [LOADCELL], capture_output=True, text=True, env={**os.environ, **env}, check=True
             )
-            return [line.partition(",")[2] for line in problems.stdout.splitlines()]
+            return [line.partition(",")[2] for line in result.stdout.splitlines()]
 
         assert completed("loadcell", "sq") == ["sql"]
         assert "sysbench:oltp_read_write" in completed("loadcell sql embedded -w", "sysbench:oltp_r")
@@ -189,7 +189,7 @@ class TestOnPostgres:
     def test_it_is_a_run_like_any_other(self, counted: subprocess.CompletedProcess[str], home: Path) -> None:
         assert counted.returncode == 0, counted.stderr
         [path] = (home / "results" / "sql").iterdir()
-        assert {"plan.yaml", "run.json", "environment.json"} <= {problem.name for problem in path.iterdir()}
+        assert {"plan.yaml", "run.json", "environment.json"} <= {file.name for file in path.iterdir()}
         [trial] = read_run(path).trials
         assert (trial.status, trial.totals.transactions.attempted) == ("ok", 1000)
         assert called(home, "check", str(path / "plan.yaml")).returncode == 0
@@ -208,31 +208,31 @@ class TestOnPostgres:
             "--no-report",
             "-q",
         )
-        problems = called(home, "sql", postgres_server.dsn(), *words)
-        document = json.loads(problems.stdout)
-        assert (problems.returncode, document["exit_status"], document["state"]) == (0, 0, "finished")
+        result = called(home, "sql", postgres_server.dsn(), *words)
+        document = json.loads(result.stdout)
+        assert (result.returncode, document["exit_status"], document["state"]) == (0, 0, "finished")
         assert [trial["totals"]["transactions"]["succeeded"] for trial in document["trials"]] == [100, 100]
         assert {trial["levels"]["load.clients"] for trial in document["trials"]} == {"1", "2"}
         assert document["reports"] == []
 
     def test_errors_are_named_by_their_class(self, home: Path, postgres_server: PostgresServer) -> None:
         words = ("-c", "2", "-n", "20", "--warmup", "0s", "--query", "SELECT 1/0", "--no-report")
-        problems = called(home, "sql", postgres_server.dsn(), *words)
-        assert re.search(r"Failed +20 +100% of those that ended", problems.stdout), problems.stdout
-        assert re.search(r"20 +22012 +.*division by zero", problems.stdout)
+        result = called(home, "sql", postgres_server.dsn(), *words)
+        assert re.search(r"Failed +20 +100% of those that ended", result.stdout), result.stdout
+        assert re.search(r"20 +22012 +.*division by zero", result.stdout)
 
     def test_a_limit_that_is_reached_is_no_success(self, home: Path, postgres_server: PostgresServer) -> None:
         words = ("-c", "1", "-n", "1000", "-d", "300ms", "--warmup", "0s", "--query", "SELECT pg_sleep(0.05)")
-        problems = called(home, "sql", postgres_server.dsn(), *words, "--no-report")
-        assert problems.returncode == 3
-        result = " ".join(problems.stdout.split())  # lines are as long as the terminal is wide
-        assert re.search(r"timed out: \d of 1,000 requests were made within the limit of 0\.30 s", result)
+        result = called(home, "sql", postgres_server.dsn(), *words, "--no-report")
+        assert result.returncode == 3
+        output = " ".join(result.stdout.split())  # lines are as long as the terminal is wide
+        assert re.search(r"timed out: \d of 1,000 requests were made within the limit of 0\.30 s", output)
 
     def test_a_server_that_is_not_there(self, home: Path) -> None:
-        problems = called(home, "sql", f"postgresql://me@127.0.0.1:{free_port()}/x", "--query", "SELECT 1")
-        assert problems.returncode == 3
-        assert "failed: " in problems.stdout
-        assert "Traceback" not in problems.stdout + problems.stderr
+        result = called(home, "sql", f"postgresql://me@127.0.0.1:{free_port()}/x", "--query", "SELECT 1")
+        assert result.returncode == 3
+        assert "failed: " in result.stdout
+        assert "Traceback" not in result.stdout + result.stderr
 
     def test_ctrl_c_ends_it_in_order(self, home: Path, postgres_server: PostgresServer) -> None:
         process = subprocess.Popen(
@@ -299,20 +299,18 @@ class TestPassword:
 
     def test_a_variable_is_enough(self, tmp_path: Path, locked: PostgresServer) -> None:
         words = ("-c", "1", "-n", "10", "--warmup", "0s", "--query", "SELECT 1", "--no-report", "-q")
-        problems = called(tmp_path, "sql", self.dsn(locked), *words, PGPASSWORD=SECRET)
-        assert problems.returncode == 0, problems.stderr
-        assert "Warning" not in problems.stderr
+        result = called(tmp_path, "sql", self.dsn(locked), *words, PGPASSWORD=SECRET)
+        assert result.returncode == 0, result.stderr
+        assert "Warning" not in result.stderr
 
     def test_a_wrong_one_is_reported_without_being_shown(
         self, tmp_path: Path, locked: PostgresServer
     ) -> None:
-        problems = command(
-            tmp_path, "sql", self.dsn(locked, ":wr0ngone"), "--query", "SELECT 1", "--no-report"
-        )
-        assert problems.returncode == 3
-        assert "password authentication failed" in " ".join(problems.stdout.split())
+        result = command(tmp_path, "sql", self.dsn(locked, ":wr0ngone"), "--query", "SELECT 1", "--no-report")
+        assert result.returncode == 3
+        assert "password authentication failed" in " ".join(result.stdout.split())
         texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
-        assert not [text for text in (problems.stdout, problems.stderr, *texts) if "wr0ngone" in text]
+        assert not [text for text in (result.stdout, result.stderr, *texts) if "wr0ngone" in text]
 
     def test_the_other_form_of_a_dsn_hides_it_too(self) -> None:
         result = CliRunner().invoke(
@@ -324,8 +322,8 @@ class TestPassword:
         assert "password: ${env:PGPASSWORD}" in result.stdout
 
     def test_a_reference_is_left_as_it_is(self) -> None:
-        problems = planned("sql", "postgres://me:${env:SHOP_PW}@db/x", env={"SHOP_PW": "s"})
-        assert problems["target"]["postgres"]["dsn"] == "postgres://me:${env:SHOP_PW}@db/x"
+        plan = planned("sql", "postgres://me:${env:SHOP_PW}@db/x", env={"SHOP_PW": "s"})
+        assert plan["target"]["postgres"]["dsn"] == "postgres://me:${env:SHOP_PW}@db/x"
 
 
 def test_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:
@@ -343,9 +341,9 @@ def test_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:
         "-w",
         "sysbench:oltp_point_select",
     )
-    problems = called(
+    result = called(
         home, "sql", f"mysql://{server.user}@{server.host}:{server.port}", *words, MYSQL_PWD=server.password
     )
-    assert problems.returncode == 0, problems.stdout + problems.stderr
-    assert "吞吐量" in problems.stdout
-    assert re.search(r"成功 +200\b", problems.stdout)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "吞吐量" in result.stdout
+    assert re.search(r"成功 +200\b", result.stdout)

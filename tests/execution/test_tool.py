@@ -52,8 +52,8 @@ echo 'at,depth
 
 def trials(path: Path) -> dict[str, dict[str, Any]]:
     """By the tool."""
-    paths = [json.loads(file.read_text()) for file in sorted((path / "trials").glob("*/trial.json"))]
-    return {trial["tool"]["name"] if "tool" in trial else trial["name"]: trial for trial in paths}
+    records = [json.loads(file.read_text()) for file in sorted((path / "trials").glob("*/trial.json"))]
+    return {trial["tool"]["name"] if "tool" in trial else trial["name"]: trial for trial in records}
 
 
 def printed(path: Path, trial: dict[str, Any]) -> str:
@@ -68,21 +68,24 @@ def intervals(path: Path, trial: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def figure(pattern: str, text: str) -> float:
-    result = re.findall(pattern, text, re.MULTILINE)
-    assert result, (pattern, text)
-    return float(result[-1])
+    matches = re.findall(pattern, text, re.MULTILINE)
+    assert matches, (pattern, text)
+    return float(matches[-1])
 
 
 def all_ok(path: Path, done: Any) -> dict[str, dict[str, Any]]:
-    result = trials(path)
-    assert done.returncode == 0, (done.stderr, [(item["status"], item["reason"]) for item in result.values()])
-    for trial in result.values():
+    records = trials(path)
+    assert done.returncode == 0, (
+        done.stderr,
+        [(item["status"], item["reason"]) for item in records.values()],
+    )
+    for trial in records.values():
         assert trial["status"] == "ok"
         assert trial["notes"] == ["tool.reported"]
         assert {check["name"]: check["verdict"] for check in trial["checks"]}["tool-output"] == "ok", trial[
             "checks"
         ]
-    return result
+    return records
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +100,8 @@ def on_host(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, d
 
 
 def test_sysbench_says_the_same(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, result = on_host
-    trial, text = result["sysbench"], printed(run, result["sysbench"])
+    run, records = on_host
+    trial, text = records["sysbench"], printed(run, records["sysbench"])
     assert trial["totals"]["throughput_per_s"] == figure(r"events per second: +([\d.]+)", text)
     assert trial["totals"]["transactions"]["succeeded"] == figure(r"total number of events: +(\d+)", text)
     assert trial["totals"]["response"]["p95_ms"] == pytest.approx(figure(r"95th percentile: +([\d.]+)", text))
@@ -111,31 +114,31 @@ def test_sysbench_says_the_same(on_host: tuple[Path, dict[str, Any]]) -> None:
 
 
 def test_its_interval_lines_are_the_series(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, result = on_host
-    rows = intervals(run, result["sysbench"])
-    lines = re.findall(r"\[ (\d+)s \] thds: 1 eps: ([\d.]+)", printed(run, result["sysbench"]))
+    run, records = on_host
+    rows = intervals(run, records["sysbench"])
+    lines = re.findall(r"\[ (\d+)s \] thds: 1 eps: ([\d.]+)", printed(run, records["sysbench"]))
     assert [float(row["throughput_per_s"]) for row in rows] == [float(rate) for _, rate in lines]
     assert all(row["phase"] == "measure" for row in rows)
 
 
 def test_its_processes_are_what_monitors_watch(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, result = on_host
-    assert "sysbench" in (run / "trials" / result["sysbench"]["name"] / "processes.csv").read_text()
+    run, records = on_host
+    assert "sysbench" in (run / "trials" / records["sysbench"]["name"] / "processes.csv").read_text()
 
 
 def test_a_job_file_of_fio_is_run_as_it_is(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, result = on_host
-    trial = result["fio"]
+    run, records = on_host
+    trial = records["fio"]
     text = printed(run, trial)
-    total = json.loads(text[text.index("\n{") : text.rindex("\n}") + 2])
-    [job] = total["jobs"]
+    document = json.loads(text[text.index("\n{") : text.rindex("\n}") + 2])
+    [job] = document["jobs"]
     assert trial["totals"]["throughput_per_s"] == pytest.approx(job["read"]["iops"] + job["write"]["iops"])
     assert set(trial["operations"]) == {"mixed read", "mixed write"}
     for direction in ("read", "write"):
-        dedicated = trial["operations"][f"mixed {direction}"]
-        assert dedicated["throughput_per_s"] == job[direction]["iops"]
-        assert dedicated["succeeded"] == job[direction]["total_ios"]
-        assert dedicated["response"]["mean_ms"] == pytest.approx(job[direction]["lat_ns"]["mean"] / 1e6)
+        operation = trial["operations"][f"mixed {direction}"]
+        assert operation["throughput_per_s"] == job[direction]["iops"]
+        assert operation["succeeded"] == job[direction]["total_ios"]
+        assert operation["response"]["mean_ms"] == pytest.approx(job[direction]["lat_ns"]["mean"] / 1e6)
         assert (
             trial["totals"]["figures"][f"mixed-{direction}.mib_per_s"] == job[direction]["bw_bytes"] / 2**20
         )
@@ -143,8 +146,8 @@ def test_a_job_file_of_fio_is_run_as_it_is(on_host: tuple[Path, dict[str, Any]])
 
 
 def test_memory_by_mbw_is_that_of_each_of_its_methods(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, result = on_host
-    trial, text = result["mbw"], printed(run, result["mbw"])
+    run, records = on_host
+    trial, text = records["mbw"], printed(run, records["mbw"])
     assert list(trial["operations"]) == ["MEMCPY", "DUMB", "MCBLOCK"]
     for method in trial["operations"]:
         average = figure(rf"AVG\tMethod: {method}\t.*Copy: ([\d.]+) MiB/s", text)
@@ -154,18 +157,18 @@ def test_memory_by_mbw_is_that_of_each_of_its_methods(on_host: tuple[Path, dict[
 
 
 def test_dd_and_stress_ng_say_the_same(on_host: tuple[Path, dict[str, Any]]) -> None:
-    run, result = on_host
-    text = printed(run, result["dd"])
+    run, records = on_host
+    text = printed(run, records["dd"])
     seconds = figure(r"copied, ([\d.e-]+) s,", text)
-    assert result["dd"]["totals"]["throughput_per_s"] == pytest.approx(16 / seconds)
-    text = printed(run, result["stress-ng"])
+    assert records["dd"]["totals"]["throughput_per_s"] == pytest.approx(16 / seconds)
+    text = printed(run, records["stress-ng"])
     per_s = figure(r"^stress-ng: \w+: \[\d+\] cpu +\d+ +[\d.]+ +[\d.]+ +[\d.]+ +([\d.]+)", text)
-    assert result["stress-ng"]["totals"]["throughput_per_s"] == per_s
+    assert records["stress-ng"]["totals"]["throughput_per_s"] == per_s
 
 
 def test_a_command_has_the_values_that_the_plan_names(on_host: tuple[Path, dict[str, Any]]) -> None:
-    _, result = on_host
-    trial = result["bench"]
+    _, records = on_host
+    trial = records["bench"]
     assert trial["totals"]["throughput_per_s"] == 250
     assert trial["totals"]["errors"] == 3
     assert trial["totals"]["response"]["p99_ms"] == pytest.approx(4)
@@ -251,19 +254,21 @@ def test_pgbench_and_sysbench_on_data_that_they_made_themselves(tmp_path: Path) 
         "load: {clients: 2, warmup: 0s, duration: 1s}\nrepeats: 1\nmonitors: []\n"
         f"factors: {{tool: {levels}}}\n"
     )
-    result = all_ok(tmp_path / "run", loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report"))
-    text = printed(tmp_path / "run", result["pgbench"])
-    assert result["pgbench"]["totals"]["throughput_per_s"] == figure(r"tps = ([\d.]+)", text)
-    assert result["pgbench"]["totals"]["response"]["mean_ms"] == pytest.approx(
+    records = all_ok(tmp_path / "run", loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report"))
+    text = printed(tmp_path / "run", records["pgbench"])
+    assert records["pgbench"]["totals"]["throughput_per_s"] == figure(r"tps = ([\d.]+)", text)
+    assert records["pgbench"]["totals"]["response"]["mean_ms"] == pytest.approx(
         figure(r"latency average = ([\d.]+)", text)
     )
-    text = printed(tmp_path / "run", result["sysbench"])
-    assert result["sysbench"]["totals"]["throughput_per_s"] == figure(
+    text = printed(tmp_path / "run", records["sysbench"])
+    assert records["sysbench"]["totals"]["throughput_per_s"] == figure(
         r"transactions: +\d+ +\(([\d.]+) per sec", text
     )
-    assert result["sysbench"]["totals"]["queries_per_s"] == figure(r"queries: +\d+ +\(([\d.]+) per sec", text)
-    assert all(trial["data_set"]["how"] == "loaded" for trial in result.values())
-    assert result["pgbench"]["unit"] == result["sysbench"]["unit"] == "transaction"
+    assert records["sysbench"]["totals"]["queries_per_s"] == figure(
+        r"queries: +\d+ +\(([\d.]+) per sec", text
+    )
+    assert all(trial["data_set"]["how"] == "loaded" for trial in records.values())
+    assert records["pgbench"]["unit"] == records["sysbench"]["unit"] == "transaction"
 
 
 TROUBLE = """
