@@ -127,7 +127,7 @@ class Browser:
             )  # fmt: skip
 
     def pdf_pages(self) -> int:
-        """How many pages a print has."""
+        """The number of pages of a print."""
         import base64
         import re
 

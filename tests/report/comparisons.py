@@ -53,12 +53,12 @@ def arms(path: Path, shape: fake_runs.Shape) -> Path:
     for trial in (path / TRIALS).iterdir():
         change(trial, of, TRIAL)
 
-    def whole(run: dict[str, object]) -> None:
+    def mark_as_aa(run: dict[str, object]) -> None:
         run["aa"] = True
         for head in run["trials"]:  # type: ignore[attr-defined]
             of(head)
 
-    return change(path, whole)
+    return change(path, mark_as_aa)
 
 
 def other_machine(path: Path) -> Path:

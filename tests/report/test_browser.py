@@ -31,9 +31,9 @@ CHARTS = f"""[...document.querySelectorAll('figure.chart')].map(figure => ({{
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One browser for all tests here: starting it takes a second."""
-    found = Browser()
-    yield found
-    found.close()
+    chromium = Browser()
+    yield chromium
+    chromium.close()
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +42,10 @@ def page(runs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) 
     home = tmp_path_factory.mktemp("pages")
 
     def written(name: str, lang: str = "en") -> Path:
-        place = home / f"{name.replace(' ', '-')}-{lang}.html"
-        if not place.exists():
-            write(runs(name), lang, ("html",), place)
-        return place
+        path = home / f"{name.replace(' ', '-')}-{lang}.html"
+        if not path.exists():
+            write(runs(name), lang, ("html",), path)
+        return path
 
     return written
 
@@ -79,9 +79,9 @@ def test_every_chart_is_drawn_and_nothing_is_asked_for(
 ) -> None:
     path = page(name, lang)
     browser.open(path)
-    found = browser.ask(CHARTS)
-    assert {chart["id"] for chart in found} == charts
-    for chart in found:
+    drawn = browser.ask(CHARTS)
+    assert {chart["id"] for chart in drawn} == charts
+    for chart in drawn:
         assert chart["drawn"], chart
         assert chart["failed"] == 0, chart
         assert chart["marks"] >= 2, chart
@@ -193,7 +193,7 @@ def test_another_trial_can_be_chosen(browser: Browser, page: Callable[..., Path]
     assert browser.ask("document.querySelectorAll('#chart-series .failed').length") == 0
 
 
-def test_treatments_can_be_chosen_but_not_more_than_can_be_told_apart(
+def test_treatments_can_be_chosen_but_no_more_than_are_distinguishable(
     browser: Browser, page: Callable[..., Path]
 ) -> None:
     browser.open(page("sweep"))
@@ -269,7 +269,7 @@ def test_every_chart_has_a_name_for_who_cannot_see_it(browser: Browser, page: Ca
       document.getElementById(canvas.getAttribute('aria-labelledby')).textContent.length > 5)""")
 
 
-def test_a_saved_picture_has_colours_of_its_own(browser: Browser, page: Callable[..., Path]) -> None:
+def test_a_saved_picture_carries_its_colours(browser: Browser, page: Callable[..., Path]) -> None:
     browser.open(page("two"), dark=True)
     browser.ask("""(() => { window.saved = null;
       URL.createObjectURL = blob => { blob.text().then(t => window.saved = t);
@@ -289,9 +289,9 @@ def test_a_table_that_is_a_little_too_wide_is_set_tighter(
     """Twelve treatments of two factors, six repeats in the millions: the last column was out of sight."""
     factors = {"workload.ycsb.workload": [*"ABCDEF"], "target.store.engine": ["redb", "fjall"]}
     path = write_run(tmp_path / "run", Shape(factors=factors, repeats=6, monitors=False, pace=600.0))
-    place = tmp_path / "report.html"
-    write(path, lang, ("html",), place)
-    browser.open(place, width=1280)
+    report = tmp_path / "report.html"
+    write(path, lang, ("html",), report)
+    browser.open(report, width=1280)
     cut = """[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth)
       .map(box => box.querySelector('table').id)"""
     assert browser.ask(cut) == []

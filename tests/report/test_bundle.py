@@ -35,11 +35,11 @@ def test_it_is_made_once_for_a_version(
 
 def test_a_torn_cache_is_made_again(made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    whole = bundle.javascript()
-    (kept,) = (tmp_path / "loadcell").iterdir()
-    kept.write_text(whole[:-9], encoding="utf-8")
-    assert bundle.javascript() == whole
-    assert kept.read_text(encoding="utf-8") == whole
+    code = bundle.javascript()
+    (file,) = (tmp_path / "loadcell").iterdir()
+    file.write_text(code[:-9], encoding="utf-8")
+    assert bundle.javascript() == code
+    assert file.read_text(encoding="utf-8") == code
     assert len(made) == 2
 
 

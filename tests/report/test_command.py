@@ -31,7 +31,7 @@ def test_it_writes_both_formats_into_the_runs_directory(runs: Runs) -> None:
     ("arguments", "name"),
     [(["--format", "md"], "report.md"), (["--format", "html", "--lang", "zh"], "report.html")],
 )
-def test_one_format_goes_where_it_is_told(
+def test_one_format_goes_to_the_chosen_path(
     runs: Runs, tmp_path: Path, arguments: list[str], name: str
 ) -> None:
     call(runs("two"), *arguments, "--out", tmp_path / "there")
@@ -52,18 +52,18 @@ def test_a_file_name_says_the_format(runs: Runs, tmp_path: Path) -> None:
         (["--out", "x.html", "--format", "md"], "does not end in .md"),
     ],
 )
-def test_what_cannot_be_is_said(runs: Runs, arguments: list[str], message: str) -> None:
+def test_impossible_requests_are_reported(runs: Runs, arguments: list[str], message: str) -> None:
     done = call(runs("two"), *arguments)
     assert done.exception is not None
     assert message in str(getattr(done.exception, "message", done.exception))
 
 
-def test_what_is_no_run_is_said_with_a_remedy(tmp_path: Path) -> None:
+def test_a_path_without_a_run_is_reported_with_a_remedy(tmp_path: Path) -> None:
     done = call(tmp_path)
     assert "there is no run" in str(getattr(done.exception, "message", ""))
 
 
-def test_a_place_that_cannot_be_written_is_said(runs: Runs, tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_reported(runs: Runs, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     done = call(runs("two"), "--format", "html", "--out", tmp_path / "file" / "below")
     assert "cannot write" in str(getattr(done.exception, "message", ""))

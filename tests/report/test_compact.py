@@ -1,4 +1,4 @@
-"""What a load without a plan file prints: figures first, in 80 columns, in both languages."""
+"""The output of a load without a plan file: metrics first, in 80 columns, in both languages."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ def test_it_fits_80_columns(stored: Stored, name: str, lang: str) -> None:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_single_load_has_its_figures_below_each_other(stored: Stored, lang: str) -> None:
+def test_a_single_load_has_its_values_below_each_other(stored: Stored, lang: str) -> None:
     run = only(stored("two"))
-    said = printed(run, lang)
+    output = printed(run, lang)
     totals = document(run.trials[0])["totals"]
-    assert f"{totals['transactions']['succeeded']:,}" in said
+    assert f"{totals['transactions']['succeeded']:,}" in output
     for name in ("50%", "90%", "95%", "99%", "99.9%"):
-        assert name in said
-    assert ("吞吐量" if lang == "zh" else "Throughput") in said
-    assert all(cell_len(line) <= 80 or str(run.path) in line for line in said.splitlines())
+        assert name in output
+    assert ("吞吐量" if lang == "zh" else "Throughput") in output
+    assert all(cell_len(line) <= 80 or str(run.path) in line for line in output.splitlines())
 
 
 def test_errors_are_counted_by_code_with_what_the_server_said(stored: Stored) -> None:
@@ -98,37 +98,37 @@ def test_errors_are_counted_by_code_with_what_the_server_said(stored: Stored) ->
             "meaning": "X9",
         },
     ]
-    said = printed(only(stored("two"), errors=errors))
-    assert "1,200  40001  serialisation failure: could not serialize" in said
-    assert "another prefix" not in said
-    assert re.search(r"3 +X9 .*odd\s+\[thing\]yyy", said)
-    assert said.count("y") < 300
+    output = printed(only(stored("two"), errors=errors))
+    assert "1,200  40001  serialisation failure: could not serialize" in output
+    assert "another prefix" not in output
+    assert re.search(r"3 +X9 .*odd\s+\[thing\]yyy", output)
+    assert output.count("y") < 300
 
 
 @pytest.mark.parametrize(
     ("lang", "helps"), [("en", "with another prefix"), ("zh", "请让此命令使用带另一前缀")]
 )
 def test_what_helps_stands_below_an_error(stored: Stored, lang: str, helps: str) -> None:
-    found = document(explained(ErrorRecord("WRONGTYPE", 7, message="no"), "resp"))
-    assert helps in " ".join(printed(only(stored("two"), errors=[found]), lang).split())
+    record = document(explained(ErrorRecord("WRONGTYPE", 7, message="no"), "resp"))
+    assert helps in " ".join(printed(only(stored("two"), errors=[record]), lang).split())
 
 
 def test_the_time_is_of_as_many_trials_as_the_counts(stored: Stored) -> None:
     run = only(stored("two"))
-    [one] = run.trials
+    [source] = run.trials
     again = replace(
-        run, trials=[one, documents.trial({**document(one), "name": "again", "number": 2, "repeat": 2})]
+        run, trials=[source, documents.trial({**document(source), "name": "again", "number": 2, "repeat": 2})]
     )
-    seconds = one.measure.duration_s
+    seconds = source.measure.duration_s
     assert f"in {numbers.seconds(2 * seconds)}" in " ".join(printed(again).split())
 
 
 def test_what_did_not_end_well_says_why_and_what_to_do(stored: Stored) -> None:
     changes = {"status": "timed-out", "reason": "7 of 9 requests were made", "advice": "raise [it]"}
-    said = printed(only(stored("two"), **changes))
-    assert "✕ timed out: 7 of 9 requests were made" in said
-    assert "  raise [it]" in said
-    assert "Throughput" in said  # of what was measured until then
+    output = printed(only(stored("two"), **changes))
+    assert "✕ timed out: 7 of 9 requests were made" in output
+    assert "  raise [it]" in output
+    assert "Throughput" in output  # of the measurement until then
     assert printed(stored("nothing measured")).count("no server there") == len(
         stored("nothing measured").trials
     )
@@ -141,17 +141,17 @@ def test_parts_of_a_request_stand_under_it(stored: Stored) -> None:
         "connect": {"kind": "other", "response": times},
         "first_byte": {"kind": "other", "response": None},
     }
-    said = printed(only(run, unit="request", operations=operations))
-    assert "connect " in said
-    assert "0.125" in said
-    assert "first byte" not in said
-    assert "requests/s" in said
+    output = printed(only(run, unit="request", operations=operations))
+    assert "connect " in output
+    assert "0.125" in output
+    assert "first byte" not in output
+    assert "requests/s" in output
 
 
 def test_several_loads_have_a_row_each_and_repeats_a_median(stored: Stored) -> None:
-    said = printed(stored("sweep"), width=68)
-    assert "Medians of" in said
-    head = next(line for line in said.splitlines() if "99%" in line)
+    output = printed(stored("sweep"), width=68)
+    assert "Medians of" in output
+    head = next(line for line in output.splitlines() if "99%" in line)
     assert head.split()[:4] == ["clients", "tx/s", "range", "50%"]
 
 
@@ -170,25 +170,25 @@ def test_without_repeats_the_mean_has_its_place_before_what_was_received(tmp_pat
         }
         for trial in run.trials
     ]
-    said = printed(replace(run, trials=[documents.trial(trial) for trial in trials]), width=64)
-    assert "mean" in said
-    assert "MiB" not in said
+    output = printed(replace(run, trials=[documents.trial(trial) for trial in trials]), width=64)
+    assert "mean" in output
+    assert "MiB" not in output
 
 
 @pytest.mark.parametrize(("repeats", "title"), [(6, "95% interval"), (3, "range")])
 def test_repeats_say_how_surely(tmp_path: Path, repeats: int, title: str) -> None:
-    """Six of them have an interval, as the help of --repeats says; of fewer it is told how far they lie
+    """Six of them have an interval, as the help of --repeats says; fewer are reported by how far they lie
     apart.
     """
     for factors in ({"load.clients": [1, 8]}, {"load.clients": [8]}):
         run = read_run(
             write_run(tmp_path / str(len(factors["load.clients"])), Shape(factors=factors, repeats=repeats))
         )
-        said = printed(run)
-        assert title in said
+        output = printed(run)
+        assert title in output
         for treatment in ReportContext.of(run, "en").analysis.treatments:
             low, high = min(treatment.throughput.values), max(treatment.throughput.values)
-            assert f"{numbers.rate(low)}–{numbers.rate(high)}" in said
+            assert f"{numbers.rate(low)}–{numbers.rate(high)}" in output
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -215,8 +215,10 @@ def test_bytes_a_second_stand_beside_the_rate_where_work_is_http(stored: Stored,
     )
     assert "1.50 MiB" not in printed(stored("two"), lang)
     single = printed(of_http(only(stored("two"))), lang)
-    said = {"en": r"Received +1\.50 MiB +/s, headers included", "zh": r"接收 +1\.50 MiB +/秒，含头部"}[lang]
-    assert re.search(said, single), single
+    received = {"en": r"Received +1\.50 MiB +/s, headers included", "zh": r"接收 +1\.50 MiB +/秒，含头部"}[
+        lang
+    ]
+    assert re.search(received, single), single
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -234,7 +236,7 @@ def test_columns_give_way_where_a_terminal_is_narrow_and_no_figure_is_cut(stored
         for trial in run.trials
         if document(trial).get("totals")
     ]
-    said = printed(replace(run, trials=[documents.trial(trial) for trial in trials]), lang, width=58)
-    assert "…" not in said
-    assert "MiB" not in said
-    assert all(name in said for name in ("50%", "90%", "99%"))
+    output = printed(replace(run, trials=[documents.trial(trial) for trial in trials]), lang, width=58)
+    assert "…" not in output
+    assert "MiB" not in output
+    assert all(name in output for name in ("50%", "90%", "99%"))

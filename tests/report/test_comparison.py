@@ -67,14 +67,14 @@ def get(home: Path) -> Get:
         "once": Wanted([(home / "once" / "single", None)]),
         "nothing measured": Wanted([(home / "broken" / "none", None)]),
     }
-    found: dict[str, Gathered] = {}
+    comparisons: dict[str, Gathered] = {}
 
-    def one(name: str) -> Gathered:
-        if name not in found:
-            found[name] = gather(wanted[name])
-        return found[name]
+    def comparison(name: str) -> Gathered:
+        if name not in comparisons:
+            comparisons[name] = gather(wanted[name])
+        return comparisons[name]
 
-    return one
+    return comparison
 
 
 ALL = [
@@ -92,10 +92,10 @@ def printed(gathered: Gathered, lang: str = "en") -> str:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("name", ALL)
 def test_a_terminal_of_80_columns_shows_it(get: Get, name: str, lang: str) -> None:
-    said = printed(get(name), lang)
-    assert [line for line in said.splitlines() if cell_len(line) > 80] == []
-    assert "nan" not in said
-    assert "inf" not in re.sub(r"inf[a-z]", "", said)
+    output = printed(get(name), lang)
+    assert [line for line in output.splitlines() if cell_len(line) > 80] == []
+    assert "nan" not in output
+    assert "inf" not in re.sub(r"inf[a-z]", "", output)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -110,19 +110,19 @@ def test_markdown_for_a_pull_request_has_no_pictures(get: Get, name: str, lang: 
 
 @pytest.mark.parametrize("name", ALL)
 def test_json_is_plain_and_whole(get: Get, name: str) -> None:
-    found = json.loads(json_renderer.render(document(get(name))))
-    json.dumps(found, allow_nan=False)
-    assert {row["verdict"] for row in found["rows"]} <= {"same", "faster", "slower", "ambiguous"}
-    assert len(found["rows"]) == len(get(name).comparison.rows)
+    parsed = json.loads(json_renderer.render(document(get(name))))
+    json.dumps(parsed, allow_nan=False)
+    assert {row["verdict"] for row in parsed["rows"]} <= {"same", "faster", "slower", "ambiguous"}
+    assert len(parsed["rows"]) == len(get(name).comparison.rows)
 
 
 def test_what_else_differs_stands_first_everywhere(get: Get) -> None:
     for name in ("moved", "different plans"):
         gathered = get(name)
         assert next(section.id for section in build(gathered).sections) == "differences"
-        said = " ".join(printed(gathered).split())
+        output = " ".join(printed(gathered).split())
         warning = "The machines differ" if name == "moved" else "runs of different plans"
-        assert 0 <= said.index(warning) < said.index("against")
+        assert 0 <= output.index(warning) < output.index("against")
     assert "hostname, cpu.cores" in " ".join(printed(get("moved")).split())
 
 
@@ -132,14 +132,14 @@ def test_within_one_run_nothing_else_differs(get: Get) -> None:
 
 
 def test_levels_are_paired_and_clear(get: Get) -> None:
-    said = " ".join(printed(get("levels")).split())
-    assert "storage = replicated is faster than storage = local" in said
-    assert "Trials of one block are compared with each other (8 blocks)" in said
+    output = " ".join(printed(get("levels")).split())
+    assert "storage = replicated is faster than storage = local" in output
+    assert "Trials of one block are compared with each other (8 blocks)" in output
 
 
 def test_several_are_ranked(get: Get) -> None:
-    said = printed(get("many levels"))
-    ranking = re.findall(r"^\d+ +(clients = \d+) .* ([a-z]+) *$", said, re.MULTILINE)
+    output = printed(get("many levels"))
+    ranking = re.findall(r"^\d+ +(clients = \d+) .* ([a-z]+) *$", output, re.MULTILINE)
     assert [name for name, _ in ranking] == [f"clients = {n}" for n in (64, 32, 16, 8, 4, 2, 1)]
     assert "ranking" in {section.id for section in build(get("many levels")).sections}
 
@@ -148,9 +148,9 @@ def test_one_repeat_is_called_descriptive_and_nothing_measured_is_called_that(ge
     assert "That describes these trials and no others; it is no verdict." in " ".join(
         printed(get("once")).split()
     )
-    said = " ".join(printed(get("nothing measured")).split())
-    assert "there is no throughput of both" in said
-    assert "do not count" in said
+    output = " ".join(printed(get("nothing measured")).split())
+    assert "there is no throughput of both" in output
+    assert "do not count" in output
 
 
 def test_runs_of_different_plans_are_refused_with_what_differs(home: Path) -> None:
@@ -192,11 +192,11 @@ def test_identical_arms_beside_a_run_say_what_noise_is(tmp_path: Path) -> None:
     assert arms.comparison.sides.kind == "arms"
     assert "The arms are identical" in printed(arms)
     runs = [(path, None) for path in sorted(plan.iterdir())[1:]]
-    found = gather(Wanted(runs))
-    assert found.noise_from == "20260309T080000Z-aaaa"
-    assert all(row.noise is not None and 0 < row.noise < 0.2 for row in found.comparison.rows)
+    gathered = gather(Wanted(runs))
+    assert gathered.noise_from == "20260309T080000Z-aaaa"
+    assert all(row.noise is not None and 0 < row.noise < 0.2 for row in gathered.comparison.rows)
     named = gather(Wanted(runs, noise=plan / "20260309T080000Z-aaaa"))
-    assert named.comparison == found.comparison
+    assert named.comparison == gathered.comparison
 
 
 def test_a_run_of_identical_arms_says_how_to_compare_them(tmp_path: Path) -> None:
@@ -207,8 +207,8 @@ def test_a_run_of_identical_arms_says_how_to_compare_them(tmp_path: Path) -> Non
 
 def test_an_aa_run_of_another_plan_is_refused(tmp_path: Path) -> None:
     def slower(run: dict[str, object]) -> None:
-        for one in run["treatments"]:  # type: ignore[attr-defined]
-            one["settings"]["load"]["duration"] = 99.0
+        for treatment in run["treatments"]:  # type: ignore[attr-defined]
+            treatment["settings"]["load"]["duration"] = 99.0
 
     arms = comparisons.change(comparisons.arms(tmp_path / "arms", fake_runs.Shape(repeats=12)), slower)
     run = comparisons.write(tmp_path / "run", fake_runs.Shape())
@@ -237,9 +237,9 @@ def test_a_log_that_cannot_be_read_leaves_only_its_trial_out(tmp_path: Path) -> 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = Browser()
-    yield found
-    found.close()
+    chromium = Browser()
+    yield chromium
+    chromium.close()
 
 
 @pytest.mark.parametrize(
@@ -261,9 +261,9 @@ def test_every_chart_is_drawn_and_nothing_is_asked_of_the_network(
         browser.requests.clear()
         browser.complaints.clear()
         browser.open(page)
-        found = browser.ask(CHARTS)
-        assert {chart["id"] for chart in found} == charts
-        for chart in found:
+        drawn = browser.ask(CHARTS)
+        assert {chart["id"] for chart in drawn} == charts
+        for chart in drawn:
             assert chart["drawn"], chart
             assert not chart["failed"], chart
             assert chart["marks"] > 3, chart

@@ -31,7 +31,7 @@ def page(home: Path, load: dict[str, object], lang: str = "en") -> str:
 
 
 @pytest.mark.parametrize(
-    ("lang", "key", "said", "method"),
+    ("lang", "key", "ending", "method"),
     [
         (
             "en", "requests_per_client",
@@ -41,11 +41,11 @@ def page(home: Path, load: dict[str, object], lang: str = "en") -> str:
         ("zh", "requests", "每次试验测量到完成 1,000 个请求为止。", "测量时长：到完成 1,000 个请求为止"),
     ],
 )  # fmt: skip
-def test_it_is_said_what_ended_each_trial(
-    tmp_path: Path, lang: str, key: str, said: str, method: str
+def test_the_report_names_what_ended_each_trial(
+    tmp_path: Path, lang: str, key: str, ending: str, method: str
 ) -> None:
     text = page(tmp_path, {key: 1000, "warmup": "500ms"}, lang)
-    assert said in text
+    assert ending in text
     assert method in text
     assert ("Warm-up: 500ms" if lang == "en" else "预热：500ms") in text
     assert "were measured" not in text
@@ -61,5 +61,5 @@ def test_queries_have_no_column_where_each_is_the_unit_of_work(tmp_path: Path) -
     assert "Queries/s" in render(build(read_run(path), "en"))
 
 
-def test_the_design_is_said_in_the_readers_language(tmp_path: Path) -> None:
+def test_the_design_is_in_the_readers_language(tmp_path: Path) -> None:
     assert "试验设计：全因子：各因素水平的所有组合" in page(tmp_path, {}, "zh")

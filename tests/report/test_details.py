@@ -1,4 +1,4 @@
-"""What stands in a report's tables and sentences, down to a digit and a line break."""
+"""Contents of a report's tables and sentences, down to a digit and a line break."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ def test_a_number_and_its_unit_stay_on_one_line(figure: str) -> None:
 
 
 @pytest.mark.parametrize("figure", ["rate = 5", "20% and more", "clients = 4", "reads"])
-def test_other_figures_are_broken_where_they_have_to_be(figure: str) -> None:
+def test_other_values_are_broken_where_they_have_to_be(figure: str) -> None:
     assert NO_BREAK not in str(coded([(figure, True)]))
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "text"),
     [(0.9285, "0.928"), (0.1, "0.1"), (2.0, "2"), (100.0, "100"), (1234.5, "1,234"), (0.0, "0")],
 )
-def test_evidence_has_no_more_digits_than_it_needs(value: float, said: str) -> None:
-    assert numbers.short(value) == said
+def test_evidence_has_no_more_digits_than_it_needs(value: float, text: str) -> None:
+    assert numbers.short(value) == text
 
 
 def test_evidence_of_a_check_has_few_digits(stored: Stored) -> None:
     context = ReportContext.of(stored("two"), "en")
-    said = trouble.evidence({"cores": {"rustc (16004)": 0.92853}, "limit": 0.1}, context)
-    assert said == "cores: rustc (16004) 0.929, limit: 0.1"
+    text = trouble.evidence({"cores": {"rustc (16004)": 0.92853}, "limit": 0.1}, context)
+    assert text == "cores: rustc (16004) 0.929, limit: 0.1"
 
 
 def test_levels_on_an_axis_are_written_with_all_of_their_digits(stored: Stored) -> None:
@@ -79,15 +79,15 @@ def options(requests: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_where_requests_are_listed_they_are_named_and_not_the_one_there_would_be() -> None:
-    said = method._part("http", options({"get": {"share": 80}, "set": {"share": 20}}))
-    assert said == "http: requests get, set, version 1.1, streams 1"
+    text = method._part("http", options({"get": {"share": 80}, "set": {"share": 20}}))
+    assert text == "http: requests get, set, version 1.1, streams 1"
     assert "method GET, path /" in method._part("http", options({}))
 
 
 @pytest.mark.parametrize("count", [1, "1"])
 def test_one_is_not_many_however_it_is_written(count: int | str) -> None:
-    said = Texts("en")("found.saturation.level", line="x", low=count, last="32")
-    assert "from 1 client on" in said
+    text = Texts("en")("found.saturation.level", line="x", low=count, last="32")
+    assert "from 1 client on" in text
 
 
 def of_memory(home: Path) -> StoredRun:
@@ -115,16 +115,16 @@ def table(sections: list[Section], name: str) -> Table:
 def test_without_any_throughput_a_result_table_has_no_columns_of_dashes(tmp_path: Path, lang: str) -> None:
     stored = of_memory(tmp_path)
     context = ReportContext.of(stored, lang)
-    found = table(list(build(stored, lang).sections), "table-results")
-    titles = {column.title for column in found.columns}
+    results = table(list(build(stored, lang).sections), "table-results")
+    titles = {column.title for column in results.columns}
     assert not {context.texts(f"column.{name}") for name in ("throughput", "interval", "repeats")} & titles
-    assert not found.note
+    assert not results.note
 
 
 def test_a_run_without_throughput_is_not_asked_for_a_steady_state(tmp_path: Path) -> None:
     context = ReportContext.of(of_memory(tmp_path), "en")
-    said = {finding.message.code for finding in context.findings}
-    assert not any(key.startswith("found.steady") for key in said)
+    codes = {finding.message.code for finding in context.findings}
+    assert not any(key.startswith("found.steady") for key in codes)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_number_stays_with_what_it_counts(text: str, page: str) -> None:
 
 
 def of_an_embedded_store(home: Path, times: float) -> StoredRun:
-    """A run whose response times are so many times those of a database."""
+    """A run whose response times are a multiple of those of a database."""
     run = fake_runs.write_run(home, fake_runs.two_treatments())
     for file in run.glob("trials/*/trial.json"):
         document = json.loads(file.read_text())
@@ -191,9 +191,9 @@ def test_a_rare_wait_for_a_lock_leaves_microseconds(tmp_path: Path) -> None:
 
 def test_sentences_and_tables_are_in_one_unit() -> None:
     """`half of the operations took 61.7 µs, 99% less than 0.106 ms`, over a table with 106."""
-    found = Message("found.throughput", {"throughput_per_s": 126_699.0, "p50_ms": 0.0617, "p99_ms": 0.106})
-    assert "61.7 µs, 99% less than 106 µs" in Texts("en", micro=True).message(found)
-    assert "99% less than 0.106 ms" in Texts("en").message(found)
+    finding = Message("found.throughput", {"throughput_per_s": 126_699.0, "p50_ms": 0.0617, "p99_ms": 0.106})
+    assert "61.7 µs, 99% less than 106 µs" in Texts("en", micro=True).message(finding)
+    assert "99% less than 0.106 ms" in Texts("en").message(finding)
     long = Message("found.throughput", {"throughput_per_s": 1.0, "p50_ms": 0.0617, "p99_ms": 1.3})
     assert "99% less than 1.30 ms" in Texts("en", micro=True).message(long)
 
@@ -209,7 +209,7 @@ def test_of_a_part_its_factors_and_what_another_distribution_would_need_are_not_
     assert hot == "kv: keys 1000, distribution hotspot, hot_data 20%"
 
 
-def test_whether_writes_are_on_disk_is_said_of_a_store_either_way() -> None:
+def test_a_store_reports_either_way_if_writes_are_on_disk() -> None:
     options = {"engine": "lmdb", "sync": False, "files": 1, "keep_data": False}
     assert method._part("store", options) == "store: engine lmdb, sync false, files 1"
     assert "sync true" in method._part("store", {**options, "sync": True})
@@ -259,8 +259,12 @@ def test_lines_of_percentiles_differ_from_the_best_in_one_factor(tmp_path: Path)
         intervals=False,
     )  # fmt: skip
     treatments = ReportContext.of(read_run(fake_runs.write_run(tmp_path, shape)), "en").analysis.treatments
-    best = next(one for one in treatments if one.levels == {"load.clients": "4", "workload.kv.reads": "100%"})
-    shown = [tuple(one.levels.values()) for one in percentiles.chosen(treatments, best)]
+    best = next(
+        treatment
+        for treatment in treatments
+        if treatment.levels == {"load.clients": "4", "workload.kv.reads": "100%"}
+    )
+    shown = [tuple(treatment.levels.values()) for treatment in percentiles.chosen(treatments, best)]
     assert shown == [(clients, "100%") for clients in ("1", "2", "4", "8", "16")]
     assert len(percentiles.chosen(treatments, None)) == 5
 

@@ -1,4 +1,4 @@
-"""What a check was decided on, as a line of the report."""
+"""Evidence of a check, as a line of the report."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from loadcell.store.read import read_run
         ({"limit": None}, "–", "–"),
     ],
 )
-def test_figures_are_named_in_the_readers_language_and_fractions_are_percent(
+def test_values_are_named_in_the_readers_language_and_fractions_are_percent(
     tmp_path: Path, detail: dict[str, Any], en: str, zh: str
 ) -> None:
     stored = read_run(write_run(tmp_path / "run", two_treatments()))
@@ -46,12 +46,12 @@ def test_figures_are_named_in_the_readers_language_and_fractions_are_percent(
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "text"),
     [
         ("memory.used_memory_rss", 24_952_832, "23.8 MiB"),
         ("memory.mem_fragmentation_ratio", 0.74, "0.74"),
         ("window_s", 2.5, "2.5 s"),
     ],
 )
-def test_a_value_of_a_record_has_its_unit(key: str, value: float, said: str) -> None:
-    assert plain(key, value, Texts("en")) == said
+def test_a_value_of_a_record_has_its_unit(key: str, value: float, text: str) -> None:
+    assert plain(key, value, Texts("en")) == text

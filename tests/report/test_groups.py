@@ -47,13 +47,13 @@ def run(home: Path, *, paced: bool = False) -> StoredRun:
                 writer.writerow(row)
                 if row["operation"] == "transaction":
                     for name, rate in (("writers", "100"), ("readers", "200")):
-                        own = {
+                        intervals = {
                             "operation": name,
                             "kind": "type",
                             "throughput_per_s": rate,
                             "response_p99_ms": "7",
                         }
-                        writer.writerow({**row, **own})
+                        writer.writerow({**row, **intervals})
     return read_run(path)
 
 
@@ -62,8 +62,8 @@ def page(stored: StoredRun, lang: str = "en") -> str:
 
 
 def row(text: str, name: str) -> list[str]:
-    found = next(line for line in text.splitlines() if f"`{name}`" in line and line.startswith("| 1 "))
-    return [cell.strip() for cell in found.strip("|").split("|")]
+    table_row = next(line for line in text.splitlines() if f"`{name}`" in line and line.startswith("| 1 "))
+    return [cell.strip() for cell in table_row.strip("|").split("|")]
 
 
 def test_a_row_for_each_group_of_each_treatment(tmp_path: Path) -> None:
@@ -88,11 +88,11 @@ def test_the_time_series_has_a_line_for_each_group(tmp_path: Path) -> None:
         assert chart is not None
         assert title in json.dumps(chart.spec, ensure_ascii=False)
         rows = series.rows(chart, chart.choices[0][0])["load"]
-        measured = [one for one in rows if one["t"] > 0]
+        measured = [row for row in rows if row["t"] > 0]
         assert measured
-        for one in measured:
-            assert (one["throughput_per_s:writers"], one["throughput_per_s:readers"]) == (100, 200)
-            assert one["response_p99_ms:writers"] == 7
+        for row in measured:
+            assert (row["throughput_per_s:writers"], row["throughput_per_s:readers"]) == (100, 200)
+            assert row["response_p99_ms:writers"] == 7
 
 
 def test_a_run_without_groups_has_none_of_it(tmp_path: Path) -> None:

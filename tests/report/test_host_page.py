@@ -45,7 +45,7 @@ def shown(host: dict[str, Any], texts: Texts) -> str:
 
 
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.code)
-def test_why_there_is_no_answer_is_said_as_recorded_or_in_the_readers_language(reason: Message) -> None:
+def test_the_reason_of_a_missing_answer_is_as_recorded_or_in_the_readers_language(reason: Message) -> None:
     codes = {"disks": {"code": reason.code, "args": reason.plain_arguments}}
     host = {"unavailable": {"disks": reason.text}, "unavailable_codes": codes}
     assert shown(host, EN) == reason.text
@@ -78,39 +78,41 @@ def test_no_part_of_a_large_machine_is_called_as_it_is_recorded(tmp_path: Path) 
     trees.write(tmp_path, "sys/class/net/eth9/speed", "10000")
     host = inventory.collect(tmp_path)
     for texts in (EN, ZH):
-        found = rows(host, texts)
-        own = {f"{name} {value}" for name, value in found.items() if "." not in name}  # not sysctls
+        facts = rows(host, texts)
+        lines = {f"{name} {value}" for name, value in facts.items() if "." not in name}  # not sysctls
         assert not [
-            said for said in own if re.search(r"\b[a-z]+_[a-z_]+\b", re.sub(r"virtio_net|/sys/\S+", "", said))
+            line
+            for line in lines
+            if re.search(r"\b[a-z]+_[a-z_]+\b", re.sub(r"virtio_net|/sys/\S+", "", line))
         ]
-    found = rows(host, ZH)
-    assert found["最高频率"] == "2,600 MHz"
-    assert "速率 10,000 Mbit/s" in found["eth9"]
-    assert found["节点 0"].startswith("处理器 0")
-    assert found["已关闭的处理器"] == "5"
-    assert found["控制组限制"] == "处理器 1.5"
+    facts = rows(host, ZH)
+    assert facts["最高频率"] == "2,600 MHz"
+    assert "速率 10,000 Mbit/s" in facts["eth9"]
+    assert facts["节点 0"].startswith("处理器 0")
+    assert facts["已关闭的处理器"] == "5"
+    assert facts["控制组限制"] == "处理器 1.5"
 
 
 def test_file_systems_without_names_or_answers_are_said_to_be_so() -> None:
-    one = {"mount": "/data", "source": "/dev/sda1", "type": "xfs", "options": "rw"}
+    mount = {"mount": "/data", "source": "/dev/sda1", "type": "xfs", "options": "rw"}
     size = {"size_bytes": 4 * 2**30, "free_bytes": 2**30}
-    assert rows({"filesystems": [{**one, **size}]}, EN) == {
+    assert rows({"filesystems": [{**mount, **size}]}, EN) == {
         "/data": "xfs on /dev/sda1, 1 GiB of 4 GiB free, options rw"
     }
-    assert rows({"filesystems": [{**one, "answers": False}]}, EN)["/data"].endswith(
+    assert rows({"filesystems": [{**mount, "answers": False}]}, EN)["/data"].endswith(
         ", does not answer, options rw"
     )
-    assert rows({"filesystems": [one]}, EN)["/data"].endswith(
+    assert rows({"filesystems": [mount]}, EN)["/data"].endswith(
         ", not asked, as others did not answer, options rw"
     )
-    shared = inventory.nameless({"filesystems": [{**one, **size}]})
+    shared = inventory.nameless({"filesystems": [{**mount, **size}]})
     assert rows(shared, EN) == {"A file system": "xfs, 1 GiB of 4 GiB free, options rw"}
 
 
 def test_weaknesses_of_the_processor_are_no_kernel_settings() -> None:
     host = {"settings": {"vm.swappiness": "60"}, "mitigations": {"spectre_v2": "Mitigation: Retpolines"}}
-    found = {part.title: dict(part.rows) for part in parts(host, EN)}
-    assert found == {
+    facts = {part.title: dict(part.rows) for part in parts(host, EN)}
+    assert facts == {
         "Kernel and limits": {"vm.swappiness": "60"},
         "Weaknesses of the processor, and what the kernel does about them": {
             "spectre_v2": "Mitigation: Retpolines"

@@ -46,7 +46,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def one(home: Path) -> Source:
+def baseline(home: Path) -> Source:
     return source(str(home / "a"))
 
 
@@ -75,8 +75,8 @@ def tables(report: Report) -> dict[str, Table]:
 # ----------------------------------------------------------------------------------------------------
 
 
-def test_the_page_has_inventory_findings_scores_and_pictures(one: Source) -> None:
-    report = page.build(one, "en")
+def test_the_page_has_inventory_findings_scores_and_pictures(baseline: Source) -> None:
+    report = page.build(baseline, "en")
     assert [section.id for section in report.sections] == [
         "summary",
         "pictures",
@@ -86,18 +86,18 @@ def test_the_page_has_inventory_findings_scores_and_pictures(one: Source) -> Non
     ]
     assert report.title == "bench-01"
     rows = tables(report)["table-scores"].rows
-    assert len(rows) == len(one.machine.scores)
+    assert len(rows) == len(baseline.machine.scores)
     assert ["Memory", "MEMCPY 256 MiB, 1 thread"] in [[cell.text for cell in row[:2]] for row in rows]
 
 
-def test_the_staircase_shows_every_size_and_where_caches_end(one: Source) -> None:
-    drawn = charts(page.build(one, "en"))["chart-staircase"]
+def test_the_staircase_shows_every_size_and_where_caches_end(baseline: Source) -> None:
+    drawn = charts(page.build(baseline, "en"))["chart-staircase"]
     assert [row["name"] for row in drawn.data["steps"]][:3] == ["4 KiB", "16 KiB", "64 KiB"]
     assert [row["name"] for row in drawn.data["caches"]] == ["L1 32 KiB", "L2 1 MiB", "L3 32 MiB"]
 
 
-def test_the_roofs_are_of_caches_memory_disk_and_network(one: Source) -> None:
-    drawn = charts(page.build(one, "en"))["chart-roofs"]
+def test_the_roofs_are_of_caches_memory_disk_and_network(baseline: Source) -> None:
+    drawn = charts(page.build(baseline, "en"))["chart-roofs"]
     layers = [row["layer"] for row in drawn.data["knees"]]
     assert layers == [
         "L1 cache",
@@ -113,39 +113,45 @@ def test_the_roofs_are_of_caches_memory_disk_and_network(one: Source) -> None:
 def test_trials_that_failed_are_said_and_leave_the_rest(home: Path) -> None:
     short = source(str(home / "short"))
     report = page.build(short, "en")
-    said = [finding.message.code for finding in findings(short, EN)]
-    assert "hosts.found.incomplete" in said
+    codes = [finding.message.code for finding in findings(short, EN)]
+    assert "hosts.found.incomplete" in codes
     assert "disk-write/write_mib_per_s" not in {score.id for score in short.machine.scores}
     assert "Disk, flushed writes" not in [row["layer"] for row in charts(report)["chart-roofs"].data["knees"]]
 
 
-def test_a_probe_of_which_no_pass_ended_is_said(tmp_path: Path) -> None:
+def test_a_probe_of_which_no_pass_ended_is_reported(tmp_path: Path) -> None:
     path = machines.write_baseline(tmp_path / "slow", repeats=1, only=("cpu-1", "memory-triad-1"))
     for record in path.glob("trials/*triad-1*/trial.json"):
         comparisons.change(record.parent, lambda trial: trial["totals"].update(figures={}), record.name)  # type: ignore[attr-defined]
-    (said,) = [one for one in findings(source(str(path)), EN) if one.message.code == "hosts.found.no-figure"]
-    assert Texts("en").message(said.message).startswith("1 baseline has no figure")
-    assert "STREAM Triad 256 MiB, 1 thread." in Texts("en").message(said.message)
-    assert "内存 STREAM Triad 256 MiB，1 线程" in Texts("zh").message(said.message)
+    (finding,) = [
+        candidate
+        for candidate in findings(source(str(path)), EN)
+        if candidate.message.code == "hosts.found.no-figure"
+    ]
+    assert Texts("en").message(finding.message).startswith("1 baseline has no figure")
+    assert "STREAM Triad 256 MiB, 1 thread." in Texts("en").message(finding.message)
+    assert "内存 STREAM Triad 256 MiB，1 线程" in Texts("zh").message(finding.message)
 
 
-def test_of_many_probes_without_a_figure_some_are_named(tmp_path: Path) -> None:
+def test_of_many_probes_without_a_value_some_are_named(tmp_path: Path) -> None:
     sizes = ("4KiB", "16KiB", "64KiB", "256KiB", "1MiB")
     path = machines.write_baseline(
         tmp_path / "slow", repeats=1, only=("cpu-1", *(f"latency-{size}" for size in sizes))
     )
     for record in path.glob("trials/*latency*/trial.json"):
         comparisons.change(record.parent, lambda trial: trial["totals"].update(figures={}), record.name)  # type: ignore[attr-defined]
-    (said,) = [
-        one for one in findings(source(str(path)), EN) if one.message.code.startswith("hosts.found.no-figure")
+    (finding,) = [
+        candidate
+        for candidate in findings(source(str(path)), EN)
+        if candidate.message.code.startswith("hosts.found.no-figure")
     ]
-    text = Texts("en").message(said.message)
+    text = Texts("en").message(finding.message)
     assert text.startswith("5 baselines have no figure")
     assert "among them Access within 4 KiB, " in text
     assert "1 MiB" not in text
 
 
-def test_what_trials_noticed_of_themselves_is_said(tmp_path: Path) -> None:
+def test_remarks_of_trials_are_reported(tmp_path: Path) -> None:
     path = machines.write_baseline(tmp_path / "cached", repeats=1, only=("cpu-1", "disk-randread"))
     (record,) = path.glob("trials/*disk-randread*/trial.json")
     checks = [{"name": "direct-io", "verdict": "noticed", "detail": {}}]
@@ -154,11 +160,15 @@ def test_what_trials_noticed_of_themselves_is_said(tmp_path: Path) -> None:
     assert "the file system cannot do direct I/O" in markdown.render(report)
 
 
-def test_trials_that_were_not_run_are_said_with_what_goes_on(tmp_path: Path) -> None:
+def test_trials_that_were_not_run_are_reported_with_the_command_to_resume(tmp_path: Path) -> None:
     path = machines.write_baseline(tmp_path / "half", repeats=2, only=("cpu-1", "disk-randread"))
     shutil.rmtree(next(path.glob("trials/*cpu-1*")))
-    (said,) = [one for one in findings(source(str(path)), EN) if one.message.code == "hosts.found.missing"]
-    assert said.message.arguments == {"count": 1, "of": 4, "run": "half"}
+    (finding,) = [
+        candidate
+        for candidate in findings(source(str(path)), EN)
+        if candidate.message.code == "hosts.found.missing"
+    ]
+    assert finding.message.arguments == {"count": 1, "of": 4, "run": "half"}
 
 
 def test_scores_that_scatter_are_said(home: Path, tmp_path: Path) -> None:
@@ -167,20 +177,20 @@ def test_scores_that_scatter_are_said(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_terminal_of_80_columns_holds_it(one: Source, lang: str) -> None:
-    text = printed(page.brief(one, lang, ["/results/host.html"]))
-    assert max(cell_len(line) for line in text.splitlines() if str(one.path) not in line) <= 80
+def test_a_terminal_of_80_columns_holds_it(baseline: Source, lang: str) -> None:
+    text = printed(page.brief(baseline, lang, ["/results/host.html"]))
+    assert max(cell_len(line) for line in text.splitlines() if str(baseline.path) not in line) <= 80
     assert "Example 9000" in text
     assert "/results/host.html" in text
-    assert f"loadcell compare {one.path}" in text
+    assert f"loadcell compare {baseline.path}" in text
     assert ("素数计算" if lang == "zh" else "Primes") in text
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_the_page_is_written_beside_the_run(one: Source, lang: str) -> None:
-    place = page.write(one, lang, ("loadcell", "host", "--baseline"))
-    assert place == one.path / "host.html"
-    text = place.read_text(encoding="utf-8")
+def test_the_page_is_written_beside_the_run(baseline: Source, lang: str) -> None:
+    written_page = page.write(baseline, lang, ("loadcell", "host", "--baseline"))
+    assert written_page == baseline.path / "host.html"
+    text = written_page.read_text(encoding="utf-8")
     assert ("机器与基准" if lang == "zh" else "Machine and baselines") in text
     assert "loadcell host --baseline" in text
 
@@ -188,18 +198,18 @@ def test_the_page_is_written_beside_the_run(one: Source, lang: str) -> None:
 def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
     evil = "<script>alert(1)</script>"
     host = {**machines.HOST, "hostname": evil, "cpu": {**machines.HOST["cpu"], "model": evil}}
-    found = source(str(machines.write_baseline(tmp_path / "evil", host=host, repeats=1)))
-    assert evil not in html.render(page.build(found, "en"))
+    stored = source(str(machines.write_baseline(tmp_path / "evil", host=host, repeats=1)))
+    assert evil not in html.render(page.build(stored, "en"))
     other = machines.write_baseline(tmp_path / "good", repeats=1)
-    both = compared(str(found.path), str(other))
+    both = compared(str(stored.path), str(other))
     assert evil not in html.render(build(both, "en"))
     assert "<script>" not in markdown.render(build(both, "en", pictures=False))
 
 
-def test_its_json_is_what_compare_takes(one: Source, tmp_path: Path) -> None:
+def test_its_json_is_what_compare_takes(baseline: Source, tmp_path: Path) -> None:
     stored = tmp_path / "a.json"
-    stored.write_text(json_renderer.render(page.document(one, "en"), EN))
-    assert source(str(stored)).machine == one.machine
+    stored.write_text(json_renderer.render(page.document(baseline, "en"), EN))
+    assert source(str(stored)).machine == baseline.machine
 
 
 # -- two machines
@@ -215,14 +225,14 @@ def test_two_machines_have_differences_ratios_and_what_the_workload_follows(two:
         "baselines",
         "method",
     ]
-    found = tables(report)
-    assert [row[0].text for row in found["table-facts-differ"].rows] == [
+    drawn = tables(report)
+    assert [row[0].text for row in drawn["table-facts-differ"].rows] == [
         "Clock",
         "Cores",
         "Frequency governor",
     ]
-    assert len(found["table-ratios"].rows) == len(two.machines.rows)
-    standing = {row[0].text: row[5].text for row in found["table-candidates-1"].rows}
+    assert len(drawn["table-ratios"].rows) == len(two.machines.rows)
+    standing = {row[0].text: row[5].text for row in drawn["table-candidates-1"].rows}
     assert standing["MEMCPY 256 MiB, 1 thread"] == "can be what it follows"
     assert standing["Primes, 1 thread"] == "goes the other way"
     assert standing["CPU clock"] == "goes the other way"
@@ -230,15 +240,17 @@ def test_two_machines_have_differences_ratios_and_what_the_workload_follows(two:
     assert standing["Random reads"].startswith("can be a part: ")
 
 
-def test_what_besides_the_machines_was_another_is_said(two: Compared, home: Path) -> None:
-    said = [finding.message.code for finding in two.of(two.workloads[0])]
-    assert said[0] == "hosts.follows.elsewhere"  # both runs of the workload are of one machine
-    assert "compare.differs.target" not in said
+def test_other_differences_than_the_machines_are_reported(two: Compared, home: Path) -> None:
+    codes = [finding.message.code for finding in two.of(two.workloads[0])]
+    assert codes[0] == "hosts.follows.elsewhere"  # both runs of the workload are of one machine
+    assert "compare.differs.target" not in codes
     other = comparisons.write(
         home / "db-c", fake_runs.Shape(repeats=6, version="0.2.0", monitors=False, intervals=False)
     )
-    found = compared(str(home / "a"), str(home / "b"), [(str(home / "db-a"), str(other))])
-    assert "compare.differs.tools" in [finding.message.code for finding in found.of(found.workloads[0])]
+    comparison = compared(str(home / "a"), str(home / "b"), [(str(home / "db-a"), str(other))])
+    assert "compare.differs.tools" in [
+        finding.message.code for finding in comparison.of(comparison.workloads[0])
+    ]
 
 
 def test_the_picture_has_every_ratio_and_the_workload(two: Compared) -> None:
@@ -254,15 +266,15 @@ def test_verdicts_are_those_of_every_comparison(two: Compared) -> None:
     assert verdicts["disk-sync/sync_ms"] == "faster"  # half the time
 
 
-def test_published_figures_come_as_one_value_each(home: Path) -> None:
-    found = compared(str(home / "kunpeng.json"), str(home / "m2.json"))
-    rows = {row[0].text: row for row in tables(build(found, "en"))["table-ratios"].rows}
+def test_published_scores_come_as_one_value_each(home: Path) -> None:
+    comparison = compared(str(home / "kunpeng.json"), str(home / "m2.json"))
+    rows = {row[0].text: row for row in tables(build(comparison, "en"))["table-ratios"].rows}
     assert rows["MEMCPY 256 MiB, 1 thread"][4].text == "×6.81"
     assert rows["MEMCPY 256 MiB, 1 thread"][5].text == "–"
-    assert found.incomplete  # sysbench's cpu test was run on one of them only
+    assert comparison.incomplete  # sysbench's cpu test was run on one of them only
 
 
-def test_what_all_processors_did_is_told_by_how_many_each_machine_has(tmp_path: Path) -> None:
+def test_scores_of_all_processors_name_the_number_of_each_machine(tmp_path: Path) -> None:
     for name, threads in (("two", 2), ("one", 1), ("other", 1)):
         scores = [
             machines.score("cpu-1", "events_per_s", [100.0]),
@@ -288,14 +300,15 @@ def test_what_one_processor_and_all_of_them_did_alike_stands_once(tmp_path: Path
         run.write_text(
             run.read_text(encoding="utf-8").replace('"clients": 16', '"clients": 1'), encoding="utf-8"
         )
-    found = source(str(tmp_path / "a"))
-    names = [row[1].text for row in tables(page.build(found, "en"))["table-scores"].rows]
+    stored = source(str(tmp_path / "a"))
+    names = [row[1].text for row in tables(page.build(stored, "en"))["table-scores"].rows]
     assert names.count("Primes, 1 thread") == 1
     assert len(names) == len(set(names)) == 4
-    said = printed(page.brief(found, "en"))
-    assert said.count("Primes, 1 thread") == 1
+    output = printed(page.brief(stored, "en"))
+    assert output.count("Primes, 1 thread") == 1
     scores = {
-        one["id"]: one for one in json.loads(json_renderer.render(page.document(found, "en")))["scores"]
+        score["id"]: score
+        for score in json.loads(json_renderer.render(page.document(stored, "en")))["scores"]
     }
     assert scores["cpu-all/events_per_s"]["same_as"] == "cpu-1/events_per_s"
     assert "same_as" not in scores["cpu-1/events_per_s"]
@@ -317,17 +330,17 @@ def test_facts_are_said_in_the_readers_language_and_none_is_not_unknown(tmp_path
         "one": {"smt": "notsupported", "virtualisation": "none", "mitigations": {"meltdown": "Not affected"}},
         "other": {"smt": "on", "virtualisation": "kvm", "mitigations": {"meltdown": "Mitigation: PTI"}},
     }
-    for name, own in facts.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps({"host": {"hostname": name, **own}}))
+    for name, fact in facts.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({"host": {"hostname": name, **fact}}))
     both = compared(str(tmp_path / "one.json"), str(tmp_path / "other.json"))
-    said = {
+    texts = {
         lang: [
             [cell.text for cell in row[1:3]] for row in tables(build(both, lang))["table-facts-differ"].rows
         ]
         for lang in ("en", "zh")
     }
-    assert said["en"] == [["none: a core has one thread", "on"], ["none", "meltdown"], ["none", "kvm"]]
-    assert said["zh"] == [["不支持：每核一个线程", "开启"], ["无", "meltdown"], ["无", "kvm"]]
+    assert texts["en"] == [["none: a core has one thread", "on"], ["none", "meltdown"], ["none", "kvm"]]
+    assert texts["zh"] == [["不支持：每核一个线程", "开启"], ["无", "meltdown"], ["无", "kvm"]]
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -341,13 +354,18 @@ def test_two_machines_on_a_terminal(two: Compared, lang: str) -> None:
 
 
 def test_their_json_has_everything(two: Compared) -> None:
-    found = json.loads(pages(two, "en").json())
-    assert found["what"] == "hosts"
-    (workload,) = found["workloads"]
+    parsed = json.loads(pages(two, "en").json())
+    assert parsed["what"] == "hosts"
+    (workload,) = parsed["workloads"]
     assert "memory-memcpy-1/mib_per_s" in workload["hypothesis"]
     assert workload["interval"] is not None
-    assert {one["standing"] for one in workload["candidates"]} == {"near", "part", "alike", "against"}
-    assert all(finding["text"] for finding in found["findings"])
+    assert {candidate["standing"] for candidate in workload["candidates"]} == {
+        "near",
+        "part",
+        "alike",
+        "against",
+    }
+    assert all(finding["text"] for finding in parsed["findings"])
 
 
 def test_page_and_markdown_are_written_together(two: Compared, tmp_path: Path) -> None:
@@ -358,12 +376,12 @@ def test_page_and_markdown_are_written_together(two: Compared, tmp_path: Path) -
 
 
 def test_one_machine_measured_twice_has_two_names(home: Path) -> None:
-    found = compared(str(home / "a"), str(home / "short"))
-    assert [machine.label for machine in found.machines.machines] == ["bench-01 (a)", "bench-01 (short)"]
+    comparison = compared(str(home / "a"), str(home / "short"))
+    assert [machine.label for machine in comparison.machines.machines] == ["bench-01 (a)", "bench-01 (short)"]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "is not whole JSON"),
         ("[]", "says nothing of a machine"),
@@ -372,10 +390,10 @@ def test_one_machine_measured_twice_has_two_names(home: Path) -> None:
         ('{"host": {"hostname": "x"}, "scores": 5}', "score 1 is no mapping"),
     ],
 )
-def test_a_file_that_is_no_machine_says_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_is_no_machine_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
-    with pytest.raises(StoreError, match=said) as caught:
+    with pytest.raises(StoreError, match=message) as caught:
         source(str(path))
     assert "loadcell host --json" in caught.value.advice
 
@@ -385,6 +403,6 @@ def test_a_run_of_something_else_is_no_machine(home: Path) -> None:
         source(str(home / "db-a"))
 
 
-def test_a_machine_is_not_held_against_itself(home: Path) -> None:
+def test_a_machine_is_not_compared_with_itself(home: Path) -> None:
     with pytest.raises(StoreError, match="are the same"):
         compared(str(home / "a"), str(home / "a"))

@@ -51,7 +51,7 @@ def page(home: Path, lang: str, *, http: bool = True, change: Callable[[Any], No
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_it_has_ab_s_figures_under_ab_s_names(tmp_path: Path, lang: str) -> None:
+def test_it_has_ab_s_metrics_under_ab_s_names(tmp_path: Path, lang: str) -> None:
     text = page(tmp_path, lang)
     for name in (
         "Complete requests",
@@ -70,7 +70,7 @@ def test_it_has_ab_s_figures_under_ab_s_names(tmp_path: Path, lang: str) -> None
 
 
 def rows(text: str, stage: str) -> list[list[str]]:
-    """The figures of a stage, a row each treatment."""
+    """The metrics of a stage, a row per treatment."""
     lines = [line for line in text.splitlines() if f"| {stage} |" in line]
     return [[cell.strip() for cell in line.strip("| ").split("|")][-5:] for line in lines]
 

@@ -1,4 +1,4 @@
-"""The report of a run that was made of other tools' outputs says where its figures come from, and nothing
+"""The report of a run that was made of other tools' outputs says where its values come from, and nothing
 that only a plan could do.
 """
 
@@ -26,11 +26,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     text.write_text(
         f"{(OUTPUTS / 'sysbench-oltp.txt').read_text()}\n<b>once more</b>: 5 of 7\nwith feeling: 9\n"
     )
-    return made(home / "results", "sysbench", text)
+    return made(home / "results", "sysbench", text).records
 
 
 def blocks(report: Report, section: str) -> list[Block]:
-    return next(list(one.blocks) for one in report.sections if one.id == section)
+    return next(list(candidate.blocks) for candidate in report.sections if candidate.id == section)
 
 
 def test_its_files_and_what_was_not_understood_are_shown(run: StoredRun) -> None:
@@ -46,7 +46,7 @@ def test_its_files_and_what_was_not_understood_are_shown(run: StoredRun) -> None
     assert "2 lines were not understood, and no figure rests on them" in text
 
 
-def test_nothing_is_said_that_needs_a_plan(run: StoredRun) -> None:
+def test_nothing_that_needs_a_plan_is_reported(run: StoredRun) -> None:
     report = build(run, "en")
     text = markdown.render(report)
     for false in (
@@ -74,14 +74,14 @@ def test_one_percentile_is_no_curve_but_what_times_there_are_stand_in_a_table(ru
 
 
 def test_parts_that_a_tool_reports_apart_are_not_ranked(tmp_path: Path) -> None:
-    text = markdown.render(build(made(tmp_path, "fio", OUTPUTS / "fio.json"), "en"))
+    text = markdown.render(build(made(tmp_path, "fio", OUTPUTS / "fio.json").records, "en"))
     assert "measure 2 unlike things" in text
     assert "the highest median throughput" not in text
     assert "Recommended" not in text
 
 
 def test_samples_alone_are_no_executions(tmp_path: Path) -> None:
-    stored = made(tmp_path, "auto", OUTPUTS / "jstat-gcutil.txt")
+    stored = made(tmp_path, "auto", OUTPUTS / "jstat-gcutil.txt").records
     report = build(stored, "en")
     text = markdown.render(report)
     assert "5 samples of jstat were read from 1 file; loadcell ran nothing itself." in text
@@ -91,17 +91,17 @@ def test_samples_alone_are_no_executions(tmp_path: Path) -> None:
 
 
 def test_what_a_tool_says_nothing_of_is_no_damage_and_its_failures_have_words(tmp_path: Path) -> None:
-    stored = made(tmp_path, "ab", OUTPUTS / "ab-404.txt")
+    stored = made(tmp_path, "ab", OUTPUTS / "ab-404.txt").records
     text = markdown.render(build(stored, "en"))
     assert "all with non-2xx, an answer with another status than 2xx" in text
     assert "Files that are not whole" not in text
-    stored = made(tmp_path, "ab", OUTPUTS / "ab.txt")
+    stored = made(tmp_path, "ab", OUTPUTS / "ab.txt").records
     (file,) = stored.path.glob("trials/*/trial.json")
     (file.parent / "intervals.csv").write_text("t_s\n")  # not what its record knows of
     assert len(stored.intervals()) == 0
 
 
-def test_it_is_said_in_chinese(run: StoredRun) -> None:
+def test_it_is_written_in_chinese(run: StoredRun) -> None:
     text = markdown.render(build(run, "zh"))
     assert "从 1 个文件中读取了 sysbench 的 2 次执行" in text
     assert "有 2 行未能读懂" in text
@@ -109,12 +109,12 @@ def test_it_is_said_in_chinese(run: StoredRun) -> None:
         assert english not in text
 
 
-@pytest.mark.parametrize(("lang", "said"), [("en", "The machine that was measured"), ("zh", "被测机器")])
+@pytest.mark.parametrize(("lang", "sentence"), [("en", "The machine that was measured"), ("zh", "被测机器")])
 def test_a_machine_that_is_itself_what_is_measured_shares_nothing_with_a_target(
-    tmp_path: Path, lang: str, said: str
+    tmp_path: Path, lang: str, sentence: str
 ) -> None:
     few = ("cpu-1", "latency-4KiB")
     text = markdown.render(build(read_run(machines.write_baseline(tmp_path / "a", only=few)), lang))
-    assert said in text
+    assert sentence in text
     assert "shared this machine" not in text
     assert "会互相争用" not in text

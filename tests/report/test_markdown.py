@@ -52,14 +52,14 @@ def test_pictures_are_whole_svg_files_that_the_text_refers_to(
 
 
 def test_a_picture_is_shown_in_letters_as_wide_as_those_it_was_laid_out_with() -> None:
-    said = f'<text font-family="{markdown.MEASURED}">font-family="{markdown.MEASURED}"</text>'
+    svg = f'<text font-family="{markdown.MEASURED}">font-family="{markdown.MEASURED}"</text>'
     painted = paint(
-        {"mark": "text", "data": {"values": [{}]}, "title": said, "config": {"font": markdown.MEASURED}},
+        {"mark": "text", "data": {"values": [{}]}, "title": svg, "config": {"font": markdown.MEASURED}},
         VEGA_LITE,
     )
     root = ET.fromstring(markdown.lettered(painted))
     texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
-    assert said in [text.text for text in texts]
+    assert svg in [text.text for text in texts]
     assert {text.get("font-family") for text in texts} == {markdown.SHOWN}
 
 
@@ -102,7 +102,7 @@ def test_tables_are_tables(stored: Stored) -> None:
                 widths.append(set())
             widths[-1].add(line.replace(r"\|", "").count("|"))
     assert len(widths) > 5
-    assert all(len(found) == 1 for found in widths)
+    assert all(len(widths_of_table) == 1 for widths_of_table in widths)
 
 
 def test_nothing_from_outside_is_markup(stored: Stored) -> None:

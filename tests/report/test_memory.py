@@ -1,4 +1,4 @@
-"""What servers under valgrind lost: on the page and on the terminal."""
+"""Memory that servers under valgrind lost: on the page and on the terminal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def examined(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
 
 
 def lines(run: StoredRun, lang: str = "en") -> Iterator[str]:
-    """What a terminal of 80 columns shows."""
+    """The output on a terminal of 80 columns."""
     out = io.StringIO()
     terminal.render(brief.of_run(run, lang), Console(file=out, width=80, highlight=False, color_system=None))
     yield from out.getvalue().splitlines()
@@ -55,7 +55,7 @@ def lines(run: StoredRun, lang: str = "en") -> Iterator[str]:
         ("zh", "丢失的字节数与块数", ["1,234,567（4,321 块）", "1,100,000（12 块）"]),
     ],
 )
-def test_the_terminal_has_the_figures_of_every_trial(
+def test_the_terminal_has_the_values_of_every_trial(
     examined: StoredRun, lang: str, title: str, figures: list[str]
 ) -> None:
     shown = list(lines(examined, lang))
@@ -87,8 +87,8 @@ def test_they_are_those_of_the_page(examined: StoredRun) -> None:
 )
 def test_the_summary_begins_with_what_was_lost(examined: StoredRun, lang: str, sentence: str) -> None:
     summary = build(examined, lang).sections[0]
-    said = next(block for block in summary.blocks if isinstance(block, Sentences))
-    texts = [Texts(lang).message(finding.message) for finding in said.findings]
+    sentences = next(block for block in summary.blocks if isinstance(block, Sentences))
+    texts = [Texts(lang).message(finding.message) for finding in sentences.findings]
     assert any(sentence in text for text in texts), texts
 
 

@@ -28,7 +28,7 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
         self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.said: list[str] = []
+        self.strings: list[str] = []
         self.scripts: list[tuple[dict[str, str | None], str]] = []
         self._inside: str | None = None
         self.feed(text)
@@ -49,12 +49,12 @@ class Page(HTMLParser):
             attributes, text = self.scripts[-1]
             self.scripts[-1] = attributes, text + data
         elif self._inside is None:
-            self.said.append(data)
+            self.strings.append(data)
 
     @property
     def text(self) -> str:
-        """What a reader sees, on one line."""
-        return " ".join(" ".join(self.said).split())
+        """The visible text, on one line."""
+        return " ".join(" ".join(self.strings).split())
 
     def ids(self, tag: str) -> list[str]:
         """The ids of all elements of a kind."""
@@ -74,15 +74,17 @@ def page(stored: Stored) -> Callable[..., Page]:
 
 
 def test_sections_stand_in_the_order_readers_look_for_them(page: Callable[..., Page]) -> None:
-    found = page("trouble")
-    assert found.ids("section") == ORDER
-    links = [attributes["href"] for tag, attributes in found.tags if tag == "a" and "class" not in attributes]
+    html_page = page("trouble")
+    assert html_page.ids("section") == ORDER
+    links = [
+        attributes["href"] for tag, attributes in html_page.tags if tag == "a" and "class" not in attributes
+    ]
     assert links == [f"#{name}" for name in ORDER]
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_what_a_reader_needs_is_there(page: Callable[..., Page], lang: str) -> None:
-    said = page("trouble", lang).text
+    visible = page("trouble", lang).text
     for text in (
         "A run in trouble", "How many concurrent clients", "clients = 32", "3,274", "errors == 0", "40P01",
         "the server closed the connection during prepare", "Raise limits.prepare.", "interrupted by Ctrl-C",
@@ -90,45 +92,45 @@ def test_what_a_reader_needs_is_there(page: Callable[..., Page], lang: str) -> N
         "shared_buffers",
         "loadcell run", "--set seed=7", "--resume", "repeats: 3", "bench-01",
     ):  # fmt: skip
-        assert text in said, text
+        assert text in visible, text
 
 
 def test_chinese_pages_are_chinese(page: Callable[..., Page]) -> None:
-    """Of the catalogue's English sentences none is left, and the page says what language it is in."""
+    """None of the catalogue's English sentences remains, and the page declares its language."""
     from loadcell.model.catalogue import texts as catalogue
 
-    found = page("trouble", "zh")
-    assert ("html", {"lang": "zh-CN"}) in found.tags
+    html_page = page("trouble", "zh")
+    assert ("html", {"lang": "zh-CN"}) in html_page.tags
     english = [
         texts["en"] for texts in catalogue().values() if "{" not in texts["en"] and texts["en"].count(" ") > 2
     ]
     assert len(english) > 50
-    assert [text for text in english if text in found.text] == []
+    assert [text for text in english if text in html_page.text] == []
 
 
 def test_every_repeat_is_in_the_table_and_every_failed_trial_has_its_reason(
     page: Callable[..., Page], stored: Stored
 ) -> None:
-    said = page("trouble").text
+    text = page("trouble").text
     for record in stored("trouble").trials:
         if record.status != "ok":
-            assert record.name in said
-            assert record.reason in said
-            assert record.advice in said
+            assert record.name in text
+            assert record.reason in text
+            assert record.advice in text
     assert len(stored("trouble").missing) == 2
-    assert all(name in said for name in stored("trouble").missing)
+    assert all(name in text for name in stored("trouble").missing)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_an_open_loop_has_a_section_of_its_own(page: Callable[..., Page], lang: str) -> None:
-    found = page("rates", lang)
-    sections = found.ids("section")
+def test_an_open_loop_has_a_section(page: Callable[..., Page], lang: str) -> None:
+    html_page = page("rates", lang)
+    sections = html_page.ids("section")
     assert sections.index("open-loop") == sections.index("results") + 1
     assert "open-loop" not in page("two").ids("section")
     due = {"en": "whether or not a connection was free", "zh": "不论当时是否有空闲连接"}
-    assert due[lang] in found.text
+    assert due[lang] in html_page.text
     for figure in ("16,000", "0.400", "21.0", {"en": "2 of 2", "zh": "2/2"}[lang]):
-        assert figure in found.text
+        assert figure in html_page.text
 
 
 def test_what_was_due_and_what_waited_is_drawn_over_time_and_for_every_rate(stored: Stored) -> None:
@@ -154,15 +156,19 @@ def test_below_six_repeats_there_is_no_interval(page: Callable[..., Page]) -> No
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_text_from_outside_is_only_text(page: Callable[..., Page], stored: Stored, lang: str) -> None:
-    found = page("hostile", lang)
+    html_page = page("hostile", lang)
     evil = "</script><b>bold</b>{{ 7*7 }}"
-    assert found.text.count(evil) > 8, "title, question, treatment, message, reason and advice are all shown"
-    assert "49" not in re.findall(r"\b49\b", found.text)
-    assert len(found.scripts) == 3, "no script was ended early and none was added"
-    assert not any(tag == "b" and found.tags[n + 1 : n + 2] == [] for n, (tag, _) in enumerate(found.tags))
+    assert html_page.text.count(evil) > 8, (
+        "title, question, treatment, message, reason and advice are all shown"
+    )
+    assert "49" not in re.findall(r"\b49\b", html_page.text)
+    assert len(html_page.scripts) == 3, "no script was ended early and none was added"
+    assert not any(
+        tag == "b" and html_page.tags[n + 1 : n + 2] == [] for n, (tag, _) in enumerate(html_page.tags)
+    )
     raw = html.render(build(stored("hostile"), lang))
     assert "<b>bold" not in raw
-    assert evil in json.dumps(found.data(), ensure_ascii=False), "charts have it, whole"
+    assert evil in json.dumps(html_page.data(), ensure_ascii=False), "charts have it, whole"
 
 
 def test_embedded_json_cannot_end_its_script() -> None:
@@ -173,11 +179,11 @@ def test_embedded_json_cannot_end_its_script() -> None:
 
 @pytest.mark.parametrize("name", ["two", "two hundred"])
 def test_nothing_is_fetched_from_anywhere(page: Callable[..., Page], name: str) -> None:
-    found = page(name)
-    for tag, attributes in found.tags:
+    html_page = page(name)
+    for tag, attributes in html_page.tags:
         for key in ("src", "href", "action", "data", "poster", "srcset"):
             assert (attributes.get(key) or "#").startswith(("#", "data:")), (tag, attributes)
-    policy = next(a["content"] or "" for tag, a in found.tags if tag == "meta" and "http-equiv" in a)
+    policy = next(a["content"] or "" for tag, a in html_page.tags if tag == "meta" and "http-equiv" in a)
     assert policy.startswith("default-src 'none';")
     assert "http" not in policy
 
@@ -186,10 +192,10 @@ def test_the_libraries_are_in_it_once_and_the_policy_names_every_script(page: Ca
     import base64
     import hashlib
 
-    found = page("two")
-    code = [text for attributes, text in found.scripts if attributes.get("type") != "application/json"]
+    html_page = page("two")
+    code = [text for attributes, text in html_page.scripts if attributes.get("type") != "application/json"]
     assert sum("window.vegaEmbed" in text for text in code) == 1
-    policy = next(a["content"] or "" for tag, a in found.tags if tag == "meta" and "http-equiv" in a)
+    policy = next(a["content"] or "" for tag, a in html_page.tags if tag == "meta" and "http-equiv" in a)
     for text in code:
         assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy
 
@@ -203,22 +209,22 @@ def test_a_report_of_200_trials_is_below_3_mb(stored: Stored) -> None:
 def test_long_series_are_thinned_and_say_so(stored: Stored) -> None:
     report = build(stored("long"))
     chart = next(chart for chart in report.charts() if chart.id == "chart-series")
-    points = [len(own["load"]["t"]) for own in chart.series.values()]
+    points = [len(sources["load"]["t"]) for sources in chart.series.values()]
     assert all(300 < count <= 500 for count in points)
     assert any("5 neighbouring samples" in caption for caption in chart.captions)
 
 
 @pytest.mark.parametrize("name", ["nothing measured", "one repeat, no series", "nothing varied"])
 def test_a_run_with_little_in_it_still_makes_a_page(page: Callable[..., Page], name: str) -> None:
-    found = page(name)
-    assert set(found.ids("section")) <= set(ORDER)
-    assert {"summary", "results", "method", "trouble", "reproduce"} <= set(found.ids("section"))
+    html_page = page(name)
+    assert set(html_page.ids("section")) <= set(ORDER)
+    assert {"summary", "results", "method", "trouble", "reproduce"} <= set(html_page.ids("section"))
 
 
 def test_a_page_without_charts_does_not_carry_the_libraries(page: Callable[..., Page]) -> None:
-    found = page("nothing measured")
-    assert found.data()["charts"] == []
-    assert not any("vegaEmbed =" in text for _, text in found.scripts)
+    html_page = page("nothing measured")
+    assert html_page.data()["charts"] == []
+    assert not any("vegaEmbed =" in text for _, text in html_page.scripts)
 
 
 def test_torn_files_are_named(runs: Callable[[str], Path], tmp_path: Path) -> None:
@@ -230,6 +236,6 @@ def test_torn_files_are_named(runs: Callable[[str], Path], tmp_path: Path) -> No
     shutil.copytree(runs("two"), torn)
     intervals = next(torn.glob("trials/001*/intervals.csv"))
     intervals.write_bytes(intervals.read_bytes()[:-40])
-    said = Page(html.render(build(read_run(torn)))).text
-    assert f"trials/{intervals.parent.name}/intervals.csv" in said
-    assert "is cut" in said
+    text = Page(html.render(build(read_run(torn)))).text
+    assert f"trials/{intervals.parent.name}/intervals.csv" in text
+    assert "is cut" in text

@@ -1,4 +1,4 @@
-"""Of many treatments, those whose percentiles are drawn until the reader chooses others."""
+"""The treatments, out of many, whose percentiles are drawn until the reader chooses others."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from loadcell.report.charts.percentiles import chosen
 
 def factorial(**factors: list[Any]) -> tuple[Treatment, ...]:
     """Two factors; the higher a treatment's number, the higher its throughput."""
-    (one, first), (other, second) = factors.items()
-    levels = {f"{a}-{b}": {one: a, other: b} for a in first for b in second}
+    (factor, first), (other, second) = factors.items()
+    levels = {f"{a}-{b}": {factor: a, other: b} for a in first for b in second}
     return analysis_of({name: [100.0 + n] for n, name in enumerate(levels)}, levels=levels).treatments
 
 

@@ -43,8 +43,8 @@ def profiled(source: Path, home: Path, change: Callable[[dict[str, Any]], None] 
     stored = read_run(home)
     like = stored.trials[0]
     name = f"profile-{like.treatment}"
-    place = home / "trials" / name
-    place.mkdir()
+    trial_path = home / "trials" / name
+    trial_path.mkdir()
     totals = {**document(like)["totals"], "throughput_per_s": 0.9 * like.totals.throughput_per_s}
     account = {
         "kind": "cpu", "tool": "perf", "samples": SAMPLES, "event": "cpu-clock", "frequency": 99,
@@ -58,10 +58,10 @@ def profiled(source: Path, home: Path, change: Callable[[dict[str, Any]], None] 
     }  # fmt: skip
     if change is not None:
         change(trial_document)
-    (place / "trial.json").write_text(json.dumps(trial_document))
+    (trial_path / "trial.json").write_text(json.dumps(trial_document))
     if "profile.folded" in trial_document["files"]:
-        (place / "profile.folded").write_text(FOLDED)
-        (place / "profile.svg").write_text(_engine.flame_graph(FOLDED, "clients=1", "as tested"))
+        (trial_path / "profile.folded").write_text(FOLDED)
+        (trial_path / "profile.svg").write_text(_engine.flame_graph(FOLDED, "clients=1", "as tested"))
     run = {
         **document(stored.run),
         "unscored": [
@@ -78,28 +78,30 @@ def run(runs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -
 
 
 def section(path: Path, lang: str = "en") -> Any:
-    return next(one for one in build(read_run(path), lang).sections if one.id == "profile")
+    return next(section for section in build(read_run(path), lang).sections if section.id == "profile")
 
 
 def sentences(path: Path) -> str:
-    """What the section says in Markdown."""
+    """The text of the section in Markdown."""
     report = build(read_run(path))
     return render(replace(report, sections=[section(path)]))
 
 
 def test_a_profile_is_in_nothing_but_its_own_section(run: Path, runs: Callable[[str], Path]) -> None:
     plain, with_profile = read_run(runs(SHAPE)), read_run(run)
-    assert [one.name for one in with_profile.unscored] == ["profile-" + plain.trials[0].treatment]
+    assert [trial.name for trial in with_profile.unscored] == ["profile-" + plain.trials[0].treatment]
     assert with_profile.trials == plain.trials
     assert with_profile.missing == plain.missing == []
     assert len(trial_rows([with_profile])) == len(plain.trials)
-    sections = [one.id for one in build(with_profile).sections]
-    assert [one.id for one in build(plain).sections] == [one for one in sections if one != "profile"]
-    for left, right in zip(
+    sections = [section.id for section in build(with_profile).sections]
+    assert [section.id for section in build(plain).sections] == [
+        section for section in sections if section != "profile"
+    ]
+    for before, after in zip(
         build(plain).sections, [s for s in build(with_profile).sections if s.id != "profile"], strict=True
     ):
-        if left.id != "reproduce":  # which names the directory
-            assert left.blocks == right.blocks
+        if before.id != "reproduce":  # which names the directory
+            assert before.blocks == after.blocks
 
 
 def test_functions_and_processes_have_their_shares(run: Path) -> None:
@@ -124,8 +126,8 @@ def few(document: dict[str, Any]) -> None:
 
 def test_functions_that_no_share_is_known_of_are_one(runs: Callable[[str], Path], tmp_path: Path) -> None:
     home = profiled(runs(SHAPE), tmp_path / "run", few)
-    [place] = home.glob("trials/*/profile.folded")
-    place.write_text(
+    [samples] = home.glob("trials/*/profile.folded")
+    samples.write_text(
         "one;main;work;add 4\none;main;work;mul 2\none;main;once;deep 1\none;main;twice 3\ntwo;other 2\n"
     )
     functions, processes = section(home).blocks[-2:]
@@ -154,7 +156,7 @@ def test_what_it_cost_and_how_sure_it_is_are_said(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         (
             lambda trial: (
@@ -163,20 +165,20 @@ def test_what_it_cost_and_how_sure_it_is_are_said(run: Path) -> None:
             ),
             "was not profiled: perf is not installed. What helps: install it.",
         ),
-        (lambda one: one.update(files={}), "no sample was taken"),
+        (lambda trial: trial.update(files={}), "no sample was taken"),
     ],
 )  # fmt: skip
-def test_where_there_is_none_it_is_said_why(
-    runs: Callable[[str], Path], tmp_path: Path, change: Callable[[dict[str, Any]], None], said: str
+def test_the_reason_is_reported_where_there_is_none(
+    runs: Callable[[str], Path], tmp_path: Path, change: Callable[[dict[str, Any]], None], text: str
 ) -> None:
-    assert said in sentences(profiled(runs(SHAPE), tmp_path / "run", change))
+    assert text in sentences(profiled(runs(SHAPE), tmp_path / "run", change))
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = Browser()
-    yield found
-    found.close()
+    chromium = Browser()
+    yield chromium
+    chromium.close()
 
 
 BARS = "[...document.querySelectorAll('.flame g[data-node]')]"

@@ -1,4 +1,4 @@
-"""Tables of published reports as runs: what their authors saw is said on the page, and what they could not
+"""Tables of published reports as runs: what their authors saw is on the page, and what they could not
 see, too.
 """
 
@@ -31,9 +31,9 @@ HEAP: Mapping[tuple[str, int], tuple[float, float, float, float, float, int] | N
 def page_of(run: Path, lang: str = "en") -> tuple[str, str]:
     """The page's summary and all of its text."""
     page = render(build(read_run(run), lang))
-    found = re.search(r'<section id="summary".*?</section>', page, re.DOTALL)
-    assert found is not None
-    return _text(found[0]), _text(page)
+    summary = re.search(r'<section id="summary".*?</section>', page, re.DOTALL)
+    assert summary is not None
+    return _text(summary[0]), _text(page)
 
 
 def _text(html: str) -> str:
@@ -75,7 +75,7 @@ def test_three_storages_each_get_their_statement_and_what_five_levels_cannot_sup
     assert "5 个负载太少" in page_of(run, "zh")[0]
 
 
-def test_of_a_stream_the_interaction_is_said_that_single_repeats_only_describe(tmp_path: Path) -> None:
+def test_the_interaction_of_a_stream_is_described_from_single_repeats(tmp_path: Path) -> None:
     rows = [
         f"{retained},{rules},{threads},{RECORDS / seconds}"
         for (retained, rules, threads), seconds in STREAM.items()
@@ -118,8 +118,8 @@ def test_percentiles_that_cannot_be_stand_before_any_answer(tmp_path: Path) -> N
             document["unit"] = "request"
             file.write_text(json.dumps(document))
     summary, page = page_of(run)
-    said = summary.index("Percentiles that cannot be")
-    assert said < summary.index("gave the highest median throughput")
+    position = summary.index("Percentiles that cannot be")
+    assert position < summary.index("gave the highest median throughput")
     assert "6 of 8 trials ended well; 2 timed out." in summary
     assert "p90_ms: 32" in page
     assert "p99_ms: 29" in page

@@ -37,7 +37,7 @@ def record(reason: Message, **more: Any) -> Mapping[str, Any]:
     }  # fmt: skip
 
 
-def said(of: Mapping[str, Any], language: str = "zh") -> tuple[str, str]:
+def reason_and_advice(of: Mapping[str, Any], language: str = "zh") -> tuple[str, str]:
     """Message and advice."""
     texts = Texts(language)
     stored = trial(of)
@@ -47,23 +47,23 @@ def said(of: Mapping[str, Any], language: str = "zh") -> tuple[str, str]:
 CLOSED = CONNECTION_REFUSED(where="127.0.0.1:6379", said="Connection refused")
 
 
-def test_a_code_is_said_in_the_readers_language_with_the_servers_words_as_they_are() -> None:
-    assert said(record(CLOSED)) == (
+def test_a_code_is_in_the_readers_language_with_the_servers_words_as_they_are() -> None:
+    assert reason_and_advice(record(CLOSED)) == (
         "127.0.0.1:6379 没有服务器应答：“Connection refused”",
         "请检查主机和端口，以及服务器是否在运行并在那里监听",
     )
-    assert said(record(CLOSED), "en") == (CLOSED.text, CLOSED.advice)
+    assert reason_and_advice(record(CLOSED), "en") == (CLOSED.text, CLOSED.advice)
 
 
 def test_numbers_are_written_as_the_report_writes_them() -> None:
     late = TIMED_OUT_WITHIN(phase=PHASE_PREPARE(), limit="prepare", limit_s=90.0)
-    assert said(record(late))[0] == "准备未在 1 min 30 s 的时限内结束"
-    assert said(record(late), "en")[0] == "prepare did not end within its limit of 1 min 30 s"
+    assert reason_and_advice(record(late))[0] == "准备未在 1 min 30 s 的时限内结束"
+    assert reason_and_advice(record(late), "en")[0] == "prepare did not end within its limit of 1 min 30 s"
 
 
-def test_a_reason_within_a_reason_is_said_in_the_same_language_and_lends_its_advice() -> None:
+def test_a_reason_within_a_reason_is_in_the_same_language_and_lends_its_advice() -> None:
     full = REDIS_MAXMEMORY(where=WHERE_SERVER(), said="OOM")
-    assert said(record(SERVER_CANNOT(doing=DOING_DROP_DATA_SETS(), why=full))) == (
+    assert reason_and_advice(record(SERVER_CANNOT(doing=DOING_DROP_DATA_SETS(), why=full))) == (
         "无法删除数据集：服务器已用尽其 maxmemory：“OOM”",
         "请提高它，或减少加载的键",
     )
@@ -71,15 +71,18 @@ def test_a_reason_within_a_reason_is_said_in_the_same_language_and_lends_its_adv
 
 def test_that_the_target_died_stands_round_the_reason() -> None:
     died = {**record(CLOSED), "reason": "the target died during the load (...)", "died_during": "load"}
-    assert said(died)[0] == "目标在负载期间死亡（127.0.0.1:6379 没有服务器应答：“Connection refused”）"
-    assert said(died)[1].startswith("请检查主机和端口")
+    assert (
+        reason_and_advice(died)[0]
+        == "目标在负载期间死亡（127.0.0.1:6379 没有服务器应答：“Connection refused”）"
+    )
+    assert reason_and_advice(died)[1].startswith("请检查主机和端口")
     unknown = {
         "reason": "the target died during up (x)",
         "reason_code": None,
         "died_during": "up",
         "advice": "y",
     }
-    assert said(unknown) == ("the target died during up (x)", "y")
+    assert reason_and_advice(unknown) == ("the target died during up (x)", "y")
 
 
 def failed(code: str, step: str, **arguments: str) -> Message:
@@ -87,20 +90,23 @@ def failed(code: str, step: str, **arguments: str) -> Message:
 
 
 def test_what_the_engine_says_is_quoted_behind_what_it_means() -> None:
-    known = load_failure("spec", "the plan is odd", as_written("mend it"))
-    assert said(record(known)) == ("引擎不接受对它的要求（“the plan is odd”）", "mend it")
-    assert said(record(known), "en") == ("the plan is odd", "mend it")
+    failure = load_failure("spec", "the plan is odd", as_written("mend it"))
+    assert reason_and_advice(record(failure)) == ("引擎不接受对它的要求（“the plan is odd”）", "mend it")
+    assert reason_and_advice(record(failure), "en") == ("the plan is odd", "mend it")
     of_server = load_failure("42P01", "cannot copy: no such table", None)
-    assert said(record(of_server)) == ("表不存在（“cannot copy: no such table”）", "")
-    assert said(record(load_failure("IOException", "it broke", None)))[0] == "it broke"
+    assert reason_and_advice(record(of_server)) == ("表不存在（“cannot copy: no such table”）", "")
+    assert reason_and_advice(record(load_failure("IOException", "it broke", None)))[0] == "it broke"
 
 
-def test_what_the_engine_was_doing_is_said_in_the_readers_language() -> None:
-    found = record(failed("OOM", "engine.fill-keys", said="command not allowed"))
-    assert said(found, "en")[0].startswith("cannot fill the keys: command not allowed")
-    assert "无法写入各键：command not allowed" in said(found)[0]
+def test_the_activity_of_the_engine_is_in_the_readers_language() -> None:
+    failure = record(failed("OOM", "engine.fill-keys", said="command not allowed"))
+    assert reason_and_advice(failure, "en")[0].startswith("cannot fill the keys: command not allowed")
+    assert "无法写入各键：command not allowed" in reason_and_advice(failure)[0]
     store = record(failed("no-space", "engine.load-store", path="/a", said="No space left on device"))
-    assert said(store)[0] == "设备上没有剩余空间（“无法把数据加载到 /a 中的存储：No space left on device”）"
+    assert (
+        reason_and_advice(store)[0]
+        == "设备上没有剩余空间（“无法把数据加载到 /a 中的存储：No space left on device”）"
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,14 +118,14 @@ def test_what_the_engine_was_doing_is_said_in_the_readers_language() -> None:
         ("host", "io-uring", "请使用 `engine: psync` 并增加客户端"),
     ],
 )
-def test_what_the_engine_advises_is_said_in_the_readers_language(protocol: str, code: str, zh: str) -> None:
-    engines_own = catalogue.texts()[f"remedy.{protocol}.{code}"]["en"]
-    found = record(load_failure(code, "cannot load", failure_remedy(protocol, code)))
-    assert said(found, "en")[1] == engines_own
-    assert zh in said(found)[1]
+def test_the_advice_of_the_engine_is_in_the_readers_language(protocol: str, code: str, zh: str) -> None:
+    advice = catalogue.texts()[f"remedy.{protocol}.{code}"]["en"]
+    failure = record(load_failure(code, "cannot load", failure_remedy(protocol, code)))
+    assert reason_and_advice(failure, "en")[1] == advice
+    assert zh in reason_and_advice(failure)[1]
 
 
-def test_figures_of_the_engine_make_the_sentence_exact() -> None:
+def test_values_of_the_engine_make_the_sentence_exact() -> None:
     words = {"finding": "12000 requests were due ...", "advice": "lower the rate"}
     figures = {
         "waiting": 12_000,
@@ -129,39 +135,42 @@ def test_figures_of_the_engine_make_the_sentence_exact() -> None:
         "clients": 16,
     }
     overloaded = {"reason": words["finding"], "advice": words["advice"], "reason_code": "overloaded"}
-    assert said({**overloaded, "reason_args": words})[0] == (
+    assert reason_and_advice({**overloaded, "reason_args": words})[0] == (
         "到期的请求多于目标所能承受，积压不断增长（“12000 requests were due ...”）"
     )
-    assert said({**overloaded, "reason_args": {**words, **figures}})[0] == (
+    assert reason_and_advice({**overloaded, "reason_args": {**words, **figures}})[0] == (
         "有 12,000 个请求到期却未能发出，最早的已逾期 3.2 s，且积压仍在增长："
         "每秒到期 5,012 个，每秒完成 1,044 个，共 16 个连接"
     )
-    assert said({**overloaded, "reason_args": {**words, **figures}}, "en")[0].startswith(
+    assert reason_and_advice({**overloaded, "reason_args": {**words, **figures}}, "en")[0].startswith(
         "12,000 requests were due and could not be sent, the oldest for 3.2 s, "
         "and the backlog grew: 5,012/s fell due"
     )
 
 
-def test_an_end_that_needs_no_figures_is_said_in_the_readers_language_alone() -> None:
+def test_an_end_without_values_is_in_the_readers_language_alone() -> None:
     stopped = {"reason": "it was stopped before its time", "advice": "run it again", "reason_code": "stopped"}
-    assert said({**stopped, "reason_args": {}}) == ("负载在到时之前被停止", "请重新运行该试验")
-    assert said({**stopped, "reason_args": {}}, "en") == (stopped["reason"], stopped["advice"])
+    assert reason_and_advice({**stopped, "reason_args": {}}) == ("负载在到时之前被停止", "请重新运行该试验")
+    assert reason_and_advice({**stopped, "reason_args": {}}, "en") == (stopped["reason"], stopped["advice"])
     unsettled = {**stopped, "reason_code": "unsettled", "reason_args": {"limit_s": 5.0}}
-    assert said(unsettled)[0] == "预热的最后一批请求在 5 s 内没有得到应答"
+    assert reason_and_advice(unsettled)[0] == "预热的最后一批请求在 5 s 内没有得到应答"
 
 
-def test_what_to_do_where_no_connection_is_to_be_had_is_said_in_the_readers_language() -> None:
+def test_the_remedy_for_refused_connections_is_in_the_readers_language() -> None:
     arguments = {
         "refused": 1, "clients": 9, "where": "a", "said": "b", "code": "53300", "group": "g", "here": False,
     }  # fmt: skip
     full = load_outcome("connect-failed", arguments, "postgres")
-    assert said(record(full)) == (
+    assert reason_and_advice(record(full)) == (
         "客户端组 g：9 个客户端中有 1 个无法连接到 a：“b”",
         "请提高服务器的 max_connections，或减少客户端",
     )
-    assert said(record(full), "en")[1] == "raise max_connections on the server, or use fewer clients"
+    assert (
+        reason_and_advice(record(full), "en")[1]
+        == "raise max_connections on the server, or use fewer clients"
+    )
     unknown = Message("lost", {"code": "odd", "finding": "x", "advice": "y"}, recorded=("x", "y"))
-    assert said(record(unknown)) == ("目标失联（“x”）", "请确认目标仍在运行且可以连接（“y”）")
+    assert reason_and_advice(record(unknown)) == ("目标失联（“x”）", "请确认目标仍在运行且可以连接（“y”）")
 
 
 def test_the_group_whose_load_ended_is_named_before_the_exact_sentence() -> None:
@@ -171,13 +180,18 @@ def test_the_group_whose_load_ended_is_named_before_the_exact_sentence() -> None
     }
     lost = {"reason": words["finding"], "advice": words["advice"], "reason_code": "lost"}
     figures = {"group": "a", "where": "127.0.0.1:80", "said": "Connection refused"}
-    assert said({**lost, "reason_args": {**words, **figures}})[0] == (
+    assert reason_and_advice({**lost, "reason_args": {**words, **figures}})[0] == (
         "客户端组 a：127.0.0.1:80 失联：“Connection refused”"
     )
     silent = {**words, **figures, "said": {"code": "nothing-said"}}
-    assert said({**lost, "reason_args": silent})[0] == "客户端组 a：127.0.0.1:80 失联：“没有任何输出”"
-    assert said({**lost, "reason_args": {**words, "group": "a"}}, "en")[0] == words["finding"]
-    assert said({**lost, "reason_args": {**words, **figures, "group": ["a"]}})[0].startswith("127.0.0.1")
+    assert (
+        reason_and_advice({**lost, "reason_args": silent})[0]
+        == "客户端组 a：127.0.0.1:80 失联：“没有任何输出”"
+    )
+    assert reason_and_advice({**lost, "reason_args": {**words, "group": "a"}}, "en")[0] == words["finding"]
+    assert reason_and_advice({**lost, "reason_args": {**words, **figures, "group": ["a"]}})[0].startswith(
+        "127.0.0.1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,15 +206,15 @@ def test_the_group_whose_load_ended_is_named_before_the_exact_sentence() -> None
     ],
 )
 def test_what_has_no_code_here_or_lacks_its_arguments_stands_as_recorded(more: Mapping[str, Any]) -> None:
-    assert said(record(CLOSED, **more))[0] == CLOSED.text
+    assert reason_and_advice(record(CLOSED, **more))[0] == CLOSED.text
 
 
 def test_records_of_before_stand_as_they_are() -> None:
     before = {"reason": "the clients could not connect", "advice": "See output.log."}
-    assert said(before) == ("the clients could not connect", "See output.log.")
+    assert reason_and_advice(before) == ("the clients could not connect", "See output.log.")
     overloaded = {**before, "reason_code": "overloaded"}
-    assert said(overloaded)[0] == before["reason"]
-    assert said({"reason": None, "advice": None}) == ("", "")
+    assert reason_and_advice(overloaded)[0] == before["reason"]
+    assert reason_and_advice({"reason": None, "advice": None}) == ("", "")
 
 
 def test_files_that_are_not_whole_are_said_in_the_readers_language() -> None:

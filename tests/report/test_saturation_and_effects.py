@@ -42,25 +42,25 @@ Write = Callable[[fake_runs.Shape], StoredRun]
 
 
 def section(report: Report, name: str) -> Section | None:
-    return next((found for found in report.sections if found.id == name), None)
+    return next((candidate for candidate in report.sections if candidate.id == name), None)
 
 
 def sentences(report: Report, name: str) -> list[str]:
-    found = section(report, name)
-    assert found is not None
+    wanted = section(report, name)
+    assert wanted is not None
     texts = Texts(report.language)
     return [
         texts.message(finding.message)
-        for block in found.blocks
+        for block in wanted.blocks
         if isinstance(block, Sentences)
         for finding in block.findings
     ]
 
 
 def cells(report: Report, name: str, table: str) -> list[list[str]]:
-    found = section(report, name)
-    assert found is not None
-    (block,) = (block for block in found.blocks if isinstance(block, Table) and block.id == table)
+    wanted = section(report, name)
+    assert wanted is not None
+    (block,) = (block for block in wanted.blocks if isinstance(block, Table) and block.id == table)
     return [[cell.text for cell in row] for row in block.rows]
 
 
@@ -86,7 +86,7 @@ def test_a_sweep_shows_its_law_with_a_band_and_its_marks(run: Write) -> None:
     assert "not identified" not in row
 
 
-def test_a_mark_that_can_be_one_level_alone_is_told_without_brackets(run: Write) -> None:
+def test_a_mark_that_can_be_one_level_alone_has_no_brackets(run: Write) -> None:
     report = build(run(plain({"load.clients": list(CLIENTS)})))
     (row,) = cells(report, "saturation", "table-saturation")
     for text in row:
@@ -128,9 +128,9 @@ def test_where_a_peak_may_lie_is_open_to_a_side_where_no_load_was_tried(
 
 def test_five_loads_support_marks_but_no_law(run: Write) -> None:
     report = build(run(plain({"load.clients": [16, 32, 64, 128, 256]})))
-    found = section(report, "saturation")
-    assert found is not None
-    tables = {block.id for block in found.blocks if isinstance(block, Table)}
+    saturation = section(report, "saturation")
+    assert saturation is not None
+    tables = {block.id for block in saturation.blocks if isinstance(block, Table)}
     assert tables == {"table-saturation"}, (
         "a table of nothing but `not identified` says less than the sentence above it"
     )
@@ -156,10 +156,10 @@ def test_one_factor_has_no_section_on_effects(run: Write) -> None:
 
 
 def test_a_recommendation_says_what_it_buys_and_what_it_risks(run: Write) -> None:
-    said = sentences(build(run(plain({"load.clients": list(CLIENTS)}))), "recommendation")
-    assert said[0].startswith("Recommended of what was measured: clients = ")
-    assert "times the throughput of clients = 1" in said[1]
-    assert any(sentence.startswith("Risk: ") for sentence in said)
+    texts = sentences(build(run(plain({"load.clients": list(CLIENTS)}))), "recommendation")
+    assert texts[0].startswith("Recommended of what was measured: clients = ")
+    assert "times the throughput of clients = 1" in texts[1]
+    assert any(sentence.startswith("Risk: ") for sentence in texts)
 
 
 BAD = {
@@ -183,8 +183,8 @@ BAD = {
 def test_bad_runs_have_sentences_and_whole_pages(run: Write, name: str, language: str) -> None:
     report = build(run(BAD[name]), language)
     page, text = html.render(report), markdown.render(report)
-    for found in (page, text):
-        assert "NaN" not in found.split("<script")[0]
+    for output in (page, text):
+        assert "NaN" not in output.split("<script")[0]
     json.dumps([chart.data for chart in report.charts()], allow_nan=False)
 
 

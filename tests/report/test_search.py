@@ -25,27 +25,27 @@ def searched(home: Path, change: tuple[str, str] = ("", ""), more: str = "", **w
     return context.stored(context.run(home, SEARCH.replace(*change) + more)).records
 
 
-def said(stored: StoredRun, lang: str = "en") -> list[str]:
+def search_sentences(stored: StoredRun, lang: str = "en") -> list[str]:
     context = ReportContext.of(stored, lang)
     return [context.texts.message(finding.message) for finding in findings(context)]
 
 
 def test_the_answer_comes_first_with_how_sure_it_is(tmp_path: Path) -> None:
     stored = searched(tmp_path)
-    sentences = said(stored)
+    sentences = search_sentences(stored)
     assert sentences[0].startswith("Throughput is highest at clients = 20: 2,000 transactions/s")
     text = "\n".join(sentences)
     assert "within 2.0% of that: the true top may be anywhere there." in text
     assert "the target gave at 20 what it had given before." in text
     assert "Of what was tried" not in text, "one answer, not two"
-    assert "clients = 20 时吞吐量最高：每秒 2,000 个事务" in "\n".join(said(stored, "zh"))
+    assert "clients = 20 时吞吐量最高：每秒 2,000 个事务" in "\n".join(search_sentences(stored, "zh"))
 
 
 BOUND = ("step: 1", "step: 1, objective: max clients, subject to: latency.mean < 16ms")
 
 
 def test_a_bound_says_what_meets_it_and_what_does_not(tmp_path: Path) -> None:
-    text = "\n".join(said(searched(tmp_path, BOUND)))
+    text = "\n".join(search_sentences(searched(tmp_path, BOUND)))
     assert "The highest level of clients that meets latency.mean < 16ms is 29: met in 4 of 4 trials" in text
     assert "At clients = 30, the next level tried above, the bounds were missed" in text
 
@@ -65,27 +65,27 @@ def test_a_bound_says_what_meets_it_and_what_does_not(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_ends_are_said(tmp_path: Path, change: tuple[str, str], sentence: str) -> None:
-    assert sentence in "\n".join(said(searched(tmp_path, change)))
+    assert sentence in "\n".join(search_sentences(searched(tmp_path, change)))
 
 
-def test_nothing_measured_is_said_and_drawn_without_a_figure(tmp_path: Path) -> None:
+def test_a_search_without_results_is_reported_and_drawn_without_values(tmp_path: Path) -> None:
     trouble = {"load 1": [LoadError("no", advice=""), LoadError("no", advice="")]}
     stored = searched(tmp_path, trouble=trouble)
-    assert any("no trial of the search" in one.lower() for one in said(stored))
+    assert any("no trial of the search" in sentence.lower() for sentence in search_sentences(stored))
     assert "How the search went" in markdown(build(stored))
 
 
 def test_each_treatment_of_other_factors_has_its_own_answer(tmp_path: Path) -> None:
     stored = searched(tmp_path, more="factors: {target.mock.variant: [a, b]}\n")
-    found = [one for one in said(stored) if "hroughput is highest" in one]
-    assert [one.partition(":")[0] for one in found] == ["With variant = a", "With variant = b"]
+    maxima = [sentence for sentence in search_sentences(stored) if "hroughput is highest" in sentence]
+    assert [sentence.partition(":")[0] for sentence in maxima] == ["With variant = a", "With variant = b"]
     assert len(analyse(stored.run, stored.trials).searches) == 2
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_trial_is_in_the_table_and_the_picture_in_order(tmp_path: Path, lang: str) -> None:
     stored = searched(tmp_path, BOUND)
-    section = next(one for one in build(stored, lang).sections if one.id == "search")
+    section = next(candidate for candidate in build(stored, lang).sections if candidate.id == "search")
     (table,) = [block for block in section.blocks if isinstance(block, Table)]
     (chart,) = [block for block in section.blocks if isinstance(block, Chart)]
     numbers = [str(trial.number) for trial in stored.trials]
@@ -99,6 +99,6 @@ def test_every_trial_is_in_the_table_and_the_picture_in_order(tmp_path: Path, la
 
 def test_the_document_has_the_answer_and_its_steps(tmp_path: Path) -> None:
     stored = searched(tmp_path)
-    (found,) = analyse(stored.run, stored.trials).document()["searches"]
-    assert (found["factor"], found["ended"], found["answer"]["level"]) == ("load.clients", True, "20")
-    assert [step["trial"] for step in found["steps"]] == [trial.name for trial in stored.trials]
+    (search,) = analyse(stored.run, stored.trials).document()["searches"]
+    assert (search["factor"], search["ended"], search["answer"]["level"]) == ("load.clients", True, "20")
+    assert [step["trial"] for step in search["steps"]] == [trial.name for trial in stored.trials]

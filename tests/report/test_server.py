@@ -1,4 +1,4 @@
-"""What a report shows of a server that was looked into."""
+"""The section of a report on an inspected server."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ Stored = Callable[[str], StoredRun]
 
 
 def section(stored: Stored, name: str = "watched", lang: str = "en") -> Section | None:
-    found = [one for one in build.build(stored(name), lang).sections if one.id == "server"]
-    return found[0] if found else None
+    sections = [section for section in build.build(stored(name), lang).sections if section.id == "server"]
+    return sections[0] if sections else None
 
 
 def block(stored: Stored, id_: str) -> Table | Chart:
-    own = section(stored)
-    assert own is not None
-    return next(one for one in own.blocks if isinstance(one, Table | Chart) and one.id == id_)
+    server_section = section(stored)
+    assert server_section is not None
+    return next(
+        block for block in server_section.blocks if isinstance(block, Table | Chart) and block.id == id_
+    )
 
 
 def test_a_run_without_such_a_monitor_has_no_such_section(stored: Stored) -> None:
@@ -80,18 +82,18 @@ def test_statements_come_with_their_share_and_are_only_text(stored: Stored) -> N
 
 
 @pytest.mark.parametrize(("lang", "says"), [("en", "pg_monitor would let it"), ("zh", "授权")])
-def test_what_was_not_seen_is_said_in_the_readers_language(stored: Stored, lang: str, says: str) -> None:
-    own = section(stored, lang=lang)
-    assert own is not None
-    said = [one.text for one in own.blocks if isinstance(one, Paragraph)]
-    assert len(said) == 2
-    assert says in said[0]
-    assert said[1] == "not known yet", "a note of a later version is shown as it was recorded"
+def test_missing_evidence_is_reported_in_the_readers_language(stored: Stored, lang: str, says: str) -> None:
+    server_section = section(stored, lang=lang)
+    assert server_section is not None
+    paragraphs = [block.text for block in server_section.blocks if isinstance(block, Paragraph)]
+    assert len(paragraphs) == 2
+    assert says in paragraphs[0]
+    assert paragraphs[1] == "not known yet", "a note of a later version is shown as it was recorded"
 
 
 def test_waits_and_checkpoints_lie_under_the_throughput_on_its_axis(stored: Stored) -> None:
     report = build.build(stored("watched"), "en")
-    chart = next(one for one in report.charts() if one.id == "chart-series")
+    chart = next(candidate for candidate in report.charts() if candidate.id == "chart-series")
     titles = [view["title"] for view in chart.spec["vconcat"]]
     assert titles[:3] == [
         "Load: transactions/s",
@@ -123,6 +125,6 @@ def test_treatments_that_ended_before_a_second_look_are_said_to_be_missing(store
             for treatment in context.analysis.treatments[:seen]
         ]
         vars(context)["redis"] = tuple(served)
-        found = server.redis(context)
-        assert found is not None
-        assert (note in found.note) == missing
+        tables = server.redis(context)
+        assert tables is not None
+        assert (note in tables.note) == missing

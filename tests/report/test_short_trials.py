@@ -30,7 +30,7 @@ TITLES = "[...document.querySelectorAll('#chart-series .role-title-text text')].
 
 
 def shortened(home: Path, sampled: dict[str, int], repeats: int = 1) -> Path:
-    """A run of trials of a second in intervals of 0.1 s, with so many samples of each monitor left of the
+    """A run of trials of a second in intervals of 0.1 s, with some samples of each monitor left of the
     first of them.
     """
     run = fake_runs.write_run(home, fake_runs.Shape(factors={}, repeats=repeats))
@@ -40,13 +40,13 @@ def shortened(home: Path, sampled: dict[str, int], repeats: int = 1) -> Path:
             head, *rows = list(csv.reader(lines))
         instants = sorted({float(row[head.index("t_s")]) for row in rows})
         last = instants[sampled[file.stem] - 1] if file.stem in sampled else instants[-1]
-        kept = [row for row in rows if float(row[head.index("t_s")]) <= last]
-        for row in kept:
+        remaining = [row for row in rows if float(row[head.index("t_s")]) <= last]
+        for row in remaining:
             for column in ("t_s", "duration_s"):
                 if column in head and row[head.index(column)]:
                     row[head.index(column)] = str(float(row[head.index(column)]) / 10)
         with file.open("w", newline="") as lines:
-            csv.writer(lines).writerows([head, *kept])
+            csv.writer(lines).writerows([head, *remaining])
     return run
 
 
@@ -76,12 +76,12 @@ def test_what_was_sampled_once_has_no_empty_panel_and_the_caption_says_why(tmp_p
     assert context.texts("axis.host-cpu") not in titles(chart)
     assert context.texts("axis.target-cpu") not in titles(chart)
     assert context.texts("caption.series.short") in chart.captions
-    whole = series.draw(
+    drawing = series.draw(
         ReportContext.of(read_run(shortened(tmp_path / "two", {"host": 2, "processes": 2})), lang)
     )
-    assert whole is not None
-    assert context.texts("axis.host-cpu") in titles(whole)
-    assert context.texts("caption.series.short") not in whole.captions
+    assert drawing is not None
+    assert context.texts("axis.host-cpu") in titles(drawing)
+    assert context.texts("caption.series.short") not in drawing.captions
 
 
 def of_trial(chart: Chart, trial: str) -> list[dict[str, Any]]:
@@ -91,7 +91,7 @@ def of_trial(chart: Chart, trial: str) -> list[dict[str, Any]]:
 
 
 def written(view: dict[str, Any]) -> bool:
-    """Whether the axis of time stands below it."""
+    """Return True if the axis of time stands below it."""
     axes = [x["axis"]["labels"] for layer in view["layer"] if "axis" in (x := layer["encoding"].get("x", {}))]
     assert len({*axes}) == 1
     return bool(axes[0])
@@ -113,9 +113,9 @@ def test_views_that_a_trial_has_no_samples_for_are_left_out_of_its_picture(tmp_p
     assert "Target" not in str([view["title"] for view in (*before, last)])
     assert written(last)
     assert not any(map(written, before))
-    said = Texts("en")("caption.series.left-out")
-    assert said in chart.captions
-    assert said not in drawn(shortened(tmp_path / "none", {}, repeats=2)).captions
+    caption = Texts("en")("caption.series.left-out")
+    assert caption in chart.captions
+    assert caption not in drawn(shortened(tmp_path / "none", {}, repeats=2)).captions
 
 
 def test_the_page_leaves_out_the_same_views(tmp_path: Path) -> None:
@@ -206,10 +206,10 @@ def test_percentiles_of_intervals_with_too_few_transactions_are_not_drawn(tmp_pa
     context = ReportContext.of(read_run(run), lang)
     chart = series.draw(context)
     assert chart is not None
-    own = chart.series[chart.chosen[0]]["load"]
-    assert not any(own.get("response_p99_ms", ()))
-    assert any(own["response_p50_ms"])
+    points = chart.series[chart.chosen[0]]["load"]
+    assert not any(points.get("response_p99_ms", ()))
+    assert any(points["response_p50_ms"])
     assert context.texts("caption.series.few") in chart.captions
-    whole = drawn(fake_runs.write_run(tmp_path / "many", fake_runs.Shape(factors={}, repeats=1)), lang)
-    assert any(whole.series[whole.chosen[0]]["load"]["response_p99_ms"])
-    assert context.texts("caption.series.few") not in whole.captions
+    drawing = drawn(fake_runs.write_run(tmp_path / "many", fake_runs.Shape(factors={}, repeats=1)), lang)
+    assert any(drawing.series[drawing.chosen[0]]["load"]["response_p99_ms"])
+    assert context.texts("caption.series.few") not in drawing.captions

@@ -22,7 +22,7 @@ EVIL = "`<script>alert(1)</script>` & `a`<b>``"
 
 
 def finding(name: str = "powersave") -> Finding:
-    """Of the catalogue: its name is from outside, its last words are a command."""
+    """A message of the catalogue: its name is from outside, its last words are a command."""
     return Finding("host", Message("host-found.governor", {"name": name}).rated("caution"))
 
 
@@ -84,7 +84,7 @@ def test_backticks_of_parameters_pair_with_none_of_the_sentences(parts: list[tup
     assert terminal.coded(parts).plain.replace("`", "") == "".join(text for text, _ in parts).replace("`", "")
 
 
-def test_a_figure_within_code_is_both() -> None:
+def test_a_number_within_code_is_both() -> None:
     assert str(coded([("`x=", False), ("5", True), ("`", False)])) == "<code>x=<b>5</b></code>"
 
 
@@ -142,5 +142,9 @@ def test_a_terminal_shows_code_without_backticks(lang: str) -> None:
 
 def test_every_text_of_the_catalogue_has_its_backticks_in_pairs() -> None:
     odd: Callable[[str], bool] = lambda text: any("`" in piece.text for piece in pieces(text))  # noqa: E731
-    texts = {(key, language): text for key, each in catalogue().items() for language, text in each.items()}
+    texts = {
+        (key, language): text
+        for key, languages in catalogue().items()
+        for language, text in languages.items()
+    }
     assert [key for key, text in texts.items() if odd(text)] == []

@@ -1,4 +1,4 @@
-"""How steady trials were, as report, terminal and JSON say it, of hours written by a model."""
+"""Steadiness of trials, as report, terminal and JSON say it, of hours written by a model."""
 
 from __future__ import annotations
 
@@ -29,61 +29,63 @@ def text(stored: StoredRun, lang: str = "en") -> str:
 
 
 def test_checkpoints_every_five_minutes_are_said_with_what_came_with_them(stored: Stored) -> None:
-    said = text(stored("an hour"))
-    assert "Throughput dipped every 5 min" in said
-    assert "checkpoints (at 11 of 11 dips), disk writes of the host" in said
-    assert "Steady state: 2 of 2 trials" in said
+    output = text(stored("an hour"))
+    assert "Throughput dipped every 5 min" in output
+    assert "checkpoints (at 11 of 11 dips), disk writes of the host" in output
+    assert "Steady state: 2 of 2 trials" in output
 
 
 def test_and_in_chinese(stored: Stored) -> None:
-    said = text(stored("an hour"), "zh").replace(" ", "")
-    assert "吞吐量每隔5min出现一次下跌" in said
-    assert "检查点（11次下跌中有11次）" in said
+    output = text(stored("an hour"), "zh").replace(" ", "")
+    assert "吞吐量每隔5min出现一次下跌" in output
+    assert "检查点（11次下跌中有11次）" in output
 
 
 def test_a_trial_that_fades_has_no_steady_state(tmp_path: Path) -> None:
     shape = fake_runs.Shape(factors={}, repeats=2, seconds=900, fades=0.2, monitors=False)
-    said = text(read_run(fake_runs.write_run(tmp_path / "run", shape)))
-    assert "No steady state" in said
-    assert "Steady state:" not in said
+    output = text(read_run(fake_runs.write_run(tmp_path / "run", shape)))
+    assert "No steady state" in output
+    assert "Steady state:" not in output
 
 
-def test_a_warm_up_that_goes_on_is_said_with_what_to_do(tmp_path: Path) -> None:
+def test_an_unfinished_warm_up_is_reported_with_a_remedy(tmp_path: Path) -> None:
     """The model nears its level with a time constant of 1.5 s, inside the measurement without a warm-up."""
     shape = fake_runs.Shape(factors={}, repeats=1, warmup_s=0, seconds=120, monitors=False)
-    found = ReportContext.of(read_run(fake_runs.write_run(tmp_path / "run", shape)), "en").steadiness
-    assert found[0].steadiness.settled_after <= 15
-    assert found[0].steadiness.steady
+    steadiness_of_trials = ReportContext.of(
+        read_run(fake_runs.write_run(tmp_path / "run", shape)), "en"
+    ).steadiness
+    assert steadiness_of_trials[0].steadiness.settled_after <= 15
+    assert steadiness_of_trials[0].steadiness.steady
 
 
-def test_of_trials_that_are_too_short_none_is_said_to_swing_slowly(stored: Stored) -> None:
-    """A trial of so many requests takes as long as it takes: one in thirty may be long enough to be judged,
+def test_no_trial_that_is_too_short_is_reported_to_swing_slowly(stored: Stored) -> None:
+    """A trial of a number of requests has no fixed time: one in thirty may be long enough to be judged,
     and swing.
     """
     context = ReportContext.of(stored("two"), "en")
     short = context.steadiness
     swinging = replace(short[0], steadiness=replace(short[0].steadiness, state="too-dependent"))
     treatments = context.analysis.treatments
-    (found,) = steadiness.findings((swinging, *short[1:]), treatments)
-    assert found.message.code == "found.steady.too-short.some"
-    assert found.message.arguments == {"count": len(short), "short": len(short) - 1, "others": 1}
-    (found,) = steadiness.findings([swinging], treatments)
-    assert found.message.code == "found.steady.unclear"
+    (finding,) = steadiness.findings((swinging, *short[1:]), treatments)
+    assert finding.message.code == "found.steady.too-short.some"
+    assert finding.message.arguments == {"count": len(short), "short": len(short) - 1, "others": 1}
+    (finding,) = steadiness.findings([swinging], treatments)
+    assert finding.message.code == "found.steady.unclear"
 
 
 def test_short_trials_are_not_judged_and_nothing_is_read_for_them(stored: Stored) -> None:
     context = ReportContext.of(stored("two"), "en")
-    assert {one.steadiness.state for one in context.steadiness} == {"too-short"}
+    assert {trial.steadiness.state for trial in context.steadiness} == {"too-short"}
     assert "found.steady.too-short" in {finding.message.code for finding in context.findings}
     assert "table-steady" not in str(build(stored("two")))
 
 
 def test_an_hour_is_read_in_minutes_with_bands_of_at_most_500_points(stored: Stored) -> None:
     chart = next(chart for chart in build(stored("an hour")).charts() if chart.id == "chart-series")
-    for own in chart.series.values():
-        for source, columns in own.items():
+    for sources in chart.series.values():
+        for source, columns in sources.items():
             assert len(columns["t"]) <= series.MOST_POINTS, source
-        load = own["load"]
+        load = sources["load"]
         assert all(
             low <= middle <= high
             for low, middle, high in zip(
@@ -100,7 +102,9 @@ def test_an_hour_is_read_in_minutes_with_bands_of_at_most_500_points(stored: Sto
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_table_has_a_row_a_trial(stored: Stored, lang: str) -> None:
-    section = next(one for one in build(stored("an hour"), lang).sections if one.id == "series")
+    section = next(
+        candidate for candidate in build(stored("an hour"), lang).sections if candidate.id == "series"
+    )
     (details,) = [block for block in section.blocks if type(block).__name__ == "Details"]
     (table,) = details.blocks  # type: ignore[union-attr]
     assert [row[1].tone for row in table.rows] == ["good", "good"]  # type: ignore[union-attr]

@@ -43,7 +43,7 @@ def written(shape: Shape) -> Callable[[Path], StoredRun]:
 
 
 def one_at_a_time(home: Path) -> StoredRun:
-    """Of a factorial, the baseline and what differs from it in one factor."""
+    """The baseline of a factorial and the treatments that differ from it in one factor."""
     path = fake_runs.write_run(home / "run", Shape(factors=STORAGE, repeats=3, monitors=False))
     document = json.loads((path / "run.json").read_text())
     first = document["treatments"][0]["levels"]
@@ -51,15 +51,15 @@ def one_at_a_time(home: Path) -> StoredRun:
     def near(treatment: dict[str, Any]) -> bool:
         return sum(treatment["levels"][key] != first[key] for key in first) <= 1
 
-    kept = [one for one in document["treatments"] if near(one)]
-    names = {one["id"] for one in kept}
+    near_treatments = [treatment for treatment in document["treatments"] if near(treatment)]
+    names = {treatment["id"] for treatment in near_treatments}
     for trial in document["trials"]:
         if trial["treatment"] not in names:
             shutil.rmtree(path / "trials" / trial["name"])
     document |= {
         "design": "one-at-a-time",
-        "treatments": kept,
-        "trials": [one for one in document["trials"] if one["treatment"] in names],
+        "treatments": near_treatments,
+        "trials": [trial for trial in document["trials"] if trial["treatment"] in names],
     }
     (path / "run.json").write_text(json.dumps(document))
     return read_run(path)
@@ -255,39 +255,39 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 
 @kinds
 def test_what_must_be_known_stands_first(run_of: Runs, kind: str) -> None:
-    said = summary.findings(ReportContext.of(run_of(kind), "en"))
-    assert [finding.message.code for finding in said] == KINDS[kind][1]
+    findings = summary.findings(ReportContext.of(run_of(kind), "en"))
+    assert [finding.message.code for finding in findings] == KINDS[kind][1]
 
 
 def sentences(report: Report) -> Sentences:
-    (found,) = (block for block in report.sections[0].blocks if isinstance(block, Sentences))
-    return found
+    (findings_block,) = (block for block in report.sections[0].blocks if isinstance(block, Sentences))
+    return findings_block
 
 
 @kinds
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_every_sentence_leads_to_its_evidence_in_every_format(run_of: Runs, kind: str, lang: str) -> None:
     report = build(run_of(kind), lang)
-    said = sentences(report)
-    assert 1 <= len(said.findings) <= MOST
-    assert len(said.links) == len(said.findings)
+    texts = sentences(report)
+    assert 1 <= len(texts.findings) <= MOST
+    assert len(texts.links) == len(texts.findings)
     in_page = set(re.findall(r'\bid="([^"]+)"', page(report)))
     in_markdown = markdown.render(report)
     anchors = set(re.findall(r'<a id="([^"]+)"></a>', in_markdown))
-    for link in said.links:
+    for link in texts.links:
         assert link.anchor in in_page
         assert link.anchor in anchors
         assert f"](#{link.anchor})" in in_markdown
     titles = [section.title for section in report.sections]
-    assert {link.title for link in said.links} <= set(titles[1:])
+    assert {link.title for link in texts.links} <= set(titles[1:])
     # The terminal names the same section, without having made the report.
-    homes = [Texts(lang)(f"section.{evidence.section(finding)}") for finding in said.findings]
-    assert homes == [link.title for link in said.links]
+    homes = [Texts(lang)(f"section.{evidence.section(finding)}") for finding in texts.findings]
+    assert homes == [link.title for link in texts.links]
 
 
 @kinds
 def test_nothing_is_lost(run_of: Runs, kind: str) -> None:
-    """What the analysis found stands further down, each finding of it."""
+    """Each finding of the analysis stands further down."""
     stored = run_of(kind)
     context, report = ReportContext.of(stored, "en"), build(stored)
     (section,) = (section for section in report.sections if section.id == evidence.ALL)
@@ -302,10 +302,10 @@ def test_nothing_is_lost(run_of: Runs, kind: str) -> None:
 def test_a_program_gets_the_same(run_of: Runs, kind: str) -> None:
     stored = run_of(kind)
     done = CliRunner().invoke(main, ["report", str(stored.path), "--json"], standalone_mode=False)
-    said = json.loads(done.output)["summary"]
-    assert [one["key"] for one in said] == KINDS[kind][1]
+    parsed = json.loads(done.output)["summary"]
+    assert [finding["key"] for finding in parsed] == KINDS[kind][1]
     sections = {section.id for section in build(stored).sections}
-    assert {one["section"] for one in said} <= sections
+    assert {finding["section"] for finding in parsed} <= sections
 
 
 def test_places_are_those_of_texts() -> None:

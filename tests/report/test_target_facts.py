@@ -1,4 +1,4 @@
-"""What a target says of itself is called in the reader's language; what a server calls by names of its own
+"""Facts of a target are named in the reader's language; what a server calls by its names
 stays as it is.
 """
 
@@ -34,7 +34,7 @@ def fields_of(kind: type[Any]) -> Iterator[str]:
                     yield from fields_of(part)
 
 
-def given() -> Iterator[str]:
+def fact_paths() -> Iterator[str]:
     """The names of the facts that loadcell's targets report."""
     for module in pkgutil.walk_packages(loadcell.systems.__path__, "loadcell.systems."):
         importlib.import_module(module.name)
@@ -45,7 +45,7 @@ def given() -> Iterator[str]:
 
 
 def test_every_fact_that_a_target_gives_has_a_name() -> None:
-    names = {*given()}
+    names = {*fact_paths()}
     assert len(names) > 20
     assert names - {path.rpartition(".")[2] for path in TARGET_FACT.names} == set()
 
@@ -60,7 +60,7 @@ def test_every_fact_that_a_target_gives_has_a_name() -> None:
         ("of_a_part.metrics_table", "of_a_part: metrics_table", "of_a_part：metrics_table"),
     ],
 )
-def test_a_fact_is_said_with_what_it_is_a_part_of(path: str, en: str, zh: str) -> None:
+def test_a_fact_is_named_with_its_whole(path: str, en: str, zh: str) -> None:
     assert (fact(path, Texts("en")), fact(path, Texts("zh"))) == (en, zh)
 
 

@@ -1,4 +1,4 @@
-"""What a terminal of 80 columns shows."""
+"""The output on a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Stored = Callable[[str], StoredRun]
 
 
 def printed(run: StoredRun, lang: str = "en", width: int = 80) -> str:
-    """What is printed on a terminal of this width."""
+    """The output on a terminal of this width."""
     out = io.StringIO()
     terminal.render(
         brief.of_run(run, lang), Console(file=out, width=width, highlight=False, color_system=None)
@@ -43,46 +43,46 @@ def test_it_fits_80_columns(stored: Stored, name: str, lang: str) -> None:
 @pytest.mark.parametrize("width", [50, 61, 72, 77, 80])
 def test_the_section_behind_a_sentence_is_on_one_line(stored: Stored, lang: str, width: int) -> None:
     """`[结` and `果]` on the next line is read by nobody."""
-    said = printed(stored("sweep"), lang, width)
-    assert any("[" in line for line in said.splitlines())
-    assert [line for line in said.splitlines() if line.count("[") != line.count("]")] == []
+    output = printed(stored("sweep"), lang, width)
+    assert any("[" in line for line in output.splitlines())
+    assert [line for line in output.splitlines() if line.count("[") != line.count("]")] == []
 
 
-def test_figures_are_never_cut_short(stored: Stored) -> None:
-    said = printed(stored("many factors"))
+def test_values_are_never_cut_short(stored: Stored) -> None:
+    output = printed(stored("many factors"))
     for figure in ("1,197", "1,172–1,233", "5,785", "5,607–6,042", "13.3", "6/6"):
-        assert figure in said
+        assert figure in output
 
 
 def test_it_says_the_summary_and_what_to_look_at_next(stored: Stored) -> None:
-    said = " ".join(printed(stored("trouble")).split())
-    assert "clients = 32 gave the highest median throughput: 3,274 transactions/s" in said
-    assert "12 of 18 trials ended well; 1 failed, 1 timed out, 1 aborted, 1 invalid, 2 not run." in said
-    assert "002-clients=1-r1/output.log" in said
-    assert "loadcell run --resume" in said
+    output = " ".join(printed(stored("trouble")).split())
+    assert "clients = 32 gave the highest median throughput: 3,274 transactions/s" in output
+    assert "12 of 18 trials ended well; 1 failed, 1 timed out, 1 aborted, 1 invalid, 2 not run." in output
+    assert "002-clients=1-r1/output.log" in output
+    assert "loadcell run --resume" in output
 
 
-def test_an_open_loop_shows_what_was_due_beside_what_was_achieved(stored: Stored) -> None:
-    said = printed(stored("rates"))
+def test_an_open_loop_shows_offered_load_beside_completed_load(stored: Stored) -> None:
+    output = printed(stored("rates"))
     head, *rows = [
         line.split()
-        for line in said.splitlines()
+        for line in output.splitlines()
         if "/s" in line and not line.startswith(("·", "✓", "✕", " "))
     ]
     assert head[:3] == ["rate", "due/s", "tx/s"]
     assert [row[:3] for row in rows[:2]] == [["500/s", "500.0", "500.0"], ["1000/s", "1,000", "1,000"]]
     assert rows[3][:2] == ["16000/s", "16,000"]
     assert rows[3][-1] == "0/2"
-    sentences = " ".join(said.split())
+    sentences = " ".join(output.split())
     assert "The highest rate the target kept up with was 2,000 requests/s (rate = 2000/s)." in sentences
     assert "With rate = 16000/s the target was overloaded: 16,000 requests fell due a second" in sentences
     assert "6 of 8 trials ended well; 2 failed." in sentences
 
 
 def test_many_treatments_are_cut_and_the_best_is_kept(stored: Stored) -> None:
-    said = printed(stored("two hundred"))
-    assert "60 more rows" in said
-    assert "50, 1GB" in said
+    output = printed(stored("two hundred"))
+    assert "60 more rows" in output
+    assert "50, 1GB" in output
 
 
 def test_chinese_lines_break_between_characters_and_never_before_a_full_stop(stored: Stored) -> None:
@@ -92,8 +92,8 @@ def test_chinese_lines_break_between_characters_and_never_before_a_full_stop(sto
 
 
 def test_text_from_outside_is_no_markup(stored: Stored) -> None:
-    said = printed(stored("hostile"), width=200)
-    assert "</script><b>bold</b>{{ 7*7 }}" in said
+    output = printed(stored("hostile"), width=200)
+    assert "</script><b>bold</b>{{ 7*7 }}" in output
 
 
 def test_neither_charts_nor_frames_are_loaded(runs: Callable[[str], Path]) -> None:
@@ -110,9 +110,9 @@ def test_neither_charts_nor_frames_are_loaded(runs: Callable[[str], Path]) -> No
 
 
 def test_what_was_measured_once_has_no_range(stored: Stored) -> None:
-    said = printed(stored("one repeat, no series"))
-    assert "interval or range" not in said
-    assert "descriptive only." not in said
+    output = printed(stored("one repeat, no series"))
+    assert "interval or range" not in output
+    assert "descriptive only." not in output
     assert "interval or range" in printed(stored("two"))
 
 
@@ -120,6 +120,6 @@ def test_no_line_ends_with_an_opening_bracket_and_colons_are_of_the_language(sto
     for width in range(40, 100, 7):
         lines = printed(stored("trouble"), "zh", width).splitlines()
         assert not any(line.rstrip().endswith(("（", "“", "《")) for line in lines)
-    said = printed(stored("trouble"), "zh", 200)
-    assert "002-clients=1-r1：失败：" in said
-    assert "005-clients=2-r1：超时：" in said
+    output = printed(stored("trouble"), "zh", 200)
+    assert "002-clients=1-r1：失败：" in output
+    assert "005-clients=2-r1：超时：" in output

@@ -72,7 +72,7 @@ def sources() -> dict[str, str]:
 
 
 @cache
-def put_together() -> frozenset[str]:
+def composite_codes() -> frozenset[str]:
     """Every key that code puts together: those declared as labels anywhere in loadcell."""
     for module in pkgutil.walk_packages(loadcell.__path__, "loadcell."):
         if module.name != "loadcell.__main__":
@@ -112,13 +112,13 @@ def test_every_language_has_the_same_placeholders() -> None:
 
 
 def test_placeholders_are_well_formed() -> None:
-    rest = {
+    remaining = {
         key: text
         for key, texts in catalogue().items()
         for text in texts.values()
         if set("{}") & set(re.sub(r"\{\w+(\|[^|{}]*\|[^|{}]*|:units)?\}", "", text))
     }
-    assert rest == {}
+    assert remaining == {}
 
 
 def test_chinese_is_chinese() -> None:
@@ -196,7 +196,7 @@ def labels() -> set[str]:
 
 
 def test_no_key_is_unused() -> None:
-    assert labels() - named() - put_together() - metric_names() == set()
+    assert labels() - named() - composite_codes() - metric_names() == set()
 
 
 def metric_names() -> set[str]:
@@ -221,11 +221,11 @@ def test_no_key_is_missing() -> None:
     other = {"page.js", "page.html", "page.css"}
     asked = {key for key in _in_calls() if looks_like_one.fullmatch(key)} - other
     assert asked - set(catalogue()) == set()
-    assert put_together() - set(catalogue()) == set()
+    assert composite_codes() - set(catalogue()) == set()
 
 
 def _in_calls() -> set[str]:
-    """What is passed to a catalogue, a Message or a Line."""
+    """The keys passed to a catalogue, a Message or a Line."""
     call = re.compile(r"""(?:texts|Message|t|Line|Panel|or_none)\((?:"[\w-]+", )?"([\w.-]+)\"""")
     return {key for source in sources().values() for key in call.findall(source)}
 
@@ -265,21 +265,21 @@ def test_phrases_stand_in_phrases_and_lists_are_joined_as_the_language_does() ->
 
 def test_what_throughput_counts_is_called_what_the_workload_counts() -> None:
     failed = Message("found.errors.some", {"count": 2, "failed_share": 0.01})
-    one = Message("found.errors.some", {"count": 1, "failed_share": 0.01})
+    message = Message("found.errors.some", {"count": 1, "failed_share": 0.01})
     assert Texts("en").message(failed).startswith("2 transactions failed")
     assert Texts("en", "request").message(failed).startswith("2 requests failed")
-    assert Texts("en", "request").message(one).startswith("1 request failed")
+    assert Texts("en", "request").message(message).startswith("1 request failed")
     assert Texts("zh").message(failed).startswith("有 2 个事务失败（占已结束事务的")
     assert Texts("zh", "request").message(failed).startswith("有 2 个请求失败（占已结束请求的")
     assert Texts("zh", "operation").message(failed).startswith("有 2 次操作失败（占已结束操作的")
     assert Texts("en", "operation")("column.transactions") == "Operations"
     assert Texts("en", "request")("terminal.throughput") == "req/s"
-    marked = in_brackets(Texts("en", "request"), one)
+    marked = in_brackets(Texts("en", "request"), message)
     assert marked.startswith("[1] request failed ([1.0%]")
 
 
 def in_brackets(texts: Texts, phrase: Message, plain: Callable[[str], str] = str) -> str:
-    """A phrase with its figures in brackets, and everything else passed through `plain`."""
+    """A phrase with its numbers in brackets, and everything else passed through `plain`."""
     return "".join(f"[{text}]" if figure else plain(text) for text, figure in texts.parts(phrase))
 
 
@@ -287,10 +287,10 @@ def test_the_words_of_the_unit_are_no_parameters() -> None:
     assert placeholders("{count} {count:units} of {units}, {Units} a {unit} ({unit_short}/s)") == {"count"}
 
 
-def test_figures_are_marked_and_everything_is_passed_through_the_escape() -> None:
+def test_numbers_are_marked_and_everything_is_passed_through_the_escape() -> None:
     phrase = Message("found.at-edge", {"treatment": "<b>"})
-    said = in_brackets(Texts("en"), phrase, str.upper)
-    assert said.startswith("[<b>] WAS THE HIGHEST LEVEL TRIED")
+    text = in_brackets(Texts("en"), phrase, str.upper)
+    assert text.startswith("[<b>] WAS THE HIGHEST LEVEL TRIED")
 
 
 def test_what_to_do_is_a_sentence_and_no_figure() -> None:
@@ -312,15 +312,15 @@ def test_a_missing_parameter_is_a_mistake() -> None:
 
 
 def test_codes_mean_in_english_what_the_record_says() -> None:
-    said = {key: texts["en"] for key, texts in catalogue().items() if key.startswith("code.")}
+    meanings = {key: texts["en"] for key, texts in catalogue().items() if key.startswith("code.")}
     recorded = {f"code.{code}": error_codes.meaning(code) for code in error_codes.MEANINGS}
     recorded |= {code.code: code().text for code in error_codes.CLASSES.values()}
-    assert said == recorded
+    assert meanings == recorded
     assert error_codes.meaning("23505") == "a unique key was there already"
     assert error_codes.meaning("08P01") == "connection exception"
 
 
-def test_a_code_is_said_in_the_readers_language_or_as_recorded() -> None:
+def test_a_code_is_in_the_readers_language_or_as_recorded() -> None:
     zh = Texts("zh")
     assert zh.value("meaning", error_meaning("23505", "a unique key was there already")) == "唯一键已存在"
     assert zh.value("meaning", error_meaning("23999", "?")) == "违反完整性约束"

@@ -1,4 +1,4 @@
-"""Figures of a workload's own and types of transaction, in the report's tables."""
+"""Metrics of a workload and types of transaction, in the report's tables."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def test_where_an_operation_is_the_unit_each_verb_is_a_type(tmp_path: Path) -> N
     assert "| 5.00 | 2.50 | 4.00 | 8.00 |" in text
 
 
-def test_figures_of_the_workloads_own_have_columns(tmp_path: Path) -> None:
+def test_metrics_of_the_workload_have_columns(tmp_path: Path) -> None:
     text = page(tmp_path, "en")
     assert "| tpmC | tpmTotal |" in text
     assert "| 12,346 | 27,400 |" in text
     assert "tpmC: 12,346" in text
 
 
-def test_what_a_reader_must_know_is_said_and_an_unknown_note_is_shown_as_it_is(tmp_path: Path) -> None:
+def test_a_note_is_translated_and_an_unknown_note_is_shown_as_it_is(tmp_path: Path) -> None:
     text = page(tmp_path, "en")
     assert "not an audited TPC-C result" in text
     assert "of.somebody.elses" in text

@@ -1,4 +1,4 @@
-"""Levels that measure unlike things: each one's figures are shown, and none is held against another's."""
+"""Levels that measure unlike things: each one's values are shown, and none is compared with another's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def probes(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
 
 
 def words(path: StoredRun, lang: str) -> str:
-    """What a terminal shows."""
+    """The output on a terminal."""
     out = io.StringIO()
     terminal.render(
         brief.of_run(path, lang), Console(file=out, width=200, highlight=False, color_system=None)
@@ -59,9 +59,9 @@ def test_the_page_shows_every_figure_and_ranks_none(probes: StoredRun) -> None:
     ],
 )
 def test_the_terminal_says_so_too(probes: StoredRun, lang: str, sentence: str, absent: str) -> None:
-    said = words(probes, lang)
-    assert sentence in said
-    assert absent not in said
+    output = words(probes, lang)
+    assert sentence in output
+    assert absent not in output
 
 
 def test_one_probe_over_sizes_is_ranked(tmp_path: Path) -> None:

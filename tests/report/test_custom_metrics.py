@@ -1,4 +1,4 @@
-"""Figures that tools and probes have of their own: their names, their units, and where they stand."""
+"""Custom metrics of tools and probes: their names, their units, and where they stand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OUTPUTS = Path(__file__).parents[1] / "ingest" / "readers" / "outputs"
 
 
 def tables(home: Path, language: str, tool: str, *names: str) -> dict[str, Table]:
-    report = build.build(made(home, tool, *(OUTPUTS / name for name in names)), language)
+    report = build.build(made(home, tool, *(OUTPUTS / name for name in names)).records, language)
     return {
         block.id: block for section in report.sections for block in section.blocks if isinstance(block, Table)
     }
@@ -29,7 +29,9 @@ def tables(home: Path, language: str, tool: str, *names: str) -> dict[str, Table
 def printed(home: Path, tool: str, *names: str) -> str:
     out = io.StringIO()
     console = Console(file=out, width=80, highlight=False)
-    terminal.render(brief.of_run(made(home, tool, *(OUTPUTS / name for name in names)), "en"), console)
+    terminal.render(
+        brief.of_run(made(home, tool, *(OUTPUTS / name for name in names)).records, "en"), console
+    )
     return out.getvalue()
 
 
@@ -53,18 +55,18 @@ def test_what_is_counted_is_whole(value: float, repeats: tuple[float, ...], writ
 
 
 def test_a_few_stand_beside_throughput_under_their_names(tmp_path: Path) -> None:
-    found = tables(tmp_path, "zh", "iperf3", "iperf3.json")
-    headings = [column.title for column in found["table-results"].columns]
+    tables_by_id = tables(tmp_path, "zh", "iperf3", "iperf3.json")
+    headings = [column.title for column in tables_by_id["table-results"].columns]
     assert {"Mbit/秒", "重传次数", "客户端 CPU，%"} <= set(headings)
-    assert "table-own-figures" not in found
+    assert "table-own-figures" not in tables_by_id
 
 
 def test_many_have_a_table_of_their_own(tmp_path: Path) -> None:
-    found = tables(tmp_path, "en", "fio", "fio.json")
-    assert not any("Flush" in column.title for column in found["table-results"].columns)
-    own = found["table-own-figures"]
-    name = [column.title for column in own.columns].index("Figure")
-    assert {"MiB/s", "Flush, mean (ms)", "Flush, p99 (ms)"} <= {row[name].text for row in own.rows}
+    tables_by_id = tables(tmp_path, "en", "fio", "fio.json")
+    assert not any("Flush" in column.title for column in tables_by_id["table-results"].columns)
+    table = tables_by_id["table-own-figures"]
+    name = [column.title for column in table.columns].index("Figure")
+    assert {"MiB/s", "Flush, mean (ms)", "Flush, p99 (ms)"} <= {row[name].text for row in table.rows}
 
 
 def test_what_was_asked_for_stands_in_the_terminals_table_where_throughput_says_something_else(
@@ -79,7 +81,7 @@ def test_what_was_asked_for_stands_in_the_terminals_table_where_throughput_says_
 def test_findings_call_them_by_the_same_names(tmp_path: Path) -> None:
     assert "Mbit/s: " in printed(tmp_path / "a", "iperf3", "iperf3.json")
     text = markdown.render(
-        build.build(made(tmp_path / "b", "sysbench", OUTPUTS / "sysbench-memory.txt"), "en")
+        build.build(made(tmp_path / "b", "sysbench", OUTPUTS / "sysbench-memory.txt").records, "en")
     )
     assert "mib_per_s" not in text
 
@@ -93,18 +95,18 @@ def test_throughputs_of_unlike_units_have_each_its_own(tmp_path: Path) -> None:
     results = tables(tmp_path / "page", "zh", "netperf", *names)["table-results"]
     assert results.rows[0][2].text == "1,122 MiB"
     assert "操作/秒" not in (results.note or "")
-    page = build.build(made(tmp_path / "chart", "netperf", *(OUTPUTS / name for name in names)), "en")
+    page = build.build(made(tmp_path / "chart", "netperf", *(OUTPUTS / name for name in names)).records, "en")
     over_time = json.dumps([chart.spec for chart in page.charts() if chart.id == "chart-series"])
     assert "Load: throughput a second, in the trial's own unit" in over_time
     assert "operations/s" not in over_time
 
 
 def test_no_data_that_failed_is_counted_where_data_are_moved(tmp_path: Path) -> None:
-    text = markdown.render(build.build(made(tmp_path, "dd", OUTPUTS / "dd.txt"), "en"))
+    text = markdown.render(build.build(made(tmp_path, "dd", OUTPUTS / "dd.txt").records, "en"))
     assert "Failed MiB" not in text
 
 
-def test_names_that_end_differently_are_still_told_apart_where_they_are_cut() -> None:
+def test_names_that_end_differently_stay_distinct_where_they_are_cut() -> None:
     assert terminal.distinct(["my_result_100000, 8", "my_result_110000, 8"], 12) == [
         "…t_100000, 8",
         "…t_110000, 8",
@@ -118,34 +120,38 @@ def test_a_single_execution_has_no_range(tmp_path: Path) -> None:
 
 
 def test_a_load_of_one_is_one_client() -> None:
-    said = Texts("en")("found.saturation.falls", line="Saturation", low="1", high="4")
-    assert "at 1 client, the lowest" in said
+    text = Texts("en")("found.saturation.falls", line="Saturation", low="1", high="4")
+    assert "at 1 client, the lowest" in text
 
 
 def test_a_line_by_itself_is_named_where_the_title_does_not_say_what_it_is(tmp_path: Path) -> None:
     table = tmp_path / "result.csv"
     rows = (f"7,{number * 10},{5 + number % 7},4,NEW_ORDER,0,0,0\n" for number in range(1, 1_001))
     table.write_text("run,elapsed,latency,dblatency,ttype,rbk,dskipped,error\n" + "".join(rows))
-    report = build.build(made(tmp_path, "benchmarksql", table), "en")
-    (chart,) = [one for one in report.charts() if one.id == "chart-series"]
+    report = build.build(made(tmp_path, "benchmarksql", table).records, "en")
+    (chart,) = [candidate for candidate in report.charts() if candidate.id == "chart-series"]
     throughput, response = chart.spec["vconcat"]
     assert '"legend": null' in json.dumps(throughput)
     assert '"legend": null' not in json.dumps(response)
 
 
 def test_a_source_of_single_moments_has_no_panel(tmp_path: Path) -> None:
-    stored = made(tmp_path, "auto", OUTPUTS / "sysbench-oltp.txt")
+    stored = made(tmp_path, "auto", OUTPUTS / "sysbench-oltp.txt").records
     once = "t_s,utc,cpu_user_percent,cpu_system_percent\n1.0,2026-01-01T00:00:01Z,5,5\n"
     for trial in stored.trials:
         (stored.directory(trial.name) / "host.csv").write_text(once)
-    (chart,) = [one for one in build.build(read_run(stored.path), "en").charts() if one.id == "chart-series"]
-    assert {source for own in chart.series.values() for source in own} == {"load"}
+    (chart,) = [
+        candidate
+        for candidate in build.build(read_run(stored.path), "en").charts()
+        if candidate.id == "chart-series"
+    ]
+    assert {source for sources in chart.series.values() for source in sources} == {"load"}
 
 
 def test_what_was_measured_once_has_neither_a_column_of_repeats_nor_a_chart_of_one_point(
     tmp_path: Path,
 ) -> None:
-    report = build.build(made(tmp_path, "iperf3", OUTPUTS / "iperf3.json"), "en")
+    report = build.build(made(tmp_path, "iperf3", OUTPUTS / "iperf3.json").records, "en")
     results = next(
         block for section in report.sections for block in section.blocks if isinstance(block, Table)
     )
@@ -163,8 +169,8 @@ def test_what_was_measured_once_has_neither_a_column_of_repeats_nor_a_chart_of_o
 def test_times_of_intervals_are_shown_by_whatever_the_tool_prints_of_them(
     tmp_path: Path, tool: str, name: str, column: str
 ) -> None:
-    report = build.build(made(tmp_path, tool, OUTPUTS / name), "en")
-    chart = next(one for one in report.charts() if one.id == "chart-series")
+    report = build.build(made(tmp_path, tool, OUTPUTS / name).records, "en")
+    chart = next(candidate for candidate in report.charts() if candidate.id == "chart-series")
     assert column in next(iter(chart.series.values()))["load"]
 
 
