@@ -15,7 +15,7 @@ from execution.world import World
 from lines import CliRunner
 from loadcell.cli import main
 from loadcell.execution import context, workdir
-from loadcell.execution.runner import NOTHING_LEFT
+from loadcell.execution.messages import NOTHING_LEFT
 
 
 def pressed(*_: Any, **__: Any) -> Any:
@@ -33,7 +33,9 @@ def test_of_a_run_without_a_directory_nothing_is_left(
 ) -> None:
     monkeypatch.setattr(context, "environment", pressed)
     before = sorted(tmp_path.iterdir())
-    assert notes(lambda: World().run(tmp_path, out=tmp_path / "new" / "run")) == [NOTHING_LEFT]
+    assert notes(lambda: World().run(tmp_path, out=tmp_path / "new" / "run")) == [
+        "Nothing was run, and nothing is left of it."
+    ]
     assert sorted({path.name for path in tmp_path.iterdir()} - {"mock.yaml", "said.txt"}) == before
 
 
@@ -42,7 +44,9 @@ def test_a_directory_that_was_there_is_left_as_it_was(
 ) -> None:
     monkeypatch.setattr(context, "environment", pressed)
     (tmp_path / "empty").mkdir()
-    assert notes(lambda: World().run(tmp_path, out=tmp_path / "empty")) == [NOTHING_LEFT]
+    assert notes(lambda: World().run(tmp_path, out=tmp_path / "empty")) == [
+        "Nothing was run, and nothing is left of it."
+    ]
     assert list((tmp_path / "empty").iterdir()) == []
 
 
@@ -74,14 +78,14 @@ def test_the_command_line_says_it(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(context, "environment", pressed)
     result = CliRunner().invoke(main, command)
-    assert (result.exit_code, result.stderr) == (130, f"\nInterrupted. {NOTHING_LEFT}\n")
+    assert (result.exit_code, result.stderr) == (130, f"\nInterrupted. {NOTHING_LEFT()}\n")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_it_is_reported_of_a_plan_that_is_still_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loadcell.plan.load.load_plan", pressed)
     result = CliRunner().invoke(main, ["run", "quickstart"])
-    assert (result.exit_code, result.stderr) == (130, f"\nInterrupted. {NOTHING_LEFT}\n")
+    assert (result.exit_code, result.stderr) == (130, f"\nInterrupted. {NOTHING_LEFT()}\n")
 
 
 def test_a_trial_that_was_broken_off_names_the_command_with_the_runs_own_path(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from loadcell.execution.progress import (
     rate,
 )
 from loadcell.execution.progress_live import LiveProgress
+from loadcell.model.message import as_written
 from loadcell.model.trial_record import TrialRecord
 
 
@@ -142,8 +143,8 @@ class TestLines:
         progress = Progress(stream)
         progress.run_began(course())
         progress.trial_ended(ended())
-        progress.note("another loadcell is running")
-        progress.note("another loadcell is running")
+        progress.note(as_written("another loadcell is running"))
+        progress.note(as_written("another loadcell is running"))
         assert stream.getvalue() == "another loadcell is running\n"
 
     def test_quantities(self) -> None:
@@ -213,7 +214,7 @@ class TestOnATerminal:
         progress.trial_ended(ended())
         progress.trial_began("002-a=1-r1")
         progress.trial_ended(ended("failed", reason="it broke [really]", totals=None))
-        progress.note("mind [this]")
+        progress.note(as_written("mind [this]"))
         progress.run_ended()
         assert isinstance(console.file, io.StringIO)
         message = console.file.getvalue()

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from loadcell import parts
 from loadcell.cli import language, messages
-from loadcell.execution import runner as execution
+from loadcell.execution.messages import NOTHING_LEFT
 from loadcell.plan import load as plan_loader
 from loadcell.plan import model as plan_model
 from loadcell.plan import paths as plan_paths
@@ -187,5 +187,5 @@ def beginning() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        error.add_note(execution.NOTHING_LEFT)
+        error.add_note(NOTHING_LEFT().text)
         raise

@@ -24,9 +24,14 @@ def note(ctx: click.Context, _: click.Parameter, language: str) -> str:
 
 def written(text: message.Message) -> str:
     """A message in the language of the running command."""
+    return writer()(text)
+
+
+def writer() -> problems.Writer:
+    """Writer of messages in the language of the running command, for other threads, too."""
     context = click.get_current_context(silent=True)
     language = "en" if context is None else context.meta.get(_KEY, "en")
-    return text.text if language == "en" else texts.Texts(language).message(text)
+    return problems.in_english if language == "en" else texts.Texts(language).message
 
 
 def both(names: Iterable[str]) -> str | message.Message:

@@ -183,10 +183,10 @@ def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
 def progress(quiet: bool) -> run_progress.Progress:
     """The progress display on standard error."""
     if quiet:
-        return run_progress.Progress()
+        return run_progress.Progress(write=language.writer())
     if sys.stderr.isatty():
-        return progress_live.LiveProgress()
-    return run_progress.LineProgress()
+        return progress_live.LiveProgress(write=language.writer())
+    return run_progress.LineProgress(write=language.writer())
 
 
 def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:

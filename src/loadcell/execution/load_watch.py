@@ -12,6 +12,7 @@ from loadcell.execution.checks import Covered
 from loadcell.execution.context import RunContext
 from loadcell.execution.disturbances import DisturbanceWatch
 from loadcell.execution.machine_watch import Machine, workers
+from loadcell.execution.messages import ANOTHER_LOADCELL
 from loadcell.execution.phases import Phases
 from loadcell.execution.record import Mean, interval_rows
 from loadcell.model.json import JsonObject, document
@@ -159,9 +160,7 @@ class LoadWatch:
                 self.neighbours.add(pid)
                 who = concurrent.described(pid, self._context.root)
                 self._event({"event": "neighbour", "pid": pid, "who": who})
-                self._context.progress.note(
-                    f"another loadcell is running on this machine ({who}): both measure each other"
-                )
+                self._context.progress.note(ANOTHER_LOADCELL(who=who))
 
     def _phase(self, event: PhaseBegan) -> None:
         name, mono_ns = event.phase, event.mono_ns

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell.design.order import Trial
+from loadcell.execution.messages import NO_PROFILE
+from loadcell.model.message import Message, as_written
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.plan.profile import CpuProfile
 from loadcell.plan.treatment import Treatment
@@ -54,12 +56,12 @@ def trials(treatments: Sequence[Treatment], *, after: int, repeats: int) -> list
     ]
 
 
-def forewarn(note: Callable[[str], None]) -> None:
+def forewarn(note: Callable[[Message], None]) -> None:
     """Say at the beginning what the end would find: that there is nothing to sample with."""
     try:
         perf.find_program()
     except ProfilerError as error:
-        note(f"profile: {error}: the results will have no profile; {error.advice}")
+        note(NO_PROFILE(error=error.message, remedy=error.message.remedy or as_written("")))
 
 
 def finished_names(stored: StoredRun | None, *, retry_failed: bool) -> set[str]:

@@ -10,8 +10,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
+from loadcell.execution.messages import (
+    PROGRESS_ABOUT,
+    PROGRESS_BEST,
+    PROGRESS_COURSE,
+    PROGRESS_CPU,
+    PROGRESS_ERRORS,
+    PROGRESS_INVALID,
+    PROGRESS_LEFT,
+    PROGRESS_MISSED,
+    PROGRESS_OFFERED,
+    PROGRESS_OUTPUT_LOG,
+    PROGRESS_PATH,
+    PROGRESS_PROFILED,
+    PROGRESS_PROFILED_RATE,
+    PROGRESS_REUSED,
+    PROGRESS_SEARCH,
+    PROGRESS_TRIALS,
+    PROGRESS_UNJUDGED,
+    PROGRESS_UNSCORED,
+    PROGRESS_UNSCORED_FAILED,
+    PROGRESS_WITHOUT_RESULT,
+)
+from loadcell.model.message import Message, as_written
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.plan.expect import QUANTILES, enough
+from loadcell.plan.problems import Writer, in_english
 
 #: Before the first trial has ended: what a trial takes besides its load (loadcell.design.estimate).
 _FIRST_GUESS_S = 2.0
@@ -33,11 +57,10 @@ class Course:
     counted: bool = False
 
     @property
-    def size(self) -> str:
+    def size(self) -> Message:
         """Number of trials, in words."""
-        if self.about:
-            return f"a search of about {len(self.trials)} trials"
-        return "1 trial" if len(self.trials) == 1 else f"{len(self.trials):,} trials"
+        count = len(self.trials)
+        return PROGRESS_SEARCH(trials=count) if self.about else PROGRESS_TRIALS(count=count)
 
     @property
     def total(self) -> int:
@@ -75,7 +98,7 @@ class Sought:
 _LINE = 24
 
 
-def bracket(sought: Sought) -> str:
+def bracket(sought: Sought, write: Writer = in_english) -> str:
     """The search on one line: `refine clients 1 ······├────●──┤···· 256  best 64: 12,345/s`."""
     low, high = (round(share * (_LINE - 1)) for share in (sought.low, sought.high))
     line = ["·" if not low <= column <= high else "─" for column in range(_LINE)]
@@ -86,7 +109,7 @@ def bracket(sought: Sought) -> str:
     among = f" ({sought.among})" if sought.among else ""
     best = ""
     if sought.best is not None and sought.value is not None:
-        best = f"  best {sought.best}: {rate(sought.value)}"
+        best = f"  {write(PROGRESS_BEST(level=sought.best, rate=rate(sought.value)))}"
     return f"{sought.stage} {sought.factor}{among} {sought.ends[0]} {''.join(line)} {sought.ends[1]}{best}"
 
 
@@ -172,10 +195,14 @@ class Forecast:
 
 
 class Progress:
-    """Says nothing (`--quiet`), except what must be said; others fill in what they show."""
+    """Says nothing (`--quiet`), except what must be said; others fill in what they show.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    `write` writes messages in the reader's language.
+    """
+
+    def __init__(self, stream: TextIO | None = None, write: Writer = in_english) -> None:
         self.stream = stream or sys.stderr
+        self.write = write
         self._noted: set[str] = set()
 
     def run_began(self, course: Course) -> None:
@@ -210,16 +237,23 @@ class Progress:
     def unscored_ended(self, record: TrialRecord) -> None:
         """It has ended; its trial.json. That it failed has to be said: nothing else tells."""
         if record.status not in ("ok", "invalid"):
-            self.note(f"{record.name}: {record.reason}; {record.advice or 'see output.log'}")
+            reason = _reason(record)
+            remedy = (reason and reason.remedy) or PROGRESS_OUTPUT_LOG()
+            self.note(PROGRESS_UNSCORED_FAILED(name=record.name, reason=reason or "None", remedy=remedy))
 
     def run_ended(self) -> None:
         """The run has ended, however."""
 
-    def note(self, text: str) -> None:
+    def note(self, message: Message) -> None:
         """Something the user should know; said once."""
+        text = self.write(message)
         if text not in self._noted:
             self._noted.add(text)
-            self.say(text)
+            self.say(self.noted(text))
+
+    def noted(self, text: str) -> str:
+        """The line of a note."""
+        return text
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -229,21 +263,24 @@ class Progress:
 class LineProgress(Progress):
     """A line a trial: for logs, and wherever the output is no terminal."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        super().__init__(stream)
+    def __init__(self, stream: TextIO | None = None, write: Writer = in_english) -> None:
+        super().__init__(stream, write)
         self._forecast: Forecast | None = None
 
     def run_began(self, course: Course) -> None:
         self._forecast = Forecast(course)
-        reused = f" ({course.reused} kept from before)" if course.reused else ""
-        length = "" if course.counted else f", about {duration(self._forecast.left_s())}"
-        self.say(f"{course.title}: {course.size}{reused}{length}")
-        self.say(f"writing {course.path}")
+        line = self.write(PROGRESS_COURSE(title=course.title, size=course.size))
+        if course.reused:
+            line += self.write(PROGRESS_REUSED(trials=course.reused))
+        if not course.counted:
+            line += self.write(PROGRESS_ABOUT(duration=duration(self._forecast.left_s())))
+        self.say(line)
+        self.say(self.write(PROGRESS_PATH(path=course.path)))
 
     def sought(self, sought: Sought, course: Course) -> None:
         if self._forecast is not None:
             self._forecast.course = course
-        self.say(f"  {bracket(sought)}")
+        self.say(f"  {bracket(sought, self.write)}")
 
     def trial_began(self, name: str) -> None:  # noqa: ARG002
         if self._forecast is not None:
@@ -256,49 +293,72 @@ class LineProgress(Progress):
         forecast.trial_ended()
         course = forecast.course
         count = f"[{course.reused + forecast.done:>{len(str(course.total))}}/{course.of}]"
-        has_more = forecast.done < len(course.trials)
-        remaining = f"  {duration(forecast.left_s())} left" if has_more and not course.counted else ""
-        self.say(f"{count} {outcome(record)}{remaining}")
+        line = f"{count} {outcome(record, self.write)}"
+        if forecast.done < len(course.trials) and not course.counted:
+            line += f"  {self.write(PROGRESS_LEFT(duration=duration(forecast.left_s())))}"
+        self.say(line)
 
     def unscored_ended(self, record: TrialRecord) -> None:
         super().unscored_ended(record)
         if record.status in ("ok", "invalid"):
-            self.say(f"not scored: {record.name}  {profiled(record)}")
+            self.say(unscored(record, self.write))
 
 
-def profiled(record: TrialRecord) -> str:
+def unscored(record: TrialRecord, write: Writer = in_english) -> str:
+    """A finished trial that only profiles, in one line."""
+    return write(PROGRESS_UNSCORED(name=record.name, result=profiled(record)))
+
+
+def profiled(record: TrialRecord) -> Message:
     """Result of a trial that only profiles: `1,234 samples of cpu-clock, at 5,678/s`."""
-    at = f", at {rate(record.totals.throughput_per_s or 0.0)}" if record.totals else ""
-    samples, event = (record.profile.samples, record.profile.event) if record.profile else (0, "")
-    return f"{samples:,} samples of {event or 'the CPU'}{at}"
+    count, event = (record.profile.samples, record.profile.event) if record.profile else (0, "")
+    samples = PROGRESS_PROFILED(count=count, event=event or PROGRESS_CPU())
+    if not record.totals:
+        return samples
+    return PROGRESS_PROFILED_RATE(samples=samples, rate=rate(record.totals.throughput_per_s or 0.0))
+
+
+def _reason(record: TrialRecord) -> Message | None:
+    """Why a trial has no result, or an invalid one."""
+    if not record.reason_code:
+        return None if record.reason is None else as_written(record.reason, record.advice or "")
+    recorded = (record.reason or "", record.advice or "")
+    return Message(record.reason_code, record.reason_args or {}, recorded=recorded)
 
 
 #: An open loop that completed a smaller share of the offered load did not keep up: the offered load is shown.
 _SUSTAINED = 0.99
 
 
-def outcome(record: TrialRecord) -> str:
+def outcome(record: TrialRecord, write: Writer = in_english) -> str:
     """A finished trial in one line: its metrics, or why it has none."""
     name, totals = record.name.partition("-")[2], record.totals
+    reason = _reason(record) or "None"
     if record.status not in ("ok", "invalid") or totals is None:
-        return f"{name}  {record.status}: {record.reason}"
+        return f"{name}  {write(PROGRESS_WITHOUT_RESULT(status=record.status, reason=reason))}"
     throughput = totals.throughput_per_s or 0.0
     p99_ms = totals.response.percentile_ms("99") if totals.response else None
     count = (totals.response.count if totals.response else None) or math.inf
     shown = p99_ms is not None and enough(count, QUANTILES["p99"])
-    p99 = f"  p99 {milliseconds(p99_ms)}" if shown and p99_ms is not None else ""
-    invalid = f"  invalid: {record.reason}" if record.status is Status.INVALID else ""
+    offered_per_s = record.schedule.offered_per_s if record.schedule else None
+    throughput_text = rate(throughput)
+    if offered_per_s is not None and throughput < _SUSTAINED * offered_per_s:
+        throughput_text = write(PROGRESS_OFFERED(throughput=throughput_text, offered=rate(offered_per_s)))
+    parts = [name, throughput_text]
+    if shown and p99_ms is not None:
+        parts.append(f"p99 {milliseconds(p99_ms)}")
+    parts.append(write(PROGRESS_ERRORS(errors=totals.errors)))
     missed = [result.expression for result in record.expect if result.verdict == "missed"]
-    expected = f"  missed: {', '.join(missed)}" if missed else ""
-    expected += "".join(
-        f"  cannot be judged: {result.expression} ({result.count:,} in all, {result.needed:,} needed)"
+    if missed:
+        parts.append(write(PROGRESS_MISSED(conditions=missed)))
+    parts += (
+        write(PROGRESS_UNJUDGED(condition=result.expression, count=result.count, needed=result.needed))
         for result in record.expect
         if result.needed is not None
     )
-    offered_per_s = record.schedule.offered_per_s if record.schedule else None
-    behind = offered_per_s is not None and throughput < _SUSTAINED * offered_per_s
-    offered = f" of {rate(offered_per_s)} due" if offered_per_s is not None and behind else ""
-    return f"{name}  {rate(throughput)}{offered}{p99}  errors {totals.errors}{expected}{invalid}"
+    if record.status is Status.INVALID:
+        parts.append(write(PROGRESS_INVALID(reason=reason)))
+    return "  ".join(parts)
 
 
 def rate(per_second: float) -> str:

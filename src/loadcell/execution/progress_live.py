@@ -10,6 +10,23 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from loadcell.execution.messages import (
+    PROGRESS_BACKLOG,
+    PROGRESS_COLLECTING,
+    PROGRESS_ERRORS,
+    PROGRESS_INDEXING,
+    PROGRESS_LEFT,
+    PROGRESS_MADE,
+    PROGRESS_MEASURING,
+    PROGRESS_NOTE,
+    PROGRESS_PREPARING,
+    PROGRESS_PUTTING_AWAY,
+    PROGRESS_REUSED_LIVE,
+    PROGRESS_ROWS,
+    PROGRESS_STARTING,
+    PROGRESS_VERIFYING,
+    PROGRESS_WARMING_UP,
+)
 from loadcell.execution.progress import (
     Course,
     Forecast,
@@ -19,30 +36,31 @@ from loadcell.execution.progress import (
     duration,
     milliseconds,
     outcome,
-    profiled,
     rate,
+    unscored,
 )
 from loadcell.model.trial_record import TrialRecord
+from loadcell.plan.problems import Writer, in_english
 
 _REFRESH_PER_S = 4
 _STYLES = {"ok": "green", "invalid": "yellow", "failed": "red", "timed-out": "red", "aborted": "yellow"}
 _MARKS = {"ok": "✓", "invalid": "!", "failed": "✗", "timed-out": "✗", "aborted": "-"}
 _PHASES = {
-    "up": "starting the target",
-    "prepare": "preparing data",
-    "warmup": "warming up",
-    "measure": "measuring",
-    "collect": "collecting",
-    "verify": "verifying",
-    "cleanup": "cleaning up",
+    "up": PROGRESS_STARTING,
+    "prepare": PROGRESS_PREPARING,
+    "warmup": PROGRESS_WARMING_UP,
+    "measure": PROGRESS_MEASURING,
+    "collect": PROGRESS_COLLECTING,
+    "verify": PROGRESS_VERIFYING,
+    "cleanup": PROGRESS_PUTTING_AWAY,
 }
 
 
 class LiveProgress(Progress):
     """An overall bar with the time left; the present trial with its phase, rate, p99 and errors."""
 
-    def __init__(self, console: Console | None = None) -> None:
-        super().__init__()
+    def __init__(self, console: Console | None = None, write: Writer = in_english) -> None:
+        super().__init__(write=write)
         self._console = console or Console(stderr=True, highlight=False)
         self._forecast: Forecast | None = None
         self._trial = ""
@@ -60,8 +78,8 @@ class LiveProgress(Progress):
 
     def run_began(self, course: Course) -> None:
         self._forecast = Forecast(course)
-        reused = f", {course.reused} kept from before" if course.reused else ""
-        self.say(f"[bold]{_safe(course.title)}[/bold]  {course.size}{reused}")
+        reused = self.write(PROGRESS_REUSED_LIVE(trials=course.reused)) if course.reused else ""
+        self.say(f"[bold]{_safe(course.title)}[/bold]  {self.write(course.size)}{reused}")
         self._console.print(f"[dim]{_safe(str(course.path))}[/dim]", soft_wrap=True)
         self._live.start()
 
@@ -76,27 +94,30 @@ class LiveProgress(Progress):
         self._trial, self._figures, self._made = name.partition("-")[2], "", ""
 
     def phase(self, name: str) -> None:
-        self._phase, self._phase_began, self._figures = _PHASES.get(name, name), time.monotonic(), ""
+        code = _PHASES.get(name)
+        self._phase = name if code is None else self.write(code())
+        self._phase_began, self._figures = time.monotonic(), ""
         if name == "measure" and self._forecast is not None:
             self._forecast.measuring()
 
     def preparing(self, done_rows: int, total_rows: int) -> None:
         if total_rows:
-            share = f"{done_rows / total_rows:.0%} of {total_rows:,} rows"
-            self._figures = (
-                share if done_rows < total_rows else f"{total_rows:,} rows, now indexes and checkpoint"
-            )
+            share = f"{done_rows / total_rows:.0%}"
+            is_loading = done_rows < total_rows
+            code = PROGRESS_ROWS if is_loading else PROGRESS_INDEXING
+            self._figures = self.write(code.pick(share=share, rows=total_rows))
 
     def made(self, requests: int, of: int) -> None:
         # the numbers themselves would push the errors off a narrow terminal
-        self._made = f"{requests / of:.0%} made  "
+        self._made = f"{self.write(PROGRESS_MADE(share=f'{requests / of:.0%}'))}  "
         if self._forecast is not None:
             self._forecast.share = requests / of
 
     def interval(self, rate_per_s: float, p99_ms: float | None, errors: int, backlog: int) -> None:
         p99 = "" if p99_ms is None else f"p99 {milliseconds(p99_ms)}  "
-        waiting = f"  backlog {backlog:,}" if backlog else ""
-        self._figures = f"{self._made}{rate(rate_per_s)}  {p99}errors {errors}{waiting}"
+        waiting = f"  {self.write(PROGRESS_BACKLOG(count=backlog))}" if backlog else ""
+        failed = self.write(PROGRESS_ERRORS(errors=errors))
+        self._figures = f"{self._made}{rate(rate_per_s)}  {p99}{failed}{waiting}"
 
     def trial_ended(self, record: TrialRecord) -> None:
         if self._forecast is not None:
@@ -104,7 +125,7 @@ class LiveProgress(Progress):
         status = record.status
         missed = any(result.verdict == "missed" for result in record.expect)
         style = "yellow" if status == "ok" and missed else _STYLES.get(status, "red")
-        self.say(f"[{style}]{_MARKS.get(status, '?')}[/{style}] {_safe(outcome(record))}")
+        self.say(f"[{style}]{_MARKS.get(status, '?')}[/{style}] {_safe(outcome(record, self.write))}")
         self._trial = self._phase = self._figures = ""
 
     def unscored_began(self, name: str) -> None:
@@ -113,14 +134,14 @@ class LiveProgress(Progress):
     def unscored_ended(self, record: TrialRecord) -> None:
         super().unscored_ended(record)
         if record.status in ("ok", "invalid"):
-            self.say(f"[green]✓[/green] not scored: {_safe(record.name)}  {_safe(profiled(record))}")
+            self.say(f"[green]✓[/green] {_safe(unscored(record, self.write))}")
         self._trial = self._phase = self._figures = ""
 
     def run_ended(self) -> None:
         self._live.stop()
 
-    def note(self, text: str) -> None:
-        super().note(f"[yellow]note[/yellow]  {_safe(text)}")
+    def noted(self, text: str) -> str:
+        return f"[yellow]{self.write(PROGRESS_NOTE())}[/yellow]  {_safe(text)}"
 
     def say(self, text: str) -> None:
         self._console.print(text)
@@ -138,7 +159,7 @@ class LiveProgress(Progress):
         bar.add_row(
             Text(f"{course.reused + forecast.done}/{course.of}"),
             ProgressBar(total=1.0, completed=forecast.share_done()),
-            Text(f"{duration(forecast.left_s())} left" if is_measurable else ""),
+            Text(self.write(PROGRESS_LEFT(duration=duration(forecast.left_s()))) if is_measurable else ""),
         )
         now = Text(self._trial, overflow="ellipsis", no_wrap=True)
         if self._phase:
@@ -148,7 +169,9 @@ class LiveProgress(Progress):
         if self._sought is None:
             return Group(now, bar)
         return Group(
-            now, Text(bracket(self._sought), style="magenta", overflow="ellipsis", no_wrap=True), bar
+            now,
+            Text(bracket(self._sought, self.write), style="magenta", overflow="ellipsis", no_wrap=True),
+            bar,
         )
 
 

@@ -24,6 +24,8 @@ from loadcell.execution.executor import Executor, WorkerExecutor
 from loadcell.execution.failures import should_abort
 from loadcell.execution.interrupts import Interrupts
 from loadcell.execution.messages import (
+    NOTHING_LEFT,
+    NOTHING_PROFILED,
     RUN_DIRECTORY_EXISTS,
     RUN_INTERRUPTED,
     RUN_NO_TRIAL,
@@ -55,9 +57,6 @@ from loadcell.store.write import RunWriter
 
 #: How long putting the targets away may take at the run's end.
 _PUT_AWAY_LIMIT_S = 120.0
-
-#: Note on a run that was interrupted before its directory existed.
-NOTHING_LEFT = "Nothing was run, and nothing is left of it."
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,8 @@ class Runner:
             return self._run()
         except KeyboardInterrupt as error:
             path = self.standing
-            error.add_note(NOTHING_LEFT if path is None else RUN_NO_TRIAL(resume=self._again(path)).text)
+            message = NOTHING_LEFT() if path is None else RUN_NO_TRIAL(resume=self._again(path))
+            error.add_note(message.text)
             raise
 
     def _run(self) -> Ended:
@@ -279,7 +279,7 @@ class Runner:
         )
         chosen = profiling.wanted(profile, treatments, records)
         if not chosen:
-            self.progress.note("nothing is profiled: no trial was ok")
+            self.progress.note(NOTHING_PROFILED())
         planned = profiling.trials(chosen, after=len(run.trials), repeats=self.plan.repeats)
         run = replace(run, unscored=tuple(map(trial_entry, planned)))
         if isinstance(source, Searching):
@@ -308,7 +308,7 @@ class Runner:
                 pool.destroy()
         except BaseException as error:  # the record must still be closed
             why = self.secrets.redact(str(error) or type(error).__name__)
-            self.progress.note(TARGET_NOT_REMOVED(why=why).text)
+            self.progress.note(TARGET_NOT_REMOVED(why=why))
 
     def _close(
         self,

@@ -15,6 +15,7 @@ from loadcell.cli import run as run_command
 from loadcell.cli.adhoc.plan import Line, text
 from loadcell.cli.arguments import beginning
 from loadcell.execution import runner as execution
+from loadcell.execution.messages import RUN_RESUMABLE
 from loadcell.model import trial_record
 from loadcell.plan import load as plan_loader
 from loadcell.plan import secrets as plan_secrets
@@ -92,5 +93,6 @@ def _results(ended: Ended, options: LineOptions) -> int:
     elif stored.trials:
         terminal.render(adhoc_summary.of_run(stored, options.lang))
     if ended.exit_status == 130:
-        click.echo(f"Interrupted. Resume with: {layout.resume_command(ended.path)}", err=True)
+        message = RUN_RESUMABLE(resume=layout.resume_command(ended.path))
+        click.echo(language.written(message), err=True)
     return ended.exit_status
