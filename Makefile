@@ -75,6 +75,7 @@ lint-python: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python scripts/lint-language
 
 lint-rust: compilers
 	cd engine && cargo fmt --check

@@ -25,9 +25,8 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     The result's `outcome` is `completed`, `stopped` (by `stop`), `lost` (no connection was to be had for
     `lost_ns`), `overloaded` (of an open loop: ever more was due than the target took), `unfinished` (a number
     of requests was not made within `duration_ns`), `unsettled` (nor was the warm-up's last one) or
-    `connect-failed` (nothing was measured; `window` is null); `reason` and `advice` say more, and
-    `reason_args` has the figures and names of the reason, with `group` where it is that of one group among
-    several (null where it is words alone).
+    `connect-failed` (nothing was measured; `window` is null). `reason_args` has the arguments of the message
+    of that outcome, with `group` where it is the reason of one group among several.
 
     `load.schedule` makes an open loop: `{"arrivals": "constant" | "poisson", "rate": [{"from_per_s",
     "to_per_s", "for_ns"}, ...], "most_overdue_ns"}`. A transaction then counts as started when it is due; the
@@ -35,17 +34,17 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     where a connection was free (`pacing_error`), how long requests waited for one (`backlog_wait`), and the
     backlog; each interval has a `backlog`.
 
-    `load.requests` (of all clients) or `load.requests_per_client` ends the measurement when so many
-    transactions, failed ones included, were started and have ended; `duration_ns` is then the longest it may
-    take. A warm-up comes to rest before it.
+    `load.requests` (of all clients) or `load.requests_per_client` ends the measurement when this
+    number of transactions, failed ones included, was started and has ended; `duration_ns` is then the
+    longest it may take. A warm-up comes to rest before it.
 
     `load.timeout_ns` is how long a transaction may take from when it was begun: it has failed then, with the
-    code `timeout`, and its connection is made anew. The result's `received` counts bytes that arrived, those
+    code `timeout`, and its connection is made again. The result's `received` counts bytes that arrived, those
     of bodies of responses, and responses by the first digit of their status (`{"2xx": 9}`).
 
-    A result may have `figures` of its workload's own (name -> number), in each group where there are several;
-    and `remarks`, what a reader must know of them, by name with its figures (`indirect`: a file system could
-    not do direct I/O; `streams`: a server took fewer requests at once than it was to get).
+    A result may have further values of its workload, `figures` (name -> number), in each group where there
+    are several; and `remarks`, what a reader must know of them, by name with their values (`indirect`: a
+    file system could not do direct I/O; `streams`: a server took fewer requests at once than it was to get).
 
     A target of the protocol `host` is this machine: `{"protocol": "host", "directory", "peer"}`. Its workload
     is `{"probe": {name: options}}`; each client is a thread, and a transaction is one pass of the probe.
@@ -112,8 +111,8 @@ def check(workload: str) -> str:
     """
 
 def store(engine: str) -> str:
-    """What an embedded store's engine is, of `{"engine": name, "library": path or null}`: `{"version"}`, and
-    `"library"` where it is one of the machine's.
+    """Describe the engine of an embedded store, `{"engine": name, "library": path or null}`: `{"version"}`,
+    and `"library"` where it is one of the machine's.
 
     Raises EngineError with code `library` when this machine has none.
     """
@@ -165,7 +164,7 @@ def import_pgbench_log(files: Sequence[Path], on_event: Callable[[str], None]) -
     forgotten.
 
     Events: `{"type": "progress", "read_bytes", "total_bytes"}`; otherwise as `run`. Returns `{"count",
-    "words", "unread", "examples"}`: how many ended well; how often each word stood in place of a time
+    "words", "unread", "examples"}`: how many succeeded; how often each word stood in place of a time
     (`failed`, `skipped` ...); how many lines are none of the log, and the first of them. Where any ended also
     `{"began_s", "length_s", "clients", "response", "intervals"}`: `response` has milliseconds by the record's
     keys; `intervals` are columns of seconds (`done`, `mean_ms`, `p99_ms`; null where nothing ended), from
@@ -196,8 +195,8 @@ class Stretches:
     def __next__(self) -> tuple[bytes, int]:
         """A table's first line, and how many numbers each of its lines has; or lines, and none."""
 
-    def column(self, place: int) -> bytes:
-        """The numbers at one place in each line of the table that was given last, as doubles. Raises
+    def column(self, position: int) -> bytes:
+        """The numbers at one position in each line of the table that was given last, as doubles. Raises
         IndexError.
         """
 
