@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from loadcell.design.estimate import NEEDS_CONSENT, estimate
 from loadcell.design.order import trials
 from loadcell.design.search.decide import question
 from loadcell.design.search.searches import count
 from loadcell.model import numbers
-from loadcell.model.json import document
+from loadcell.model.json import JsonObject, document
 from loadcell.parts import installed
 from loadcell.plan import rate
 from loadcell.plan.affinity_check import meanings
@@ -35,7 +35,6 @@ from loadcell.report.blocks import (
 from loadcell.store.layout import quoted
 
 T = TypeVar("T")
-Document = Mapping[str, Any]
 
 #: A table or list longer than this is cut in its middle.
 _MOST_ROWS = 16
@@ -46,7 +45,7 @@ _MOST_TRIALS = 12
 _MOST_COLUMNS = 6
 
 
-def build(document: Document) -> Report:
+def build(document: JsonObject) -> Report:
     """The report of `check.describe`."""
     factors, search = document["factors"], document["search"]
     if search:
@@ -69,7 +68,7 @@ def build(document: Document) -> Report:
     )  # fmt: skip
 
 
-def _settings(document: Document) -> Iterator[tuple[str, str]]:
+def _settings(document: JsonObject) -> Iterator[tuple[str, str]]:
     """The settings that the plan gives, one section a row; of the load, all."""
     settings, plan_settings = document["settings"], document["given"]
     for section in ("target", "workload"):
@@ -99,13 +98,13 @@ def _placements(key: str, placements: Mapping[str, str]) -> str:
     return ", ".join(_cut(shown, _MOST_LEVELS, "..."))
 
 
-def _group_load(group: Document) -> str:
+def _group_load(group: JsonObject) -> str:
     """`32 clients (share 80)` or, of an open loop, its rate."""
     load = _open_loop(group["open_loop"]) if group["open_loop"] else _count(group["clients"], "client")
     return load if group["share"] is None else f"{load} (share {group['share']:g})"
 
 
-def _open_loop(loop: Document) -> str:
+def _open_loop(loop: JsonObject) -> str:
     """`2000/s, evenly spaced, carried by 16 connections: 60,000 requests a trial`."""
     poisson = loop["arrivals"] == "poisson"
     spaced, about = ("at random (Poisson)", "about ") if poisson else ("evenly spaced", "")
@@ -113,7 +112,7 @@ def _open_loop(loop: Document) -> str:
     return f"{loop['rate']}, {spaced}, {carried}: {about}{loop['requests']:,} requests a trial"
 
 
-def _options(options: Document) -> str:
+def _options(options: JsonObject) -> str:
     """Options in a line, without those that are not set."""
     pieces = []
     for name, value in options.items():
@@ -133,7 +132,7 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _factors(factors: Sequence[Document]) -> Section:
+def _factors(factors: Sequence[JsonObject]) -> Section:
     """Each factor with its levels; levels with names have a line each."""
     entries = []
     for factor in factors:
@@ -151,7 +150,7 @@ def _levels(labels: Sequence[str]) -> str:
     return f"{len(labels)} levels: {', '.join(_cut(labels, _MOST_LEVELS, '...'))}"
 
 
-def _treatments(treatments: Sequence[Document], factors: Sequence[Document]) -> Section:
+def _treatments(treatments: Sequence[JsonObject], factors: Sequence[JsonObject]) -> Section:
     """One treatment a row: its number, and its level of each factor."""
     if not factors:
         return Section("treatments", "", [])
@@ -171,7 +170,7 @@ def _treatments(treatments: Sequence[Document], factors: Sequence[Document]) -> 
     return Section("treatments", title, [Table("table-treatments", "", columns, cells)])
 
 
-def _order(document: Document) -> Section:
+def _order(document: JsonObject) -> Section:
     """The order of the trials, as far as it is known."""
     seed, names = document["seed"], document["trials"]
     blocks = f"{_count(document['repeats'], 'block')} of every treatment"
@@ -188,7 +187,7 @@ def _order(document: Document) -> Section:
     return Section("order", "Order", [Paragraph(text), *listed])
 
 
-def _search(document: Document) -> str:
+def _search(document: JsonObject) -> str:
     """Subject and goal of a search, and its number of trials."""
     search, repeats = document["search"], document["repeats"]
     count = search["searches"]
@@ -204,7 +203,7 @@ def _search(document: Document) -> str:
     )
 
 
-def _time(document: Document) -> Iterator[Block]:
+def _time(document: JsonObject) -> Iterator[Block]:
     count = _count(document["trial_count"], "trial")
     load, expected = _duration(document["load_s"]), _duration(document["expected_s"])
     data = "loading data, and restoring what a workload changes, comes on top."
@@ -229,7 +228,7 @@ def _time(document: Document) -> Iterator[Block]:
         yield Remark("caution", "That is many: `loadcell run` asks for `--yes`.")
 
 
-def _remark(remark: Document) -> Remark:
+def _remark(remark: JsonObject) -> Remark:
     others = remark["other_treatments"]
     where = remark["treatment"] + (f" and {others} more" if others else "")
     return Remark("caution", remark["text"], f"Remark {remark['path']} ({where})")
@@ -253,7 +252,7 @@ def _cut(items: Sequence[T], at_most: int, gap: T) -> list[T]:
     return [*items[: at_most - tail - 1], gap, *items[-tail:]]
 
 
-def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> dict[str, Any]:
+def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> JsonObject:
     """Everything `check` says, as plain JSON values.
 
     Without a seed the order is not known yet: `trials` is None.
@@ -322,7 +321,7 @@ def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> dict[str, An
     }
 
 
-def _search_values(plan: LoadedPlan) -> dict[str, Any] | None:
+def _search_values(plan: LoadedPlan) -> JsonObject | None:
     """Subject and goal of a search, and its number of trials before confirmation; None in other designs."""
     if plan.search is None:
         return None
@@ -337,7 +336,7 @@ def _search_values(plan: LoadedPlan) -> dict[str, Any] | None:
     }
 
 
-def _open_loop_values(load: Load) -> dict[str, Any] | None:
+def _open_loop_values(load: Load) -> JsonObject | None:
     """The rate in words, and what it comes to; None for a closed loop."""
     if load.rate is None:
         return None
@@ -349,7 +348,7 @@ def _open_loop_values(load: Load) -> dict[str, Any] | None:
     }
 
 
-def _given_work(settings: Resolved) -> dict[str, Any]:
+def _given_work(settings: Resolved) -> JsonObject:
     """The workload's options that the plan gives, or those of each group's."""
     if not settings.groups:
         return {"workload": {settings.workload_name: _given(settings.workload)}}
@@ -358,7 +357,7 @@ def _given_work(settings: Resolved) -> dict[str, Any]:
     }
 
 
-def _given(options: Options) -> dict[str, Any]:
+def _given(options: Options) -> JsonObject:
     """The options that the plan itself gives; all others are as by default."""
     return options.model_dump(
         mode="json", by_alias=True, exclude_unset=True, include=set(type(options).model_fields)

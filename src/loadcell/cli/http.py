@@ -6,7 +6,7 @@ import base64
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import click
@@ -20,6 +20,7 @@ from loadcell.plan import secrets as plan_secrets
 
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions
+    from loadcell.model.json import JsonObject
 
 #: holds the value of the field Authorization
 LOGIN = "LOADCELL_AUTHORIZATION"
@@ -105,7 +106,7 @@ def http(
     from loadcell.cli.adhoc.plan import Line
 
     base, path, shown, login = _place(url)
-    target: dict[str, Any] = {"url": base}
+    target: JsonObject = {"url": base}
     if insecure:
         target["tls"] = {"verify": False}
     fields, secrets = _fields(headers)
@@ -114,7 +115,7 @@ def http(
     if (login is not None or LOGIN in os.environ) and "Authorization" not in fields:
         fields["Authorization"] = f"${{env:{LOGIN}}}"
     verb = method or ("POST" if data is not None else "GET")
-    work: dict[str, Any] = {"method": verb, "path": path}
+    work: JsonObject = {"method": verb, "path": path}
     work |= {key: value for key, value in (("headers", fields), ("body", _body(data))) if value}
     if parameters:
         work["parameters"] = dict(map(_parameter, parameters))
@@ -206,7 +207,7 @@ def _file(option: str, text: str) -> str:
     return str(path.absolute())
 
 
-def _parameter(text: str) -> tuple[str, dict[str, Any]]:
+def _parameter(text: str) -> tuple[str, JsonObject]:
     """Parse `NAME=VALUES`. Raises CallError."""
     name, equals, values = text.partition("=")
     if not equals or not name or not values:

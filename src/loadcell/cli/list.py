@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,9 @@ from loadcell.report.render import json
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
 
 
 @click.command("list")
@@ -35,9 +38,9 @@ def list_(results: Path, as_json: bool) -> None:
         click.echo(f"No runs in {results}. `loadcell run PLAN` makes one.")
 
 
-def _row(path: Path) -> dict[str, Any]:
+def _row(path: Path) -> JsonObject:
 
-    row: dict[str, Any] = {"run": str(path), "id": path.name.rpartition("-")[2], "size_bytes": _size(path)}
+    row: JsonObject = {"run": str(path), "id": path.name.rpartition("-")[2], "size_bytes": _size(path)}
     try:
         stored = stored_runs.read_run(path)
     except layout.StoreError as error:
@@ -67,7 +70,7 @@ def _size(path: Path) -> int:
     return total
 
 
-def _show(rows: list[dict[str, Any]]) -> None:
+def _show(rows: list[JsonObject]) -> None:
     from rich.console import Console
     from rich.table import Table
 

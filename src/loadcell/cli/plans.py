@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,9 @@ from loadcell.plan import problems as plan_problems
 from loadcell.plan import ready as ready_made
 from loadcell.plan import schema as plan_schema
 from loadcell.report.render import json
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
 
 
 @click.group("plans", invoke_without_command=True)
@@ -50,11 +53,11 @@ def plans(ctx: click.Context, as_json: bool) -> None:
         console.print("\nloadcell check NAME says more of one, loadcell run NAME runs it.")
 
 
-def _listed() -> list[dict[str, Any]]:
+def _listed() -> list[JsonObject]:
     """Each ready-made plan's name, path, title, question and size."""
-    listed: list[dict[str, Any]] = []
+    listed: list[JsonObject] = []
     for name, path in ready_made.ready_plans().items():
-        row: dict[str, Any] = {"name": name, "path": str(path), "title": name, "question": ""}
+        row: JsonObject = {"name": name, "path": str(path), "title": name, "question": ""}
         try:
             plan = plan_loader.load_plan(path, parts.installed())
             row |= {"title": plan.title, "question": " ".join(plan.question.split())}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import click
@@ -19,6 +19,7 @@ from loadcell.workloads import DISTRIBUTIONS, kv
 
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions
+    from loadcell.model.json import JsonObject
 
 LOCAL = "local"
 #: redis-cli's own
@@ -100,7 +101,7 @@ def redis(
         "reads": reads, "keys": keys, "distribution": distribution, "value_size": value_size, "ttl": ttl,
         "verify": verify or None, "pipeline": pipeline,
     }  # fmt: skip
-    work: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
+    work: JsonObject = {key: value for key, value in settings.items() if value is not None}
     if tests and reads is not None:
         raise language.CallError(messages.CALL_READS_WITH_TESTS())
     commands_by_name = {_name(number, text): {"command": text} for number, text in enumerate(commands)}
@@ -122,7 +123,7 @@ def redis(
     return act.act(line, options, env)
 
 
-def _levels(tests: Sequence[str], commands: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _levels(tests: Sequence[str], commands: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
     """The measurements, one after the other: a level for each test, and besides tests for each command."""
     if not tests:
         return {}
@@ -140,7 +141,7 @@ def _name(number: int, command: str) -> str:
     return f"{word}_{number + 1}" if number or word in kv.TAKEN else word
 
 
-def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:
+def _target(server: str, env: Mapping[str, str]) -> tuple[JsonObject, str, list[Hidden]]:
     """The target, how it is shown, and the password in it, if there is one.
 
     Raises CallError for what is none.
@@ -160,7 +161,7 @@ def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, l
     number = parts.path.strip("/")
     if parts.scheme not in ("redis", "rediss") or not host or (number and not number.isdigit()):
         raise language.CallError(messages.CALL_NO_SERVER(server=repr(_shown(server))))
-    settings: dict[str, Any] = {"server": "external", "host": host}
+    settings: JsonObject = {"server": "external", "host": host}
     if port is not None:
         settings["port"] = port
     if parts.username:
@@ -183,7 +184,7 @@ def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, l
     return settings, f"{parts.scheme}://{where}" + (f"/{number}" if number else ""), secrets
 
 
-def _socket(path: str, env: Mapping[str, str]) -> dict[str, Any]:
+def _socket(path: str, env: Mapping[str, str]) -> JsonObject:
     password = {"password": f"${{env:{VARIABLE}}}"} if VARIABLE in env else {}
     return {"server": "external", "socket": path, **password}
 

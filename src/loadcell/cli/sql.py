@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import click
@@ -24,6 +24,7 @@ from loadcell.workloads import pgbench, sysbench
 
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions
+    from loadcell.model.json import JsonObject
 
 EMBEDDED = "embedded"
 DEFAULT = "sysbench:oltp_read_only"
@@ -116,7 +117,7 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
     return act.act(line, options, env)
 
 
-def _target(dsn: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:
+def _target(dsn: str, env: Mapping[str, str]) -> tuple[JsonObject, str, list[Hidden]]:
     """The target, how a DSN is shown, and the password in it, if there is one.
 
     Raises CallError for what is none.
@@ -136,7 +137,7 @@ def _target(dsn: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list
         clean, password = _without_password_word(dsn)
     else:
         raise language.CallError(messages.CALL_NO_DSN(dsn=repr(_shown(dsn))))
-    settings: dict[str, Any] = {"server": "external", option: clean}
+    settings: JsonObject = {"server": "external", option: clean}
     if password is not None or variable in env:
         settings["password"] = f"${{env:{variable}}}"
     return {kind: settings}, clean, [] if password is None else [Hidden(dsn, clean, variable, password)]
@@ -175,7 +176,7 @@ def _shown(dsn: str) -> str:
 
 def _work(
     target: str, workload: str | None, query: str | None, script: Path | None
-) -> tuple[dict[str, Any], str]:
+) -> tuple[JsonObject, str]:
     """The workload as a plan has it, and what it is called. Raises CallError."""
     names = [
         name
@@ -189,7 +190,7 @@ def _work(
             raise language.CallError(
                 messages.CALL_POSTGRES_ONLY(option=names[0], target=target, workload=DEFAULT)
             )
-        options: dict[str, Any] = {"scripts": [str(script and script.absolute())]}
+        options: JsonObject = {"scripts": [str(script and script.absolute())]}
         if query is not None:
             options = {"scripts": ["query"], "inline": {"query": _statement(query)}}
         return {"pgbench": {**options, "init_steps": ""}}, f"{script}" if query is None else _short(query)

@@ -141,7 +141,7 @@ def _problem(
 ) -> Problem:
     kind = detail["type"]
     where = ".".join(path)
-    context: dict[str, Any] = detail.get("ctx", {})
+    context = detail.get("ctx", {})
     value = _shown(path, node)
     if kind == "missing":
         name = str(detail["loc"][-1])

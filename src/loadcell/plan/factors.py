@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from loadcell.model import run_record
+from loadcell.model.json import JsonObject
 from loadcell.plan import ranges
 from loadcell.plan.messages import (
     ALLOWED_FACTOR_OF_PLAN,
@@ -49,7 +49,7 @@ class Level:
     mark: Mark
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> JsonObject:
         """Dotted path -> plain value."""
         return {".".join(keys): plain(node) for keys, node in self.sets.items()}
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from loadcell.model import metrics
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 from loadcell.plan import rate
 from loadcell.plan.messages import (
@@ -309,10 +309,10 @@ def _clashes(groups: Sequence[Group], parts: Parts, root: Keys) -> Iterator[Prob
     """Data of one kind have their tables' names in common: they must be the same data."""
     node = root.get("workloads")
     assert isinstance(node, Keys)
-    first: dict[str, tuple[Group, Mapping[str, Any]]] = {}
+    first: dict[str, tuple[Group, JsonObject]] = {}
     for group in groups:
         part = parts.workloads[group.workload_name](group.workload)
-        data: Mapping[str, Any] = (part.data() if hasattr(part, "data") else None) or {}
+        data: JsonObject = (part.data() if hasattr(part, "data") else None) or {}
         for kind, section in data.items():
             other, theirs = first.setdefault(kind, (group, section))
             different = [key for key in section if section[key] != theirs.get(key)]

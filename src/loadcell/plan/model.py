@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
+from loadcell.model.json import JsonObject
 from loadcell.plan import rate as rates
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
@@ -129,7 +130,7 @@ class Load(Options, use_attribute_docstrings=True):
             return None
         return min(float(self.duration), rates.time_of(self.rate, self.count))
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """Plain JSON values; what is of no effect without a rate is left out with it, and so is what is not
         given.
         """
@@ -200,9 +201,9 @@ class Group:
             return f"workloads.{self.name}.{path}"
         return path
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """Plain JSON values, as under the group's name in a plan."""
-        document: dict[str, Any] = {self.workload_name: self.workload.model_dump(mode="json", by_alias=True)}
+        document: JsonObject = {self.workload_name: self.workload.model_dump(mode="json", by_alias=True)}
         if self.share is not None:
             document["share"] = self.share
         else:
@@ -247,7 +248,7 @@ class Resolved:
             self, workload_name=group.workload_name, workload=group.workload, load=group.load, groups=()
         )
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """Plain JSON values in the plan's own words: quantities as text with units, secrets as references."""
         load = self.load.document()
         if self.groups:

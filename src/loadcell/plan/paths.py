@@ -88,7 +88,7 @@ def settings(
     return paths
 
 
-def of_group(parts: Parts) -> dict[str, Any]:
+def of_group(parts: Parts) -> dict[str, object]:
     """Settings of a client group: a workload, and its share of the load."""
     return {
         **{name: part.Options for name, part in parts.workloads.items()},
@@ -113,7 +113,7 @@ def fields_at(annotation: Any, keys: tuple[str | int, ...]) -> list[str]:
 
 def _section(section: str, parts: Parts) -> Any:
     """Contents of a section: a model, or models by name."""
-    fixed: dict[str, Any] = {"load": Load, "affinity": Affinity, "limits": Limits}
+    fixed: dict[str, object] = {"load": Load, "affinity": Affinity, "limits": Limits}
     if section in fixed:
         return fixed[section]
     installed = {"target": parts.targets, "workload": parts.workloads, "monitors": parts.monitors}[section]
@@ -181,7 +181,7 @@ def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-def _fields(model: Any) -> dict[str, Any]:
+def _fields(model: Any) -> dict[str, object]:
     return {info.alias or name: info.annotation for name, info in model.model_fields.items()}
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from loadcell.model.json import JsonObject
 from loadcell.plan.messages import ALLOWED_PROFILE, INVALID, UNKNOWN_TREATMENT
 from loadcell.plan.nodes import Keys, Scalar, plain
 from loadcell.plan.parts import Options
@@ -31,7 +32,7 @@ class CpuProfile(Options, use_attribute_docstrings=True):
     """The way to find callers: `dwarf` for programs as distributions build them; `fp`, cheaper, for programs
     and libraries built with frame pointers."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """As plain JSON: run.json keeps it."""
         return self.model_dump(mode="json")
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 from loadcell.plan import affinity_check, explain, groups, rate
 from loadcell.plan.affinity import Affinity
@@ -214,7 +215,7 @@ class Resolver:
 
     def _load(self, root: Keys, workload: tuple[str, Options] | None, problems: list[Problem]) -> Load | None:
         """The load; where the workload knows settings that the plan leaves open, with these."""
-        defaults: Mapping[str, Any] = {}
+        defaults: JsonObject = {}
         if workload is not None:
             settings = getattr(self._parts.workloads[workload[0]], "load_settings", None)
             defaults = settings(workload[1]) if settings else {}

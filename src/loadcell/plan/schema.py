@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from loadcell.model import json
+from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declared
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import COMPARATORS
@@ -27,7 +28,7 @@ from loadcell.plan.search import SearchOptions
 _REFERENCE = "#/$defs/{model}"
 
 
-def plan_schema(parts: Parts) -> dict[str, Any]:
+def plan_schema(parts: Parts) -> JsonObject:
     """The schema of a plan file for the installed parts."""
     everything: list[type[Any]] = [
         *parts.targets.values(),
@@ -81,7 +82,7 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
     }
 
 
-def _design(named: dict[str, Any], schemas: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+def _design(named: JsonObject, schemas: Mapping[type[BaseModel], JsonObject]) -> JsonObject:
     """One of the designs that are only named, or a search with its settings."""
     search = {
         "type": "object",
@@ -92,7 +93,7 @@ def _design(named: dict[str, Any], schemas: Mapping[type[BaseModel], dict[str, A
     return {"description": named["description"], "anyOf": [{"enum": named["enum"]}, search]}
 
 
-def _profile(schemas: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+def _profile(schemas: Mapping[type[BaseModel], JsonObject]) -> JsonObject:
     """Named, or with its options."""
     options = {
         "type": "object",
@@ -107,14 +108,14 @@ def _first_line(model: type[Any]) -> str:
     return (inspect.getdoc(model) or "").split("\n\n")[0].replace("\n", " ")
 
 
-def _named(part: type[Any], schemas: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+def _named(part: type[Any], schemas: Mapping[type[BaseModel], JsonObject]) -> JsonObject:
     """A part's options, or nothing after its name when all are as by default."""
     return {"description": part.summary, "anyOf": [schemas[part.Options], {"type": "null"}]}
 
 
 def _one_of(
-    installed: Mapping[str, type[Any]], schemas: Mapping[type[BaseModel], dict[str, Any]], description: str
-) -> dict[str, Any]:
+    installed: Mapping[str, type[Any]], schemas: Mapping[type[BaseModel], JsonObject], description: str
+) -> JsonObject:
     return {
         "description": description,
         "type": "object",
@@ -125,7 +126,7 @@ def _one_of(
     }
 
 
-def _groups(parts: Parts, schemas: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+def _groups(parts: Parts, schemas: Mapping[type[BaseModel], JsonObject]) -> JsonObject:
     """By name, or as a list with names."""
     members = {
         **{name: _named(part, schemas) for name, part in parts.workloads.items()},
@@ -148,8 +149,8 @@ def _groups(parts: Parts, schemas: Mapping[type[BaseModel], dict[str, Any]]) -> 
 
 
 def _monitors(
-    installed: Mapping[str, type[Any]], schemas: Mapping[type[BaseModel], dict[str, Any]]
-) -> dict[str, Any]:
+    installed: Mapping[str, type[Any]], schemas: Mapping[type[BaseModel], JsonObject]
+) -> JsonObject:
     names = [{"const": name, "description": getattr(part, "summary", "")} for name, part in installed.items()]
     return {
         "description": "What is watched while a trial runs: names, or names with options. Default: all that "
@@ -159,7 +160,7 @@ def _monitors(
     }
 
 
-def _factors(parts: Parts) -> dict[str, Any]:
+def _factors(parts: Parts) -> JsonObject:
     """Dotted paths complete; any other key may be a setting of a free-form mapping, or a name for named
     levels.
     """
@@ -173,7 +174,7 @@ def _factors(parts: Parts) -> dict[str, Any]:
     }
 
 
-def _levels() -> dict[str, Any]:
+def _levels() -> JsonObject:
     quantity = {"type": ["number", "string"]}
     ends = {"from": quantity, "to": quantity}
     return {
@@ -204,7 +205,7 @@ def _levels() -> dict[str, Any]:
     }
 
 
-def _expect() -> dict[str, Any]:
+def _expect() -> JsonObject:
     metrics = declared()
     names = "|".join(sorted((name.replace(".", r"\.") for name in metrics), key=len, reverse=True))
     comparators = "|".join(sorted(COMPARATORS, key=len, reverse=True))

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from loadcell.model.json import JsonObject
 from loadcell.plan.factors import Factor
 from loadcell.plan.model import DesignName, Resolved
 from loadcell.plan.nodes import Keys
@@ -83,7 +83,7 @@ class Treatment:
 
     id: str
     levels: Mapping[str, str]
-    values: Mapping[str, Any]
+    values: JsonObject
     resolved: Resolved
 
 
@@ -167,7 +167,7 @@ class Table:
         resolved, problems = self._resolver.resolve(tree)
         if resolved is None:
             return None, problems
-        values: dict[str, Any] = {}
+        values: JsonObject = {}
         for level in levels:
             values.update(level.values)
         labels = {factor.key: level.label for factor, level in zip(self._factors, levels, strict=True)}

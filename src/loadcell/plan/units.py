@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 from loadcell.plan.messages import (
     ALLOWED_DURATION,
@@ -159,9 +160,7 @@ class _Quantity:
         )
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonObject:
         return {"type": "string", "pattern": cls.pattern, "examples": [cls.example]}
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from loadcell.model.extensions import Capability, TargetKind
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.plan.parts import Advice, Misfit, Options
 
@@ -61,13 +62,13 @@ class Workload(ABC, Generic[Opts]):
         self.options = options
 
     @abstractmethod
-    def data(self) -> dict[str, Any] | None:
+    def data(self) -> JsonObject | None:
         """Description of the data set, as plain JSON values; None if the workload needs no data.
 
         Two workloads with equal `data()` can share a data set.
         """
 
-    def loading(self) -> dict[str, Any] | None:
+    def loading(self) -> JsonObject | None:
         """The section that data are loaded from: that of the load, of which the data are a part."""
         return self.engine() if self.data() else None
 
@@ -77,7 +78,7 @@ class Workload(ABC, Generic[Opts]):
         """True if running it leaves the data set other than it was loaded."""
 
     @abstractmethod
-    def engine(self) -> dict[str, Any]:
+    def engine(self) -> JsonObject:
         """The `workload` section of the engine's specification."""
 
     def advice(self) -> list[Advice]:

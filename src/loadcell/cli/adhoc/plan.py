@@ -8,13 +8,16 @@ import io
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from loadcell import __version__
 from loadcell.cli import language, messages
 from loadcell.cli.adhoc.options import DURATION, LineOptions
 from loadcell.plan.model import LONGEST_COUNT
 from loadcell.plan.units import Duration
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
 
 #: A time series shorter than this says nothing of steadiness (`loadcell.stats.steady_state`): intervals get
 #: shorter, down to the shortest there is.
@@ -32,19 +35,19 @@ class Line:
 
     name: str
     title: str
-    target: Mapping[str, Any]
-    workload: Mapping[str, Any]
+    target: JsonObject
+    workload: JsonObject
     command: tuple[str, ...] = ()
-    load: Mapping[str, Any] = field(default_factory=dict)
+    load: JsonObject = field(default_factory=dict)
     #: what the words themselves vary, before what the options do
-    factors: Mapping[str, Any] = field(default_factory=dict)
+    factors: JsonObject = field(default_factory=dict)
 
 
 def text(line: Line, options: LineOptions) -> str:
     """The plan of a line with these options, in YAML."""
     from ruamel.yaml import YAML
 
-    document: dict[str, Any] = {
+    document: JsonObject = {
         "title": line.title,
         "target": dict(line.target),
         "workload": dict(line.workload),
@@ -71,7 +74,7 @@ def text(line: Line, options: LineOptions) -> str:
     return _head(line) + out.getvalue()
 
 
-def _put(document: dict[str, Any], text: str) -> None:
+def _put(document: JsonObject, text: str) -> None:
     """Meaning of `--set PATH=VALUE`; the plan's reader finds what is wrong with it."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
@@ -103,8 +106,8 @@ def _head(line: Line) -> str:
     )
 
 
-def _load(options: LineOptions) -> dict[str, Any]:
-    document: dict[str, Any] = {}
+def _load(options: LineOptions) -> JsonObject:
+    document: JsonObject = {}
     if len(options.clients) == 1:
         document["clients"] = options.clients[0]
     if len(options.rate) == 1:
