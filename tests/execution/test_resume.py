@@ -101,7 +101,7 @@ def test_a_changed_plan_is_refused_with_what_differs(
     before = interrupted(world, tmp_path)
     with pytest.raises(PlanChangedError) as caught:
         world.run(tmp_path, THREE.replace(*change), resume=before.path)
-    assert difference in caught.value.differences
+    assert difference in [str(difference) for difference in caught.value.differences]
     assert world.log == [], "nothing was touched"
 
 

@@ -146,4 +146,4 @@ def _serve(address: str, *, as_json: bool) -> None:
     try:
         serve.serve(address, say)
     except serve.ServeError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(language.written(error.message)) from error

@@ -67,7 +67,7 @@ def measure(asked: Asked) -> int:
             click.echo(f"The run was {ended.reason}", err=True)
         _pages(ended.path, asked)
     except resumption.PlanChangedError as error:
-        lines = "".join(f"\n  {difference}" for difference in error.differences[:20])
+        lines = "".join(f"\n  {language.written(difference)}" for difference in error.differences[:20])
         message = messages.CALL_BASELINE_CHANGED(differences=lines)
         raise click.ClickException(language.written(message)) from None
     if ended.exit_status == interrupts.EXIT_INTERRUPTED:

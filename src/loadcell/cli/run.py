@@ -116,7 +116,7 @@ def run(
     try:
         ended = runner.run()
     except resumption.PlanChangedError as error:
-        lines = "".join(f"\n  {difference}" for difference in error.differences[:20])
+        lines = "".join(f"\n  {language.written(difference)}" for difference in error.differences[:20])
         raise click.ClickException(language.written(messages.CALL_PLAN_CHANGED(differences=lines))) from None
     except layout.StoreError as error:
         click.echo(f"Error: {error}", err=True)

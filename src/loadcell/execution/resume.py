@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.design.order import Trial
+from loadcell.execution.messages import (
+    RESUME_CHANGED,
+    RESUME_NOT_SET,
+    RESUME_ORDER,
+    RESUME_PLAN_CHANGED,
+    RESUME_TREATMENT_GONE,
+    RESUME_TREATMENT_NEW,
+    RESUME_WITHIN,
+)
 from loadcell.model.json import JsonObject, document
+from loadcell.model.message import Message, MessageError
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store.read import StoredRun
@@ -20,11 +30,11 @@ _NOT_GOOD = frozenset({"failed", "timed-out", "invalid"})
 _FREE = frozenset({"limits"})
 
 
-class PlanChangedError(Exception):
+class PlanChangedError(MessageError):
     """The plan is not the one the run was begun with; `differences` say where, one a line."""
 
-    def __init__(self, differences: Sequence[str]) -> None:
-        super().__init__("the plan is not the one this run was begun with")
+    def __init__(self, differences: Sequence[Message]) -> None:
+        super().__init__(RESUME_PLAN_CHANGED())
         self.differences = tuple(differences)
 
 
@@ -53,44 +63,46 @@ def compare(before: RunRecord, now: RunRecord) -> None:
         raise PlanChangedError(differences)
 
 
-def _differences(before: RunRecord, now: RunRecord) -> Iterator[str]:
+def _differences(before: RunRecord, now: RunRecord) -> Iterator[Message]:
     for key in ("seed", "order", "design", "repeats"):
         yield from _between(getattr(before, key), getattr(now, key), key)
     yield from _between(_search(before), _search(now), "search")
     old = {treatment.id: treatment.settings for treatment in before.treatments}
     new = {treatment.id: treatment.settings for treatment in now.treatments}
     for name in old.keys() - new.keys():
-        yield f"treatment {name} is no longer in the plan"
+        yield RESUME_TREATMENT_GONE(treatment=name)
     for name in new.keys() - old.keys():
-        yield f"treatment {name} is new in the plan"
-    differences: dict[str, list[str]] = {}
+        yield RESUME_TREATMENT_NEW(treatment=name)
+    differences: dict[Message, list[str]] = {}
     for name in old.keys() & new.keys():
         was, is_now = (
             {key: value for key, value in document[name].items() if key not in _FREE}
             for document in (old, new)
         )
-        for text in _between(was, is_now, ""):
-            differences.setdefault(text, []).append(name)
-    for text, names in differences.items():  # said once, not once a treatment
-        yield text if len(names) == len(old) else f"{text} (treatment {', '.join(sorted(names)[:3])})"
+        for difference in _between(was, is_now, ""):
+            differences.setdefault(difference, []).append(name)
+    for difference, names in differences.items():  # reported once, not for each treatment
+        if len(names) < len(old):
+            difference = RESUME_WITHIN(difference=difference, treatments=sorted(names)[:3])
+        yield difference
     if not differences and old.keys() == new.keys():
         names_before = [trial.name for trial in before.trials]
         names_now = [trial.name for trial in now.trials]
         if names_before != names_now:
-            yield "the order of trials is another"
+            yield RESUME_ORDER()
 
 
 def _search(run: RunRecord) -> JsonObject | None:
     return None if run.search is None else document(run.search)
 
 
-def _between(before: Any, now: Any, path: str) -> Iterator[str]:
+def _between(before: Any, now: Any, path: str) -> Iterator[Message]:
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in sorted({*before, *now}):
             yield from _between(before.get(key), now.get(key), f"{path}.{key}".lstrip("."))
     elif before != now:
-        yield f"{path} was {_shown(before)}, is {_shown(now)}"
+        yield RESUME_CHANGED(path=path, before=_shown(before), now=_shown(now))
 
 
-def _shown(value: Any) -> str:
-    return "not set" if value is None else str(value)
+def _shown(value: Any) -> str | Message:
+    return RESUME_NOT_SET() if value is None else str(value)

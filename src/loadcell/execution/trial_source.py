@@ -13,6 +13,7 @@ from typing import Protocol
 from loadcell.design.order import Trial
 from loadcell.design.search import answer
 from loadcell.design.search.searches import Searches, Step
+from loadcell.execution.messages import RESUME_SEARCH
 from loadcell.execution.outcome import EXIT_INCOMPLETE, EXIT_MISSED, EXIT_OK
 from loadcell.execution.outcome import missed as expectation_missed
 from loadcell.execution.progress import Course, Progress, Sought
@@ -102,12 +103,7 @@ class Searching:
             replay[step.trial.name] = record
         strange = sorted(finished.keys() - replay.keys())
         if strange:
-            raise PlanChangedError(
-                [
-                    f"the search, decided again, does not come to trial {strange[0]}: "
-                    "it was decided by another loadcell"
-                ]
-            )
+            raise PlanChangedError([RESUME_SEARCH(trial=strange[0])])
         self._finished = len(replay)
         return replay
 

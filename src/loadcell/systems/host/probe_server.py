@@ -11,13 +11,17 @@ from collections.abc import Callable
 from loadcell import _engine
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Message, MessageCode, MessageError
 
 PORT = 7733
 #: Nothing but this machine reaches it there.
 HERE = f"127.0.0.1:{PORT}"
 
+PROBE_CANNOT_LISTEN = MessageCode("host.cannot-listen", failure=Message, remedy=Message)
+PROBE_NO_ADDRESS = MessageCode("host.no-listening-address", address=str, port=str)
 
-class ServeError(Exception):
+
+class ServeError(MessageError):
     """It cannot listen there; says what to do about it."""
 
 
@@ -35,7 +39,9 @@ def serve(address: str, say: Callable[[JsonObject], None]) -> None:
         served = json.loads(_engine.serve(complete_address(address), lambda event: say(json.loads(event))))
     except _engine.EngineError as error:
         failure = engine_failure(json.loads(error.args[0]))
-        raise ServeError(f"{failure.text}: {failure.advice}") from error
+        raise ServeError(
+            PROBE_CANNOT_LISTEN(failure=failure, remedy=failure.remedy or failure.advice)
+        ) from error
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -57,9 +63,7 @@ def complete_address(address: str) -> str:
     if not colon:
         host, port = address, str(PORT)
     if not (port.isdecimal() and int(port) <= 65535):
-        raise ServeError(
-            f"{address!r} is no address to listen on: write ADDRESS:PORT, such as 10.0.0.5:{PORT}"
-        )
+        raise ServeError(PROBE_NO_ADDRESS(address=repr(address), port=PORT))
     return f"{host or '127.0.0.1'}:{int(port)}"
 
 
