@@ -41,7 +41,6 @@ LAZY = frozenset(
         "loadcell.execution.progress_live",
         "loadcell.execution.resume",
         "loadcell.execution.runner",
-        "loadcell.ingest.arrange",
         "loadcell.ingest.columns",
         "loadcell.ingest.base",
         "loadcell.ingest.text",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from documents import StoredDocuments, read_run
-from loadcell.ingest import arrange, read, write_run
+from loadcell.ingest import read, write_run
 
 
 def made(
@@ -13,7 +13,7 @@ def made(
 ) -> StoredDocuments:
     """The run; raises what `loadcell import` would tell."""
     sources = read.read(files, tool, interval_s=interval_s)
-    arranged = arrange.attached(arrange.arrange(sources, by_file=by_file), sources)
+    arranged = read.attached(read.arrange(sources, by_file=by_file), sources)
     path = write_run.write(
         arranged, sources, results=home, name=tool, title=tool, command=["loadcell", "import", tool]
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.cli.arguments import language_option
-from loadcell.ingest import arrange, csv_table, messages, read, write_run
+from loadcell.ingest import csv_table, messages, read, write_run
 from loadcell.ingest import inputs as input_files
 from loadcell.ingest.readers import names as reader_names
 from loadcell.report import brief, prewarm
@@ -98,7 +98,7 @@ def import_(
             with input_files.Bar(sys.stderr, page.begin) as on_progress:
                 sources = read.read(plain, tool, interval_s=interval, on_progress=on_progress)
         sources = inputs.as_named(sources)
-        arranged = arrange.attached(arrange.arrange(sources, by_file=by_file, settings=settings), sources)
+        arranged = read.attached(read.arrange(sources, by_file=by_file, settings=settings), sources)
         filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
         path = write_run.write(
             arranged, sources, results=out, name=filed,

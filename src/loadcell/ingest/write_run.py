@@ -13,11 +13,18 @@ import numpy as np
 
 from loadcell import __version__
 from loadcell.analysis.error_codes import meaning
-from loadcell.ingest.arrange import Arranged, Execution, Watched
-from loadcell.ingest.base import ImportProblemError, Part, Source
+from loadcell.ingest.base import (
+    OTHER_COLUMNS,
+    ROWS_AT_ONCE,
+    ImportProblemError,
+    Part,
+    Samples,
+    Source,
+    batched,
+)
 from loadcell.ingest.columns import UNJOINED, Column, Columns
 from loadcell.ingest.messages import IMPORT_NOTHING_MEASURED, IMPORT_UNREAD
-from loadcell.ingest.samples import OTHER_COLUMNS, ROWS_AT_ONCE, Samples, batched
+from loadcell.ingest.read import Arranged, Execution, Watched
 from loadcell.ingest.series import Intervals, Room
 from loadcell.model import run_record
 from loadcell.model.json import JsonObject

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.ingest.base import NotItsOutputError, Reading
+from loadcell.ingest.base import NotItsOutputError, Reading, Samples
 from loadcell.ingest.readers import jstat, nmon, sar
-from loadcell.ingest.samples import Samples
 
 OUTPUTS = Path(__file__).parent / "outputs"
 

@@ -17,9 +17,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadcell import _engine
-from loadcell.ingest.base import MOST_SHOWN, Measured, NotItsOutputError, Part, Reading, Source, Unread
+from loadcell.ingest.base import (
+    MOST_SHOWN,
+    Measured,
+    NotItsOutputError,
+    Part,
+    Reading,
+    Samples,
+    Source,
+    TooManyError,
+    Unread,
+)
 from loadcell.ingest.readers import Reader
-from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.ingest.series import Intervals, SecondSeries
 from loadcell.ingest.text import Output, java_properties
 from loadcell.model.message import Count, MessageCode

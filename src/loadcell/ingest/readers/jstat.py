@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loadcell.ingest.base import NotItsOutputError, Reading, Unread
+from loadcell.ingest.base import NotItsOutputError, Reading, Samples, TooManyError, Unread
 from loadcell.ingest.readers import Reader, by_line
-from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.model.message import MessageCode
 
 OUTPUT_JSTAT = MessageCode("output.jstat")

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from loadcell.ingest.base import NotItsOutputError, Reading, Unread
+from loadcell.ingest.base import NotItsOutputError, Reading, Samples, TooManyError, Unread
 from loadcell.ingest.readers import Reader, by_line
-from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.model.message import MessageCode
 from loadcell.monitors.host import NOT_DISKS, NOT_LINKS, Host
 

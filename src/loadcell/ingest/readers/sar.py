@@ -8,10 +8,9 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from loadcell.ingest.base import NotItsOutputError, Reading, Unread
+from loadcell.ingest.base import NotItsOutputError, Reading, Samples, TooManyError, Unread
 from loadcell.ingest.messages import OUTPUT_INCOMPLETE
 from loadcell.ingest.readers import Reader, by_line
-from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.ingest.text import documents
 from loadcell.model.message import MessageCode
 from loadcell.monitors.host import NOT_DISKS, NOT_LINKS, Host
