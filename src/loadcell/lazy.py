@@ -24,8 +24,11 @@ else:
 LAZY = frozenset(
     {
         "loadcell.analysis.compare.metrics",
+        "loadcell.analysis.compare.percentiles",
         "loadcell.analysis.history",
         "loadcell.analysis.host_remarks",
+        "loadcell.analysis.series",
+        "loadcell.analysis.server",
         "loadcell.cli.adhoc.act",
         "loadcell.cli.check_report",
         "loadcell.cli.host_baseline",
@@ -97,6 +100,7 @@ LAZY = frozenset(
         "loadcell.store.csv_tables",
         "loadcell.store.find",
         "loadcell.store.frames",
+        "loadcell.store.hlog",
         "loadcell.store.layout",
         "loadcell.store.query",
         "loadcell.store.read",

@@ -23,6 +23,6 @@ def write(
     `loadcell.store.layout.StoreError` when the run cannot be read or the place not written, ValueError for a
     language or format that there is not.
     """
-    from loadcell.report.publish import publish
+    from loadcell.report.publish import publish  # importing the package must not load its modules
 
     return publish(run_dir, lang, formats, out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import pickle
 from pathlib import Path
 
@@ -15,9 +16,7 @@ from loadcell.report.pictures import VEGA_LITE
 
 
 def _made_by() -> str:
-    from importlib.metadata import version
-
-    return version("vl-convert-python")
+    return importlib.metadata.version("vl-convert-python")
 
 
 def javascript() -> str:

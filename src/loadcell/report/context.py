@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from loadcell.analysis import comparability, finding, import_findings, steadiness
+from loadcell.analysis import comparability, finding, import_findings, server, steadiness
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.steadiness import Judged
@@ -110,10 +110,8 @@ class ReportContext:
     @cached_property
     def server(self) -> Evidence:
         """Facts that a database server reported."""
-        from loadcell.analysis.server import evidence  # frames: the terminal does without
-
         stored = self.stored
-        return evidence(
+        return server.evidence(
             stored.samples("postgres"),
             stored.samples("postgres.waits"),
             stored.samples("postgres.statements"),
@@ -125,9 +123,7 @@ class ReportContext:
     @cached_property
     def redis(self) -> tuple[RedisServed, ...]:
         """Activity of a Redis at each treatment."""
-        from loadcell.analysis.server import redis_by_treatment
-
-        return redis_by_treatment(self.stored.samples("redis"), self.analysis.treatments)
+        return server.redis_by_treatment(self.stored.samples("redis"), self.analysis.treatments)
 
     @cached_property
     def best(self) -> Treatment | None:

@@ -77,7 +77,7 @@ class Painter:
 
 def paint(spec: JsonObject, version: str) -> str:
     """One specification, with its data, as SVG. Raises ValueError when Vega refuses it."""
-    import vl_convert
+    import vl_convert  # the command that starts a painter does without; this file is the painter's program
 
     svg: str = vl_convert.vegalite_to_svg(spec, vl_version=version)
     return svg

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Self
 from loadcell import lazy
 from loadcell.model import catalogue
 from loadcell.report import brief, build
+from loadcell.report import context as contexts
 from loadcell.report.pictures import VEGA_LITE, Painter
-from loadcell.report.publish import uncollected
+from loadcell.report.publish import places, uncollected, write_report
 from loadcell.report.render import html, markdown, terminal
+from loadcell.store import read
 
 if TYPE_CHECKING:
     from loadcell.report.blocks import Report
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class Prewarm:
-    """The painter begins at once; the rest when told to `begin` while the run is being made, if that takes a
-    while. `publish` once it
-    is there."""
+    """Preparation of a report. The painter starts at once, the loading of modules with `begin`, while the
+    run is made. `publish` once the run exists.
+    """
 
     def __init__(self) -> None:
         self._painter = Painter(VEGA_LITE)
@@ -53,11 +55,7 @@ class Prewarm:
         """
         if self._loading is not None:
             self._loading.join()
-        from loadcell.report.context import ReportContext
-        from loadcell.report.publish import places, write_report
-        from loadcell.store.read import read_run
-
-        context = ReportContext.of(read_run(run_dir), lang)
+        context = contexts.ReportContext.of(read.read_run(run_dir), lang)
         where = places(run_dir, "report", ("html", "md"))
         write_report(lambda: _built(context), where, run_dir, run_dir, self._painter)
         return context
@@ -70,7 +68,7 @@ def _built(context: ReportContext) -> Report:
 def _load() -> None:
     """Load what `publish` and printing need: modules, texts, templates."""
     with uncollected():
-        import scipy.special  # noqa: F401 - a tenth of a second
+        import scipy.special  # noqa: F401 - a tenth of a second, spent here while the run is made
 
         lazy.load(brief, build, html, markdown, terminal)
         catalogue.texts()

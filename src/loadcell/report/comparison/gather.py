@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.analysis import comparability
 from loadcell.analysis.compare import compare as comparing
-from loadcell.analysis.compare import differences, sides
+from loadcell.analysis.compare import differences, percentiles, sides
 from loadcell.analysis.compare.compare import LEAST_EFFECT, Comparison, Noise
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.compare.metrics import METRICS, USUAL, CannotCompareError, Metric, named
 from loadcell.analysis.compare.sides import Sides
 from loadcell.analysis.trials import Trial
-from loadcell.store.layout import RUN, StoreError
+from loadcell.store import hlog
+from loadcell.store.layout import LATENCY, RUN, StoreError
 from loadcell.store.read import StoredRun, read_run
 
 if TYPE_CHECKING:
@@ -69,10 +70,6 @@ class Gathered:
 
     def histograms(self, side: int, context: str, at_most: int) -> dict[Place, Histogram]:
         """Latencies of a side's succeeded trials, by block; trials whose log cannot be read are left out."""
-        from loadcell.analysis.compare.percentiles import Histogram
-        from loadcell.store.hlog import read
-        from loadcell.store.layout import LATENCY
-
         run = self.runs[side] if self.comparison.sides.kind == "runs" else self.runs[0]
         histograms: dict[Place, Histogram] = {}
         trials = [
@@ -80,7 +77,8 @@ class Gathered:
         ]
         for trial in trials[:at_most]:
             try:
-                histogram = Histogram(*read(run.directory(trial.name) / LATENCY, "transaction/response"))
+                path = run.directory(trial.name) / LATENCY
+                histogram = percentiles.Histogram(*hlog.read(path, "transaction/response"))
             except (OSError, ValueError):
                 continue
             if histogram.total:

@@ -13,6 +13,8 @@ from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.context import ReportContext
 from loadcell.report.sections.breakdown import factor_columns, treatment_cells
+from loadcell.store import hlog
+from loadcell.store.layout import LATENCY
 
 _ROW = Labels("http.row", ("connect", "processing", "waiting", "total"))
 #: Maximum number of trials per treatment whose histograms are read: more would cost time and change nothing.
@@ -163,11 +165,10 @@ def _longest_ms(record: TrialRecord) -> float:
 
 
 def _served(trial: str, context: ReportContext) -> dict[int, float]:
-    from loadcell.store.hlog import read
-    from loadcell.store.layout import LATENCY
-
     longest = _longest_ms(context.records[trial])
     try:
-        return ab.served(*read(context.stored.directory(trial) / LATENCY, "transaction/service"), longest)
+        return ab.served(
+            *hlog.read(context.stored.directory(trial) / LATENCY, "transaction/service"), longest
+        )
     except (OSError, ValueError):
         return {}

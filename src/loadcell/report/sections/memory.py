@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from loadcell.analysis import series
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.model.panels import Aggregate, AggregateTable, aggregate_tables, unit_of_column
@@ -93,8 +94,6 @@ def sampled(context: ReportContext) -> Section | None:
     }
     if not imported:
         return None
-    from loadcell.analysis import series  # frames: the terminal does without
-
     blocks: list[Block] = []
     for aggregates in aggregate_tables():
         if aggregates.source in imported:
