@@ -166,8 +166,7 @@ def test_what_checks_noticed_is_grouped_by_check() -> None:
 
 
 @pytest.mark.parametrize(
-    ("repeats", "key"),
-    [(1, "found.descriptive"), (5, "found.descriptive"), (6, "found.intervals")],
+    ("repeats", "key"), [(1, "found.descriptive"), (5, "found.descriptive"), (6, "found.intervals")]
 )
 def test_below_six_repeats_it_is_descriptive_only(repeats: int, key: str) -> None:
     analysis = analysis_of({"10": [100.0 + n for n in range(repeats)]})

@@ -13,10 +13,7 @@ FALLING = [200.0, 181.0, 160.0, 139.0, 121.0, 100.0]
 
 
 def test_a_throughput_that_halves_is_reported_to_fall_by_half_and_one_that_doubles_to_double() -> None:
-    for values, key, share in (
-        (FALLING, "found.run-fell", 0.5),
-        (FALLING[::-1], "found.run-rose", 1.0),
-    ):
+    for values, key, share in ((FALLING, "found.run-fell", 0.5), (FALLING[::-1], "found.run-rose", 1.0)):
         analysis = analysis_of({"1": values, "2": [value * 3 for value in values]})
         (result,) = steadiness.trend_findings(analysis.treatments)
         assert result.message.code == key

@@ -91,12 +91,7 @@ def test_nothing_watched_gives_nothing() -> None:
     evidence = server.evidence(
         empty, empty, empty, frame_of_rows({"event": "text"}, []), [], treatment(x="ok")
     )
-    assert (
-        evidence.kinds,
-        evidence.waited,
-        evidence.served,
-        evidence.statements,
-    ) == ((), (), (), ())
+    assert (evidence.kinds, evidence.waited, evidence.served, evidence.statements) == ((), (), (), ())
 
 
 def event(trial: str, t_s: float, name: str, reason: str = "timed") -> tuple[str, float, str, str]:

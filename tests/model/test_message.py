@@ -7,21 +7,12 @@ from pathlib import Path
 import pytest
 
 from loadcell.execution.messages import PHASE_PREPARE, TIMED_OUT_WITHIN
-from loadcell.model.engine_messages import (
-    engine_failure,
-    error_remedy,
-    load_failure,
-    load_outcome,
-)
+from loadcell.model.engine_messages import engine_failure, error_remedy, load_failure, load_outcome
 from loadcell.model.message import ForeignText, MessageCode, MessageError, Seconds, as_written
 from loadcell.systems.base import TargetError
 from loadcell.systems.messages import DOING_DROP_DATA_SETS, HOME_NOT_USABLE, IMAGE_NO_ROOM, TARGET_NOT_UP
 from loadcell.systems.mysql.messages import MYSQL_MISSING
-from loadcell.systems.redis.messages import (
-    REDIS_MAXMEMORY,
-    SERVER_CANNOT,
-    WHERE_SERVER,
-)
+from loadcell.systems.redis.messages import REDIS_MAXMEMORY, SERVER_CANNOT, WHERE_SERVER
 from loadcell.workloads.messages import TOOL_NO_FIGURE
 
 

@@ -160,10 +160,7 @@ def test_a_mistake_is_named(options: dict[str, Any], message: str) -> None:
 
 
 def test_a_parameter_without_a_place_and_a_request_without_a_share_are_remarked_on() -> None:
-    options = {
-        "requests": {"get": {}, "set": {"share": 0}},
-        "parameters": {"key": {"to": 9}},
-    }
+    options = {"requests": {"get": {}, "set": {"share": 0}}, "parameters": {"key": {"to": 9}}}
     texts = {
         remark.path: remark.message.text for remark in Http(HttpOptions.model_validate(options)).advice()
     }

@@ -321,10 +321,7 @@ class _Rows:
     """Contrasts between means over the treatments with certain levels."""
 
     def __init__(
-        self,
-        treatments: Sequence[Treatment],
-        estimate: _Contrasts,
-        levels: Mapping[str, tuple[str, ...]],
+        self, treatments: Sequence[Treatment], estimate: _Contrasts, levels: Mapping[str, tuple[str, ...]]
     ) -> None:
         self.estimate, self.levels = estimate, levels
         self.having = {

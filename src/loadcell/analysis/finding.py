@@ -200,10 +200,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Message):
         if value.recorded is not None:
             return value.recorded[0]
-        return {
-            "key": value.code,
-            "params": {name: _plain(item) for name, item in value.arguments.items()},
-        }
+        return {"key": value.code, "params": {name: _plain(item) for name, item in value.arguments.items()}}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 

@@ -431,9 +431,7 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
         reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
         # `or more`: 6 repeats reach 96.9 %, and 97 % would be too much
         yield INTERVALS.finding(
-            count=min(repeats),
-            coverage_share=math.floor(reached * 100) / 100,
-            needed=FEWEST_FOR_INTERVAL,
+            count=min(repeats), coverage_share=math.floor(reached * 100) / 100, needed=FEWEST_FOR_INTERVAL
         )
 
 

@@ -236,8 +236,5 @@ def leak_findings(trials: Sequence[Trial]) -> Iterator[Finding]:
         return
     # The limit is the plan's: `expect` has its verdict.
     yield LOST.finding(
-        (name,),
-        definite_bytes=most.definite,
-        indirect_bytes=most.indirect,
-        possible_bytes=most.possible,
+        (name,), definite_bytes=most.definite, indirect_bytes=most.indirect, possible_bytes=most.possible
     )

@@ -122,8 +122,7 @@ def _mounts(host: Host) -> Iterator[Finding]:
     for filesystem in host.get("filesystems") or ():
         if filesystem.get("answers") is False:
             yield DEAD_MOUNT.finding(
-                mount=filesystem.get("mount") or filesystem["type"],
-                type=filesystem["type"],
+                mount=filesystem.get("mount") or filesystem["type"], type=filesystem["type"]
             )
 
 

@@ -151,10 +151,7 @@ def searched(run: RunRecord, records: Sequence[TrialRecord], trials: Sequence[Tr
 
 
 def _searched(
-    search: SearchRecord,
-    asked: Question,
-    records: Sequence[TrialRecord],
-    by_name: Mapping[str, Trial],
+    search: SearchRecord, asked: Question, records: Sequence[TrialRecord], by_name: Mapping[str, Trial]
 ) -> Searched:
     key = search.factor
     levels = records[0].levels

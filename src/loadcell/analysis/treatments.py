@@ -97,11 +97,7 @@ def shared_factors(treatments: Sequence[Treatment]) -> tuple[str, ...]:
 
 
 def _treatment(
-    index: int,
-    record: TreatmentRecord,
-    short: Mapping[str, str],
-    alike: bool,
-    trials: Sequence[Trial],
+    index: int, record: TreatmentRecord, short: Mapping[str, str], alike: bool, trials: Sequence[Trial]
 ) -> Treatment:
     name, levels = record.id, dict(record.levels)
     in_order = tuple(sorted(trials, key=lambda trial: trial.repeat))

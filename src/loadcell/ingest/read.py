@@ -58,11 +58,7 @@ def read(
 
 
 def _read_output(
-    path: Path,
-    also: Sequence[Path],
-    tool: str,
-    interval_s: float | None,
-    on_progress: OnProgress | None,
+    path: Path, also: Sequence[Path], tool: str, interval_s: float | None, on_progress: OnProgress | None
 ) -> Source:
     source = read_file(_result_file(path, tool), tool, also=also, on_progress=on_progress)
     declared = reader(source.tool)

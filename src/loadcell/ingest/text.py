@@ -190,9 +190,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
             line = text.count("\n", 0, error.pos) + 1
             cut = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
             trouble = (OUTPUT_JSON_CUT_OFF if cut else OUTPUT_JSON_BROKEN).pick(
-                begin=str(text.count("\n", 0, begin) + 1),
-                line=str(line),
-                said=error.msg,
+                begin=str(text.count("\n", 0, begin) + 1), line=str(line), said=error.msg
             )
             unread.add(trouble)
             at = _next(text, begin)

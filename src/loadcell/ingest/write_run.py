@@ -229,11 +229,7 @@ def _settings(execution: Execution) -> JsonObject:
 
 
 def _trial(
-    number: int,
-    execution: Execution,
-    when_utc: str,
-    monitors: Mapping[str, MonitorRecord],
-    joined: int = 1,
+    number: int, execution: Execution, when_utc: str, monitors: Mapping[str, MonitorRecord], joined: int = 1
 ) -> TrialRecord:
     """Record of an imported trial; `when_utc` is when the output was written, for tools that do not report
     when they began.

@@ -8,13 +8,6 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 Distribution = Literal[
-    "uniform",
-    "zipfian",
-    "scrambled_zipfian",
-    "latest",
-    "hotspot",
-    "gaussian",
-    "exponential",
-    "sequential",
+    "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "gaussian", "exponential", "sequential"
 ]
 DISTRIBUTIONS: tuple[str, ...] = get_args(Distribution)

@@ -240,8 +240,7 @@ class HttpOptions(Options):
         description="Several kinds of requests by name, each with its `share`, instead of one.",
     )
     parameters: dict[Variable, Parameter] = Field(
-        default_factory=dict,
-        description="Values of `${name}`, drawn again for each request.",
+        default_factory=dict, description="Values of `${name}`, drawn again for each request."
     )
     keep_alive: bool = Field(
         default=True,

@@ -176,8 +176,7 @@ class MemoryOptions(Section):
         "(STREAM).",
     )
     block: _Bytes = Field(
-        default=Size(1024),
-        description="`sysbench`: what a pass goes over, as `--memory-block-size`.",
+        default=Size(1024), description="`sysbench`: what a pass goes over, as `--memory-block-size`."
     )
     access: Literal["seq", "rnd"] = Field(
         default="seq",

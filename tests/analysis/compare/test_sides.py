@@ -41,11 +41,7 @@ def test_the_first_level_named_is_the_base() -> None:
 
 
 def test_one_at_a_time_compares_each_factor_round_the_baseline() -> None:
-    levels = {
-        "baseline": {"a": "1", "b": "x"},
-        "a=2": {"a": "2", "b": "x"},
-        "b=y": {"a": "1", "b": "y"},
-    }
+    levels = {"baseline": {"a": "1", "b": "x"}, "a=2": {"a": "2", "b": "x"}, "b=y": {"a": "1", "b": "y"}}
     run = run_of({name: [1.0] for name in levels}, levels=levels)
     assert list(sides.levels(*run, factor="a").contexts) == ["b = x"]
 

@@ -39,9 +39,7 @@ def test_repeats_are_its_values(scores: dict[str, Score]) -> None:
     assert cpu.repeats.low == min(cpu.values)
 
 
-def test_the_latency_of_flushes_is_a_score_of_one_and_less_of_it_is_better(
-    scores: dict[str, Score],
-) -> None:
+def test_the_latency_of_flushes_is_a_score_of_one_and_less_of_it_is_better(scores: dict[str, Score]) -> None:
     sync = scores["disk-sync/sync_ms"]
     assert sync.median == pytest.approx(0.61, rel=0.1)
     assert not sync.higher_is_better

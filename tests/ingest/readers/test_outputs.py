@@ -115,13 +115,7 @@ def test_pgbench_with_progress_and_statements() -> None:
         execution.succeeded,
         execution.failed,
         execution.duration_s,
-    ) == (
-        "TPC-B (sort of)",
-        4,
-        1925,
-        0,
-        4,
-    )
+    ) == ("TPC-B (sort of)", 4, 1925, 0, 4)
     assert execution.throughput_per_s == 483.570656
     assert execution.response == {"mean_ms": 8.235, "stdev_ms": 6.986}
     assert [interval.throughput_per_s for interval in execution.intervals] == [332.0, 474.0, 609.9, 506.2]

@@ -182,13 +182,7 @@ def test_metrics_may_be_in_a_file_that_the_tool_leaves(tmp_path: Path) -> None:
             "figures.throughput",
         ),
         ({"command": "true", "before": "false"}, "false ended with status 1", "output.log"),
-        (
-            {
-                "command": "echo ${database}",
-            },
-            "nothing to put in the place of ${database}",
-            "leave it out",
-        ),
+        ({"command": "echo ${database}"}, "nothing to put in the place of ${database}", "leave it out"),
     ],
 )
 def test_whatever_goes_wrong_is_reported_with_what_to_do(

@@ -59,10 +59,7 @@ def arms(run: RunRecord, records: Sequence[TrialRecord]) -> Sides:
 
 
 def levels(
-    run: RunRecord,
-    records: Sequence[TrialRecord],
-    factor: str | None = None,
-    wanted: Sequence[str] = (),
+    run: RunRecord, records: Sequence[TrialRecord], factor: str | None = None, wanted: Sequence[str] = ()
 ) -> Sides:
     """Levels of one factor of a run; the levels of all other factors are the contexts.
 

@@ -253,9 +253,7 @@ def _near(candidate: Candidate) -> Message:
 
 def _part(candidate: Candidate) -> Message:
     return CANDIDATE_PART(
-        name=candidate_name(candidate),
-        value_times=candidate.times.value,
-        needed_share=candidate.share or 0.0,
+        name=candidate_name(candidate), value_times=candidate.times.value, needed_share=candidate.share or 0.0
     )
 
 

@@ -148,8 +148,4 @@ def _without_zeros(times_ms: Mapping[str, float]) -> dict[str, float]:
     return {name: ms for name, ms in times_ms.items() if ms}
 
 
-READER = Reader(
-    NAME,
-    by_line(read),
-    line_starts=(b"This is ApacheBench",),
-)
+READER = Reader(NAME, by_line(read), line_starts=(b"This is ApacheBench",))

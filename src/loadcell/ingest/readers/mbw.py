@@ -53,8 +53,4 @@ def read(lines: Iterable[str]) -> Reading:
     )  # fmt: skip
 
 
-READER = Reader(
-    NAME,
-    by_line(read),
-    anywhere=(b"Method: MEMCPY", b"Method: DUMB", b"Method: MCBLOCK"),
-)
+READER = Reader(NAME, by_line(read), anywhere=(b"Method: MEMCPY", b"Method: DUMB", b"Method: MCBLOCK"))

@@ -169,8 +169,4 @@ class _Test:
         return (first[4], first[3]) if len(first) >= 5 else None
 
 
-READER = Reader(
-    NAME,
-    by_line(read),
-    anywhere=(b" TEST from ", b" TEST to "),
-)
+READER = Reader(NAME, by_line(read), anywhere=(b" TEST from ", b" TEST to "))

@@ -175,8 +175,4 @@ def _time(clock: str, day: str) -> float:
     return date.timestamp()
 
 
-READER = Reader(
-    NAME,
-    by_line(read),
-    line_starts=(b"ZZZZ,T",),
-)
+READER = Reader(NAME, by_line(read), line_starts=(b"ZZZZ,T",))

@@ -157,8 +157,4 @@ class _Execution:
         )  # fmt: skip
 
 
-READER = Reader(
-    NAME,
-    by_line(read),
-    line_starts=(b"pgbench (", b"progress: ", b"transaction type: "),
-)
+READER = Reader(NAME, by_line(read), line_starts=(b"pgbench (", b"progress: ", b"transaction type: "))

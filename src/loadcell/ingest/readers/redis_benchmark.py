@@ -112,9 +112,4 @@ def _measured(title: str, values: dict[str, float], response: dict[str, float]) 
     )
 
 
-READER = Reader(
-    NAME,
-    by_line(read),
-    line_starts=(b'"test","rps"',),
-    anywhere=(b"====== ",),
-)
+READER = Reader(NAME, by_line(read), line_starts=(b'"test","rps"',), anywhere=(b"====== ",))

@@ -418,8 +418,5 @@ class _Activities:
 
 
 READER = Reader(
-    NAME,
-    by_line(read),
-    line_starts=(b"Linux ",),
-    anywhere=(b"hostname;interval;timestamp;", b'"sysstat"'),
+    NAME, by_line(read), line_starts=(b"Linux ",), anywhere=(b"hostname;interval;timestamp;", b'"sysstat"')
 )

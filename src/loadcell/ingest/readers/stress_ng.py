@@ -50,8 +50,4 @@ def read(lines: Iterable[str]) -> Reading:
     return unread.reading(measured)
 
 
-READER = Reader(
-    NAME,
-    by_line(read),
-    line_starts=(b"stress-ng: ",),
-)
+READER = Reader(NAME, by_line(read), line_starts=(b"stress-ng: ",))

@@ -258,8 +258,4 @@ class _Execution:
         )  # fmt: skip
 
 
-READER = Reader(
-    NAME,
-    read_output,
-    line_starts=(b"sysbench 1.", b"sysbench 0."),
-)
+READER = Reader(NAME, read_output, line_starts=(b"sysbench 1.", b"sysbench 0."))

@@ -112,8 +112,4 @@ class _Execution:
         return True
 
 
-READER = Reader(
-    NAME,
-    by_line(read),
-    anywhere=(b" test @ ",),
-)
+READER = Reader(NAME, by_line(read), anywhere=(b" test @ ",))
