@@ -364,7 +364,7 @@ class Runner:
         )
 
     def _role(self) -> str:
-        return "client" if getattr(self.plan.base.target, "server", None) == "external" else "client+target"
+        return "client" if self.plan.base.target.external else "client+target"
 
     def _run_record(
         self, seed: int, ordered: Sequence[Trial], treatments: Sequence[Treatment], aa: bool

@@ -196,8 +196,9 @@ class TrialRun:
         if self.sampler is not None:
             profile = self.sampler.collect(self.writer, self.trial.treatment.id, self.writer.output)
             self._record = replace(self._record, profile=profile)
-        alone = getattr(self._resolved.target, "server", None) != "external"
-        self._checks.append(self._counted(result, target.counters(), alone=alone))
+        self._checks.append(
+            self._counted(result, target.counters(), alone=not self._resolved.target.external)
+        )
 
     def _counted(self, result: LoadResult, after: dict[str, int], *, alone: bool) -> Check:
         """True if the target counted what the client did."""

@@ -29,6 +29,11 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
+    @property
+    def external(self) -> bool:
+        """True if they are of a server that loadcell neither starts nor stops: by the option `server`."""
+        return getattr(self, "server", None) == "external"
+
 
 class Part(Protocol):
     """Contract of a target, workload or monitor for the plan's reader.

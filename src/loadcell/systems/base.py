@@ -205,7 +205,7 @@ class Target(ABC, Generic[Opts]):
     @classmethod
     def started(cls, options: Opts) -> bool:
         """True if loadcell starts the system's processes with these options, and decides where they run."""
-        return getattr(options, "server", None) != "external"
+        return not options.external
 
     @classmethod
     def misfits(cls, options: Opts) -> Iterator[Misfit]:

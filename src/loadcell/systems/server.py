@@ -284,7 +284,7 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     # -------------------------------------------------------------------------------------------------------
 
     def up(self) -> None:
-        if self.options.server == "external":
+        if self.options.external:
             if self._external is None:
                 self._external = self._external_address()
             self._check_external(self._external)
@@ -313,7 +313,7 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         return DataLocation(self.options.data, self.context.work, self.name)
 
     def alive(self) -> bool:
-        if self.options.server != "external" and (self._server is None or not self._server.running):
+        if not self.options.external and (self._server is None or not self._server.running):
             return False
         try:
             self._admin().check(limit_s=ALIVE_LIMIT_S)
@@ -379,7 +379,7 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
 
     @classmethod
     def advice(cls, options: OptionsT, load: Load) -> list[Advice]:
-        return [] if options.server == "external" else cls.remarks(options, load)
+        return [] if options.external else cls.remarks(options, load)
 
     # -- addresses
     # --------------------------------------------------------------------------------------------------

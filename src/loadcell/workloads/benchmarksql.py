@@ -198,11 +198,11 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
         named = self.options.read().connection
         if named is None:
             return []
-        server = getattr(settings.target, "server", None)
         user = self.options.read().user or "USER"
         dsn = f"postgresql://{user}@{named.where}"
         remedy = f'target: {{postgres: {{server: external, dsn: "{dsn}", password: "${{env:NAME}}"}}}}'
-        if server != "external":
+        if not settings.target.external:
+            server = getattr(settings.target, "server", None)
             message = BENCHMARKSQL_OTHER_SERVER(where=named.where, server=server, remedy=remedy)
             return [Advice("target.postgres.server", message)]
         there = _place(str(getattr(settings.target, "dsn", "")))

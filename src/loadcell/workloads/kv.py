@@ -437,7 +437,7 @@ class Kv(Workload[KvOptions]):
 
     def remarks(self, settings: Resolved) -> list[Advice]:
         remarks = []
-        if getattr(settings.target, "server", None) == "external":
+        if settings.target.external:
             for name, command in self.options.commands.items():
                 if re.search(r"\S\$\{key\}", command.command):
                     message = KV_FOREIGN_KEYS(place="${key}", good="${key}:list", bad="list:${key}")
