@@ -25,18 +25,10 @@ from loadcell.workloads import pgbench, sysbench
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions
     from loadcell.model.json import JsonObject
+    from loadcell.systems.base import DatabaseUrl
 
 EMBEDDED = "embedded"
 DEFAULT = "sysbench:oltp_read_only"
-#: schemes of URLs, the target they mean, the option that takes the URL, and the variable that holds a
-#: password
-_SCHEMES = {
-    "postgres": ("postgres", "dsn", "PGPASSWORD"),
-    "postgresql": ("postgres", "dsn", "PGPASSWORD"),
-    "mysql": ("mysql", "url", "MYSQL_PWD"),
-    "mariadb": ("mysql", "url", "MYSQL_PWD"),
-}
-TARGETS = tuple(dict.fromkeys(target for target, _, _ in _SCHEMES.values()))
 #: the option of a workload that a colon's right side means
 _VARIANT = {"sysbench": "script", "pgbench": "scripts", "ycsb": "workload"}
 _PASSWORD_WORD = re.compile(r"(^|\s)password\s*=\s*('(?P<quoted>(?:[^'\\]|\\.)*)'|(?P<plain>\S+))")
@@ -46,23 +38,31 @@ def _workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     """Completes workloads, and their scripts behind the colon; those of the database that is typed
     already.
     """
-    targets = TARGETS
+    targets = tuple(_databases())
     # Behind an option without a value, click leaves the argument among the unparsed words.
     if dsn := ctx.params.get("dsn") or next(iter(ctx.args), None):
         with contextlib.suppress(language.CallError):
             targets = tuple(_target(dsn, {})[0])
-    names = dict.fromkeys(name for target in targets for name in _variants_of(target))
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in _variants_of(*targets) if name.startswith(incomplete)]
 
 
-def _variants_of(target: str) -> list[str]:
-    """Every workload of this database that needs no file, as `--workload` has it."""
+def _databases() -> dict[str, DatabaseUrl]:
+    """URLs of databases, by the target they mean."""
+    return {
+        name: url
+        for name, target in parts.installed().targets.items()
+        if (url := getattr(target, "database_url", None)) is not None
+    }
+
+
+def _variants_of(*targets: str) -> list[str]:
+    """Every workload of these databases that needs no file, as `--workload` has it."""
 
     variants: dict[str, tuple[str, ...]] = {
         "sysbench": get_args(sysbench.Script), "pgbench": tuple(pgbench.BUILTINS), "tpcc": (),
         "ycsb": tuple("abcdef"),
     }  # fmt: skip
-    fitting = parts.installed().workloads_for(target)
+    fitting = {name for target in targets for name in parts.installed().workloads_for(target)}
     return [
         name_of_variant
         for name, names in variants.items()
@@ -125,19 +125,19 @@ def _target(dsn: str, env: Mapping[str, str]) -> tuple[JsonObject, str, list[Hid
     if dsn == EMBEDDED:
         return {"postgres": {"server": "embedded"}}, "the embedded PostgreSQL", []
     scheme, colon, _ = dsn.partition("://")
-    if colon:
-        if scheme not in _SCHEMES:
-            raise language.CallError(messages.CALL_NO_DSN(dsn=repr(_shown(dsn))))
-        kind, option, variable = _SCHEMES[scheme]
-        clean, password = _without_password(dsn)
-        if kind == "mysql":
-            clean = "mysql" + clean[len(scheme) :]
-    elif "=" in dsn:
-        kind, option, variable = _SCHEMES["postgres"]
-        clean, password = _without_password_word(dsn)
-    else:
+    matches = [
+        (kind, url)
+        for kind, url in _databases().items()
+        if (scheme in (*url.schemes, *url.aliases) if colon else url.keywords and "=" in dsn)
+    ]
+    if not matches:
         raise language.CallError(messages.CALL_NO_DSN(dsn=repr(_shown(dsn))))
-    settings: JsonObject = {"server": "external", option: clean}
+    kind, url = matches[0]
+    clean, password = _without_password(dsn) if colon else _without_password_word(dsn)
+    if colon and scheme in url.aliases:
+        clean = url.schemes[0] + clean.removeprefix(scheme)
+    variable = url.password_variable
+    settings: JsonObject = {"server": "external", url.option: clean}
     if password is not None or variable in env:
         settings["password"] = f"${{env:{variable}}}"
     return {kind: settings}, clean, [] if password is None else [Hidden(dsn, clean, variable, password)]
@@ -186,7 +186,7 @@ def _work(
     if len(names) > 1:
         raise language.CallError(messages.CALL_ONE_WORKLOAD(options=language.both(names)))
     if query is not None or script is not None:
-        if target != "postgres":
+        if "pgbench" not in parts.installed().workloads_for(target):
             raise language.CallError(
                 messages.CALL_POSTGRES_ONLY(option=names[0], target=target, workload=DEFAULT)
             )

@@ -185,6 +185,22 @@ class DataSet:
     flush_s: Annotated[float | None, OMITTED] = None
 
 
+@dataclass(frozen=True)
+class DatabaseUrl:
+    """URLs by which `loadcell sql` names an external database of a target.
+
+    `schemes` are those that the option `option` takes; one of `aliases` becomes the first of them.
+    `password_variable` is the environment variable that holds a password. With `keywords`, the option also
+    takes libpq's `key=value` words.
+    """
+
+    schemes: tuple[str, ...]
+    option: str
+    password_variable: str
+    aliases: tuple[str, ...] = ()
+    keywords: bool = False
+
+
 class Target(ABC, Generic[Opts]):
     """A system under test. One object serves many trials as long as its options stay the same."""
 
@@ -195,6 +211,8 @@ class Target(ABC, Generic[Opts]):
     offers: ClassVar[frozenset[Capability]] = frozenset()
     #: Whether the system lives in the process that makes the load: that is then what monitors watch.
     in_worker: ClassVar[bool] = False
+    #: URLs of its external databases; None: `loadcell sql` does not reach it
+    database_url: ClassVar[DatabaseUrl | None] = None
     #: why no data are loaded into it, of a target that does not define `prepare`
     no_data: ClassVar[MessageCode]
 

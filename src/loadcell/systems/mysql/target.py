@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, MYSQL
-from loadcell.systems.base import ServerEndpoint, TargetError
+from loadcell.systems.base import DatabaseUrl, ServerEndpoint, TargetError
 from loadcell.systems.messages import (
     DOING_ASK_THE_VERSION,
     DOING_CHECK_THE_DATA,
@@ -67,6 +67,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
     summary = "MariaDB and MySQL: local (MariaDB), or external"
     Options = MysqlOptions
     offers = frozenset({MYSQL, DATABASES})
+    database_url = DatabaseUrl(("mysql",), "url", "MYSQL_PWD", aliases=("mariadb",))
     answered_codes = ANSWERED
     remarks = staticmethod(remarks)
     #: the database that the URL of an external server names

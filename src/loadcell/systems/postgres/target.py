@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, POSTGRES
 from loadcell.model.message import Message
-from loadcell.systems.base import DataSet, DataSpec, Loader, Secret, ServerEndpoint, TargetError
+from loadcell.systems.base import DatabaseUrl, DataSet, DataSpec, Loader, Secret, ServerEndpoint, TargetError
 from loadcell.systems.messages import (
     DOING_ASK_THE_VERSION,
     DOING_CHECK_THE_DATA,
@@ -66,6 +66,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     summary = "PostgreSQL: embedded, local, or external"
     Options = PostgresOptions
     offers = frozenset({POSTGRES, DATABASES, POSTGRES_STATISTICS})
+    database_url = DatabaseUrl(("postgresql", "postgres"), "dsn", "PGPASSWORD", keywords=True)
     answered_codes = ANSWERED
     remarks = staticmethod(remarks)
     _password: Secret | None = None
