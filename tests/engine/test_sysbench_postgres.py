@@ -91,7 +91,7 @@ class Database:
 def loaded(postgres_server: PostgresServer) -> Database:
     postgres_server.sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
     # Enough rows that two clients hardly ever meet on one.
-    return Database(postgres_server, "every_script", {"tables": 2, "table_size": 20_000, "range_size": 20})
+    return Database(postgres_server, "every_script", {"tables": 2, "table_size": 60_000, "range_size": 20})
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

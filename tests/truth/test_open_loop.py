@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from specifications import complete
 from truth import queue
 from truth.assertions import agrees, below
 from truth.loads import MS, SECOND, bound, counts_above, load, operation, paced, undisturbed
@@ -189,7 +190,7 @@ def test_a_backlog_takes_no_memory() -> None:
     def most_bytes(rate: float, seconds: float) -> tuple[int, int]:
         with ReferenceServer(service_us=1000) as server:
             specification = paced(spec(server, 4, seconds), (rate, seconds), most_overdue_s=100)
-            order = json.dumps({"mode": "run", "parent": os.getpid(), "spec": specification})
+            order = json.dumps({"mode": "run", "parent": os.getpid(), "spec": complete(specification)})
             command = [sys.executable, "-m", "loadcell.execution.worker"]
             done = subprocess.run(command, input=order, capture_output=True, text=True, check=True)
         result = json.loads(done.stdout.splitlines()[-1])["result"]
