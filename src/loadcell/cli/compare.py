@@ -171,7 +171,7 @@ def compare(
             pages = run_comparison.pages(gathering.gather(wanted), lang, command)
         _show(pages, formats, path, command, as_json=as_json)
     except compared_metrics.CannotCompareError as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(error.written(language.written)) from None
     if pages.verdicts & set(fail_on):
         return 1
     return 3 if pages.incomplete else 0

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from loadcell.analysis.compare.messages import CHANGED, CHANGED_WITHIN, NOT_SET
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Message
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 
@@ -43,9 +45,14 @@ class Difference:
     after: Any
     treatments: tuple[str, ...] = ()
 
+    @property
+    def message(self) -> Message:
+        """The difference in words."""
+        change = CHANGED(path=self.path, before=_shown(self.before), after=_shown(self.after))
+        return CHANGED_WITHIN(change=change, treatments=self.treatments[:3]) if self.treatments else change
+
     def __str__(self) -> str:
-        where = f" (treatment {', '.join(self.treatments[:3])})" if self.treatments else ""
-        return f"{self.path}: {_shown(self.before)} → {_shown(self.after)}{where}"
+        return self.message.text
 
 
 def plans(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:
@@ -166,5 +173,5 @@ def _flat(document: JsonObject, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{key}", value
 
 
-def _shown(value: Any) -> str:
-    return "not set" if value is None else str(value)
+def _shown(value: Any) -> str | Message:
+    return NOT_SET() if value is None else str(value)

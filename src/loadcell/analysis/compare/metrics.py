@@ -6,23 +6,31 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadcell.analysis.compare.messages import REFUSED, REFUSED_DIFFERENCES, REFUSED_METRIC
 from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE, QUANTILES, carries
 from loadcell.analysis.trials import Trial
+from loadcell.model.message import Message, MessageError
 from loadcell.model.metrics import MetricFacts
+from loadcell.plan.problems import Writer, in_english
 
 
-class CannotCompareError(Exception):
-    """Why things cannot be compared, and what to do; `differences` where that is what they are."""
+class CannotCompareError(MessageError):
+    """Why things cannot be compared, with a remedy; `differences` where that is what they are."""
 
-    def __init__(self, finding: str, *, advice: str, differences: Sequence[str] = ()) -> None:
-        super().__init__(finding)
-        self.finding = finding
-        self.advice = advice
+    def __init__(self, message: Message, differences: Sequence[Message] = ()) -> None:
+        super().__init__(message)
         self.differences = tuple(differences)
 
+    def written(self, write: Writer) -> str:
+        """The reason, the differences and the remedy in lines for people."""
+        remedy = self.message.remedy or ""
+        if not self.differences:
+            return write(REFUSED(finding=self.message, remedy=remedy))
+        lines = "".join(f"\n  {write(difference)}" for difference in self.differences)
+        return write(REFUSED_DIFFERENCES(finding=self.message, differences=lines, remedy=remedy))
+
     def __str__(self) -> str:
-        lines = "".join(f"\n  {difference}" for difference in self.differences)
-        return f"{self.finding}{':' if lines else '.'}{lines}{chr(10) if lines else ' '}{self.advice}"
+        return self.written(in_english)
 
 
 @dataclass(frozen=True)
@@ -82,8 +90,6 @@ def named(names: Sequence[str], trials: Iterable[Trial] = ()) -> tuple[Metric, .
 
 def _of_workload(name: str, facts: Mapping[str, MetricFacts | None]) -> Metric:
     if name not in facts:
-        raise CannotCompareError(
-            f"these runs have no metric {name!r}", advice=f"Metrics: {', '.join((*METRICS, *facts))}."
-        )
+        raise CannotCompareError(REFUSED_METRIC(metric=repr(name), metrics=[*METRICS, *facts]))
     fact = facts[name]
     return Metric(name, figure=name, higher_is_better=fact is None or fact.better != "lower")

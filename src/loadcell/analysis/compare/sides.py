@@ -11,6 +11,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loadcell.analysis import comparability
+from loadcell.analysis.compare.messages import (
+    ALLOWED_ANOTHER_RUN,
+    ALLOWED_FACTORS,
+    ALLOWED_LEVELS,
+    ALLOWED_NO_FACTOR,
+    LEVELS_MEASURE,
+    REFUSED_FACTOR,
+    REFUSED_FACTORS,
+    REFUSED_LEVEL,
+    REFUSED_NO_ARMS,
+    REFUSED_NOT_ALONE,
+    REFUSED_NOTHING_COMMON,
+    REFUSED_NOTHING_VARIED,
+    REFUSED_ONE_LEVEL,
+    REFUSED_UNLIKE,
+)
 from loadcell.analysis.compare.metrics import CannotCompareError
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.trials import Trial, of_run
@@ -46,10 +62,7 @@ def arms(run: RunRecord, records: Sequence[TrialRecord]) -> Sides:
     trials = of_run(run, records)
     names = sorted({trial.arm for trial in trials if trial.arm is not None})
     if len(names) < 2:
-        raise CannotCompareError(
-            "this run has no arms",
-            advice="`loadcell run PLAN --aa` runs every treatment as two identical arms.",
-        )
+        raise CannotCompareError(REFUSED_NO_ARMS())
     labels = _labels(run)
     sides = tuple(
         Side(name, _by_treatment(replace(trial, arm=None) for trial in trials if trial.arm == name))
@@ -71,15 +84,10 @@ def levels(
     all_levels = list(dict.fromkeys(treatment.levels[key] for treatment in described))
     for level in wanted:
         if level not in all_levels:
-            raise CannotCompareError(
-                f"factor {key} has no level {level!r}", advice=f"Its levels are: {', '.join(all_levels)}."
-            )
+            raise CannotCompareError(REFUSED_LEVEL(factor=key, level=repr(level), levels=all_levels))
     chosen = list(dict.fromkeys(wanted)) or all_levels
     if len(chosen) < 2:
-        raise CannotCompareError(
-            f"factor {key} has only the level {chosen[0]!r} to compare",
-            advice="Name two with --levels, or compare two runs: `loadcell compare A B`.",
-        )
+        raise CannotCompareError(REFUSED_ONE_LEVEL(factor=key, level=repr(chosen[0])))
     trials = _by_treatment(of_run(run, records))
     others = {
         other: short
@@ -103,9 +111,7 @@ def levels(
         if all(context in by_level[level] for level in chosen)
     }
     if not shared:
-        raise CannotCompareError(
-            f"no two treatments differ in {key} alone", advice="Use `design: full`, or name other levels."
-        )
+        raise CannotCompareError(REFUSED_NOT_ALONE(factor=key))
     check_levels(key, measured)
     return Sides(
         "levels", tuple(Side(level, by_level[level]) for level in chosen), shared, paired=True, factor=key
@@ -135,10 +141,7 @@ def runs(several: Sequence[tuple[str, RunRecord, Sequence[TrialRecord]]], *, any
             paired=False,
         )
     if not labels:
-        raise CannotCompareError(
-            "the runs have no treatment in common",
-            advice="Runs are matched by their treatments' names: `loadcell show RUN` lists them.",
-        )
+        raise CannotCompareError(REFUSED_NOTHING_COMMON())
     if len(labels) == 1:
         labels = dict.fromkeys(labels, "")
     return Sides("runs", tuple(sides), labels, paired=False)
@@ -154,23 +157,18 @@ def factors(run: RunRecord) -> list[str]:
 def _factor_key(described: Sequence[TreatmentRecord], wanted: str | None) -> str:
     keys: list[str] = list(dict.fromkeys(key for treatment in described for key in treatment.levels))
     varied = [key for key in keys if len({treatment.levels.get(key) for treatment in described}) > 1]
-    listed = f"Its factors are: {', '.join(keys)}." if keys else "It varied nothing."
+    listed = ALLOWED_FACTORS(factors=keys) if keys else ALLOWED_NO_FACTOR()
     if wanted is None:
         if len(varied) == 1:
             return varied[0]
         if not varied:
-            raise CannotCompareError(
-                "there is only one run, and nothing was varied in it",
-                advice="Name two runs, or one that varied something: `loadcell list` shows them.",
-            )
-        raise CannotCompareError(
-            f"the run varied {len(varied)} factors", advice=f"Name one with --factor: {', '.join(varied)}."
-        )
+            raise CannotCompareError(REFUSED_NOTHING_VARIED())
+        raise CannotCompareError(REFUSED_FACTORS(count=str(len(varied)), factors=varied))
     if wanted in keys:
         return wanted
     short = [key for key, name in short_keys(keys).items() if name == wanted]
     if len(short) != 1:
-        raise CannotCompareError(f"the run has no factor {wanted!r}", advice=listed)
+        raise CannotCompareError(REFUSED_FACTOR(factor=repr(wanted), allowed=listed))
     return short[0]
 
 
@@ -213,15 +211,10 @@ def check_levels(factor: str, levels: Mapping[str, Measured]) -> None:
     if len(groups) < 2:
         return
     comparable = [",".join(group) for group in groups if len(group) > 1]
-    advice = (
-        f"Name levels that measure the same: --levels {' or '.join(comparable)}."
-        if comparable
-        else "Compare each with the same treatment of another run: `loadcell compare A B`."
-    )
+    allowed = ALLOWED_LEVELS(levels=" or ".join(comparable)) if comparable else ALLOWED_ANOTHER_RUN()
     raise CannotCompareError(
-        f"the levels of {factor} measure unlike things, of which none is more or less than the other",
-        advice=advice,
-        differences=[f"{', '.join(group)}: {'; '.join(_things(levels, group))}" for group in groups],
+        REFUSED_UNLIKE(factor=factor, allowed=allowed),
+        [LEVELS_MEASURE(levels=group, quantities="; ".join(_things(levels, group))) for group in groups],
     )
 
 

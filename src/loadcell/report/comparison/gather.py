@@ -16,6 +16,13 @@ from loadcell.analysis.compare import compare as comparing
 from loadcell.analysis.compare import differences, percentiles, sides
 from loadcell.analysis.compare.compare import LEAST_EFFECT, Comparison, Noise
 from loadcell.analysis.compare.differences import Difference
+from loadcell.analysis.compare.messages import (
+    MORE_DIFFERENCES,
+    REFUSED_NOISE,
+    REFUSED_OTHER_PLAN,
+    REFUSED_SEVERAL_RUNS,
+    REFUSED_TWICE,
+)
 from loadcell.analysis.compare.metrics import METRICS, USUAL, CannotCompareError, Metric, named
 from loadcell.analysis.compare.sides import Sides
 from loadcell.analysis.trials import Trial
@@ -98,10 +105,7 @@ def gather(wanted: Wanted) -> Gathered:
         by_label: dict[str, tuple[Difference, ...]] = {}
     else:
         if wanted.factor is not None or wanted.levels:
-            raise CannotCompareError(
-                "levels are compared within one run",
-                advice="Name one run with --factor or --levels, or several runs without.",
-            )
+            raise CannotCompareError(REFUSED_SEVERAL_RUNS())
         by_label = _held_against_the_first(stored, labels, wanted.anyway)
         several = [(label, run.run, run.trials) for label, run in zip(labels, stored, strict=True)]
         chosen = sides.runs(several, anyway=wanted.anyway)
@@ -132,10 +136,7 @@ def _labels(runs: Sequence[tuple[StoredRun, str | None]]) -> list[str]:
     seen: dict[Path, str] = {}
     for (run, _), name in zip(runs, names, strict=True):
         if run.path.resolve() in seen:
-            raise CannotCompareError(
-                f"run {name} is named twice",
-                advice="Name two different runs, or levels of one with --factor.",
-            )
+            raise CannotCompareError(REFUSED_TWICE(run=name))
         seen[run.path.resolve()] = name
     return [
         name if names.count(name) == 1 else f"{name} ({run.path.resolve().parent.name})"
@@ -152,14 +153,9 @@ def _held_against_the_first(
     for label, run in zip(labels[1:], stored[1:], strict=True):
         of_plan = differences.plans(first.run, run.run)
         if of_plan and not anyway:
-            shown = [str(difference) for difference in of_plan[:20]]
-            more = [f"and {len(of_plan) - 20} more"] if len(of_plan) > 20 else []
-            raise CannotCompareError(
-                f"{labels[0]} and {label} are runs of different plans",
-                advice="Say --anyway to compare them all the same; what differs then stands before the "
-                "figures.",
-                differences=[*shown, *more],
-            )
+            shown = [difference.message for difference in of_plan[:20]]
+            more = [MORE_DIFFERENCES(count=str(len(of_plan) - 20))] if len(of_plan) > 20 else []
+            raise CannotCompareError(REFUSED_OTHER_PLAN(first=labels[0], other=label), [*shown, *more])
         by_label[label] = (
             *of_plan,
             *differences.hosts(first.environment, run.environment),
@@ -188,11 +184,7 @@ def _noise(
         run = read_run(wanted.noise)
         other = [plan for plan in differences.plans(stored[0].run, run.run) if plan.path != "treatments"]
         if other and not wanted.anyway:
-            raise CannotCompareError(
-                f"the A/A run {run.id} is of a different plan",
-                advice="Name one of the same plan, or say --anyway.",
-                differences=[str(plan) for plan in other[:20]],
-            )
+            raise CannotCompareError(REFUSED_NOISE(run=run.id), [plan.message for plan in other[:20]])
         return _floor(run, metrics), run.id
     for run in [plan for plan in stored if plan.run.aa] or _adjacent_runs(stored):
         floor = _floor(run, metrics)
