@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from linux import trees
 from loadcell.analysis import host_remarks
-from loadcell.linux import inventory, messages
+from loadcell.linux import inventory, time_limits
 from loadcell.model.message import Message
 from loadcell.report.host import DESCRIBED, brief, in_words, parts, unavailable
 from loadcell.report.render import terminal
@@ -21,17 +21,17 @@ from loadcell.report.texts import Texts
 
 EN, ZH = Texts("en"), Texts("zh")
 REASONS = (
-    messages.NO_TABLE(),
-    messages.ONLY_ROOT(file="/sys/firmware/dmi/tables/DMI"),
-    messages.NO_MODULE(),
-    messages.NO_NAMES(),
-    messages.NO_CPUFREQ(),
-    messages.NO_TURBO(driver="cppc_cpufreq"),
-    messages.NO_SPEED(names=["eth0", "eth1"]),
-    messages.NO_HYPERVISOR(),
-    messages.NO_FILE(file="/sys/block"),
-    messages.SLOW(limit="1.5"),
-    messages.UNREADABLE(error="ValueError: line\n2"),
+    time_limits.NO_TABLE(),
+    time_limits.ONLY_ROOT(file="/sys/firmware/dmi/tables/DMI"),
+    time_limits.NO_MODULE(),
+    time_limits.NO_NAMES(),
+    time_limits.NO_CPUFREQ(),
+    time_limits.NO_TURBO(driver="cppc_cpufreq"),
+    time_limits.NO_SPEED(names=["eth0", "eth1"]),
+    time_limits.NO_HYPERVISOR(),
+    time_limits.NO_FILE(file="/sys/block"),
+    time_limits.SLOW(limit="1.5"),
+    time_limits.UNREADABLE(error="ValueError: line\n2"),
 )
 
 

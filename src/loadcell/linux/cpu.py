@@ -11,9 +11,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from loadcell.linux.messages import NO_CPUFREQ, NO_TURBO
 from loadcell.linux.procfs import chosen, line, numbers, read_number, text
-from loadcell.linux.time_limits import UnavailableError
+from loadcell.linux.time_limits import NO_CPUFREQ, NO_TURBO, UnavailableError
 from loadcell.model.json import JsonObject
 from loadcell.plan.affinity import ranges
 from loadcell.plan.topology import Topology

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.linux import cpu, disks, network, system
-from loadcell.linux.messages import NO_FILE, ONLY_ROOT
-from loadcell.linux.time_limits import LIMIT_S, UnavailableError, ask
+from loadcell.linux.time_limits import LIMIT_S, NO_FILE, ONLY_ROOT, UnavailableError, ask
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from loadcell.linux.messages import NO_NAMES, NO_SPEED
 from loadcell.linux.procfs import line, read_number, text
-from loadcell.linux.time_limits import UnavailableError
+from loadcell.linux.time_limits import NO_NAMES, NO_SPEED, UnavailableError
 from loadcell.model.json import JsonObject
 
 _SIOCETHTOOL = 0x8946

@@ -10,9 +10,15 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from loadcell.linux.messages import NO_FILE, NO_HYPERVISOR, NO_MODULE, NO_TABLE, ONLY_ROOT
 from loadcell.linux.procfs import line, process_ids, read_small, text
-from loadcell.linux.time_limits import UnavailableError
+from loadcell.linux.time_limits import (
+    NO_FILE,
+    NO_HYPERVISOR,
+    NO_MODULE,
+    NO_TABLE,
+    ONLY_ROOT,
+    UnavailableError,
+)
 from loadcell.model.json import JsonObject
 
 #: DMI words that give a hypervisor away, and its name (as `systemd-detect-virt` has them).

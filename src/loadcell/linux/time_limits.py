@@ -10,9 +10,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.linux.messages import SLOW, UNREADABLE
 from loadcell.model.json import JsonValue
-from loadcell.model.message import Message, MessageError
+from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
+
+NO_TABLE = MessageCode("host-reason.no-table", "info")
+ONLY_ROOT = MessageCode("host-reason.only-root", "info", file=str)
+NO_MODULE = MessageCode("host-reason.no-module", "info")
+NO_NAMES = MessageCode("host-reason.no-names", "info")
+NO_CPUFREQ = MessageCode("host-reason.no-cpufreq", "info")
+NO_TURBO = MessageCode("host-reason.no-turbo", "info", driver=str)
+NO_SPEED = MessageCode("host-reason.no-speed", "info", names=list)
+NO_HYPERVISOR = MessageCode("host-reason.no-hypervisor", "info")
+NO_FILE = MessageCode("host-reason.no-file", "info", file=str)
+SLOW = MessageCode("host-reason.slow", "info", limit=str)
+UNREADABLE = MessageCode("host-reason.unreadable", "info", error=ForeignText)
+
 
 #: Reading /proc and /sys takes microseconds; a dead mount, or a broken firmware table, can take forever.
 LIMIT_S = 1.5
