@@ -22,6 +22,7 @@ from pydantic import Field, model_validator
 from loadcell.linux import disks
 from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Advice, Options
+from loadcell.plan.problems import SettingError
 from loadcell.systems.base import (
     DataSet,
     DataSpec,
@@ -31,7 +32,12 @@ from loadcell.systems.base import (
     TargetContext,
     TargetError,
 )
-from loadcell.systems.messages import HOME_LOST_CONTENTS, TARGET_NOT_UP
+from loadcell.systems.messages import (
+    HOME_LOST_CONTENTS,
+    KEEP_DATA_IN_IMAGE,
+    KEEP_DATA_WITHOUT_DATA,
+    TARGET_NOT_UP,
+)
 from loadcell.systems.shared.account import Account
 from loadcell.systems.shared.data_sets import DataSets, Mark, Owner, Prepared, State
 from loadcell.systems.shared.disk_image import DataLocation, Image
@@ -188,9 +194,9 @@ class InProcessOptions(Options):
     @model_validator(mode="after")
     def _kept_data_have_a_directory(self) -> InProcessOptions:
         if self.keep_data and self.data is None:
-            raise ValueError("`keep_data` needs `data`: the run's work directory goes away with the run")
+            raise SettingError(KEEP_DATA_WITHOUT_DATA())
         if self.keep_data and isinstance(self.data, Image):
-            raise ValueError("`keep_data` needs a directory in `data`: an image goes away with the run")
+            raise SettingError(KEEP_DATA_IN_IMAGE())
         return self
 
 

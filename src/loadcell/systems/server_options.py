@@ -11,7 +11,20 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Advice, Options
+from loadcell.plan.problems import SettingError
 from loadcell.systems.base import SettingFacts
+from loadcell.systems.messages import (
+    KEEP_DATA_IN_IMAGE,
+    KEEP_DATA_WITHOUT_DATA,
+    OPTION_EXTERNAL_ONLY,
+    OPTION_LINES,
+    OPTION_NO_LOCATION,
+    OPTION_NO_SETTING,
+    OPTION_NOT_RECONFIGURED,
+    OPTION_NOT_STARTED,
+    OPTION_RESERVED,
+    OPTION_TWICE,
+)
 from loadcell.systems.shared.disk_image import Image
 
 #: A value as the plan gives it.
@@ -36,13 +49,13 @@ def checked_settings(
     for written, value in settings.items():
         name = canonical(written)
         if not pattern.fullmatch(name):
-            raise ValueError(f"`{written}` is not the name of {kind}")
+            raise SettingError(OPTION_NO_SETTING(setting=written, kind=kind))
         if name in reserved:
-            raise ValueError(f"`{name}` is loadcell's own to set: {reserved[name]}")
+            raise SettingError(OPTION_RESERVED(setting=name, reason=reserved[name]))
         if isinstance(value, str) and ("\n" in value or "\0" in value):
-            raise ValueError(f"the value of `{name}` has more than one line")
+            raise SettingError(OPTION_LINES(setting=name))
         if name in checked:
-            raise ValueError(f"`{name}` is given twice")
+            raise SettingError(OPTION_TWICE(setting=name))
         checked[name] = value
     return checked
 
@@ -126,13 +139,10 @@ class ManagedOrExternalOptions(Options):
         name, server = info.field_name, info.data.get("server")
         if server == "external" and name in cls.managed_only and value not in (None, {}):
             if name == "settings":
-                raise ValueError(
-                    "an external server is never reconfigured: set these on the server itself, or use "
-                    "`server: local`"
-                )
-            raise ValueError(f"an external server is not started by loadcell, so `{name}` has no meaning")
+                raise SettingError(OPTION_NOT_RECONFIGURED())
+            raise SettingError(OPTION_NOT_STARTED(option=name))
         if server not in ("external", None) and name in cls.external_only and value is not None:
-            raise ValueError(f"`{name}` belongs to `server: external`")
+            raise SettingError(OPTION_EXTERNAL_ONLY(option=name))
         return value
 
     @field_validator("settings")
@@ -150,9 +160,9 @@ class ManagedOrExternalOptions(Options):
     def _has_location(self) -> ManagedOrExternalOptions:
         location = self.external_location
         if self.server == "external" and location is not None and getattr(self, location[0]) is None:
-            raise ValueError(f"`server: external` needs a `{location[0]}`, such as {location[1]}")
+            raise SettingError(OPTION_NO_LOCATION(option=location[0], example=location[1]))
         if self.keep_data and self.server != "external" and self.data is None:
-            raise ValueError("`keep_data` needs `data`: the run's work directory goes away with the run")
+            raise SettingError(KEEP_DATA_WITHOUT_DATA())
         if self.keep_data and isinstance(self.data, Image):
-            raise ValueError("`keep_data` needs a directory in `data`: an image goes away with the run")
+            raise SettingError(KEEP_DATA_IN_IMAGE())
         return self

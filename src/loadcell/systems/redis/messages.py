@@ -47,3 +47,7 @@ REDIS_MAXMEMORY_TOO_LARGE = MessageCode(
     "redis.maxmemory-too-large", "caution", memory_bytes=Bytes, wanted_bytes=Bytes
 )
 REDIS_NO_EVICTION = MessageCode("redis.no-eviction", "caution")
+REDIS_NO_LOCATION = MessageCode("redis.no-location")
+REDIS_SOCKET_AND_HOST = MessageCode("redis.socket-and-host")
+REDIS_USER_ALONE = MessageCode("redis.user-alone", example=str)
+REDIS_NO_TLS = MessageCode("redis.no-tls")

@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.plan.parts import Advice
+from loadcell.plan.problems import SettingError
 from loadcell.systems.redis.messages import (
     REDIS_HUGE_PAGES,
     REDIS_MAXMEMORY_TOO_LARGE,
     REDIS_NO_EVICTION,
     REDIS_NO_FSYNC,
+    REDIS_NO_LOCATION,
+    REDIS_NO_TLS,
     REDIS_SNAPSHOTS,
+    REDIS_SOCKET_AND_HOST,
     REDIS_TOO_FEW_CONNECTIONS,
     REDIS_TOO_FEW_DESCRIPTORS,
+    REDIS_USER_ALONE,
 )
 from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, memory_remarks, size_in_bytes
 
@@ -211,15 +216,13 @@ class RedisOptions(ManagedOrExternalOptions):
     @model_validator(mode="after")
     def _options_fit(self) -> RedisOptions:
         if self.server == "external" and self.host is None and self.socket is None:
-            raise ValueError(
-                "`server: external` needs a `host`, such as 10.0.0.5 or redis.example.com, or a `socket`"
-            )
+            raise SettingError(REDIS_NO_LOCATION())
         if self.socket is not None and (self.host is not None or self.port is not None or self.tls):
-            raise ValueError("`socket` stands instead of `host`, `port` and `tls`: leave either out")
+            raise SettingError(REDIS_SOCKET_AND_HOST())
         if self.user is not None and self.password is None:
-            raise ValueError("`user` needs a `password`, as ${env:NAME}")
+            raise SettingError(REDIS_USER_ALONE(example="${env:NAME}"))
         if not self.tls and (self.tls_ca is not None or self.tls_verify is not None):
-            raise ValueError("`tls_ca` and `tls_verify` need `tls: true`")
+            raise SettingError(REDIS_NO_TLS())
         return self
 
 
