@@ -13,6 +13,7 @@ from pydantic import Field
 
 from loadcell.model.message import ForeignText, MessageCode, Seconds
 from loadcell.plan.parts import Options
+from loadcell.plan.problems import SettingError
 from loadcell.systems.base import ServerEndpoint, TargetError
 from loadcell.systems.shared import sockets
 
@@ -20,6 +21,13 @@ SERVICE_HOST = MessageCode("service.host", host=str, said=ForeignText)
 SERVICE_TIMEOUT = MessageCode("service.timeout", limit_s=Seconds, where=str)
 SERVICE_REFUSED = MessageCode("service.refused", said=ForeignText, where=str)
 HTTP_NO_DATA = MessageCode("http.no-data")
+SERVICE_TLS_WITHOUT_HTTPS = MessageCode("service.tls-without-https")
+SERVICE_CA_UNVERIFIED = MessageCode("service.ca-unverified")
+SERVICE_NO_URL = MessageCode("service.no-url", said=ForeignText, url=str)
+SERVICE_URL_KIND = MessageCode("service.url-kind", url=str)
+SERVICE_URL_LOGIN = MessageCode("service.url-login", header=str)
+SERVICE_URL_PATH = MessageCode("service.url-path", path=str)
+SERVICE_HOST_NAME = MessageCode("service.host-name", host=str, said=ForeignText)
 
 
 _PORTS = {"http": 80, "https": 443}
@@ -47,12 +55,9 @@ class TlsOptions(Options):
     def check(self, url: str) -> None:
         """Raises ValueError where these options say nothing."""
         if not url.startswith("https") and self != TlsOptions():
-            raise ValueError("`tls` belongs to a url of https")
+            raise SettingError(SERVICE_TLS_WITHOUT_HTTPS())
         if not self.verify and self.ca is not None:
-            raise ValueError(
-                "`ca` says whom to trust, and with `verify: false` everybody is trusted: leave one of them "
-                "out"
-            )
+            raise SettingError(SERVICE_CA_UNVERIFIED())
 
 
 @dataclass(frozen=True)
@@ -70,18 +75,13 @@ class Address:
             parts = urlsplit(url)
             port = parts.port
         except ValueError as error:
-            raise ValueError(f"{url!r} is no url: {error}") from None
+            raise SettingError(SERVICE_NO_URL(url=repr(url), said=error)) from None
         if parts.scheme not in _PORTS or not parts.hostname:
-            raise ValueError(f"{url!r} is no url of a service: write http://host:port, or https://host")
+            raise SettingError(SERVICE_URL_KIND(url=repr(url)))
         if parts.username is not None or parts.password is not None:
-            raise ValueError(
-                "a login is no part of the url: give the workload a header, "
-                '`headers: {Authorization: "${env:NAME}"}`'
-            )
+            raise SettingError(SERVICE_URL_LOGIN(header='headers: {Authorization: "${env:NAME}"}'))
         if parts.path not in ("", "/") or parts.query or parts.fragment:
-            raise ValueError(
-                f"the url ends with the port: put {url.split(parts.netloc, 1)[1]!r} into `workload.http.path`"
-            )
+            raise SettingError(SERVICE_URL_PATH(path=repr(url.split(parts.netloc, 1)[1])))
         return Address(_ascii(parts.hostname), port or _PORTS[parts.scheme], parts.scheme == "https")
 
     def __str__(self) -> str:
@@ -143,7 +143,7 @@ def _ascii(host: str) -> str:
     try:
         return host.encode("idna").decode("ascii")
     except UnicodeError as error:
-        raise ValueError(f"{host!r} is no name of a host: {error}") from None
+        raise SettingError(SERVICE_HOST_NAME(host=repr(host), said=error)) from None
 
 
 def listeners(address: Address) -> list[int]:
