@@ -12,9 +12,17 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 
 from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
 from loadcell.plan.parts import Options
+from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Duration
 from loadcell.systems.http.service import Address, TlsOptions
 
+READY_ONE_WAY = MessageCode("ready.one-way")
+READY_LOG = MessageCode("ready.log", said=ForeignText)
+STOP_NO_SIGNAL = MessageCode("stop.no-signal", signal=str)
+COMMAND_UNREADABLE = MessageCode("command.unreadable", said=ForeignText)
+COMMAND_EMPTY = MessageCode("command.empty")
+COMMAND_FILE_NAME = MessageCode("command.file-name", name=str)
+COMMAND_VARIABLE_NAME = MessageCode("command.variable-name", name=str)
 VALGRIND_MISSING = MessageCode("valgrind.missing")
 VALGRIND_UNREADABLE = MessageCode("valgrind.unreadable", said=ForeignText)
 COMMAND_PLACE_TAKEN = MessageCode("command.place-taken", address=str, port=str)
@@ -50,12 +58,12 @@ class Ready(Options):
     @model_validator(mode="after")
     def _one_way(self) -> Ready:
         if sum(way is not None for way in (self.port, self.url, self.log)) > 1:
-            raise ValueError("one of `port`, `url` and `log` says when it is ready")
+            raise SettingError(READY_ONE_WAY())
         if self.log is not None:
             try:
                 re.compile(self.log)
             except re.error as error:
-                raise ValueError(f"`log` is no regular expression: {error}") from None
+                raise SettingError(READY_LOG(said=error)) from None
         return self
 
 
@@ -72,7 +80,7 @@ class Stop(Options):
     def _is_a_signal(cls, name: str) -> str:
         plain = name.upper().removeprefix("SIG")
         if f"SIG{plain}" not in Signals.__members__:
-            raise ValueError(f"there is no signal {name!r}: TERM, INT, QUIT, HUP ...")
+            raise SettingError(STOP_NO_SIGNAL(signal=repr(name)))
         return plain
 
 
@@ -126,9 +134,9 @@ class CommandOptions(Options):
         try:
             words = words_of(command)
         except ValueError as error:
-            raise ValueError(f"the command cannot be taken apart: {error}") from None
+            raise SettingError(COMMAND_UNREADABLE(said=error)) from None
         if not words or not words[0]:
-            raise ValueError("the command is empty")
+            raise SettingError(COMMAND_EMPTY())
         return command
 
     @field_validator("url")
@@ -142,7 +150,7 @@ class CommandOptions(Options):
     def _files_stay_in_their_directory(cls, files: dict[str, str]) -> dict[str, str]:
         for name in files:
             if name.startswith("/") or ".." in Path(name).parts or not Path(name).name:
-                raise ValueError(f"{name!r} is no name of a file in the directory of the run's own")
+                raise SettingError(COMMAND_FILE_NAME(name=repr(name)))
         return files
 
     @field_validator("env")
@@ -150,7 +158,7 @@ class CommandOptions(Options):
     def _names_are_names(cls, env: dict[str, str]) -> dict[str, str]:
         for name in env:
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-                raise ValueError(f"{name!r} is no name of an environment variable")
+                raise SettingError(COMMAND_VARIABLE_NAME(name=repr(name)))
         return env
 
     @model_validator(mode="after")
