@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
 DUCKDB_UNREADABLE = MessageCode("duckdb.unreadable", path=str, said=ForeignText)
 DUCKDB_STOPPED = MessageCode("duckdb.stopped")
@@ -15,3 +15,5 @@ STRANGER_DATABASE = MessageCode("stranger.database")
 DUCKDB_DEDICATED_THREADS = MessageCode("duckdb.own-threads", "caution")
 DUCKDB_NO_TIMEOUT = MessageCode("duckdb.no-timeout")
 DUCKDB_READS_ONLY = MessageCode("duckdb.reads-only", "caution")
+DUCKDB_DISTINCT = MessageCode("duckdb.distinct", distinct=Count, rows=Count)
+DUCKDB_PAGES = MessageCode("duckdb.pages", pages=Count, rows=Count, size=Count)

@@ -12,8 +12,14 @@ from pydantic import ConfigDict, Field, model_validator
 from loadcell.model.extensions import DUCKDB, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Workload, declare_unit
-from loadcell.systems.duckdb.messages import DUCKDB_NO_TIMEOUT, DUCKDB_READS_ONLY
+from loadcell.systems.duckdb.messages import (
+    DUCKDB_DISTINCT,
+    DUCKDB_NO_TIMEOUT,
+    DUCKDB_PAGES,
+    DUCKDB_READS_ONLY,
+)
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -53,12 +59,9 @@ class DuckdbOptions(Options):
     @model_validator(mode="after")
     def _is_consistent(self) -> DuckdbOptions:
         if self.distinct > self.rows:
-            raise ValueError(f"`distinct` ({self.distinct:,}) is more than `rows` ({self.rows:,})")
+            raise SettingError(DUCKDB_DISTINCT(distinct=self.distinct, rows=self.rows))
         if self.page_size * self.pages > self.rows:
-            raise ValueError(
-                f"{self.pages:,} pages of {self.page_size:,} rows are more than `rows` ({self.rows:,}): "
-                "fewer `pages`"
-            )
+            raise SettingError(DUCKDB_PAGES(pages=self.pages, size=self.page_size, rows=self.rows))
         return self
 
 

@@ -17,6 +17,7 @@ from loadcell.model.extensions import STORE
 from loadcell.model.json import OMITTED
 from loadcell.model.message import ForeignText, MessageCode
 from loadcell.plan.parts import Advice
+from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
 from loadcell.systems.base import Endpoint, TargetError, TargetFacts
 from loadcell.systems.inprocess import DataFiles, InProcessOptions, InProcessTarget
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from loadcell.plan.model import Load
 
 
+STORE_LIBRARY = MessageCode("store.library", engine=str)
 STORE_NO_LIBRARY = MessageCode("store.no-library", package=str, said=ForeignText)
 STRANGER_STORE = MessageCode("stranger.store")
 STORE_DEDICATED_THREADS = MessageCode("store.own-threads", "caution")
@@ -80,7 +82,7 @@ class StoreOptions(InProcessOptions):
     @model_validator(mode="after")
     def _library_is_loadable(self) -> StoreOptions:
         if self.library is not None and self.engine not in LIBRARIES:
-            raise ValueError(f"{self.engine} is part of loadcell: `library` is for sqlite and rocksdb")
+            raise SettingError(STORE_LIBRARY(engine=self.engine))
         return self
 
 

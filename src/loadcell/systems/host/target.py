@@ -20,6 +20,7 @@ from loadcell.linux.time_limits import ask
 from loadcell.model.extensions import HOST
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.problems import SettingError
 from loadcell.systems.base import (
     Endpoint,
     Target,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from loadcell.plan.model import Load
 
 
+HOST_PEER = MessageCode("host.peer", peer=str)
 HOST_NO_DIRECTORY = MessageCode("host.no-directory", path=str)
 HOST_NOT_WRITABLE = MessageCode("host.not-writable", path=str, said=ForeignText)
 HOST_NO_DATA = MessageCode("host.no-data")
@@ -72,7 +74,7 @@ class HostOptions(Options):
             return None
         match = _PEER.match(peer)
         if match is None or not 1 <= int(match["port"]) <= 65535:
-            raise ValueError(f"{peer!r} is no HOST:PORT, such as db.example:7733 or [::1]:7733")
+            raise SettingError(HOST_PEER(peer=repr(peer)))
         return peer
 
     @model_validator(mode="after")

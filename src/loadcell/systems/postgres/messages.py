@@ -74,3 +74,4 @@ POSTGRES_SHARED_BUFFERS_TOO_LARGE = MessageCode(
 POSTGRES_NO_FSYNC = MessageCode("postgres.no-fsync", "caution", name=str)
 POSTGRES_NO_FULL_PAGES = MessageCode("postgres.no-full-pages", "caution", name=str)
 POSTGRES_LATE_COMMITS = MessageCode("postgres.late-commits", "caution", name=str)
+POSTGRES_EMBEDDED_BINARIES = MessageCode("postgres.embedded-binaries")

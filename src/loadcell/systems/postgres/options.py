@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from loadcell.plan.parts import Advice
+from loadcell.plan.problems import SettingError
 from loadcell.systems.base import SettingFacts
 from loadcell.systems.postgres.messages import (
+    POSTGRES_EMBEDDED_BINARIES,
     POSTGRES_IMAGE_NEEDS_ROOT,
     POSTGRES_LATE_COMMITS,
     POSTGRES_NO_FSYNC,
@@ -248,7 +250,7 @@ class PostgresOptions(ManagedOrExternalOptions):
     @classmethod
     def _binaries_are_for_local(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and info.data.get("server") == "embedded":
-            raise ValueError("the embedded server has its own binaries: use `server: local` to name others")
+            raise SettingError(POSTGRES_EMBEDDED_BINARIES())
         return value
 
 
