@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,9 +13,6 @@ from loadcell.report.history import build
 from loadcell.report.history import gather as gathering
 from loadcell.report.render import json, terminal
 from loadcell.store import layout
-
-if TYPE_CHECKING:
-    pass
 
 #: The names of metrics and methods; loadcell.analysis.history defines them (a test compares the two).
 METRICS = ("throughput", "mean", "p50", "p95", "p99", "p99.9")
