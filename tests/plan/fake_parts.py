@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from loadcell.model.extensions import Capability
 from loadcell.model.message import as_written
+from loadcell.monitors import processes  # noqa: F401 - it declares the metrics of the target's processes
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.model import Load
