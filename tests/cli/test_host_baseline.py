@@ -250,7 +250,7 @@ def test_a_run_to_be_shared_has_no_names_while_it_is_interrupted_and_needs_them_
     )
     assert again in result.stderr
     [trial] = read_run(run).trials
-    assert trial.advice == "Go on with `loadcell host --baseline --resume run`."
+    assert trial.advice == "Resume with `loadcell host --baseline --resume run`."
 
     refused = call("--baseline", "--resume", str(run), "--quiet")
     assert refused.exit_code == 2

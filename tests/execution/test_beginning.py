@@ -55,7 +55,7 @@ def test_a_run_whose_directory_stands_can_be_resumed(tmp_path: Path, monkeypatch
     with monkeypatch.context() as patched:
         patched.setattr(workdir, "make", pressed)
         printed = notes(lambda: world.run(tmp_path, out=path))
-    assert printed == [f"No trial was run. Go on with: loadcell run --resume {shlex.quote(str(path))}"]
+    assert printed == [f"No trial was run. Resume with: loadcell run --resume {shlex.quote(str(path))}"]
     assert world.run(tmp_path, resume=path).exit_status == 0
 
 
@@ -64,7 +64,7 @@ def test_a_run_that_is_resumed_is_what_it_was(tmp_path: Path, monkeypatch: pytes
     ended = world.run(tmp_path)
     monkeypatch.setattr("loadcell.execution.resume.remaining", pressed)
     assert notes(lambda: world.run(tmp_path, resume=ended.path)) == [
-        f"No trial was run. Go on with: loadcell run --resume {ended.path}"
+        f"No trial was run. Resume with: loadcell run --resume {ended.path}"
     ]
     assert world.stored(ended).run["state"] == "finished"
 
@@ -92,4 +92,4 @@ def test_a_trial_that_was_broken_off_names_the_command_with_the_runs_own_path(tm
     world, path = World(), tmp_path / "it's here"
     world.fail("load 2", lambda: os.kill(os.getpid(), signal.SIGINT))
     [trial] = world.stored(world.run(tmp_path, out=path)).trials
-    assert trial["advice"] == f"Go on with `loadcell run --resume {shlex.quote(str(path))}`."
+    assert trial["advice"] == f"Resume with `loadcell run --resume {shlex.quote(str(path))}`."
