@@ -47,7 +47,7 @@ def test_running_comes_first_and_then_what_took_most() -> None:
     assert server.kinds(frame.take(slice(0))) == []
 
 
-def test_only_that_many_kinds_are_reported_apart_and_the_rest_is_put_combined() -> None:
+def test_only_the_most_frequent_kinds_are_listed_and_the_others_are_summed() -> None:
     frame = waited(*(("x", 1.0, "IO", f"E{n}", 10.0 - n) for n in range(9)))
     names = server.kinds(frame)
     assert len(names) == server.MOST_KINDS

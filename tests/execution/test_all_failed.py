@@ -69,7 +69,7 @@ def test_a_load_that_only_failed_has_failed_and_names_the_commonest_error(tmp_pa
     assert trial["totals"]["errors"] == 200, "what was counted is kept"
 
 
-def test_the_reader_is_reported_in_chinese_too(tmp_path: Path) -> None:
+def test_the_report_states_it_in_chinese_too(tmp_path: Path) -> None:
     _, trial = run(tmp_path, failing(REFUSED, STATUS_404))
     texts = Texts("zh")
     stored = documents.trial(trial)

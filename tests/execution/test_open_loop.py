@@ -40,7 +40,7 @@ def open_loop(result: dict[str, Any], **more: Any) -> None:
     result.update(more)
 
 
-def test_the_engine_is_reported_when_requests_are_due() -> None:
+def test_the_specification_states_when_requests_are_due() -> None:
     assert schedule(loop({})) is None
     assert schedule(loop({"rate": "2000/s"})) == {
         "arrivals": "constant",
@@ -56,7 +56,7 @@ def test_the_engine_is_reported_when_requests_are_due() -> None:
     ]
 
 
-def test_the_engine_itself_takes_what_it_is_reported(tmp_path: Path) -> None:
+def test_the_engine_accepts_this_specification(tmp_path: Path) -> None:
     from loadcell import _engine
 
     for rate in ("1000/s", {"steps": [{"rate": "0/s", "for": "1s"}, {"rate": "5/s", "for": "1s"}]}):

@@ -319,7 +319,7 @@ def test_a_process_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     assert "chronyd" in system.time_sync(tmp_path)["daemons"]
 
 
-def test_whoever_is_not_root_gets_a_page_and_is_reported_what_is_kept_from_him() -> None:
+def test_without_root_there_is_a_page_with_what_could_not_be_read() -> None:
     """On a machine whose firmware table, and one process, only root may read."""
     with TemporaryDirectory(dir="/var/tmp") as home:
         root = Path(home)
