@@ -11,6 +11,8 @@ import pytest
 from rich.console import Console
 
 from documents import outcome, trial
+from loadcell.execution import progress
+from loadcell.execution.messages import WORKER_NO_ENGINE
 from loadcell.execution.progress import (
     Course,
     Forecast,
@@ -21,8 +23,10 @@ from loadcell.execution.progress import (
     rate,
 )
 from loadcell.execution.progress_live import LiveProgress
+from loadcell.execution.runner import without_secrets
 from loadcell.model.message import as_written
 from loadcell.model.trial_record import TrialRecord
+from loadcell.report.texts import Texts
 
 
 def course(trials: int = 4, load_s: float = 10.0, reused: int = 0) -> Course:
@@ -120,6 +124,26 @@ class TestLines:
     )  # fmt: skip
     def test_a_trial_in_a_line(self, document: dict[str, Any], line: str) -> None:
         assert outcome(document) == line
+
+    @pytest.mark.parametrize("lang", ["en", "zh"])
+    def test_no_line_holds_a_secret(self, lang: str) -> None:
+        reason = WORKER_NO_ENGINE(said="the server refused s3cret")
+        failed = replace(
+            ended("failed", totals=None),
+            reason=reason.text,
+            reason_code=reason.code,
+            reason_args=reason.plain_arguments,
+            advice="do not use s3cret",
+        )
+        hidden = without_secrets(failed, lambda text: text.replace("s3cret", "***"))
+        line = progress.outcome(hidden, Texts(lang).message)
+        assert "s3cret" not in line
+        assert "***" in line
+
+    def test_a_trial_without_a_reason_has_a_sentence_in_each_language(self) -> None:
+        failed = ended("failed", totals=None)
+        assert progress.outcome(failed).endswith("failed: no reason was recorded")
+        assert "没有记录原因" in progress.outcome(failed, Texts("zh").message)
 
     def test_a_line_a_trial_with_count_and_time_left(self) -> None:
         stream = io.StringIO()

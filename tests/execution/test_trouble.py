@@ -54,11 +54,13 @@ def test_no_server_is_reported_and_the_rest_not_tried_for_ever(tmp_path: Path) -
     assert (stored.state, len(stored.missing)) == ("failed", 47)
 
 
-def test_a_wrong_password_is_reported_without_saying_it(tmp_path: Path, guarded: PostgresServer) -> None:
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_wrong_password_is_reported_without_saying_it(
+    tmp_path: Path, guarded: PostgresServer, lang: str
+) -> None:
     (tmp_path / "plan.yaml").write_text(asking(guarded))
-    done = loadcell(
-        tmp_path, "run", "plan.yaml", "--out", "run", "--no-report", env={"TEST_PW": "wrong-secret"}
-    )
+    arguments = ("run", "plan.yaml", "--out", "run", "--no-report", "--lang", lang)
+    done = loadcell(tmp_path, *arguments, env={"TEST_PW": "wrong-secret"})
     assert done.returncode == 3
     trial = read_run(tmp_path / "run").trials[0]
     assert "password" in trial["reason"]

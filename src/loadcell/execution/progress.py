@@ -19,6 +19,7 @@ from loadcell.execution.messages import (
     PROGRESS_INVALID,
     PROGRESS_LEFT,
     PROGRESS_MISSED,
+    PROGRESS_NO_REASON,
     PROGRESS_OFFERED,
     PROGRESS_OUTPUT_LOG,
     PROGRESS_PATH,
@@ -239,7 +240,11 @@ class Progress:
         if record.status not in ("ok", "invalid"):
             reason = _reason(record)
             remedy = (reason and reason.remedy) or PROGRESS_OUTPUT_LOG()
-            self.note(PROGRESS_UNSCORED_FAILED(name=record.name, reason=reason or "None", remedy=remedy))
+            self.note(
+                PROGRESS_UNSCORED_FAILED(
+                    name=record.name, reason=reason or PROGRESS_NO_REASON(), remedy=remedy
+                )
+            )
 
     def run_ended(self) -> None:
         """The run has ended, however."""
@@ -333,7 +338,7 @@ _SUSTAINED = 0.99
 def outcome(record: TrialRecord, write: Writer = in_english) -> str:
     """A finished trial in one line: its metrics, or why it has none."""
     name, totals = record.name.partition("-")[2], record.totals
-    reason = _reason(record) or "None"
+    reason = _reason(record) or PROGRESS_NO_REASON()
     if record.status not in ("ok", "invalid") or totals is None:
         return f"{name}  {write(PROGRESS_WITHOUT_RESULT(status=record.status, reason=reason))}"
     throughput = totals.throughput_per_s or 0.0

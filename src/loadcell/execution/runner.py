@@ -53,7 +53,7 @@ from loadcell.plan.treatment import Treatment
 from loadcell.store import layout
 from loadcell.store.layout import SCHEMA, StoreError, new_run_directory
 from loadcell.store.read import StoredRun, read_run
-from loadcell.store.write import RunWriter
+from loadcell.store.write import RunWriter, redacted
 
 #: How long putting the targets away may take at the run's end.
 _PUT_AWAY_LIMIT_S = 120.0
@@ -252,7 +252,7 @@ class Runner:
                 raise
             records.append(record)
             mine.append(record)
-            self.progress.trial_ended(self._shown(record))
+            self.progress.trial_ended(without_secrets(record, self.secrets.redact))
             if (reason := should_abort(mine)) is not None:
                 return reason
         return RUN_INTERRUPTED() if context.interrupts.requested else None
@@ -298,7 +298,7 @@ class Runner:
             except StoreError:
                 files.abandon()
                 raise
-            self.progress.unscored_ended(self._shown(record))
+            self.progress.unscored_ended(without_secrets(record, self.secrets.redact))
         return run
 
     def _put_away(self, pool: TargetPool, context: RunContext) -> None:
@@ -336,10 +336,6 @@ class Runner:
             writer.write_run(run)
             writer.output(context.waiting_lines())
 
-    def _shown(self, record: TrialRecord) -> TrialRecord:
-        """For the screen, without secrets."""
-        return replace(record, reason=record.reason and self.secrets.redact(record.reason))
-
     def _seed(self, stored: StoredRun | None) -> int:
         if stored is not None and self.options.seed is None and self.plan.seed is None:
             return stored.run.seed or 0
@@ -354,9 +350,7 @@ class Runner:
                 not self.options.out.is_dir() or any(self.options.out.iterdir())
             ):
                 raise StoreError(
-                    RUN_DIRECTORY_EXISTS(
-                        path=self.options.out, resume=layout.resume_command(self.options.out)
-                    )
+                    RUN_DIRECTORY_EXISTS(path=self.options.out, resume=self._again(self.options.out))
                 )
             return self.options.out
         return new_run_directory(
@@ -418,3 +412,13 @@ def _engine_version() -> str | None:
     except ImportError:
         return None
     return str(_engine.version())
+
+
+def without_secrets(record: TrialRecord, redact: Callable[[str], str]) -> TrialRecord:
+    """The record for the screen, with secrets neither in its texts nor in the arguments of its reason."""
+    return replace(
+        record,
+        reason=record.reason and redact(record.reason),
+        advice=record.advice and redact(record.advice),
+        reason_args={name: redacted(value, redact) for name, value in (record.reason_args or {}).items()},
+    )
