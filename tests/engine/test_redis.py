@@ -138,7 +138,6 @@ def test_a_rate_is_kept_and_has_no_pipeline(server: RedisServer) -> None:
 
 
 # -- values
-# --------------------------------------------------------------------------------------------------------
 
 
 def verified(server: RedisServer, spoil: list[tuple[Any, ...]]) -> dict[str, int]:
@@ -194,7 +193,6 @@ def test_stale_values_are_found(server: RedisServer) -> None:
 
 
 # -- the protocol's versions, and ways to come in
-# -------------------------------------------------------------------
 
 
 def test_resp2_and_a_socket_and_another_database(server: RedisServer) -> None:
@@ -260,7 +258,6 @@ def test_tls(tls_server: tuple[RedisServer, Path]) -> None:
 
 
 # -- trouble
-# --------------------------------------------------------------------------------------------------------
 
 
 def test_errors_have_the_servers_own_code(server: RedisServer) -> None:

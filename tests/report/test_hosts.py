@@ -72,7 +72,6 @@ def tables(report: Report) -> dict[str, Table]:
 
 
 # -- one machine
-# ----------------------------------------------------------------------------------------------------
 
 
 def test_the_page_has_inventory_findings_scores_and_pictures(baseline: Source) -> None:
@@ -213,7 +212,6 @@ def test_its_json_is_what_compare_takes(baseline: Source, tmp_path: Path) -> Non
 
 
 # -- two machines
-# ---------------------------------------------------------------------------------------------------
 
 
 def test_two_machines_have_differences_ratios_and_what_the_workload_follows(two: Compared) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import resource
 import struct
@@ -209,11 +208,6 @@ def time_sync(root: Path) -> JsonObject:
     asked = ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(about))
     synchronised = None if asked < 0 else not about.status & _UNSYNCHRONISED
     return {"daemons": sorted(names), "synchronised": synchronised}
-
-
-def usable_threads() -> int:
-    """Number of this process may run on."""
-    return len(os.sched_getaffinity(0))
 
 
 def total_bytes(root: Path) -> int | None:

@@ -47,7 +47,6 @@ MOST_RECORDS = 20
 SLOWER = 20
 #: At the end all memory is searched, which takes its time.
 END_WITHIN_S = 120.0
-INSTALL = "install it (Debian: apt-get install valgrind), or leave `under` out"
 _DIRECT = re.compile(r"\(([\d,]+) direct,")
 _CHUNK = 1 << 16
 _DEEPEST = 12

@@ -85,7 +85,6 @@ class DataFiles(OwnedDirectory):
             self._install(bool(marker.get("made_parent")))
 
     # -- data
-    # ------------------------------------------------------------------------------------------------------
 
     def contents(self) -> tuple[str | None, State]:
         """Fingerprint and state of the data set; None and `loading` if there is none."""

@@ -241,7 +241,6 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         self._touched = False
 
     # -- what a system defines
-    # ------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> ServerT:
@@ -281,7 +280,6 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         return False
 
     # -- life
-    # -------------------------------------------------------------------------------------------------------
 
     def up(self) -> None:
         if self.options.external:
@@ -345,7 +343,6 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
             self.down()
 
     # -- data and facts
-    # ---------------------------------------------------------------------------------------------
 
     def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
         self._touched = True
@@ -382,7 +379,6 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         return [] if options.external else cls.remarks(options, load)
 
     # -- addresses
-    # --------------------------------------------------------------------------------------------------
 
     def _admin(self) -> AddressT:
         """The address for administration."""

@@ -25,7 +25,6 @@ EVIDENCE = Labels("evidence", (
     "stale", "succeeded", "succeeded_total", "swapped_bytes", "taken", "threads", "tolerance",
     "too_hot_times", "transactions_ended", "unsent", "window_s", "wrong",
 ))  # fmt: skip
-#: Names of checks, and advice on each.
 #: Endings of names that say a unit.
 _WITH_UNIT = ("_s", "_ms", "_bytes")
 #: Those of them that are fractions; a limit beside one of them is one, too.

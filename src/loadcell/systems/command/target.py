@@ -93,7 +93,6 @@ class Command(Target[CommandOptions]):
         self._process: supervision.SupervisedProcess | None = None
 
     # -- life
-    # -------------------------------------------------------------------------------------------------------
 
     @classmethod
     def misfits(cls, options: CommandOptions) -> Iterator[Misfit]:
@@ -248,7 +247,6 @@ class Command(Target[CommandOptions]):
                 os.killpg(pid, SIGKILL)
 
     # -- asked by the runner
-    # ----------------------------------------------------------------------------------------
 
     @property
     def address(self) -> Address:

@@ -15,7 +15,6 @@ from loadcell.model.message import Message, MessageCode, MessageError
 
 PORT = 7733
 #: Nothing but this machine reaches it there.
-HERE = f"127.0.0.1:{PORT}"
 
 PROBE_CANNOT_LISTEN = MessageCode("host.cannot-listen", failure=Message, remedy=Message)
 PROBE_NO_ADDRESS = MessageCode("host.no-listening-address", address=str, port=str)

@@ -127,7 +127,6 @@ class Databases(DataSets["Connection"]):
             rows(session, f"DROP TABLE IF EXISTS `{name}`.`{table}`")
 
     # -- copies of the data directory
-    # -------------------------------------------------------------------------------
 
     @property
     def _copies(self) -> OwnedDirectory | None:
@@ -155,7 +154,6 @@ class Databases(DataSets["Connection"]):
         self.server.start()
 
     # -- the end
-    # ----------------------------------------------------------------------------------------------------
 
     def _names(self, session: Connection) -> list[str]:
         if self.named:

@@ -74,7 +74,6 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     _used = False
 
     # -- life
-    # ---------------------------------------------------------------------------------------------------
 
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
         options = self.options
@@ -142,7 +141,6 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
         )
 
     # -- data
-    # ---------------------------------------------------------------------------------------------------
 
     def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
         data_set = super().prepare(spec, load, will_change=will_change)
@@ -167,7 +165,6 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
         return Schema(False, owner, keep, log, address)
 
     # -- facts
-    # --------------------------------------------------------------------------------------------------
 
     def endpoint(self) -> ServerEndpoint:
         prepared = self._prepared

@@ -194,7 +194,6 @@ class DataSets(ABC, Generic[SessionT]):
         return not (mark.keep and finished) and (self.managed or mark.owner.surely_dead())
 
     # -- what a system defines
-    # ------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _session(self, doing: Message, during: str = "prepare") -> AbstractContextManager[SessionT]:

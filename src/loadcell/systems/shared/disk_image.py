@@ -51,10 +51,6 @@ _MKFS = {
 _BUSY_LIMIT_S = 5.0
 _PAUSE_S = 0.1
 _PROGRAM_LIMIT_S = 300.0
-_LEAVE_OUT = (
-    "leave out the treatments that need an image (`--only FACTOR=LEVEL,...` names those to run), or name a "
-    "directory"
-)
 
 
 class Image(Options):

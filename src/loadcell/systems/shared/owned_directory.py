@@ -109,7 +109,6 @@ class OwnedDirectory(ABC):
                 self.parent.rmdir()
 
     # -- copies of the data, only while no process has it open
-    # --------------------------------------------------------
 
     def copies(self) -> set[str]:
         """Names of the complete copies."""
@@ -156,7 +155,6 @@ class OwnedDirectory(ABC):
         raise TargetError(HOME_NOT_COPIED(said=lines[-1] if lines else NO_OUTPUT), during="prepare")
 
     # -- for subclasses
-    # -----------------------------------------------------------------------------------------------
 
     def _check_parent(self) -> None:
         option = f"`target.{self.kind}.data`"

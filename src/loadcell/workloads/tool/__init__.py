@@ -70,7 +70,6 @@ class Tool(Workload[ToolOptions]):
         return {"clients": 1}
 
     # -- data
-    # -------------------------------------------------------------------------------------------------------
 
     def data(self) -> JsonObject | None:
         commands = self.options.others("prepare")
@@ -88,7 +87,6 @@ class Tool(Workload[ToolOptions]):
         return _NOTE.names
 
     # -- in its plan
-    # ------------------------------------------------------------------------------------------------
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
         return [*self._of_target(target), *self._of_load(load, target)]

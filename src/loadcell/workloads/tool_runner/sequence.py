@@ -103,7 +103,6 @@ class Course:
         )
 
     # -- commands
-    # ---------------------------------------------------------------------------------------------------
 
     def _others(self, commands: Sequence[Sequence[str]]) -> None:
         """Run commands that are not measured, each to its end."""
@@ -182,7 +181,6 @@ class Course:
                 self._went_well(ended, self._words, output)
 
     # -- metrics
-    # ----------------------------------------------------------------------------------------------------
 
     @property
     def _errors_apart(self) -> bool:

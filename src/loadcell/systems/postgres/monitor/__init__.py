@@ -125,7 +125,6 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         return round(1e9 / self.options.wait_rate)
 
     # -- asked by the sampler
-    # ------------------------------------------------------------------------------------
 
     def sample(self, elapsed_s: float) -> list[Row]:  # noqa: ARG002 - its own readings are further apart
         if self._link is None:
@@ -169,7 +168,6 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         )
 
     # -- connecting
-    # ----------------------------------------------------------------------------------------------
 
     def _connect(self) -> None:
         """Get a session, and the base of all differences."""
@@ -248,10 +246,9 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             self._begin_statements(link, observed)
 
     # -- looking
-    # -------------------------------------------------------------------------------------------------
 
     def _look(self, *, complete: bool) -> list[Row]:
-        """One look at the sessions; a `whole` one reads the counters too, and gives the row."""
+        """One look at the sessions; a `complete` one reads the counters too, and gives the row."""
         assert self._link is not None
         names = [name for name in self._asked if complete or name == "sessions"]
         if not names:
@@ -314,7 +311,6 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             self._ticks[self._pid] = stat.user + stat.system
 
     # -- statements
-    # ----------------------------------------------------------------------------------------------
 
     def _begin_statements(self, link: Link, observed: Observed) -> None:
         """Read the base of pg_stat_statements, wherever it is."""
