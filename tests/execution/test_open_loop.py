@@ -117,8 +117,14 @@ def test_an_overloaded_target_is_a_result_with_its_backlog_and_the_run_continues
     ended = world.run(tmp_path, TWO)
     first, second = world.stored(ended).trials
     assert (first["status"], first["reason_code"]) == ("failed", "overloaded")
-    assert first["advice"].startswith("lower the rate")
-    assert first["reason"].startswith("880 requests were due")
+    assert first["reason"] == (
+        "880 requests were due and could not be sent, the oldest for 2.2 s, and the backlog grew: 900.0/s "
+        "fell due and 200.0/s ended over 2 connections"
+    )
+    assert first["advice"] == (
+        "lower the rate; if the target is not busy, give more clients to carry it; load.max_backlog says how "
+        "long a request may wait"
+    )
     assert first["schedule"]["backlog"] == {"peak": 900, "at_end": 880, "overdue_s": 2.2}
     assert first["totals"]["throughput_per_s"] == pytest.approx(200.0)
     assert [judged["verdict"] for judged in first["expect"]] == ["unknown"]

@@ -45,7 +45,8 @@ def test_the_data_depend_on_warehouses_alone_and_how_they_are_loaded_is_no_part_
     assert ten.data() == workload(warehouses=10, load_workers=100, think_time=True).data()
     assert ten.data() != workload(warehouses=20).data()
     assert ten.loading() == ten.engine()
-    assert ten.engine()["tpcc"]["load_workers"] == 10
+    loading = {name: ten.loading()["tpcc"][name] for name in ("warehouses", "load_workers")}
+    assert loading == {"warehouses": 10, "load_workers": 10}
     assert ten.changes_data
 
 
