@@ -36,7 +36,7 @@ def loads(world: World) -> list[str]:
     return [step for step in world.log if step.startswith("load ")]
 
 
-def test_only_the_remains_is_done(world: World, tmp_path: Path) -> None:
+def test_only_the_remaining_trials_are_run(world: World, tmp_path: Path) -> None:
     before = interrupted(world, tmp_path)
     ended = world.run(tmp_path, THREE, resume=before.path)
     assert loads(world) == ["load 4", "load 8"]

@@ -228,9 +228,11 @@ def test_wrk_and_ab_on_a_server_that_loadcell_started(on_servers: tuple[Path, di
 def test_iperf3_with_its_own_server_as_the_target(on_servers: tuple[Path, dict[str, Any]]) -> None:
     run, on_server = on_servers
     trial, text = on_server["iperf3"], printed(run, on_server["iperf3"])
-    message = json.loads(text[text.index("\n{") : text.rindex("\n}") + 2])["end"]["sum_received"]
-    assert trial["totals"]["figures"]["mbits_per_s"] == message["bits_per_second"] / 1e6
-    assert trial["totals"]["throughput_per_s"] == pytest.approx(message["bytes"] / 2**20 / message["seconds"])
+    received = json.loads(text[text.index("\n{") : text.rindex("\n}") + 2])["end"]["sum_received"]
+    assert trial["totals"]["figures"]["mbits_per_s"] == received["bits_per_second"] / 1e6
+    assert trial["totals"]["throughput_per_s"] == pytest.approx(
+        received["bytes"] / 2**20 / received["seconds"]
+    )
     assert trial["unit"] == "MiB"
     assert intervals(run, trial), "read when it had ended"
 

@@ -201,7 +201,7 @@ def test_commands_of_make_that_are_advised_are_there() -> None:
     assert advised <= targets
 
 
-def test_what_is_done_about_an_error_is_reported_of_codes_that_there_are() -> None:
+def test_every_remedy_belongs_to_a_declared_error() -> None:
     assert {
         code.removeprefix("short-of.") for code in texts() if code.startswith("short-of.")
     } <= error_codes.MEANINGS.keys()

@@ -32,11 +32,11 @@ def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], sa
 
 
 def test_data_depend_on_rows_and_names_alone() -> None:
-    workload_options, other = Duckdb(DuckdbOptions(updates=5)), Duckdb(DuckdbOptions(updates=0, pages=2))
-    assert workload_options.data() == other.data() == {"duckdb": {"rows": 1_000_000, "distinct": 10_000}}
-    assert (workload_options.changes_data, other.changes_data) == (True, False)
-    assert workload_options.calls({"update": 7, "page": 2}) == {"update": 7}
-    assert other.calls({"update": 0, "page": 2}) == {}
+    updating, reading = Duckdb(DuckdbOptions(updates=5)), Duckdb(DuckdbOptions(updates=0, pages=2))
+    assert updating.data() == reading.data() == {"duckdb": {"rows": 1_000_000, "distinct": 10_000}}
+    assert (updating.changes_data, reading.changes_data) == (True, False)
+    assert updating.calls({"update": 7, "page": 2}) == {"update": 7}
+    assert reading.calls({"update": 0, "page": 2}) == {}
 
 
 def test_what_cannot_be_is_reported_of_the_plan() -> None:

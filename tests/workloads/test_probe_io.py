@@ -62,7 +62,7 @@ def test_a_network_as_netperf_has_it_by_default() -> None:
     assert "`rr` has no `block`" in wrong(network={"block": "4KiB"})
 
 
-def test_every_definition_is_reported_in_the_report() -> None:
+def test_every_definition_is_in_the_report() -> None:
     assert probe(disk={}).notes() == ("probe.disk", "probe.disk.direct")
     assert probe(disk={"direct": False}).notes() == ("probe.disk", "probe.disk.cached")
     assert probe(network={"test": "crr"}).notes() == ("probe.network.crr",)

@@ -93,8 +93,8 @@ def _run(asked: Asked, stored: StoredRun | None) -> execution.Ended:
     with beginning():
         plan, sets, only, resumed = PLAN, _sets(asked), asked.only, None
         if stored is not None:
-            # Nothing is to be measured: it may be another machine's, where the plan is another, or say no
-            # more where it measured. then its record has to be written again
+            # A finished run needs no plan, which differs on another machine, and no directories, which an
+            # anonymous run does not hold; only a request for anonymity rewrites its record.
             named = asked.anonymous and not stored.run.anonymous
             if stored.run.state == "finished" and not stored.remaining and not named:
                 return execution.Ended(

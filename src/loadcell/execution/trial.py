@@ -201,7 +201,7 @@ class TrialRun:
         )
 
     def _counted(self, result: LoadResult, after: dict[str, int], *, alone: bool) -> Check:
-        """True if the target counted what the client did."""
+        """Compare the counts of the target with those of the client."""
         before, lifetime = self._counters_before, result.lifetime
         calls = self._workload.calls(result)
         if calls and lifetime is not None and any(name.startswith("calls_") for name in after):

@@ -25,7 +25,7 @@ _ENDINGS = {"html": (".html", ".htm"), "md": (".md", ".markdown")}
 
 
 def publish(run_dir: Path, lang: str, formats: Sequence[str], out: Path | None) -> list[Path]:
-    """Result of `loadcell.report.write`."""
+    """Write the report of a run in these formats; see `loadcell.report.write`."""
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise ValueError(f"no format {unknown[0]!r}: there are {', '.join(FORMATS)}")
@@ -131,7 +131,7 @@ def write_pictures(home: Path, report: Report, painter: Painter) -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """No search meanwhile, which a seventh of the time to load altair goes to; afterwards as before."""
+    """Switch the garbage collector off, which takes a seventh of the time that loading altair takes."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -142,9 +142,10 @@ def uncollected() -> Iterator[None]:
 
 
 def keep_loaded() -> None:
-    """Exclude all loaded objects from the later searches, the last of which, at exit, takes a third of a
-    second where altair is loaded. DuckDB reports its objects that such an exclusion keeps, so it must not
-    be loaded.
+    """Exclude all loaded objects from later garbage collections.
+
+    With altair loaded, the last collection, at exit, takes a third of a second. DuckDB warns about
+    its objects that an exclusion keeps alive, so nothing is excluded once it is loaded.
     """
     if "duckdb" not in sys.modules:
         gc.freeze()

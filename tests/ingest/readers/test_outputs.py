@@ -159,9 +159,7 @@ def test_ab_counts_answers_that_are_not_2xx_as_failures() -> None:
     assert bad.succeeded == 0
 
 
-def test_ab_is_silent_about_times_of_less_than_its_whole_milliseconds_nor_of_connections_that_were_kept() -> (
-    None
-):
+def test_ab_gives_no_times_below_a_millisecond_and_none_of_kept_connections() -> None:
     (made,) = reading("ab.txt").measured
     assert made.response["min_ms"] == 1
     assert set(made.figures) == {"processing_mean_ms", "waiting_mean_ms"}, (

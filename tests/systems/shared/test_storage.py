@@ -50,7 +50,7 @@ def test_used_bytes_are_those_on_the_device(tmp_path: Path) -> None:
     assert 100_000 <= used_bytes(tmp_path) < 200_000
 
 
-def test_what_lies_in_memory_is_reported_however_far_below_it_does(tmp_path: Path) -> None:
+def test_a_directory_below_a_file_system_in_memory_is_reported(tmp_path: Path) -> None:
     upper, block = tmp_path / "upper", tmp_path / "block"
     upper.mkdir()
     (block / "loop7" / "loop").mkdir(parents=True)

@@ -182,11 +182,11 @@ def _noise(
         return {}, None
     if wanted.noise is not None:
         run = read_run(wanted.noise)
-        other = [plan for plan in differences.plans(stored[0].run, run.run) if plan.path != "treatments"]
+        other = [item for item in differences.plans(stored[0].run, run.run) if item.path != "treatments"]
         if other and not wanted.anyway:
-            raise CannotCompareError(REFUSED_NOISE(run=run.id), [plan.message for plan in other[:20]])
+            raise CannotCompareError(REFUSED_NOISE(run=run.id), [item.message for item in other[:20]])
         return _floor(run, metrics), run.id
-    for run in [plan for plan in stored if plan.run.aa] or _adjacent_runs(stored):
+    for run in [side for side in stored if side.run.aa] or _adjacent_runs(stored):
         floor = _floor(run, metrics)
         if floor:
             return floor, run.id
