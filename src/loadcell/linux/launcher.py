@@ -105,12 +105,13 @@ def _ranges(numbers: list[int]) -> str:
 
 
 _PR_SET_PDEATHSIG = 1
-_CANNOT_LAUNCH = 126
+#: Exit status of a launch that failed: it could not become the user, or could not be pinned.
+CANNOT_LAUNCH = 126
 
 
 def _fail(step: str) -> NoReturn:
     print(step, file=sys.stderr, flush=True)
-    os._exit(_CANNOT_LAUNCH)
+    os._exit(CANNOT_LAUNCH)
 
 
 def _first_closed(directory: Path) -> Path:
@@ -147,7 +148,7 @@ def main(words: list[str]) -> NoReturn:
     if libc.prctl(_PR_SET_PDEATHSIG, int(death), 0, 0, 0) != 0:
         _fail(f"cannot ask to end with the parent process: {os.strerror(ctypes.get_errno())}")
     if os.getppid() != int(parent):
-        os._exit(_CANNOT_LAUNCH)
+        os._exit(CANNOT_LAUNCH)
     try:
         os.chdir(directory)
     except OSError as error:

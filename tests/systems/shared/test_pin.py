@@ -49,13 +49,13 @@ def test_memory_comes_from_where_the_plan_says_or_the_reason_is_named() -> None:
     if may_place_memory():
         assert " bind:0 " in done.stdout
     else:
-        assert done.returncode == account.CANNOT_LAUNCH
+        assert done.returncode == launcher.CANNOT_LAUNCH
         assert "the kernel refuses the memory policy bind:0" in done.stderr
 
 
 def test_processors_that_are_not_there_are_named() -> None:
     done = started(Pin(cpus="4000"))
-    assert done.returncode == account.CANNOT_LAUNCH
+    assert done.returncode == launcher.CANNOT_LAUNCH
     assert done.stderr == "cannot pin: the kernel refuses CPUs 4000: Invalid argument\n"
 
 

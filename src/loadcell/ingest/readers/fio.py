@@ -122,21 +122,14 @@ def _began_s(document: JsonObject, part: JsonObject) -> float | None:
 
 def _response(part: JsonObject) -> dict[str, float]:
     """Whole times, with the percentiles of the completion, which are all that fio has of them."""
-    latency = part.get("lat_ns") or part.get("clat_ns") or {}
-    response = _times(latency)
-    percentiles = (
-        (part.get("lat_ns") or {}).get("percentile") or (part.get("clat_ns") or {}).get("percentile") or {}
-    )
-    return {
-        **response,
-        **{key: percentiles[rank] / 1e6 for rank, key in _RANKS.items() if rank in percentiles},
-    }
+    total, completion = part.get("lat_ns") or {}, part.get("clat_ns") or {}
+    return _times(total or completion, total.get("percentile") or completion.get("percentile"))
 
 
-def _times(latency: JsonObject) -> dict[str, float]:
+def _times(latency: JsonObject, percentiles: JsonObject | None = None) -> dict[str, float]:
     names = {"min": "min_ms", "max": "max_ms", "mean": "mean_ms", "stddev": "stdev_ms"}
     times = {key: latency[name] / 1e6 for name, key in names.items() if name in latency}
-    percentiles = latency.get("percentile") or {}
+    percentiles = percentiles or latency.get("percentile") or {}
     return {**times, **{key: percentiles[rank] / 1e6 for rank, key in _RANKS.items() if rank in percentiles}}
 
 

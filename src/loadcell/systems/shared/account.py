@@ -20,9 +20,6 @@ from loadcell.systems.messages import (
     ACCOUNT_ROOT,
 )
 
-#: The launcher's own exit status: it could not become the user, or could not run where it was to.
-CANNOT_LAUNCH = 126
-
 
 @dataclass(frozen=True)
 class Account:
