@@ -20,7 +20,7 @@ export CARGO_PROFILE_DEV_DEBUG := none
 export CARGO_INCREMENTAL := 0
 endif
 
-.PHONY: help setup demo test lint lint-python lint-rust format unit unit-built e2e e2e-runs e2e-servers e2e-rest bench truth docs clean compilers system-packages
+.PHONY: help setup demo test lint lint-python lint-rust format unit unit-built e2e e2e-runs e2e-servers e2e-rest bench truth campaigns docs clean compilers system-packages
 
 help:
 	@echo 'make demo    set everything up and run plans/quickstart.yaml: a report on a real PostgreSQL'
@@ -29,6 +29,7 @@ help:
 	@echo 'make lint    format, lint and types; make format mends what can be mended'
 	@echo 'make bench   loadcell against its peers, on this machine (about 40 minutes)'
 	@echo 'make truth   measure what has a known answer at full strength, and write docs/trust.md (a quiet machine, 15 minutes)'
+	@echo 'make campaigns  damaged input in large numbers, in batches of under an hour: call it until all is done'
 	@echo 'make docs    the documentation as HTML, in docs/_build'
 
 setup: $(ENGINE)
@@ -43,6 +44,7 @@ $(TOOLS): pyproject.toml constraints.txt scripts/need | compilers
 	@touch $@
 
 $(ENGINE): $(TOOLS) engine/Cargo.lock $(shell find engine -name target -prune -o \( -name "*.rs" -o -name Cargo.toml \) -print)
+	@echo 'building the engine: some minutes'
 	$(BIN)/maturin develop --release --quiet
 	@touch $@
 
@@ -141,6 +143,10 @@ truth: setup system-packages
 	values=$$(mktemp); trap 'rm -f $$values' EXIT; ended=0; \
 	  LOADCELL_TRUTH=full LOADCELL_TRUTH_VALUES=$$values $(BIN)/python -m pytest tests/truth || ended=$$?; \
 	  $(BIN)/python scripts/trust-table $$values docs/trust.md; exit $$ended
+
+# A batch ends within the hour with exit status 4 as long as cases remain; the next call resumes there.
+campaigns: setup
+	cd tests && ../$(BIN)/python -m campaigns.driver --state ../campaigns-state.json
 
 docs: setup
 	$(BIN)/python -m pip install --quiet --group docs

@@ -26,7 +26,8 @@ from pathlib import Path
 from loadcell.report.hosts import page
 from loadcell.report.hosts.gather import of_run
 from loadcell.store.read import read_run
-page.write(of_run(read_run(Path(sys.argv[1]))), "en", ())
+path = Path(sys.argv[1])
+page.document(of_run(read_run(path)), "en").publish(("html",), path)
 """
 
 

@@ -216,6 +216,7 @@ def _record(trial: PlannedTrial, level: str, values: dict[str, float], *, fails:
     record = TrialRecord(
         trial.number, trial.name, trial.treatment, trial.repeat, Status.FAILED if fails else Status.OK,
         levels={"probe": level}, block=trial.block, reason="no space left" if fails else None,
+        target={"server": "host"},
     )  # fmt: skip
     if fails:
         return record

@@ -56,7 +56,7 @@ def die_with_parent() -> None:
 
 
 #: Data directories as `initdb` made them, by its programs and its superuser: the next server's are copies.
-_MADE: dict[tuple[Path, str], Path] = {}
+_MADE: dict[tuple[Path, str, str], Path] = {}
 
 
 def copy(directory: Path, to: Path) -> None:
@@ -91,7 +91,9 @@ class PostgresServer:
         *,
         hba: Sequence[str] = ("local all all trust", "host all all 127.0.0.1/32 trust"),
         password: str | None = None,
+        encoding: str = "UTF8",
     ) -> None:
+        self.encoding = encoding
         self.bin_dir = bin_dir or debian_postgres()
         self.host = "127.0.0.1"
         self.user = "postgres"
@@ -114,10 +116,10 @@ class PostgresServer:
             raise
 
     def _initdb(self, settings: dict[str, str], hba: Sequence[str]) -> None:
-        key = (self.bin_dir, self.user)
+        key = (self.bin_dir, self.user, self.encoding)
         if key not in _MADE:
             command = [str(self.bin_dir / "initdb"), "-D", str(self.data), "-U", self.user]
-            command += ["--no-sync", "--auth=trust", "--encoding=UTF8", "--no-locale"]
+            command += ["--no-sync", "--auth=trust", f"--encoding={self.encoding}", "--no-locale"]
             subprocess.run(command, check=True, cwd="/", capture_output=True, **self._as)
             _MADE[key] = retained_copy(self.data)
         else:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from loadcell.execution.load_order import GroupOrder, LoadOrder
+
 #: Defaults by dotted path, where `*` stands for any key or index; the engine's own tests use them, too.
 DEFAULTS: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parent.parent / "engine/tests/src/defaults.json").read_text(encoding="utf-8")
@@ -20,6 +22,13 @@ def complete(spec: Mapping[str, Any]) -> dict[str, Any]:
         if "workload" in holder:
             holder["workload"] = {name: section_of(name, part) for name, part in holder["workload"].items()}
     return completed
+
+
+def load_order(spec: Mapping[str, Any], made_by: str | None = None) -> LoadOrder:
+    """Order of a load with one client group from the engine's specification of it."""
+    spec = complete(spec)
+    group = GroupOrder("", spec["workload"], {})
+    return LoadOrder(spec["target"], (group,), spec["load"], spec["seed"], made_by)
 
 
 def section_of(path: str, value: Any) -> Any:

@@ -9,10 +9,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 class EngineError(Exception):
-    """Something a user can act upon. `args[0]` is JSON: `{"code", "finding", "advice"}`.
+    """Something a user can act upon. `args[0]` is JSON: `{"code", "reason": {"code", "args"}}`, the class of
+    the error and a code of the message catalogue with its arguments.
 
     `code` is an SQLSTATE, or one of `spec`, `connection`, `timeout`, `tls`, `protocol`, `limit`, `script`,
-    `stopped`, `internal`.
+    `stopped`, `internal` ...
     """
 
 def run(spec: str, on_event: Callable[[str], None]) -> str:

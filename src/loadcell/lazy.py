@@ -2,8 +2,8 @@
 imported.
 
 A command starts without the modules it does not use (altair alone takes half a second), and imports still
-stand at the top of each file. Importers write `from package import module` and `module.name`; `from module
-import name` loads it.
+stand at the top of each file (ruff's rule PLC0415). Importers write `from package import module` and
+`module.name`; `from module import name` loads it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,15 @@ LAZY = frozenset(
         "loadcell.analysis.compare.percentiles",
         "loadcell.analysis.history",
         "loadcell.analysis.host_remarks",
+        "loadcell.analysis.key_value_server",
         "loadcell.analysis.series",
         "loadcell.analysis.server",
         "loadcell.cli.adhoc.act",
+        "loadcell.cli.adhoc.plan",
+        "loadcell.cli.check_document",
+        "loadcell.cli.check_messages",
         "loadcell.cli.check_report",
+        "loadcell.cli.crash",
         "loadcell.cli.host_baseline",
         "loadcell.cli.language",
         "loadcell.cli.messages",
@@ -48,7 +53,6 @@ LAZY = frozenset(
         "loadcell.ingest.base",
         "loadcell.ingest.text",
         "loadcell.ingest.inputs",
-        "loadcell.ingest.messages",
         "loadcell.ingest.read",
         "loadcell.ingest.csv_table",
         "loadcell.ingest.write_run",
@@ -56,11 +60,13 @@ LAZY = frozenset(
         "loadcell.linux.process",
         "loadcell.monitors.host",
         "loadcell.model.catalogue",
+        "loadcell.model.engine_messages",
         "loadcell.model.json",
         "loadcell.model.latency",
         "loadcell.model.load_result",
         "loadcell.model.message",
         "loadcell.model.run_record",
+        "loadcell.model.terminal",
         "loadcell.model.trial_record",
         "loadcell.parts",
         "loadcell.plan.load",
@@ -75,20 +81,20 @@ LAZY = frozenset(
         "loadcell.report.blocks",
         "loadcell.report.brief",
         "loadcell.report.build",
+        "loadcell.report.charts.history",
+        "loadcell.report.charts.style",
         "loadcell.report.comparison.build",
         "loadcell.report.comparison.charts",
         "loadcell.report.comparison.gather",
         "loadcell.report.context",
         "loadcell.report.evidence",
-        "loadcell.report.history.build",
-        "loadcell.report.history.chart",
-        "loadcell.report.history.gather",
+        "loadcell.report.history",
         "loadcell.report.host",
         "loadcell.report.hosts.charts",
         "loadcell.report.hosts.comparison",
         "loadcell.report.hosts.page",
         "loadcell.report.hosts.gather",
-        "loadcell.report.prewarm",
+        "loadcell.report.publish",
         "loadcell.report.render.html",
         "loadcell.report.render.json",
         "loadcell.report.render.markdown",
@@ -112,6 +118,11 @@ LAZY = frozenset(
         "loadcell.workloads.kv",
         "loadcell.workloads.pgbench",
         "loadcell.workloads.sysbench",
+        "rich.console",
+        "rich.padding",
+        "rich.progress",
+        "rich.table",
+        "rich.text",
     }
 )
 _LOCK = RLock()

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.runs import run_of
-from documents import analyse
-from loadcell.analysis.analyse import Analysis
+from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.model.latency import Latency
+from records import with_field
 
 #: pgbench on three storages: clients -> (mean response time in ms, transactions/s), one measurement each.
 STORAGES: Mapping[str, Mapping[int, tuple[float, float]]] = {
@@ -47,9 +48,10 @@ def storages() -> Analysis:
             levels[name] = {"storage": storage, "load.clients": clients}
             means[name] = mean_ms
     run, records = run_of(throughputs, levels=levels)
-    for record in records:
-        record["totals"]["response"] = {"count": 1000, "mean_ms": means[record["treatment"]]}
-    return analyse(run, records)
+    return analyse(
+        run,
+        [with_field(record, "totals.response", Latency(1000, means[record.treatment])) for record in records],
+    )
 
 
 def stream() -> Analysis:

@@ -2,52 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from documents import ab
+from loadcell.analysis import ab
+from loadcell.model.latency import Latency
+from loadcell.model.trial_record import (
+    ClientUsage,
+    ErrorRecord,
+    OperationStats,
+    ThreadUsage,
+    Totals,
+    TrialRecord,
+    Window,
+)
+from records import latency, trial
 
 
-def figures(count: int, mean: float, **more: float) -> dict[str, float]:
-    return {
-        "count": count,
-        "mean_ms": mean,
-        "stdev_ms": 1.0,
-        "min_ms": 1.0,
-        "max_ms": 9.0,
-        "p50_ms": 2.0,
-        **more,
-    }
+def times_of(count: int, mean_ms: float) -> Latency:
+    return latency(count, mean_ms=mean_ms, stdev_ms=1.0, min_ms=1.0, max_ms=9.0, p50_ms=2.0)
 
 
-def record(**more: Any) -> dict[str, Any]:
-    return {
-        "measure": {"duration_s": 2.0},
-        "totals": {
-            "statuses": {"2xx": 900, "3xx": 60, "5xx": 40},
-            "received_bytes_per_s": 5000.0,
-            "service": figures(960, 4.0),
-        },
-        "operations": {
-            "connect": {"service": figures(96, 3.0)},
-            "first_byte": {"service": figures(1000, 2.5)},
-        },
-        "errors": [
-            {"code": "http-500", "count": 40},
-            {"code": "refused", "count": 1},
-            {"code": "timeout", "count": 2},
-            {"code": "reset", "count": 3},
-            {"code": "length", "count": 4},
-            {"code": "protocol", "count": 5},
-        ],
-        "client": {"threads": [{"connections": 6}, {"connections": 4}]},
-        **more,
-    }
+def served(count: int, mean_ms: float) -> OperationStats:
+    return OperationStats(service=times_of(count, mean_ms))
 
 
-def of(record: dict[str, Any]) -> ab.Ab:
+ERRORS = {"http-500": 40, "refused": 1, "timeout": 2, "reset": 3, "length": 4, "protocol": 5}
+RECORD = trial(
+    measure=Window(2.0),
+    totals=Totals(
+        statuses={"2xx": 900, "3xx": 60, "5xx": 40},
+        received_bytes_per_s=5000.0,
+        service=times_of(960, 4.0),
+    ),
+    operations={"connect": served(96, 3.0), "first_byte": served(1000, 2.5)},
+    errors=tuple(ErrorRecord(code, count) for code, count in ERRORS.items()),
+    client=ClientUsage((ThreadUsage(connections=6), ThreadUsage(connections=4))),
+)
+
+
+def record(**changes: Any) -> TrialRecord:
+    return replace(RECORD, **changes)
+
+
+def of(record: TrialRecord) -> ab.Ab:
     result = ab.of_record(record)
     assert result is not None
     return result
@@ -70,16 +71,18 @@ def test_a_connection_that_is_used_again_took_no_time() -> None:
     assert connect.stdev_ms == pytest.approx((0.1 * (1 + 9) - 0.09) ** 0.5)
     assert times["processing"].mean_ms == pytest.approx(3.7)
     assert times["waiting"].mean_ms == 2.5
-    always = of(record(operations={"connect": {"service": figures(960, 3.0)}, "first_byte": {}})).times
+    always = of(record(operations={"connect": served(960, 3.0), "first_byte": OperationStats()})).times
     assert (always["connect"].min_ms, always["connect"].median_ms) == (1, 2)
-    never = of(record(operations={"connect": {"service": None}, "first_byte": {}})).times["connect"]
+    never = of(record(operations={"connect": OperationStats(), "first_byte": OperationStats()})).times[
+        "connect"
+    ]
     assert never == ab.Times(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def test_what_is_no_http_has_no_such_values() -> None:
     assert ab.of_record(record(operations={})) is None
     assert ab.of_record(record(totals=None)) is None
-    assert ab.of_record({"status": "ok"}) is None
+    assert ab.of_record(trial()) is None
 
 
 def test_percentages_are_of_requests_not_of_values() -> None:
@@ -93,7 +96,7 @@ def test_percentages_are_of_requests_not_of_values() -> None:
 
 
 def test_repeats_give_their_median() -> None:
-    results = [of(record()), of(record(measure={"duration_s": 1.0})), of(record(measure={"duration_s": 4.0}))]
+    results = [of(record()), of(record(measure=Window(1.0))), of(record(measure=Window(4.0)))]
     assert ab.middle(results).requests_per_s == 500
     assert ab.middle(results).times["total"].mean_ms == 4.0
     assert ab.middle_served([{}, dict.fromkeys(ab.SERVED, 2.0), dict.fromkeys(ab.SERVED, 4.0)])[50] == 3.0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from analysis.runs import findings_by_code, run_of
-from documents import analyse
-from loadcell.analysis.analyse import Analysis
+from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.comparability import of
 
 KV, YCSB = {"workload": {"kv": {"read": 0.9}}}, {"workload": {"ycsb": {"mix": "A"}}}
@@ -92,11 +92,13 @@ def analysed(
     run, records = run_of(
         {name: [speeds[name[0]] * item["load.clients"]] * 2 for name, item in names.items()}, levels=names
     )
-    for entry in run["treatments"]:
-        entry["settings"] = first if entry["id"].startswith("a") else second
-    for record in records:
-        record["unit"] = units[0 if record["treatment"].startswith("a") else 1]
-    return analyse(run, records)
+    treatments = tuple(
+        replace(entry, settings=first if entry.id.startswith("a") else second) for entry in run.treatments
+    )
+    records = [
+        replace(record, unit=units[0 if record.treatment.startswith("a") else 1]) for record in records
+    ]
+    return analyse(replace(run, treatments=treatments), records)
 
 
 RANKS = {"found.highest", "found.tied", "found.lowest", "found.recommend", "found.effects", "found.alike"}
@@ -140,8 +142,10 @@ def test_what_was_not_measured_does_not_count() -> None:
     run, records = run_of(
         {"a": [5.0, 6.0], "b": [None, None]}, levels={"a": {"probe": "a"}, "b": {"probe": "b"}}
     )
-    for entry, settings in zip(run["treatments"], (probe("cpu"), probe("latency")), strict=True):
-        entry["settings"] = settings
-    analysis = analyse(run, records)
+    treatments = tuple(
+        replace(entry, settings=settings)
+        for entry, settings in zip(run.treatments, (probe("cpu"), probe("latency")), strict=True)
+    )
+    analysis = analyse(replace(run, treatments=treatments), records)
     assert analysis.comparable
     assert "found.throughput" in findings_by_code(analysis)

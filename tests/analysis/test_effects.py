@@ -12,6 +12,7 @@ from analysis.reported import stream
 from analysis.runs import analysis_of, findings_by_code
 from loadcell.analysis.effects import Effects, Interaction, MainEffect
 from loadcell.analysis.effects_findings import choices
+from loadcell.analysis.finding import Subject
 from loadcell.report.texts import LANGUAGES, Texts
 from stats.simulated import factorial
 
@@ -133,7 +134,9 @@ def test_the_stream_says_what_its_author_saw_and_what_he_could_not() -> None:
     assert not effects.repeated
     assert all(item.real is None for item in effects.mains)
     assert all(item.change.ratio.low is None for item in effects.mains)
-    sentences = [Texts("en").message(item.message) for item in analysis.findings if item.kind == "effects"]
+    sentences = [
+        Texts("en").message(item.message) for item in analysis.findings if item.subject is Subject.EFFECTS
+    ]
     assert sentences == [
         "rules and threads act together (41% of the variation in throughput): rules from 1 to 10 multiplies "
         "throughput "
@@ -199,7 +202,7 @@ def test_one_at_a_time_holds_each_level_against_the_baseline() -> None:
     assert changes["a", "1", "3"].value == pytest.approx(3, rel=0.03)
     assert changes["b", "x", "y"].is_significant
     assert not analysis.effects.interactions
-    keys = [item.message.code for item in analysis.findings if item.kind == "effects"]
+    keys = [item.message.code for item in analysis.findings if item.subject is Subject.EFFECTS]
     assert keys[0] == "found.effects.alone"
     assert keys[-1] == "found.effects.invisible"
 
@@ -245,7 +248,7 @@ def test_whatever_was_measured_has_a_sentence(
 ) -> None:
     levels = {name: {"a": int(name[0]), "b": name[1]} for name in throughputs}
     analysis = analysis_of(throughputs, levels=levels)
-    matches = [item for item in analysis.findings if item.kind == "effects"]
+    matches = [item for item in analysis.findings if item.subject is Subject.EFFECTS]
     assert (matches[0].message.code if matches else None) == key
     for language in LANGUAGES:
         for finding in matches:
@@ -268,7 +271,7 @@ def test_the_findings_of_a_small_real_effect_beside_a_large_load_are_not_lost() 
         3,
     )
     assert main(analysis.effects, "storage").share < 0.05
-    keys = [item.message.code for item in analysis.findings if item.kind == "effects"]
+    keys = [item.message.code for item in analysis.findings if item.subject is Subject.EFFECTS]
     assert keys == ["found.effects.main", "found.effects.main"]
     assert "found.effects.noise" not in findings_by_code(analysis)
 

@@ -4,63 +4,62 @@ closed beside open ones.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from analysis.runs import run_of
-from documents import analyse, from_record, trial
 from loadcell.analysis import validity
-from loadcell.analysis.analyse import Analysis
+from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.groups import over, records
+from loadcell.analysis.trials import from_record
+from loadcell.model.trial_record import (
+    Backlog,
+    ClientUsage,
+    Counts,
+    ErrorRecord,
+    GroupRecord,
+    OperationStats,
+    Schedule,
+    Status,
+    TrialRecord,
+)
+from records import operation as operation_of
+from records import with_field
 
 
-def operation(kind: str, succeeded: int, mean_ms: float, failed: int = 0) -> dict[str, Any]:
-    return {
-        "kind": kind, "succeeded": succeeded, "failed": failed, "attempted": succeeded + failed, "retried": 0,
-        "throughput_per_s": succeeded / 10,
-        "response": {"count": succeeded, "mean_ms": mean_ms, "p99_ms": 3 * mean_ms, "max_ms": 4 * mean_ms},
-    }  # fmt: skip
+def operation(kind: str, succeeded: int, mean_ms: float) -> OperationStats:
+    return operation_of(kind, succeeded, mean_ms=mean_ms, p99_ms=3 * mean_ms, max_ms=4 * mean_ms)
 
 
-def with_groups(record: dict[str, Any], shop: int, look: int) -> dict[str, Any]:
+def with_groups(record: TrialRecord, shop: int, look: int) -> TrialRecord:
     """A record of two groups over 10 s: four clients in a closed loop, and an open one with 1.5 requests on
     average.
     """
-    schedule = {
-        "arrivals": "poisson", "offered_per_s": 30.0, "achieved_per_s": look / 10, "backlog": {"peak": 7},
-        "requests_mean": 1.5,
-    }  # fmt: skip
-    return {
-        **record,
-        "settings": {"load": {}},
-        "totals": {**record["totals"], "transactions": {"succeeded": shop + look, "failed": 0}},
-        "operations": {
+    schedule = Schedule(
+        "poisson", offered_per_s=30.0, achieved_per_s=look / 10, backlog=Backlog(peak=7), requests_mean=1.5
+    )
+    return replace(
+        with_field(record, "totals.transactions", Counts(succeeded=shop + look)),
+        settings={"load": {}},
+        operations={
             "shop": operation("type", shop, 40_000 / shop),
             "shop:new_order": operation("type", shop // 2, 20.0),
             "shop:skipped": operation("outcome", 3, 20.0),
             "look": operation("type", look, 15_000 / look),
             "look:select": operation("read", look, 1.0),
         },
-        "errors": [
-            {"code": "40001", "group": "shop", "operation": "transaction", "count": 4, "message": "again"}
-        ],
-        "groups": {
-            "shop": {
-                "workload": "tpcc",
-                "clients": 4,
-                "schedule": None,
-                "client": {},
-                "figures": {"tpmC": 9.0},
-            },
-            "look": {"workload": "pgbench", "clients": 2, "schedule": schedule, "client": {}, "figures": {}},
+        errors=(ErrorRecord("40001", 4, message="again", group="shop"),),
+        groups={
+            "shop": GroupRecord("tpcc", clients=4, client=ClientUsage(), figures={"tpmC": 9.0}),
+            "look": GroupRecord("pgbench", clients=2, client=ClientUsage(), schedule=schedule),
         },
-    }
+    )
 
 
 def analysis() -> Analysis:
     run, result = run_of({"10": [100.0, 120.0, 900.0]})
     shops = (400, 500, 9_999)
     result = [with_groups(item, shop, 300) for item, shop in zip(result, shops, strict=True)]
-    result[2]["status"] = "invalid"
+    result[2] = replace(result[2], status=Status.INVALID)
     return analyse(run, result)
 
 
@@ -82,7 +81,7 @@ def test_groups_are_no_types_of_the_whole_but_their_types_are() -> None:
     assert [outcome.name for outcome in treatment.outcomes] == ["shop:skipped"]
 
 
-def test_they_are_put_combined_over_the_repeats_that_count() -> None:
+def test_groups_are_combined_over_the_repeats_that_count() -> None:
     [treatment] = analysis().treatments
     shop, look = over(treatment)
     assert (shop.name, shop.clients, shop.succeeded, shop.share) == ("shop", 4, 900, 0.6)
@@ -95,7 +94,7 @@ def test_they_are_put_combined_over_the_repeats_that_count() -> None:
 
 def test_a_run_without_groups_has_none() -> None:
     run, result = run_of({"10": [100.0]})
-    assert records(trial(result[0])) == {}
+    assert records(result[0]) == {}
     [treatment] = analyse(run, result).treatments
     assert over(treatment) == ()
 
@@ -105,9 +104,12 @@ class TestLittlesLaw:
         """Totals of groups whose response times add up to these seconds."""
         _, run = run_of({"10": [100.0]})
         record = with_groups(run[0], 400, 300)
-        record["operations"]["shop"]["response"]["mean_ms"] = shop_s * 1e3 / 400
-        record["operations"]["look"]["response"]["mean_ms"] = look_s * 1e3 / 300
-        return validity.littles_law(from_record(record))
+        operations = {
+            **record.operations,
+            "shop": with_field(record.operations["shop"], "response.mean_ms", shop_s * 1e3 / 400),
+            "look": with_field(record.operations["look"], "response.mean_ms", look_s * 1e3 / 300),
+        }
+        return validity.littles_law(from_record(replace(record, operations=operations)))
 
     def test_holds_if_it_holds_of_each(self) -> None:
         law = self.law()

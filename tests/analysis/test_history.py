@@ -5,18 +5,18 @@ be said.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from analysis.runs import run_of as documents
-from documents import run_of
-from loadcell.analysis.history import METRICS, History, Options, Run, find, history
+from analysis.runs import run_of as records_of
+from loadcell.analysis.history import METRICS, History, Options, Run, find, history, run_of
 
 
 def runs(levels: Sequence[float | None], *, treatments: int = 1, **more: Any) -> list[Run]:
-    """A run for each level with 1 % of scatter; `more` are changes of run.json by position."""
+    """A run for each level with 1 % of scatter; `more` are changes of the run's record by position."""
     chance = np.random.default_rng(11)
     results = []
     for item, level in enumerate(levels):
@@ -24,9 +24,10 @@ def runs(levels: Sequence[float | None], *, treatments: int = 1, **more: Any) ->
             str(n + 1): [None if level is None else level * float(chance.normal(1, 0.01)) for _ in range(3)]
             for n in range(treatments)
         }
-        run, records = documents(figures)
+        run, records = records_of(figures)
         started = f"2026-03-{item + 1:02d}T08:00:00Z"
-        run |= {"started_utc": started, "loadcell_version": "1.0"} | more.get(f"at_{item}", {})
+        fields = {"started_utc": started, "loadcell_version": "1.0"} | more.get(f"at_{item}", {})
+        run = replace(run, **fields)
         results.append(run_of(f"run-{item}", "finished", run, records, {}, METRICS["throughput"]))
     return results
 
@@ -59,10 +60,10 @@ def test_treatments_that_change_combined_are_one_event_the_largest_first() -> No
 def test_more_response_time_is_worse() -> None:
     chance = np.random.default_rng(1)
     figures = [
-        documents({"1": [level * float(chance.normal(1, 0.01))]}) for level in [100.0] * 8 + [130.0] * 8
+        records_of({"1": [level * float(chance.normal(1, 0.01))]}) for level in [100.0] * 8 + [130.0] * 8
     ]
     matches = [
-        run_of(f"run-{n}", "finished", {**run, "started_utc": f"2026-03-{n + 1:02d}"}, records, {},
+        run_of(f"run-{n}", "finished", replace(run, started_utc=f"2026-03-{n + 1:02d}"), records, {},
         METRICS["p99"])
         for n, (run, records) in enumerate(figures)
     ]  # fmt: skip
@@ -112,14 +113,46 @@ def test_a_treatment_that_few_runs_have_is_named_as_not_judged() -> None:
 
 
 def test_a_constant_level_is_no_change() -> None:
-    run, records = documents({"1": [5.0, 5.0]})
+    run, records = records_of({"1": [5.0, 5.0]})
     flat = [run_of(f"r{n}", "finished", run, records, {}, METRICS["throughput"]) for n in range(9)]
     assert sentences_of(history(flat, METRICS["throughput"])) == ["history.no-change"]
 
 
 @pytest.mark.parametrize("nothing", [0.0, float("nan"), None])
 def test_runs_in_which_nothing_succeeded_are_named_and_make_no_level(nothing: float | None) -> None:
-    run, records = documents({"1": [nothing, nothing]})
+    run, records = records_of({"1": [nothing, nothing]})
     bare = [run_of(f"r-{n}", "finished", run, records, {}, METRICS["throughput"]) for n in range(3)]
     timeline = history([*runs([100.0] * 8), *bare], METRICS["throughput"])
     assert sentences_of(timeline) == ["history.no-change", "history.without"]
+
+
+def test_a_level_that_came_back_is_two_events() -> None:
+    timeline = history(runs([100.0] * 15 + [60.0] * 10 + [100.0] * 15), METRICS["throughput"])
+    assert [(event.last, event.first) for event in timeline.events] == [(14, 15), (24, 25)]
+
+
+def test_the_level_holds_for_all_treatments_together() -> None:
+    false, chance = 0, np.random.default_rng(12)
+    for _ in range(40):
+        unchanged = [
+            run_of(f"run-{n}", "finished", replace(run, started_utc=f"2026-03-{n + 1:02d}"), records, {},
+            METRICS["throughput"])
+            for n in range(10)
+            for run, records in [records_of({str(k): [float(chance.normal(100, 2))] for k in range(16)})]
+        ]  # fmt: skip
+        false += bool(history(unchanged, METRICS["throughput"]).events)
+    assert false <= 2
+
+
+def test_runs_that_depend_on_the_one_before_are_said_to() -> None:
+    drift = [100.0]
+    chance = np.random.default_rng(13)
+    for _ in range(39):
+        drift.append(100 + 0.8 * (drift[-1] - 100) + float(chance.normal(0, 3)))
+    timeline = history(runs(drift), METRICS["throughput"])
+    assert 0.4 < timeline.dependent["1"] <= 0.9
+    assert "history.dependent" in sentences_of(timeline)
+    ignored = history(runs(drift), METRICS["throughput"], Options(method="windows"))
+    assert {"history.dependent", "history.dependent.ignored"} & {*sentences_of(ignored)} <= {
+        "history.dependent.ignored"
+    }

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from loadcell.analysis.host_remarks import findings
+from loadcell.analysis.host_remarks import cache_findings, findings
+from loadcell.analysis.hosts.scores import Score
 from loadcell.report.texts import Texts
 
 GOOD: dict[str, Any] = {
@@ -70,3 +71,39 @@ def test_alike_memory_modules_are_one_remark() -> None:
 def test_the_gravest_comes_first() -> None:
     remarks = findings({**GOOD, "virtualisation": "kvm", "thp": "always", "swap_used_bytes": 5})
     assert [finding.severity for finding in remarks] == ["problem", "caution", "info"]
+
+
+@pytest.mark.parametrize(
+    ("load", "reported"), [([12.8, 9.0, 4.0], True), ([0.9, 9.0, 9.0], False), ([], False)]
+)
+def test_a_machine_that_has_other_work_is_remarked(load: list[float], reported: bool) -> None:
+    host = {**GOOD, "cpu": {"threads": 2}, "load_at_start": load}
+    assert [finding.message.code for finding in findings(host)] == ["host-found.load"] * reported
+
+
+@pytest.mark.parametrize(
+    ("l3_mib", "count", "threads", "reported"),
+    [
+        (32, 1, 1, False),
+        (64, 1, 1, False),
+        (65, 1, 1, True),
+        (260, 1, 2, True),
+        (65, 2, 2, True),
+        (65, 1, 2, False),
+    ],
+)
+def test_arrays_that_the_last_level_cache_holds_are_remarked(
+    l3_mib: int, count: int, threads: int, reported: bool
+) -> None:
+    caches = [
+        {"level": 2, "type": "unified", "size_bytes": 2**30, "count": 8},
+        {"level": 3, "type": "unified", "size_bytes": l3_mib * 2**20, "count": count},
+    ]
+    scores = [
+        Score("a", "memory", "copy", "mib_per_s", (1.0,), threads=threads, size_bytes=size)
+        for size in (8 * 2**10, 256 * 2**20)
+    ]
+    (*remarks,) = cache_findings({"caches": caches}, scores)
+    assert [finding.message.code for finding in remarks] == ["host-found.cached"] * reported
+    assert not cache_findings({}, scores)
+    assert not cache_findings({"caches": caches}, [])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from documents import from_record
 from loadcell.analysis import validity
-from loadcell.analysis.trials import Trial
+from loadcell.analysis.trials import Trial, from_record
+from loadcell.model.latency import Latency
+from loadcell.model.trial_record import Check, Counts, OperationStats, Status, Totals, TrialRecord, Window
 
 
 def trial(
@@ -73,13 +76,12 @@ def test_as_many_at_once_as_the_run_judged_by_are_no_mistake() -> None:
     """A disk's queue of 32: its depth is in the probe's own section, and in what the run held the law
     against.
     """
-    by_name = {"attempted": 1, "succeeded": 16_000, "failed": 0, "in_flight": 0}
-    record = {
-        "number": 1, "name": "001-x-r1", "treatment": "x", "repeat": 1, "block": 1, "status": "ok",
-        "settings": {"load": {"clients": 1}, "workload": {"probe": {"disk": {"depth": 32}}}},
-        "measure": {"duration_s": 10.0}, "totals": {"transactions": by_name, "throughput_per_s": 1600.0},
-        "operations": {"transaction": {"response": {"mean_ms": 20.0, "max_ms": 40.0}}},
-    }  # fmt: skip
-    depth = {"checks": [{"name": "littles-law", "verdict": "ok", "detail": {"pipeline": 32}}]}
-    assert from_record({**record, **depth}).pipeline == 32
+    record = TrialRecord(
+        1, "001-x-r1", "x", repeat=1, block=1, status=Status.OK,
+        settings={"load": {"clients": 1}, "workload": {"probe": {"disk": {"depth": 32}}}},
+        measure=Window(10.0), totals=Totals(Counts(1, succeeded=16_000), throughput_per_s=1600.0),
+        operations={"transaction": OperationStats(response=Latency(mean_ms=20.0, max_ms=40.0))},
+    )  # fmt: skip
+    check = Check("littles-law", "ok", {"pipeline": 32})
+    assert from_record(replace(record, checks=(check,))).pipeline == 32
     assert from_record(record).pipeline == 1

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from analysis.runs import findings_by_code, run_of
-from documents import analyse
 from loadcell.analysis import validity
-from loadcell.analysis.analyse import Analysis
+from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.open_loop import OpenLoop, open_loop_result
 from loadcell.analysis.trials import Trial
+from loadcell.model.trial_record import Backlog, Schedule, Status, TrialRecord
+from records import latency, with_field, with_times
 
 
 def open_loops(
@@ -23,22 +25,23 @@ def open_loops(
     levels = {name: {"load.rate": f"{name}/s"} for name in achieved}
     shown = {name: [value or float(name) * 0.6 for value in values] for name, values in achieved.items()}
     run, records = run_of(shown, levels=levels)
-    for record in records:
-        rate = float(record["treatment"])
-        overloaded = achieved[record["treatment"]][record["repeat"] - 1] is None
+
+    def scheduled(record: TrialRecord) -> TrialRecord:
+        rate = float(record.treatment)
+        overloaded = achieved[record.treatment][record.repeat - 1] is None
         if overloaded:
-            record.update(status="failed", reason="it grew", reason_code="overloaded")
-        record["totals"]["service"] = {**record["totals"]["response"], "p99_ms": service_p99_ms}
-        record["totals"]["response"]["p99_ms"] = 10.0
-        record["schedule"] = {
-            "arrivals": "constant", "offered": int(rate * 10), "offered_per_s": rate,
-            "achieved_per_s": record["totals"]["throughput_per_s"],
-            "pacing_error": {"p50_ms": pacing_ms, "p99_ms": 10 * pacing_ms},
-            "backlog": {"peak": 900 if overloaded else 2, "at_end": 800 if overloaded else 0,
-            "overdue_s": 0.0},
-            "requests_mean": 5.0,
-        }  # fmt: skip
-    return analyse(run, records)
+            record = replace(record, status=Status.FAILED, reason="it grew", reason_code="overloaded")
+        service = with_times(record, p99_ms=service_p99_ms).totals.response
+        record = with_times(with_field(record, "totals.service", service), p99_ms=10.0)
+        schedule = Schedule(
+            "constant", int(rate * 10), rate, record.totals.throughput_per_s,
+            pacing_error=latency(p50_ms=pacing_ms, p99_ms=10 * pacing_ms),
+            backlog=Backlog(peak=900, at_end=800) if overloaded else Backlog(peak=2),
+            requests_mean=5.0,
+        )  # fmt: skip
+        return replace(record, schedule=schedule)
+
+    return analyse(run, [scheduled(record) for record in records])
 
 
 def test_the_highest_rate_that_was_kept_up_with_is_named() -> None:
@@ -94,6 +97,14 @@ def test_one_treatment_is_not_the_highest_of_several() -> None:
 def test_waiting_is_reported_of_where_it_is_notable(service_p99_ms: float, reported: bool) -> None:
     messages = findings_by_code(open_loops({"1000": [1000, 1000]}, service_p99_ms=service_p99_ms))
     assert ("found.waiting" in messages) == reported
+
+
+def test_waiting_is_not_put_on_the_target_where_the_client_was_late() -> None:
+    analysis = open_loops({"1000": [1000, 1000]}, pacing_ms=0.3)
+    messages = findings_by_code(analysis)
+    assert "found.waiting" not in messages
+    assert messages["found.waiting.late"]["late_p99_ms"] == pytest.approx(3.0)
+    assert "pacing" in [doubt.name for doubt in validity.doubts(analysis.trials[0])]
 
 
 def test_punctuality_is_reported_in_microseconds() -> None:

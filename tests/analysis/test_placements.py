@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
-from documents import placements
+from loadcell.analysis.comparability import placement_findings
+from loadcell.model.run_record import FactorRecord, LevelRecord, RunRecord, TreatmentRecord
+from loadcell.model.trial_record import TrialRecord
 from loadcell.report.texts import Texts
+from records import trial
 
 CPUS = {"one node": "0-1", "half the cores": "0", "all": "0-1"}
 
 
-def run(**more: list[str]) -> dict[str, Any]:
+def run(**more: list[str]) -> RunRecord:
     """A run with placements of the target, and whatever else is varied beside them."""
     levels = {"affinity.target": list(CPUS), **more}
     matches = [dict(zip(levels, item, strict=True)) for item in product(*levels.values())]
-    return {
-        "factors": [
-            {"key": key, "levels": [{"label": label} for label in labels]} for key, labels in levels.items()
-        ],
-        "treatments": [{"id": ",".join(item.values()), "levels": item} for item in matches],
-    }
+    return RunRecord(
+        factors=tuple(FactorRecord(key, tuple(map(LevelRecord, labels))) for key, labels in levels.items()),
+        treatments=tuple(TreatmentRecord(",".join(item.values()), item) for item in matches),
+    )
 
 
-def records(of: dict[str, Any], **memory: str) -> list[dict[str, Any]]:
+def records(of: RunRecord, **memory: str) -> list[TrialRecord]:
     """Placements as trials recorded them, with memory by the level of `affinity.memory`."""
     results = []
-    for item in of["treatments"]:
-        result = memory.get(item["levels"].get("affinity.memory", ""))
-        side = {"cpus": CPUS[item["levels"]["affinity.target"]], "memory": result}
-        results.append({"treatment": item["id"], "affinity": {"asked": {}, "client": side}})
+    for item in of.treatments:
+        result = memory.get(item.levels.get("affinity.memory", ""))
+        side = {"cpus": CPUS[item.levels["affinity.target"]], "memory": result}
+        results.append(trial(treatment=item.id, affinity={"asked": {}, "client": side}))
     return results
 
 
-def sentences_of(of: dict[str, Any], placed: list[dict[str, Any]], language: str = "en") -> list[str]:
-    return [Texts(language).message(finding.message) for finding in placements.findings(of, placed)]
+def sentences_of(of: RunRecord, placed: list[TrialRecord], language: str = "en") -> list[str]:
+    return [Texts(language).message(finding.message) for finding in placement_findings(of, placed)]
 
 
 def test_levels_that_are_the_same_processors_are_named() -> None:
@@ -49,13 +49,13 @@ def test_levels_that_are_the_same_processors_are_named() -> None:
 def test_what_is_placed_elsewhere_by_another_factor_is_still_distinguished_by_it() -> None:
     of = run(**{"affinity.memory": ["near", "far"]})
     apart = records(of, near="bind:0", far="bind:1")
-    assert [finding.message.arguments["factor"] for finding in placements.findings(of, apart)] == [
+    assert [finding.message.arguments["factor"] for finding in placement_findings(of, apart)] == [
         "affinity.target"
     ]
     adjacent = records(of, near="bind:0", far="bind:0")
     memory = [
         finding
-        for finding in placements.findings(of, adjacent)
+        for finding in placement_findings(of, adjacent)
         if finding.message.arguments["factor"] == "affinity.memory"
     ]
     assert [entry.message.code for entry in memory] == ["found.same-place.memory"]
@@ -63,6 +63,6 @@ def test_what_is_placed_elsewhere_by_another_factor_is_still_distinguished_by_it
 
 def test_levels_of_which_nothing_ran_and_other_factors_are_not_judged() -> None:
     of = run(threads=["1", "2"])
-    ran = [record for record in records(of) if not record["treatment"].startswith("all")]
+    ran = [record for record in records(of) if not record.treatment.startswith("all")]
     assert sentences_of(of, ran) == []
-    assert sentences_of({"factors": [{"key": "threads", "levels": [{"label": "1"}]}]}, []) == []
+    assert sentences_of(RunRecord(factors=(FactorRecord("threads", (LevelRecord("1"),)),)), []) == []

@@ -6,11 +6,17 @@ import math
 
 import pytest
 
-from documents import from_record
+from analysis.runs import run_of
 from frame_values import columns_of, frame_of, values
 from loadcell.analysis import trials
+from loadcell.analysis.analyse import analyse
 from loadcell.analysis.compare.metrics import METRICS
 from loadcell.analysis.quantiles import QUANTILES, carried, carried_over_time, carries, left_out
+from loadcell.analysis.trials import from_record
+from loadcell.model.latency import Latency
+from loadcell.model.trial_record import Totals
+from records import latency, with_field
+from records import trial as record
 
 TIMES = {"mean_ms": 2.0, "p50_ms": 1.0, "p95_ms": 3.0, "p99_ms": 4.0, "p99.9_ms": 5.0, "max_ms": 5.0}
 
@@ -49,13 +55,8 @@ def test_points_over_time_are_left_out_by_the_same_rule() -> None:
 
 
 def trial(count: int) -> trials.Trial:
-    head = {"number": 1, "name": "001-a-r1", "treatment": "a", "repeat": 1, "status": "ok"}
-    totals = {
-        "throughput_per_s": 5.0,
-        "response": {"count": count, **TIMES},
-        "service": {"count": count, **TIMES},
-    }
-    return from_record({**head, "totals": totals})
+    times = Latency.from_values({"count": count, **TIMES})
+    return from_record(record(totals=Totals(throughput_per_s=5.0, response=times, service=times)))
 
 
 def test_a_trial_has_only_what_its_transactions_carry() -> None:
@@ -77,3 +78,20 @@ def test_to_compare_takes_five_beyond() -> None:
         (None, True), (None, True), (4.0, False),
     ]  # fmt: skip
     assert (mean.of(trial(1)), mean.scarce(trial(1))) == (2.0, False)
+
+
+def test_a_percentile_that_some_repeats_lack_is_left_out_of_their_treatment() -> None:
+    """The one trial that carries p99.99 was the fast one: the medians would fall from p99.9 to p99.99."""
+    run, records = run_of({"1": [100.0, 100.0, 100.0]})
+    counts_and_p999 = ((9_000, 50.0), (9_500, 52.0), (20_000, 30.0))
+    slow_and_fast = [
+        with_field(
+            item, "totals.response",
+            latency(count, mean_ms=5.0, p50_ms=4.0, p99_9_ms=p999, **{"p99.99_ms": 45.0}, max_ms=60.0),
+        )
+        for item, (count, p999) in zip(records, counts_and_p999, strict=True)
+    ]  # fmt: skip
+    (treatment,) = analyse(run, slow_and_fast).treatments
+    assert treatment.latency["p99.9_ms"].median == 50.0
+    assert treatment.latency["p99.99_ms"].median is None
+    assert treatment.latency["max_ms"].median == 60.0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
 from analysis.reported import storages, stream
 from analysis.runs import analysis_of
 from loadcell.analysis.analyse import Analysis
-from loadcell.analysis.finding import LAST, Concern, Finding, FindingCode
+from loadcell.analysis.finding import LAST, Concern, Finding, FindingCode, Subject
 from loadcell.analysis.ranking import MOST, ranked, summary
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import Message, Severity, declared
@@ -24,8 +25,9 @@ FINDINGS_OF_RUNS = {
 }
 
 
-def finding(key: str, severity: Severity = "info", kind: str = "", evidence: Sequence[str] = ()) -> Finding:
-    return Finding(kind or key.split(".")[1], Message(key).rated(severity), tuple(evidence))
+def finding(key: str, severity: Severity = "info", evidence: Sequence[str] = ()) -> Finding:
+    subject = FINDINGS_OF_RUNS[key].subject if key in FINDINGS_OF_RUNS else Subject.TRUST
+    return Finding(subject, Message(key).rated(severity), tuple(evidence))
 
 
 def keys(findings: Sequence[Finding]) -> list[str]:
@@ -34,7 +36,7 @@ def keys(findings: Sequence[Finding]) -> list[str]:
 
 def summary_of(analysis: Analysis) -> list[str]:
     """The summary of a run of `analysis.runs`, whose made-up percentiles the checks rightly doubt."""
-    findings = [item for item in analysis.findings if item.kind != "checks"]
+    findings = [item for item in analysis.findings if item.subject is not Subject.CHECKS]
     return keys(summary(findings, analysis.trials))
 
 
@@ -61,8 +63,8 @@ def test_what_spoils_the_answer_comes_before_it_and_what_went_wrong_after_it() -
 
 
 def test_a_wrong_figure_stands_first_unless_its_trial_does_not_count() -> None:
-    wrong = finding("found.check.advice", "problem", "checks", ["003"])
-    answer = finding("found.highest", "good", "throughput")
+    wrong = finding("found.check.advice", "problem", ["003"])
+    answer = finding("found.highest", "good")
     good = [Trial(n, f"{n:03d}", "t", 1, 1, "ok", throughput_per_s=10.0) for n in (1, 2)]
     counted = [*good, Trial(3, "003", "t", 1, 1, "ok", throughput_per_s=10.0)]
     invalid = [*good, Trial(3, "003", "t", 1, 1, "invalid", throughput_per_s=10.0)]
@@ -72,29 +74,35 @@ def test_a_wrong_figure_stands_first_unless_its_trial_does_not_count() -> None:
 
 @pytest.mark.parametrize(("ok", "first"), [(3, False), (5, False), (2, True), (0, True)])
 def test_that_most_trials_were_lost_stands_first(ok: int, first: bool) -> None:
-    lost = Finding("trials", Message("found.trials.some", {"ok_count": ok, "count": 6}).rated("problem"))
-    answer = finding("found.highest", "good", "throughput")
+    lost = Finding(
+        Subject.TRIALS, Message("found.trials.some", {"ok_count": ok, "count": 6}).rated("problem")
+    )
+    answer = finding("found.highest", "good")
     assert (ranked([answer, lost])[0].finding is lost) == first
     # Unless what lost them is the answer: more was due than the target took.
-    overloaded = finding("found.overloaded", "problem", "open-loop")
+    overloaded = finding("found.overloaded", "problem")
     assert ranked([answer, lost, overloaded])[0].finding is overloaded
 
 
 def test_the_worse_of_two_qualms_comes_first() -> None:
-    bad, mild = finding("found.spread", "caution"), finding("found.drift", "info", "drift")
+    bad, mild = finding("found.spread", "caution"), finding("found.drift", "info")
     assert [entry.finding for entry in ranked([mild, bad])] == [bad, mild]
 
 
 def test_no_subject_crowds_out_the_others() -> None:
     many = [
-        Finding("effects", Message("found.effects.main", {"factor": f"f{n}"}).rated("info")) for n in range(9)
+        Finding(Subject.EFFECTS, Message("found.effects.main", {"factor": f"f{n}"}).rated("info"))
+        for n in range(9)
     ]
-    few = [finding("found.highest", "good", "throughput"), finding("found.descriptive", "caution", "trust")]
+    few = [finding("found.highest", "good"), finding("found.descriptive", "caution")]
     assert keys(summary([*many, *few])) == ["found.effects.main"] * 4 + ["found.highest", "found.descriptive"]
 
 
 def test_how_far_to_trust_it_always_has_a_place() -> None:
-    wrong = [Finding(f"k{n}", Message("found.trials.empty", {"n": n}).rated("problem")) for n in range(9)]
+    wrong = [
+        Finding(subject, Message("found.trials.empty", {"n": n}).rated("problem"))
+        for n, subject in enumerate(islice(Subject, 9))
+    ]
     assert keys(summary([*wrong, finding("found.drift", "caution")]))[-1] == "found.drift"
 
 
@@ -107,7 +115,7 @@ def test_never_more_than_seven_and_nothing_twice(seed: int) -> None:
         key = chance.choice(texts)
         severity: Severity = chance.choice(("good", "info", "caution", "problem"))
         params = {"n": number, "ok_count": chance.randrange(9), "count": 9, "line": "x", "check": "c"}
-        some.append(Finding(key.split(".")[1], Message(key, params).rated(severity)))
+        some.append(Finding(FINDINGS_OF_RUNS[key].subject, Message(key, params).rated(severity)))
     chosen = summary(some)
     assert len(chosen) <= MOST
     assert len({id(entry) for entry in chosen}) == len(chosen)
@@ -120,13 +128,14 @@ def test_never_more_than_seven_and_nothing_twice(seed: int) -> None:
 
 def test_that_all_was_well_is_one_sentence() -> None:
     well = [
-        Finding("trials", Message("found.trials.all", {"count": 6}).rated("good")),
-        Finding("errors", Message("found.errors.none", {"count": 600}).rated("good")),
+        Finding(Subject.TRIALS, Message("found.trials.all", {"count": 6}).rated("good")),
+        Finding(Subject.ERRORS, Message("found.errors.none", {"count": 600}).rated("good")),
     ]
     met = Finding(
-        "expectations", Message("found.expect.met", {"count": 2, "expressions": ("a", "b")}).rated("good")
+        Subject.EXPECTATIONS,
+        Message("found.expect.met", {"count": 2, "expressions": ("a", "b")}).rated("good"),
     )
-    missed = finding("found.expect.missed", "problem", "expectations")
+    missed = finding("found.expect.missed", "problem")
     assert keys(summary(well)) == ["found.well"]
     (result,) = summary([*well, met])
     assert replace(result.message, severity="problem") == Message(
@@ -142,7 +151,7 @@ def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:
             "check": Message(f"check-name.{name}"),
             "advice": Message(f"advice.{name}"),
         }
-        return Finding("checks", Message("found.check.advice", params).rated("caution"), trials)
+        return Finding(Subject.CHECKS, Message("found.check.advice", params).rated("caution"), trials)
 
     assert keys(summary([noticed("steal", "001")])) == ["found.check.advice"]
     (result,) = summary([noticed("steal", "001", "002"), noticed("swap", "002", "003")])
@@ -160,7 +169,7 @@ def test_what_is_true_of_several_lines_is_reported_once() -> None:
     def edge(where: str) -> Finding:
         line = Message("saturation.of", {"where": where})
         return Finding(
-            "saturation",
+            Subject.SATURATION,
             Message("found.saturation.edge", {"line": line, "last": "64"}).rated("info"),
             (where,),
         )

@@ -9,19 +9,22 @@ import pytest
 
 from analysis.reported import storages
 from analysis.runs import analysis_of, findings_by_code, run_of
-from documents import analyse
 from loadcell.analysis import recommend
-from loadcell.analysis.analyse import Analysis
+from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.model.message import Message
+from records import with_field, with_times
 
 
 def with_tails(throughputs: dict[str, list[float | None]], tails: dict[str, float]) -> Analysis:
     """A sweep whose trials have these 99th percentiles."""
     run, records = run_of(throughputs)
-    for record in records:
-        if record["totals"]:
-            record["totals"]["response"]["p99_ms"] = tails[record["treatment"]]
-    return analyse(run, records)
+    return analyse(
+        run,
+        [
+            with_times(record, p99_ms=tails[record.treatment]) if record.totals else record
+            for record in records
+        ],
+    )
 
 
 def risks(analysis: Analysis) -> set[str]:
@@ -53,9 +56,7 @@ def test_nothing_is_bought_that_repeats_do_not_tell_from_the_slowest() -> None:
 
 def test_without_response_times_the_fastest_is_chosen() -> None:
     run, records = run_of({"10": [100], "20": [190]})
-    for record in records:
-        record["totals"]["response"] = None
-    analysis = analyse(run, records)
+    analysis = analyse(run, [with_field(record, "totals.response", None) for record in records])
     assert analysis.recommendation is not None
     assert analysis.recommendation.choice.id == "20"
     assert "found.recommend.no-latency" in {item.message.code for item in analysis.findings}
@@ -106,7 +107,7 @@ def test_what_moves_whole_blocks_hides_no_difference() -> None:
     assert analysis.recommendation is not None
     assert (analysis.recommendation.choice.id, analysis.recommendation.alike) == ("20", ())
     assert "found.tied" not in findings_by_code(analysis)
-    apart["20"][3] = 119.0  # but in one
+    apart["20"][3:] = [119.0, 59.0, 109.0]  # but in three
     assert "found.tied" in findings_by_code(analysis_of(apart))
 
 
@@ -161,9 +162,8 @@ def test_neither_is_work_that_a_factor_of_one_name_sets() -> None:
         {"get": [100, 101], "set": [200, 201]}, levels={n: {"test": n} for n in ("get", "set")}
     )
     assert analyse(run, records).recommendation is not None
-    for treatment in run["treatments"]:
-        treatment["values"] = {"workload.kv.mix": {treatment["id"]: 1}}
-    assert analyse(run, records).recommendation is None
+    treatments = tuple(replace(item, values={"workload.kv.mix": {item.id: 1}}) for item in run.treatments)
+    assert analyse(replace(run, treatments=treatments), records).recommendation is None
 
 
 def test_a_rate_that_was_due_is_nobodys_choice_either() -> None:

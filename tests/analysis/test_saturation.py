@@ -12,9 +12,9 @@ import pytest
 
 from analysis.reported import storages
 from analysis.runs import analysis_of, findings_by_code, run_of
-from documents import analyse
 from loadcell.analysis import saturation
-from loadcell.analysis.analyse import Analysis
+from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.finding import Subject
 from loadcell.analysis.saturation import Saturation, reasons
 from loadcell.analysis.sweep import Sweep, sweeps
 from loadcell.analysis.usl import Estimate
@@ -97,7 +97,7 @@ def test_the_highest_level_is_among_those_it_may_be_in_nearly_all_of_200_runs() 
 def test_the_summary_says_it_in_one_sentence() -> None:
     analysis = analyse(*sweep_run(usl(POWERS, 180, 0.02, 0.0002), 4))
     (sentence,) = [
-        Texts("en").message(item.message) for item in analysis.findings if item.kind == "saturation"
+        Texts("en").message(item.message) for item in analysis.findings if item.subject is Subject.SATURATION
     ]
     assert re.fullmatch(
         r"Saturation: throughput peaks near \d+ clients \(95% interval \d+ to \d+\) at about [\d,]+ "
@@ -163,7 +163,7 @@ def test_whatever_was_measured_has_a_sentence(
     throughputs: dict[str, list[float | None]], key: str | None
 ) -> None:
     analysis = analysis_of(throughputs)
-    matches = [finding.message.code for finding in analysis.findings if finding.kind == "saturation"]
+    matches = [finding.message.code for finding in analysis.findings if finding.subject is Subject.SATURATION]
     assert (matches[0].removesuffix(".waiting") if matches else None) == (
         key and key.removesuffix(".waiting")
     )
@@ -281,6 +281,6 @@ def test_loads_that_repeats_do_not_tell_apart_say_nothing_of_more_clients() -> N
     (line,) = analysis.saturation
     assert isinstance(line, Saturation)
     assert line.between == (None, None)
-    (statement, *_) = (finding for finding in analysis.findings if finding.kind == "saturation")
+    (statement, *_) = (finding for finding in analysis.findings if finding.subject is Subject.SATURATION)
     assert statement.message.code == "found.saturation.untold"
     assert statement.message.arguments["last"] == "8"

@@ -4,40 +4,44 @@ workload's own metrics.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from analysis.runs import findings_by_code, run_of
-from documents import analyse
-from loadcell.analysis.analyse import Analysis
+from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.error_codes import figure_name
+from loadcell.model.trial_record import Check, OperationStats, Status, TrialRecord
+from records import operation as operation_of
+from records import with_field
 
 
-def operation(kind: str, succeeded: int, p99_ms: float, failed: int = 0) -> dict[str, Any]:
-    response = {"mean_ms": p99_ms / 2, "p50_ms": p99_ms / 3, "p99_ms": p99_ms, "max_ms": p99_ms * 2}
-    return {
-        "kind": kind, "succeeded": succeeded, "failed": failed, "throughput_per_s": succeeded / 10,
-        "response": response if succeeded else None,
-    }  # fmt: skip
+def operation(kind: str, succeeded: int, p99_ms: float, failed: int = 0) -> OperationStats:
+    times = {"mean_ms": p99_ms / 2, "p50_ms": p99_ms / 3, "p99_ms": p99_ms, "max_ms": p99_ms * 2}
+    return operation_of(kind, succeeded, failed, **times)
 
 
 def analysis(verdict: str = "ok") -> Analysis:
     """Three repeats of a TPC-C of sorts; the third does not count."""
     run, records = run_of({"10": [100.0, 120.0, 900.0]})
-    for record, orders in zip(records, (450, 460, 999), strict=True):
-        record["totals"]["figures"] = {"tpmC": orders * 6.0, "tpmTotal": 6_000.0}
-        record["operations"] = {
+
+    def with_types(record: TrialRecord, orders: int) -> TrialRecord:
+        figures = {"tpmC": orders * 6.0, "tpmTotal": 6_000.0}
+        operations = {
             "new_order": operation("type", orders, 40.0 + orders / 10),
             "payment": operation("type", 1_000 - orders, 10.0, failed=2),
             "rolled_back": operation("outcome", orders // 100, 30.0),
             "never": operation("outcome", 0, 0.0),
             "select": operation("read", 9_000, 1.0),
         }
-        record["checks"] = [{"name": "tpcc-consistency", "verdict": verdict, "detail": {"a = b": 0}}]
-    records[2]["status"] = "invalid"
+        checks = (Check("tpcc-consistency", verdict, {"a = b": 0}),)
+        record = replace(record, operations=operations, checks=checks)
+        return with_field(record, "totals.figures", figures)
+
+    records = [with_types(record, orders) for record, orders in zip(records, (450, 460, 999), strict=True)]
+    records[2] = replace(records[2], status=Status.INVALID)
     return analyse(run, records)
 
 
-def test_types_are_put_combined_over_the_repeats_that_count() -> None:
+def test_types_are_combined_over_the_repeats_that_count() -> None:
     [treatment] = analysis().treatments
     new_order, payment = treatment.types
     assert (new_order.name, new_order.succeeded, new_order.share) == ("new_order", 910, 0.455)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from documents import unit
+from loadcell.analysis.comparability import unit_of
+from records import trial
 
 
 @pytest.mark.parametrize(
@@ -19,4 +20,4 @@ from documents import unit
     ],
 )
 def test_trials_speak_of_one_unit(units: list[str | None], unit_of_run: str) -> None:
-    assert unit.of([{"unit": name} if name else {} for name in units]) == unit_of_run
+    assert unit_of([trial(unit=name) for name in units]) == unit_of_run

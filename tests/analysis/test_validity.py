@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from loadcell.analysis.finding import Subject
 from loadcell.analysis.trials import Check, Trial
 from loadcell.analysis.validity import doubts, findings
 from loadcell.model.latency import contradiction
@@ -88,5 +89,5 @@ def test_processes_that_had_no_part_are_named_by_what_they_used_at_most() -> Non
 
     checks = [of(rustc_12=0.9, cron_1=0.02), of(rustc_13=0.4, gzip_14=1.0)]
     findings_of_trial = list(findings([replace(trial(), checks=(check,)) for check in checks]))
-    [item] = [item.message.arguments["check"] for item in findings_of_trial if item.kind == "checks"]
+    [item] = [item.message.arguments["check"] for item in findings_of_trial if item.subject is Subject.CHECKS]
     assert item == Message("check-name.other-processes.named", {"names": ("gzip", "rustc")})

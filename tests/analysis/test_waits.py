@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from documents import analyse
 from frame_values import frame_of, frame_of_rows, values
 from loadcell.analysis import server
+from loadcell.analysis.analyse import analyse
 from loadcell.analysis.treatments import Treatment
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import Status, Totals, Window
 from loadcell.store.frames import Frame, number_column
 from loadcell.store.layout import ColumnType
+from records import treatment as treatment_record
+from records import trial as trial_record
 
 
 def looks(trial: str, seconds: range, interval_s: int = 1) -> Frame:
@@ -31,14 +35,13 @@ def waited(*rows: tuple[str, float, str, str, float]) -> Frame:
 def treatment(**statuses: str) -> tuple[Treatment, ...]:
     """Treatment `a` with trials of ten seconds by name and status."""
     records = [
-        {
-            "number": n, "name": name, "treatment": "a", "repeat": n, "status": status,
-            "measure": {"duration_s": 10.0},
-            "totals": {"throughput_per_s": 5.0},
-        }
+        trial_record(
+            n, "a", name=name, repeat=n, status=Status(status), measure=Window(10.0),
+            totals=Totals(throughput_per_s=5.0),
+        )
         for n, (name, status) in enumerate(statuses.items(), 1)
     ]  # fmt: skip
-    return analyse({"treatments": [{"id": "a"}]}, records).treatments
+    return analyse(RunRecord(treatments=(treatment_record({}, "a"),)), records).treatments
 
 
 def test_running_comes_first_and_then_what_took_most() -> None:

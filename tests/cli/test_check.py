@@ -141,7 +141,7 @@ def test_it_says_what_would_run(tmp_path: Path) -> None:
         "A sweep How far does it go?",
         "postgres: server local",
         "sysbench: script oltp_read_only",
-        "clients 1, threads auto, warmup 1s, duration 9s",
+        "load threads auto, warmup 1s, duration 9s",
         "load.clients 3 levels: 1, 2, 4",
         "small: target.postgres.settings.shared_buffers 16MB",
         "6 treatments",
@@ -366,3 +366,45 @@ def test_errors_of_commands_are_reported_in_the_language_asked_for(tmp_path: Pat
     assert wrong_call.stderr.endswith("Error: --retry-failed 只能与 --resume RUN 一起使用。\n")
     seed = CliRunner().invoke(main, ["check", "quickstart", "--seed", "x", "--lang", "zh"])
     assert "'x' 不是 0 到 9223372036854775807 之间的整数" in seed.stderr
+
+
+#: Words of English sentences that are no names in plans and commands.
+_ENGLISH = re.compile(
+    r"\b(?:[Tt]he|of|[Ee]ach|and|with|for|by|none|at|is|are|its|that|more|as|an?|trials?|levels?|times?|blocks?"
+    r"|connections?|requests?|transactions?|Remark|Factors|Order|Time|Expect|Search|CPUs|share)\b"
+)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "factors: {load.clients: [1, 2, 4]}\nrepeats: 2\nexpect: [latency.p99 < 20ms, target.cpu < 50%]\n",
+        "factors: {load.clients: [1, 2]}\norder: as-written\nprofile: cpu\n",
+        "factors: {load.clients: [1, 2]}\nseed: 4\naffinity: {target: all, client: cpus 0}\n",
+        "factors: {load.clients: {from: 1, to: 1100, step: 1}}\nrepeats: 1\n",
+        "factors: {load.rate: [1000/s, 30000/s]}\n",
+        "factors: {workload.sysbench.tables: [1, 2]}\ndesign:\n  search: {factor: load.clients, "
+        "between: [1, 64], objective: max throughput, subject to: latency.p99 < 1s}\n",
+    ],
+)
+def test_the_page_is_wholly_in_the_language_asked_for(tmp_path: Path, settings: str) -> None:
+    result = check(tmp_path, PLAN + settings, "--lang", "zh")
+    assert result.exit_code == 0, result.output
+    assert "计划正确。没有运行任何试验；" in squeezed(result.stdout).replace(" ", "")
+    page = result.stdout.partition("How far does it go?")[2].replace(str(tmp_path), "")
+    assert _ENGLISH.findall(page) == []
+
+
+def test_a_long_factor_is_broken_at_a_dot_and_what_varies_is_no_setting(tmp_path: Path) -> None:
+    text = """
+target: {postgres: {server: embedded}}
+workload: {sysbench: {script: oltp_read_only}}
+load: {clients: 1, duration: 1s}
+factors: {target.postgres.settings.synchronous_commit: [on, off], load.clients: [1, 2]}
+"""
+    lines = check(tmp_path, text).stdout.splitlines()
+    assert any(line.startswith("target.postgres.settings. ") for line in lines)
+    assert any(line.startswith("synchronous_commit ") for line in lines)
+    (load,) = (line for line in lines if line.startswith("load  "))
+    assert "clients" not in load
+    assert "duration 1s" in load

@@ -75,6 +75,61 @@ def test_the_exit_status_is_for_ci(home: Path, arguments: tuple[str, ...], statu
     assert call("compare", "cccc", *arguments).exit_code == status
 
 
+@pytest.fixture(scope="module")
+def six(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Three runs, and three of the same plan."""
+    plan = tmp_path_factory.mktemp("runs") / "results" / "plan"
+    return [
+        str(comparisons.write(plan / f"202603{day}T080000Z-r{day}", fake_runs.Shape(repeats=4, seed=day)))
+        for day in range(10, 16)
+    ]
+
+
+def test_several_runs_are_one_side(six: list[str]) -> None:
+    result = call("compare", *six[3:], "--against", *six[:3], "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert document["sides"] == ["r10, r11, r12", "r13, r14, r15"]
+    assert document["unit_of_values"] == "run"
+    assert {row["values"] for row in document["rows"]} == {3}
+    assert "insufficient" not in {row["verdict"] for row in document["rows"]}
+    turned = json.loads(call("compare", "--against", *six[3:], "--json", *six[:3]).stdout)
+    assert turned["sides"] == ["r13, r14, r15", "r10, r11, r12"]
+    assert turned["rows"][0]["ratio"] == pytest.approx(1 / document["rows"][0]["ratio"])
+
+
+def test_several_runs_are_shown_with_their_own_directories(six: list[str], tmp_path: Path) -> None:
+    result = call("compare", *six[3:], "--against", *six[:3], "--out", str(tmp_path / "page.md"))
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "page.md").read_text()
+    assert all(Path(run).name in text for run in six)
+    assert "The run is the unit (3 a side" in text
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_a_gate_on_too_few_runs_is_not_passed(six: list[str], runs: int) -> None:
+    arguments = ["compare", *six[3 : 3 + runs], "--against", *six[:runs]]
+    assert call(*arguments).exit_code == 0
+    gate = call(*arguments, "--fail-on", "slower")
+    assert gate.exit_code == 3, gate.output
+    assert "A verdict needs 3 runs a side" in " ".join(gate.output.split())
+    assert call(*arguments, "--fail-on", "insufficient").exit_code == 1
+
+
+def test_the_least_effect_may_be_one_for_each_metric(home: Path) -> None:
+    def least(*arguments: str) -> dict[str, float]:
+        rows = json.loads(call("compare", "cccc", "--json", *arguments).stdout)["rows"]
+        return {row["metric"]: row["least_effect"] for row in rows}
+
+    assert least() == {"throughput": 0.02, "p50": 0.02, "p95": 0.05, "p99": 0.05}
+    assert set(least("--least-effect", "3%").values()) == {0.03}
+    several = least("--least-effect", "3%", "--least-effect", "p99=10%")
+    assert several == {"throughput": 0.03, "p50": 0.03, "p95": 0.03, "p99": 0.1}
+    unknown = call("compare", "cccc", "--least-effect", "p98=5%")
+    assert unknown.exit_code == 2
+    assert "these runs have no metric 'p98'" in unknown.output
+
+
 def test_nothing_to_compare_is_no_success(home: Path, tmp_path: Path) -> None:
     """A level whose trials all failed has not been shown to be no slower."""
     fates = {n: fake_runs.Fate("failed", "it did not start") for n in range(1, 17)}
@@ -178,7 +233,7 @@ def completed(*words: str) -> list[str]:
 
 
 def test_a_shell_completes_runs_factors_levels_and_baselines(home: Path) -> None:
-    assert completed("compare", "") == ["last", "cccc", "bbbb", "aaaa"]
+    assert completed("compare", "") == ["last", "cccc", "bbbb", "aaaa", "results/"]
     assert completed("compare", "cccc", "--factor", "") == ["target.storage"]
     assert completed("compare", "cccc", "--levels", "local,re") == ["local,replicated"]
     call("baseline", "set", "main", "aaaa")

@@ -17,10 +17,10 @@ import pytest
 from click.testing import Result
 
 from lines import CliRunner
-from loadcell.analysis.hosts.scores import SECTIONS
 from loadcell.cli import main
 from loadcell.execution.progress import Progress
 from loadcell.model.json import document
+from loadcell.model.probes import PROBES
 from loadcell.plan.ready import ready_plans
 from loadcell.store.read import read_run
 from nobody import nobody
@@ -83,6 +83,7 @@ def test_it_measures_and_prints_one_page(measured: tuple[Path, Result]) -> None:
 def test_it_is_a_run_like_any_other(measured: tuple[Path, Result]) -> None:
     stored = read_run(measured[0])
     assert stored.run.plan_name == "host-baseline"
+    assert stored.run.resumed_by == "loadcell host --baseline"
     assert {trial.treatment for trial in stored.trials} == set(NAMES)
 
 
@@ -147,7 +148,7 @@ def test_the_plan_covers_every_part_of_a_machine() -> None:
         for section, options in treatment.resolved.document()["workload"]["probe"].items()
         if options is not None
     }
-    assert {section for section, _ in probes} == set(SECTIONS)
+    assert {section for section, _ in probes} == PROBES.keys()
     assert {("memory", test) for test in ("sysbench", "memcpy", "dumb", "mcblock", "triad")} <= probes
     assert {("disk", access) for access in ("randread", "randwrite", "readwrite", "read", "write")} <= probes
     assert {("network", test) for test in ("rr", "crr", "stream")} <= probes
@@ -249,7 +250,9 @@ def test_a_run_to_be_shared_has_no_names_while_it_is_interrupted_and_needs_them_
         f"--directory '{secret}' --peer db.example:7733"
     )
     assert again in result.stderr
-    [trial] = read_run(run).trials
+    stored = read_run(run)
+    assert stored.run.resumed_by == "loadcell host --baseline"
+    [trial] = stored.trials
     assert trial.advice == "Resume with `loadcell host --baseline --resume run`."
 
     refused = call("--baseline", "--resume", str(run), "--quiet")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from lines import CliRunner
 from loadcell.cli import main
 from loadcell.plan.ready import ready_plans
@@ -41,3 +43,11 @@ def test_a_plan_that_there_is_not() -> None:
 def test_the_schema_is_json() -> None:
     result = CliRunner().invoke(main, ["plans", "schema"])
     assert json.loads(result.stdout)["title"] == "loadcell plan"
+
+
+@pytest.mark.parametrize("name", ["quikstart", "nosuch", "nosuch.yaml"])
+def test_a_name_that_is_no_plan_lists_those_there_are(name: str) -> None:
+    result = CliRunner().invoke(main, ["check", name])
+    assert result.exit_code == 2
+    assert "neither a file nor a ready-made plan" in result.stderr
+    assert "quickstart" in result.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 import pytest
 
 import loadcell
+from fake_runs import write_run
 from lines import CliRunner
 from loadcell.cli import COMMANDS, LazyGroup, main
 from loadcell.model.message import as_written
@@ -177,6 +179,33 @@ def test_commands_plans_settings_factors_and_levels_complete() -> None:
         "load.clients=1,16",
     ]
     assert completed("plans", "show", "quick") == ["quickstart"]
+
+
+def test_plans_and_runs_complete_beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files in the way hide no built-in plan, and directories no run, in bash itself."""
+    write_run(tmp_path / "results" / "plan" / "20260309T080000Z-4f2a")
+    (tmp_path / "kv-mine.yaml").touch()
+    (tmp_path / "kv-notes.txt").touch()
+    script = tmp_path / "completion.bash"
+    script.write_text(CliRunner().invoke(main, ["completion", "bash"]).stdout, encoding="utf-8")
+
+    def offered(*words: str) -> list[str]:
+        typed = " ".join(map(shlex.quote, ["loadcell", *words]))
+        return subprocess.run(
+            ["bash", "-c", f"""
+                PATH={Path(sys.executable).parent}:$PATH; source {script}
+                COMP_WORDS=({typed}); COMP_CWORD={len(words)}; COMPREPLY=()
+                _loadcell_completion loadcell 2>/dev/null; printf '%s\\n' "${{COMPREPLY[@]}}"
+            """],
+            capture_output=True, text=True, check=True, cwd=tmp_path,
+        ).stdout.split()  # fmt: skip
+
+    assert {"kv-mix", "kv-mine.yaml"} <= set(offered("run", "kv-"))
+    assert "kv-notes.txt" not in offered("run", "kv-")
+    for command in ("show", "report", "query"):
+        assert offered(*([command, "SUMMARIZE"] if command == "query" else [command]), "4") == ["4f2a"]
+    assert offered("run", "--resume", "4") == ["4f2a"]
+    assert offered("show", "res") == ["results/"]
 
 
 def test_completion_survives_a_plan_that_is_wrong(tmp_path: Path) -> None:

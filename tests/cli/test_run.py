@@ -76,6 +76,7 @@ def test_results_on_standard_output_progress_beside_them(
         file.name for file in the_run(home).iterdir()
     }
     stored = read_run(the_run(home))
+    assert stored.run.resumed_by == "loadcell run"
     assert [trial.status for trial in stored.trials] == ["ok", "ok"]
     for trial in stored.trials:
         verdicts = {check["name"]: check["verdict"] for check in document(trial)["checks"]}
@@ -241,6 +242,15 @@ class TestListShowQuery:
         done = called(home, monkeypatch, "query", sql, *form)
         assert done.exit_code == 0, done.stderr
         assert expected in done.stdout
+
+    def test_a_row_wider_than_the_terminal_has_a_line_a_column(
+        self, home: Path, first: subprocess.CompletedProcess[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        lines = called(home, monkeypatch, "query", "FROM trials").stdout.splitlines()
+        assert lines[0].startswith("1 ──")
+        assert max(map(len, lines)) <= 80
+        assert any(line.split() == ["treatment", "clients=1"] for line in lines)
 
     def test_query_sees_target_and_host_samples(
         self, home: Path, first: subprocess.CompletedProcess[str], monkeypatch: pytest.MonkeyPatch

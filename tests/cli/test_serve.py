@@ -32,10 +32,13 @@ def test_it_says_where_it_listens_what_to_type_and_what_it_served(tmp_path: Path
 
 
 def test_for_others_it_says_so() -> None:
-    assert "peer=10.0.0.5:7733" in welcome("10.0.0.5:7733")
-    assert "loadcell host --baseline --peer 10.0.0.5:7733 --only probe=network-rr" in welcome("10.0.0.5:7733")
-    assert f"peer={socket.gethostname()}:7733" in welcome("0.0.0.0:7733")
-    assert "whoever can reach it" in welcome("[::]:7733")
+    assert "peer=10.0.0.5:7733" in welcome("10.0.0.5:7733").text
+    assert (
+        "loadcell host --baseline --peer 10.0.0.5:7733 --only probe=network-rr"
+        in welcome("10.0.0.5:7733").text
+    )
+    assert f"peer={socket.gethostname()}:7733" in welcome("0.0.0.0:7733").text
+    assert "whoever can reach it" in welcome("[::]:7733").text
 
 
 @pytest.mark.parametrize(

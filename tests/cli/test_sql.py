@@ -111,6 +111,10 @@ class TestWords:
                 "there is no workload 'tpcx'. Did you mean tpcc? There are sysbench",
             ),
             (["embedded", "-w", "kv"], "the workload kv cannot be run on postgres. There are sysbench"),
+            (
+                ["embedded", "--query", "SELECT ':a', x::int FROM t WHERE id=:cid"],
+                ":cid in --query has no value",
+            ),
             (["embedded", "--query", "\\sett x 1"], "sql: workload.pgbench: query:1:1: invalid command"),
             (["embedded", "--script", "none.sql"], "there is no script file"),
             (["mysql://me@db", "--query", "SELECT 1"], "--query is for PostgreSQL"),
@@ -124,6 +128,18 @@ class TestWords:
     )
     def test_what_is_wrong_is_reported_and_nothing_is_run(self, words: list[str], message: str) -> None:
         assert message in refused("sql", *words)
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["SELECT ':a', now()::date, (ARRAY[1,2])[1:2] -- :b"],
+            ["SELECT :cid", "--set", "workload.pgbench.variables.cid=1"],
+            ["\\set cid random(1, 9)\nSELECT :cid, :client_id"],
+            ["SELECT 1 AS one \\gset\nSELECT :one"],
+        ],
+    )
+    def test_a_query_whose_variables_have_values_is_planned(self, words: list[str]) -> None:
+        assert "pgbench" in planned("sql", "embedded", "--query", *words)["workload"]
 
     @pytest.mark.parametrize("dsn", ["embedded", "mysql://me@db"])
     def test_the_workloads_that_are_named_go_with_the_database(self, dsn: str) -> None:
@@ -322,7 +338,7 @@ class TestPassword:
         assert "password: ${env:PGPASSWORD}" in result.stdout
 
     def test_a_reference_is_left_as_it_is(self) -> None:
-        plan = planned("sql", "postgres://me:${env:SHOP_PW}@db/x", env={"SHOP_PW": "s"})
+        plan = planned("sql", "postgres://me:${env:SHOP_PW}@db/x", env={"SHOP_PW": "shop-secret"})
         assert plan["target"]["postgres"]["dsn"] == "postgres://me:${env:SHOP_PW}@db/x"
 
 

@@ -198,7 +198,7 @@ def test_markdown_in_both_languages(
 def test_two_runs_compare_with_the_same_values(results: Path) -> None:
     both = sorted(results.glob("redis/*"))
     assert_same(expected("compare-runs"), output("compare", *both))
-    assert "+46.4%" in call("compare", *both).stdout
+    assert "+46.7%" in call("compare", *both).stdout
 
 
 def test_the_levels_of_a_run_compare_with_the_same_values(results: Path) -> None:

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadcell.design.order import ARMS, blocks, draw_seed, shuffled, trials
+from loadcell.design.order import ARMS, balanced, blocks, draw_seed, shuffled, trials
+from loadcell.execution.resume import in_stored_order
+from loadcell.model.run_record import PlannedTrial, RunRecord
 from plan.fake_parts import PLAN, read
 
 SWEEP = PLAN + "factors: {load.clients: {from: 1, to: 6, step: 1}}\nrepeats: 4\n"
@@ -40,6 +42,23 @@ def test_a_seed_gives_this_order_on_every_python_for_ever() -> None:
         list("hbafgcde"),
         list("agdecfhb"),
     ]
+
+
+@pytest.mark.parametrize("repeats", [1, 6, 7, 20])
+def test_two_treatments_come_first_equally_often(repeats: int) -> None:
+    orders = [list(balanced("ab", repeats, "blocks", seed)) for seed in range(200)]
+    firsts = [Counter(first for first, _ in order) for order in orders]
+    assert all(abs(count["a"] - count["b"]) == repeats % 2 for count in firsts)
+    assert all(sorted(block) == ["a", "b"] for order in orders for block in order)
+    assert len({str(order) for order in orders}) >= min(20, 2 * repeats)
+    assert 60 <= sum(order[0][0] == "a" for order in orders) <= 140
+    assert list(balanced("ab", repeats, "as-written", 1)) == [["a", "b"]] * repeats
+
+
+def test_more_treatments_are_shuffled_as_ever() -> None:
+    assert list(balanced("abcdefgh", 2, "blocks", 20240607)) == list(
+        blocks("abcdefgh", 2, "blocks", 20240607)
+    )
 
 
 def test_as_written_is_as_written(tmp_path: Path) -> None:
@@ -96,3 +115,24 @@ def test_identical_arms_are_shuffled_like_treatments_and_change_no_other_order(t
     )
     assert set(first) == set(ARMS)
     assert all(trial.arm is None for trial in trials(plan, 7))
+
+
+def test_a_run_is_resumed_in_the_order_it_began_with(tmp_path: Path) -> None:
+    """An older version may have drawn another order from the same seed."""
+    plan = read(tmp_path, PLAN + "factors: {load.clients: [1, 2]}\nrepeats: 3\n")
+    planned = trials(plan, 7)
+    began = [
+        PlannedTrial(
+            number,
+            f"{number:03d}-{trial.treatment.id}-r{trial.repeat}",
+            trial.treatment.id,
+            trial.repeat,
+            trial.block,
+        )
+        for number, trial in enumerate(reversed(planned), 1)
+    ]
+    resumed = in_stored_order(RunRecord(trials=tuple(began)), planned)
+    assert [trial.name for trial in resumed] == [trial.name for trial in began]
+    assert [trial.treatment.id for trial in resumed] == [trial.treatment for trial in began]
+    assert [trial.number for trial in resumed] == [1, 2, 3, 4, 5, 6]
+    assert in_stored_order(RunRecord(trials=tuple(began[:5])), planned) == planned

@@ -81,13 +81,15 @@ def explained(result: Result, target: dict[str, Any]) -> Result:
     return {**result, "reason": message.text, "advice": message.advice}
 
 
-def failure(call: Callable[[], Any]) -> dict[str, str]:
-    """The error that the engine raises: its code, and text and advice by the catalogue."""
+def failure(call: Callable[[], Any], protocol: str = "") -> dict[str, str]:
+    """The error that the engine raises: its code, and text and advice by the catalogue, of a load over
+    `protocol`.
+    """
     try:
         answer = call()
     except _engine.EngineError as error:
         document = json.loads(str(error))
-        message = engine_failure(document, document.get("protocol", ""))
+        message = engine_failure(document, protocol)
         return {"code": document["code"], "finding": message.text, "advice": message.advice}
     raise AssertionError(f"this should have failed, but gave {answer}")
 

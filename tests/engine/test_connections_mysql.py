@@ -115,7 +115,7 @@ def test_a_login_that_is_refused_says_why(
     assert result["outcome"] == "connect-failed"
     assert words in result["reason"]
     assert advice in result["advice"]
-    problem = failure(lambda: prepare(endpoint, DATA))
+    problem = failure(lambda: prepare(endpoint, DATA), "mysql")
     assert words in problem["finding"]
     assert advice in problem["advice"]
 
@@ -141,7 +141,7 @@ def test_a_server_that_takes_no_local_data_names_the_setting(secured: MariadbSer
     secured.sql("SET GLOBAL local_infile = OFF")
     secured.sql("CREATE DATABASE no_infile")
     try:
-        problem = failure(lambda: prepare(secured.endpoint("no_infile"), DATA))
+        problem = failure(lambda: prepare(secured.endpoint("no_infile"), DATA), "mysql")
     finally:
         secured.sql("SET GLOBAL local_infile = ON")
     assert "local_infile" in problem["advice"], problem

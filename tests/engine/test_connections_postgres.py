@@ -165,7 +165,7 @@ def test_refusals_are_findings(
     if change.get("sslrootcert"):
         change = {**change, "sslrootcert": str(certificates / change["sslrootcert"])}
     target = {**scram_server.endpoint(database), **change}
-    problem = failure(lambda: prepare(target, POINTS))
+    problem = failure(lambda: prepare(target, POINTS), "postgres")
     assert problem["code"] == code, problem
     assert part.lower() in problem["finding"].lower()
     assert problem["advice"]

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from documents import load_order
 from loadcell import _engine
 from loadcell.execution.executor import LoadError, LoadHooks, WorkerExecutor
 from loadcell.model.load_result import Connected, Interval, LoadEvent, LoadResult, PhaseBegan, Ready
 from redis_server import RedisServer
+from specifications import load_order
 
 from .loads import MS, SECOND, specification
 

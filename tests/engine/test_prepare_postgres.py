@@ -115,10 +115,60 @@ def test_progress_is_reported_and_ends_with_all_rows(postgres_server: PostgresSe
 
 def test_a_table_that_is_there_already_is_left_alone(postgres_server: PostgresServer, database: str) -> None:
     postgres_server.sql("CREATE TABLE sbtest2 (mine text)", database=database)
-    problem = failure(lambda: prepare(postgres_server.endpoint(database), {"tables": 3, "table_size": 10}))
+    problem = failure(
+        lambda: prepare(postgres_server.endpoint(database), {"tables": 3, "table_size": 10}), "postgres"
+    )
     assert problem["code"] == "42P07"
     assert "sbtest2" in problem["finding"]
     assert "drop" in problem["advice"]
+    assert postgres_server.sql("SELECT count(*) FROM sbtest2", database=database) == [(0,)]
+
+
+#: The first inserts into sbtest2, as many as the parameter says, end as if another transaction stood in their
+#: way. (A sequence also counts in transactions that are rolled back.)
+ROLL_BACK = """
+    CREATE SEQUENCE inserts;
+    CREATE FUNCTION roll_back() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('inserts') <= {count} THEN
+            RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '{code}';
+        END IF;
+        RETURN NULL;
+    END $$;
+    CREATE FUNCTION set_trap() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF to_regclass('sbtest2') IS NOT NULL THEN
+            CREATE OR REPLACE TRIGGER trap AFTER INSERT ON sbtest2 EXECUTE FUNCTION roll_back();
+        END IF;
+    END $$;
+    CREATE EVENT TRIGGER traps ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION set_trap();
+"""
+
+
+@pytest.mark.parametrize("code", ["40P01", "40001"])
+def test_a_transaction_that_the_server_rolled_back_is_repeated(
+    postgres_server: PostgresServer, database: str, code: str
+) -> None:
+    prepare(postgres_server.endpoint(database), {"tables": 2, "table_size": 17_001, "load_workers": 2})
+    undisturbed = digests(postgres_server, database, 2)
+    drop(postgres_server, database, 2)
+    postgres_server.sql(ROLL_BACK.format(count=2, code=code), database=database)
+    events: list[Event] = []
+    data = {"tables": 2, "table_size": 17_001, "load_workers": 2}
+    prepare(postgres_server.endpoint(database), data, on_event=events.append)
+    assert postgres_server.sql("SELECT last_value FROM inserts", database=database)[0][0] >= 3
+    assert digests(postgres_server, database, 2) == undisturbed
+    assert events[-1]["done_rows"] == 34_002
+
+
+def test_the_last_rollback_is_reported_with_the_number_of_attempts(
+    postgres_server: PostgresServer, database: str
+) -> None:
+    postgres_server.sql(ROLL_BACK.format(count=1_000, code="40P01"), database=database)
+    data = {"tables": 2, "table_size": 1_000, "load_workers": 1}
+    problem = failure(lambda: prepare(postgres_server.endpoint(database), data), "postgres")
+    assert (problem["code"], problem["finding"]) == (
+        "40P01",
+        "cannot load table sbtest2: deadlock detected (6 attempts)",
+    )
     assert postgres_server.sql("SELECT count(*) FROM sbtest2", database=database) == [(0,)]
 
 
@@ -140,7 +190,7 @@ def test_the_cause_of_a_failed_connection_is_reported(
 
 
 def test_no_server_is_a_finding_with_advice(postgres_server: PostgresServer) -> None:
-    problem = failure(lambda: prepare({**postgres_server.endpoint(), "port": free_port()}, {}))
+    problem = failure(lambda: prepare({**postgres_server.endpoint(), "port": free_port()}, {}), "postgres")
     assert problem["code"] == "connection"
     assert "check that the server runs" in problem["advice"]
 
@@ -166,7 +216,9 @@ def test_a_server_that_dies_is_a_finding(postgres_server: PostgresServer) -> Non
             if event["doing"] == "rows" and not killer.is_alive() and killer.ident is None:
                 killer.start()
 
-        problem = failure(lambda: prepare(server.endpoint(), {"table_size": 3_000_000}, on_event=kill))
+        problem = failure(
+            lambda: prepare(server.endpoint(), {"table_size": 3_000_000}, on_event=kill), "postgres"
+        )
         killer.join()
     assert problem["code"] in {"connection", "57P01", "57P02"}
     assert problem["advice"]

@@ -269,7 +269,7 @@ def test_errors_have_the_servers_own_code(server: RedisServer) -> None:
     server.ask_all([("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory-policy", "noeviction")])
     try:
         result = load(server, {"mix": {"set": 1}})
-        problem = failure(lambda: prepare(server.endpoint(), SMALL, workload="kv"))
+        problem = failure(lambda: prepare(server.endpoint(), SMALL, workload="kv"), "resp")
     finally:
         server.ask("CONFIG", "SET", "maxmemory", "0")
     assert errors(result).keys() == {"OOM"}
@@ -278,7 +278,7 @@ def test_errors_have_the_servers_own_code(server: RedisServer) -> None:
 
 def test_a_node_of_a_cluster_is_named_as_such() -> None:
     with RedisServer({"cluster-enabled": "yes"}) as server:
-        problem = failure(lambda: prepare(server.endpoint(), SMALL, workload="kv"))
+        problem = failure(lambda: prepare(server.endpoint(), SMALL, workload="kv"), "resp")
         assert problem["code"] == "CLUSTERDOWN"
         assert "cluster" in problem["advice"]
 
@@ -290,7 +290,7 @@ def half_served(node: RedisServer, code: str, message: str) -> None:
     assert errors(result).keys() == {code}
     assert message in next(error["message"] for error in result["errors"])
     assert result["lifetime"]["operations"]["set"] == node.calls()["set"] - before > 0
-    problem = failure(lambda: prepare(node.endpoint(), SMALL, workload="kv"))
+    problem = failure(lambda: prepare(node.endpoint(), SMALL, workload="kv"), "resp")
     assert problem["code"] in ("CROSSSLOT", code), "many keys at once are never of one node"
     assert "name one that is not in cluster mode, or a proxy of the cluster" in problem["advice"]
 

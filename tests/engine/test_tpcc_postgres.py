@@ -353,7 +353,9 @@ class TestTrouble:
                 if event["doing"] == "rows" and killer.ident is None:
                     killer.start()
 
-            problem = failure(lambda: load_data(server.endpoint(), {"warehouses": 3}, on_event=kill))
+            problem = failure(
+                lambda: load_data(server.endpoint(), {"warehouses": 3}, on_event=kill), "postgres"
+            )
             killer.join()
         assert problem["code"] in {"connection", "57P01", "57P02"}
         assert problem["advice"]

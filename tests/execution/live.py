@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from documents import StoredDocuments, read_run
 from lines import LOADCELL, called
+from loadcell.store.read import StoredRun, read_run
 
 PATIENCE_S = 90.0
 
@@ -140,11 +140,11 @@ class Live:
         self.out, self.err = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode
 
-    def stored(self) -> StoredDocuments:
+    def stored(self) -> StoredRun:
         return read_run(self.path)
 
     def statuses(self) -> list[str]:
-        return [trial["status"] for trial in self.stored().trials]
+        return [trial.status for trial in self.stored().trials]
 
 
 def loadcell(

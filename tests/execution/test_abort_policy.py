@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-from documents import given_up, should_abort
-from loadcell.execution.failures import AFTER
-from loadcell.execution.messages import RUN_INTERRUPTED
+from loadcell.analysis.findings import given_up
+from loadcell.execution.failures import AFTER, should_abort
+from loadcell.execution.runner import RUN_INTERRUPTED
 from loadcell.model.message import Message, as_written
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import PhaseRecord, Status, TrialRecord
 from loadcell.report.texts import Texts
-from loadcell.systems.messages import CONNECTION_REFUSED
+from loadcell.systems.shared.server_errors import CONNECTION_REFUSED
+from records import trial
 
 REFUSED = CONNECTION_REFUSED(where="127.0.0.1:6379", said="Connection refused")
 
 
-def record(reason: Message = REFUSED, *, status: str = "failed", up: str = "failed") -> dict[str, Any]:
+def record(reason: Message = REFUSED, *, status: Status = Status.FAILED, up: str = "failed") -> TrialRecord:
     """A trial that ended like this; `up` is how its first phase ended."""
-    return {
-        "status": status,
-        "phases": [{"name": "up", "status": up}],
-        "reason": reason.text,
-        "advice": reason.advice,
-        "reason_code": reason.code,
-        "reason_args": reason.plain_arguments,
-    }
+    return trial(
+        status=status,
+        phases=(PhaseRecord("up", status=up),),
+        reason=reason.text,
+        advice=reason.advice,
+        reason_code=reason.code,
+        reason_args=reason.plain_arguments,
+    )
 
 
 def sentences(reason: Message, language: str, state: str = "failed") -> list[str]:
     """The run's findings about its own end, in sentences."""
-    run = {
-        "state": state,
-        "reason": reason.text,
-        "reason_code": reason.code,
-        "reason_args": reason.plain_arguments,
-    }
+    run = RunRecord(
+        state=state, reason=reason.text, reason_code=reason.code, reason_args=reason.plain_arguments
+    )
     return [Texts(language).message(item.message) for item in given_up(run)]
 
 
@@ -51,14 +51,14 @@ def test_a_target_that_never_came_up_for_one_reason_is_abandoned() -> None:
 def test_other_ends_are_not_hopeless() -> None:
     assert should_abort([*[record()] * AFTER, record(as_written("something else"))]) is None
     assert should_abort([*[record()] * AFTER, record(up="ok")]) is None
-    assert should_abort([*[record()] * AFTER, record(status="timed-out")]) is None
+    assert should_abort([*[record()] * AFTER, record(status=Status.TIMED_OUT)]) is None
 
 
 def test_a_reason_in_words_alone_and_one_of_a_dead_target_are_said_too() -> None:
     bare = should_abort([record(as_written("it broke"))] * AFTER)
     assert bare is not None
     assert sentences(bare, "zh") == ["运行在 3 次试验都未能开始之后被放弃：it broke。"]
-    died = {**record(), "reason": "the target died during up (x)", "died_during": "up"}
+    died = replace(record(), reason="the target died during up (x)", died_during="up")
     reason = should_abort([died] * AFTER)
     assert reason is not None
     assert reason.text.endswith("none of which could begin: the target died during up (x)")
@@ -70,8 +70,8 @@ def test_a_reason_in_words_alone_and_one_of_a_dead_target_are_said_too() -> None
 
 def test_an_interrupted_run_and_records_of_before() -> None:
     assert sentences(RUN_INTERRUPTED(), "zh", "interrupted") == []
-    assert list(given_up({"state": "finished", "reason": None})) == []
-    before = {"state": "failed", "reason": "given up after 3 trials, none of which could begin: x"}
+    assert list(given_up(RunRecord(state="finished"))) == []
+    before = RunRecord(state="failed", reason="given up after 3 trials, none of which could begin: x")
     [finding] = given_up(before)
     assert (
         Texts("en").message(finding.message)

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-import documents
-from documents import all_requests_failed
 from execution.world import PLAN, World
 from loadcell.analysis import error_codes
-from loadcell.execution.failures import wanted
+from loadcell.execution.failures import all_requests_failed, wanted
+from loadcell.model.trial_record import Counts, ErrorRecord, Totals, TrialRecord
 from loadcell.plan.expect import Expectation
 from loadcell.report.texts import Texts
+from records import trial as trial_record
 
 CODE = "nothing-succeeded"
 UNASKED = PLAN.replace("expect: [errors == 0]\n", "")
@@ -48,9 +48,7 @@ STATUS_404 = ("http-404", 150, "the server answered with status 404")
 REFUSED = ("refused", 50, "connection refused")
 
 
-def run(
-    home: Path, change: Callable[[dict[str, Any]], None], text: str = UNASKED
-) -> tuple[int, dict[str, Any]]:
+def run(home: Path, change: Callable[[dict[str, Any]], None], text: str = UNASKED) -> tuple[int, TrialRecord]:
     world = World()
     world.results["load 2"] = change
     ended = world.run(home, text)
@@ -59,21 +57,20 @@ def run(
 
 def test_a_load_that_only_failed_has_failed_and_names_the_commonest_error(tmp_path: Path) -> None:
     status, trial = run(tmp_path, failing(REFUSED, STATUS_404))
-    assert (status, trial["status"], trial["reason_code"]) == (3, "failed", CODE)
-    assert trial["reason"] == (
+    assert (status, trial.status, trial.reason_code) == (3, "failed", CODE)
+    assert trial.reason == (
         "nothing succeeded: all 200 that ended in the measurement failed, most often (150 times) with "
         "http-404: the server answered with status 404"
     )
-    assert trial["advice"].startswith("correct the request")
-    assert trial["advice"].endswith("`expect: [errors > 0]`")
-    assert trial["totals"]["errors"] == 200, "what was counted is kept"
+    assert trial.advice.startswith("correct the request")
+    assert trial.advice.endswith("`expect: [errors > 0]`")
+    assert trial.totals.errors == 200, "what was counted is kept"
 
 
 def test_the_report_states_it_in_chinese_too(tmp_path: Path) -> None:
     _, trial = run(tmp_path, failing(REFUSED, STATUS_404))
     texts = Texts("zh")
-    stored = documents.trial(trial)
-    message, remedy = texts.recorded(error_codes.why(stored)), texts.recorded(error_codes.remedy(stored))
+    message, remedy = texts.recorded(error_codes.why(trial)), texts.recorded(error_codes.remedy(trial))
     assert message.startswith(
         "没有一次成功：测量期内结束的 200 次全部失败，最多的是 http-404（150 次）：未找到"
     )
@@ -82,24 +79,50 @@ def test_the_report_states_it_in_chinese_too(tmp_path: Path) -> None:
 
 def test_one_success_is_enough_as_of_a_target_that_was_down_for_a_while(tmp_path: Path) -> None:
     _, trial = run(tmp_path, failing(REFUSED, succeeded=1))
-    assert trial["reason_code"] != CODE
+    assert trial.reason_code != CODE
 
 
 def test_a_load_in_which_nothing_ended_is_not_one_that_failed(tmp_path: Path) -> None:
     _, trial = run(tmp_path, failing())
-    assert trial["reason_code"] != CODE
+    assert trial.reason_code != CODE
+
+
+def test_a_load_that_was_never_answered_has_failed(tmp_path: Path) -> None:
+    status, trial = run(tmp_path, failing())
+    assert (status, trial.status, trial.reason_code) == (3, "failed", "nothing-ended")
+    assert trial.reason == (
+        "no request ended: 2 were in flight at the end of the measurement of 2 s, "
+        "and none was answered within it"
+    )
+    assert trial.totals.transactions.attempted == 2, "what was counted is kept"
+
+
+def test_no_expectation_is_met_by_silence(tmp_path: Path) -> None:
+    text = f'{UNASKED}expect: ["errors == 0", "throughput < 5/s"]\n'
+    status, trial = run(tmp_path, failing(), text)
+    assert (status, trial.status) == (3, "failed")
+    assert [item.verdict for item in trial.expect] == ["unknown", "unknown"]
+
+
+def test_a_load_without_a_request_has_failed_too(tmp_path: Path) -> None:
+    def idle(result: dict[str, Any]) -> None:
+        failing()(result)
+        result["operations"][0].update(attempted=0, in_flight=0)
+
+    _, trial = run(tmp_path, idle)
+    assert (trial.status, trial.reason_code) == ("failed", "nothing-started")
 
 
 def test_it_fails_also_where_an_expectation_would_have_been_missed(tmp_path: Path) -> None:
     status, trial = run(tmp_path, failing(REFUSED), PLAN)
-    assert (status, trial["status"]) == (3, "failed")
-    assert [item["verdict"] for item in trial["expect"]] == ["unknown"]
+    assert (status, trial.status) == (3, "failed")
+    assert [item.verdict for item in trial.expect] == ["unknown"]
 
 
 @pytest.mark.parametrize("expression", ["errors > 0", "error_rate == 100%", "errors >= 50"])
 def test_a_plan_that_wants_failures_is_met_by_them(tmp_path: Path, expression: str) -> None:
     _, trial = run(tmp_path, failing(REFUSED), f'{UNASKED}expect: ["{expression}"]\n')
-    assert trial["reason_code"] != CODE
+    assert trial.reason_code != CODE
 
 
 @pytest.mark.parametrize(
@@ -115,13 +138,13 @@ def test_what_a_client_group_is_to_fail_at_is_wanted_too() -> None:
     assert wanted([expected], {"writers.errors": 3.0})
 
 
-def record(**totals: Any) -> dict[str, Any]:
-    return {"totals": {"transactions": {"succeeded": 0, "failed": 7}, **totals}, "errors": []}
+def record(*errors: ErrorRecord, **totals: Any) -> TrialRecord:
+    return trial_record(totals=Totals(Counts(failed=7), **totals), errors=errors)
 
 
 def test_a_tool_that_gives_a_throughput_had_successes() -> None:
     assert all_requests_failed(record(throughput_per_s=12.0), "http") is None
-    assert all_requests_failed({"totals": None}, "http") is None
+    assert all_requests_failed(trial_record(), "http") is None
 
 
 def test_errors_that_nobody_classed_are_only_counted() -> None:
@@ -141,10 +164,27 @@ def test_errors_that_nobody_classed_are_only_counted() -> None:
     ],
 )
 def test_what_to_do_is_what_helps_against_that_error(protocol: str, code: str, advice: str) -> None:
-    errors = [
-        {"code": code, "operation": "transaction", "count": 7, "message": "no"},
-        {"code": "connection", "operation": "connect", "count": 900, "message": "of no transaction"},
-    ]
-    result = all_requests_failed({**record(), "errors": errors}, protocol)
+    errors = (
+        ErrorRecord(code, 7, message="no"),
+        ErrorRecord("connection", 900, "connect", "of no transaction"),
+    )
+    result = all_requests_failed(record(*errors), protocol)
     assert result is not None
     assert result.advice.startswith(advice)
+
+
+def test_more_failures_than_successes_are_no_result(tmp_path: Path) -> None:
+    status, trial = run(tmp_path, failing(("42P01", 10_221, "no such table"), succeeded=87))
+    assert (status, trial.status, trial.reason_code) == (3, "failed", "most-failed")
+    assert trial.reason.startswith("more failed than succeeded: 10,221 failed and 87 succeeded")
+    assert trial.totals.transactions.succeeded == 87, "what was counted is kept"
+
+
+def test_as_many_failures_as_successes_stand(tmp_path: Path) -> None:
+    _, trial = run(tmp_path, failing(REFUSED, succeeded=50))
+    assert trial.reason_code != "most-failed"
+
+
+def test_more_failures_than_successes_may_be_wanted(tmp_path: Path) -> None:
+    _, trial = run(tmp_path, failing(REFUSED, succeeded=5), f"{UNASKED}expect: [errors > 0]\n")
+    assert trial.reason_code != "most-failed"

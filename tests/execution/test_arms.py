@@ -6,8 +6,8 @@ import os
 import signal
 from pathlib import Path
 
-from documents import sides
 from execution.world import PLAN, World
+from loadcell.analysis.compare import sides
 
 TWO = PLAN.replace("repeats: 1", "repeats: 2") + "factors: {load.clients: [2, 4]}\n"
 
@@ -16,12 +16,12 @@ def test_every_treatment_runs_twice_in_each_block(tmp_path: Path) -> None:
     world = World()
     ended = world.run(tmp_path, TWO, aa=True)
     stored = world.stored(ended)
-    assert stored.run["aa"] is True
+    assert stored.run.aa is True
     expected = sorted(
         (name, block, arm) for name in ("clients=2", "clients=4") for block in (1, 2) for arm in "ab"
     )
     for heads in (stored.planned, stored.trials):
-        assert sorted((head["treatment"], head["block"], head["arm"]) for head in heads) == expected
+        assert sorted((head.treatment, head.block, head.arm) for head in heads) == expected
     result = sides.arms(stored.run, stored.trials)
     assert [side.label for side in result.sides] == ["a", "b"]
     for side in result.sides:
@@ -34,8 +34,8 @@ def test_every_treatment_runs_twice_in_each_block(tmp_path: Path) -> None:
 def test_a_run_without_arms_says_so_and_names_none(tmp_path: Path) -> None:
     world = World()
     stored = world.stored(world.run(tmp_path, TWO))
-    assert stored.run["aa"] is False
-    assert all("arm" not in item for item in (*stored.planned, *stored.trials))
+    assert stored.run.aa is False
+    assert all(item.arm is None for item in (*stored.planned, *stored.trials))
 
 
 def test_a_resumed_run_keeps_its_arms(tmp_path: Path) -> None:
@@ -46,4 +46,4 @@ def test_a_resumed_run_keeps_its_arms(tmp_path: Path) -> None:
     ended = world.run(tmp_path, TWO, resume=before.path)
     stored = world.stored(ended)
     assert (ended.path, ended.state, len(stored.trials)) == (before.path, "finished", 8)
-    assert {trial["arm"] for trial in stored.trials} == {"a", "b"}
+    assert {trial.arm for trial in stored.trials} == {"a", "b"}

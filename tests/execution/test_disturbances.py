@@ -5,6 +5,7 @@ time to spare.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,13 +15,14 @@ from typing import Any
 
 import pytest
 
-from documents import load_event, load_result
 from execution.world import World, figures, interval, load, times
 from frame_values import values
 from loadcell.execution import checks, disturbances
 from loadcell.execution.disturbances import DisturbanceWatch
 from loadcell.execution.record import interval_rows
 from loadcell.execution.server_checks import server_counters
+from loadcell.model.json import convert
+from loadcell.model.load_result import LoadResult, read_event
 from loadcell.model.trial_record import Lifetime
 
 
@@ -29,8 +31,12 @@ def result(clients: int = 4, seconds: int = 5) -> dict[str, Any]:
     return load(spec, lambda event: None, lambda all_clients: 100 * all_clients)
 
 
+def parsed(document: dict[str, Any]) -> LoadResult:
+    return convert(LoadResult, document)
+
+
 def littles_law(document: dict[str, Any], clients: int) -> checks.Check:
-    record = load_result(document)
+    record = parsed(document)
     return checks.littles_law(record, record.seconds, clients)
 
 
@@ -51,33 +57,33 @@ def scheduled(*, presence_s: float, late_ns: int = 1_000, at_end: int = 0) -> di
 
 class TestCountingIdentity:
     def test_holds_for_a_whole_record(self) -> None:
-        assert verdict(checks.counting_identity(load_result(result()))) == "ok"
+        assert verdict(checks.counting_identity(parsed(result()))) == "ok"
 
     @pytest.mark.parametrize("field", ["attempted", "succeeded", "failed", "in_flight"])
     def test_one_transaction_too_many_breaks_it(self, field: str) -> None:
         record = result()
         record["operations"][0][field] += 1
-        assert verdict(checks.counting_identity(load_result(record))) == "broken"
+        assert verdict(checks.counting_identity(parsed(record))) == "broken"
 
     def test_a_success_without_a_latency_breaks_it(self) -> None:
         record = result()
         record["operations"][0]["response"]["count"] -= 1
-        assert verdict(checks.counting_identity(load_result(record))) == "broken"
+        assert verdict(checks.counting_identity(parsed(record))) == "broken"
 
     def test_says_nothing_where_nothing_was_counted(self) -> None:
-        assert verdict(checks.counting_identity(load_result({"operations": []}))) == "unknown"
+        assert verdict(checks.counting_identity(LoadResult(outcome="completed"))) == "unknown"
 
 
 class TestValues:
     def test_one_wrong_value_is_one_too_many(self) -> None:
         record = result()
-        assert verdict(checks.values(load_result(record))) == "ok"
+        assert verdict(checks.values(parsed(record))) == "ok"
         errors = [
             {"code": code, "operation": operation, "count": 3}
             for code in ("stale", "08006")
             for operation in ("transaction", "get")
         ]
-        check = checks.values(load_result({**record, "errors": errors}))
+        check = checks.values(parsed({**record, "errors": errors}))
         assert (check.verdict, check.detail) == ("broken", {"lost": 0, "stale": 3, "corrupt": 0})
 
 
@@ -153,31 +159,44 @@ class TestClientLimit:
     def test_a_thread_without_time_to_spare_was_the_limit(self, busy: float, expected: str) -> None:
         record = result()
         record["client"]["threads"].append({**record["client"]["threads"][0], "busy": busy})
-        assert verdict(checks.client_limit(load_result(record))) == expected
+        assert verdict(checks.client_limit(parsed(record))) == expected
 
 
 class TestOpenLoop:
     @pytest.mark.parametrize(("late_ns", "expected"), [(500_000, "ok"), (1_500_000, "noticed")])
     def test_a_client_that_is_late_itself_is_noticed(self, late_ns: int, expected: str) -> None:
-        assert verdict(checks.pacing(load_result(scheduled(presence_s=20.0, late_ns=late_ns)))) == expected
+        assert verdict(checks.pacing(parsed(scheduled(presence_s=20.0, late_ns=late_ns)))) == expected
+
+    @pytest.mark.parametrize(
+        ("late_p99_ns", "late", "expected"),
+        [(900_000, 2000, "ok"), (5_000_000, 2000, "noticed"), (5_000_000, 1000, "ok")],
+    )
+    def test_a_client_whose_tail_is_late_is_noticed(self, late_p99_ns: int, late: int, expected: str) -> None:
+        """The mean lateness is 1 us; 1 % of half of the requests is 0.5 % of all."""
+        record = scheduled(presence_s=20.0)
+        record["schedule"]["pacing_error"] |= {"count": late, "p95_ns": 2_000, "p99_ns": late_p99_ns}
+        check = checks.pacing(parsed(record))
+        assert verdict(check) == expected
+        if expected == "noticed":
+            assert check.detail["late_ms"] == 5.0
 
     @pytest.mark.parametrize(("at_end", "expected"), [(0, "ok"), (40, "ok"), (41, "noticed")])
     def test_a_backlog_at_the_end_is_noticed(self, at_end: int, expected: str) -> None:
-        assert verdict(checks.backlog(load_result(scheduled(presence_s=20.0, at_end=at_end)))) == expected
+        assert verdict(checks.backlog(parsed(scheduled(presence_s=20.0, at_end=at_end)))) == expected
 
     def test_nothing_is_reported_where_nothing_was_due_or_answered(self) -> None:
         record = scheduled(presence_s=20.0)
         record["schedule"]["offered"] = 0
         record["operations"][0]["response"] = None
         assert (
-            verdict(checks.pacing(load_result(record))),
-            verdict(checks.backlog(load_result(record))),
+            verdict(checks.pacing(parsed(record))),
+            verdict(checks.backlog(parsed(record))),
         ) == ("unknown", "unknown")
 
     def test_an_interval_has_its_backlog_with_the_transactions_only(self) -> None:
         event = {**interval("measure", 0, times(0), 7, 2), "backlog": 5}
         event["operations"].append({**event["operations"][0], "name": "select", "kind": "read"})
-        assert [row["backlog"] for row in interval_rows(load_event(event))] == [5, None]
+        assert [row["backlog"] for row in interval_rows(read_event(json.dumps(event)))] == [5, None]
 
 
 class TestServerCounters:
@@ -228,20 +247,20 @@ class TestIntervals:
         covered = checks.Covered()
         for phase in ("warmup", "measure"):
             for index in range(count):
-                event = load_event(interval(phase, index, times(0), 400, 4))
+                event = read_event(json.dumps(interval(phase, index, times(0), 400, 4)))
                 [transaction] = event.operations
                 lacks = lacking if index == 2 else 0
                 covered.add(event, replace(transaction, succeeded=transaction.succeeded - lacks))
         return covered
 
     def test_cover_the_window_and_add_up(self) -> None:
-        assert verdict(checks.intervals_complete(self.covered(), load_result(result()))) == "ok"
+        assert verdict(checks.intervals_complete(self.covered(), parsed(result()))) == "ok"
 
     def test_one_that_is_missing(self) -> None:
-        assert verdict(checks.intervals_complete(self.covered(4), load_result(result()))) == "broken"
+        assert verdict(checks.intervals_complete(self.covered(4), parsed(result()))) == "broken"
 
     def test_one_that_counts_otherwise_than_the_total(self) -> None:
-        assert verdict(checks.intervals_complete(self.covered(lacking=1), load_result(result()))) == "broken"
+        assert verdict(checks.intervals_complete(self.covered(lacking=1), parsed(result()))) == "broken"
 
 
 class TestTheMachine:
@@ -317,13 +336,9 @@ class TestNeighbours:
             process.communicate()
         stored = world.stored(ended)
         assert "neighbour" in values(stored.events(), "event")
-        checks_by_name = {check["name"]: check for check in stored.trials[0]["checks"]}
-        assert checks_by_name["neighbour"] == {
-            "name": "neighbour",
-            "verdict": "noticed",
-            "detail": {"pids": [process.pid]},
-        }
-        assert stored.trials[0]["status"] == "ok", "the figures stand, with the remark beside them"
+        checks_by_name = {check.name: check for check in stored.trials[0].checks}
+        assert checks_by_name["neighbour"] == checks.Check("neighbour", "noticed", {"pids": [process.pid]})
+        assert stored.trials[0].status == "ok", "the figures stand, with the remark beside them"
         assert f"process {process.pid}" in (tmp_path / "said.txt").read_text()
 
 

@@ -11,10 +11,18 @@ from typing import Any
 
 import pytest
 
-from documents import load_result
 from execution.live import loadcell
 from loadcell.execution import checks
 from loadcell.execution.load_order import group_threads, load_order
+from loadcell.model.load_result import (
+    ClientResult,
+    Distribution,
+    GroupResult,
+    LoadResult,
+    MeasuredWindow,
+    OperationResult,
+    ThreadResult,
+)
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
 from loadcell.workloads.composite import CompositeWorkload
@@ -199,30 +207,19 @@ def test_the_engine_is_given_what_is_common_once_and_each_groups_own(tmp_path: P
 
 
 def test_the_worst_group_decides_a_check(tmp_path: Path) -> None:
-    def figures(mean_ns: float) -> dict[str, Any]:
-        return {"count": 100, "mean_ns": mean_ns, "max_ns": mean_ns}
+    def group(name: str, mean_ns: float, busy: float) -> GroupResult:
+        response = Distribution(100, mean_ns=mean_ns, max_ns=mean_ns)
+        transaction = OperationResult(
+            "transaction", attempted=100, carried_in=0, succeeded=100, response=response
+        )
+        return GroupResult(name, (transaction,), client=ClientResult((ThreadResult(busy=busy),)))
 
-    def group(name: str, mean_ns: float, busy: float) -> dict[str, Any]:
-        transaction = {
-            "name": "transaction",
-            "attempted": 100,
-            "succeeded": 100,
-            "failed": 0,
-            "in_flight": 0,
-            "carried_in": 0,
-            "response": figures(mean_ns),
-        }
-        client = {"threads": [{"busy": busy}]}
-        return {"name": name, "operations": [transaction], "schedule": None, "client": client}
-
-    result = {
-        "window": {"duration_ns": 1_000_000_000},
-        "operations": [],
-        "groups": [group("many", 60e6, 0.2), group("few", 1e6, 0.95)],
-    }
-    results = {
-        check.name: check for check in checks.of_load(load_result(result), read(tmp_path, SHARED).base)
-    }
+    result = LoadResult(
+        outcome="completed",
+        window=MeasuredWindow(0, 0, 1_000_000_000),
+        groups=(group("many", 60e6, 0.2), group("few", 1e6, 0.95)),
+    )
+    results = {check.name: check for check in checks.of_load(result, read(tmp_path, SHARED).base)}
     assert results["littles-law"].verdict == "broken"
     assert results["littles-law"].detail["group"] == "few"
     assert results["littles-law"].detail["groups"] == {"many": "ok", "few": "broken"}

@@ -14,6 +14,7 @@ import pytest
 
 from execution.live import PLAN, Live, descendants, external, living, loadcell, until
 from loadcell.execution import workdir
+from loadcell.linux.process import SupervisedProcess
 from servers import PostgresServer
 
 LONG_LOAD = PLAN.replace("duration: 2s", "duration: 30s")
@@ -26,10 +27,10 @@ def test_a_server_killed_in_a_trial_costs_that_trial(tmp_path: Path) -> None:
         os.kill(live.server(), signal.SIGKILL)
         assert live.end() == 3
         (trial,) = live.stored().trials
-        assert trial["status"] == "failed"
-        assert trial["reason"].startswith("the target died during the load")
-        assert trial["advice"]
-        assert trial["totals"]["transactions"]["succeeded"] > 0, "what was measured until then is kept"
+        assert trial.status == "failed"
+        assert trial.reason.startswith("the target died during the load")
+        assert trial.advice
+        assert trial.totals.transactions.succeeded > 0, "what was measured until then is kept"
 
 
 def test_a_server_killed_in_prepare_costs_that_trial_and_the_next_has_a_new_one(tmp_path: Path) -> None:
@@ -41,10 +42,10 @@ def test_a_server_killed_in_prepare_costs_that_trial_and_the_next_has_a_new_one(
         assert live.end() == 3
         assert live.statuses() == ["failed", "ok"]
         failed = live.stored().trials[0]
-        assert failed["phases"][-2]["name"] == "prepare"
-        assert failed["phases"][-2]["status"] == "failed"
-        assert failed["reason"].startswith("the target died during prepare")
-        assert failed["advice"]
+        assert failed.phases[-2].name == "prepare"
+        assert failed.phases[-2].status == "failed"
+        assert failed.reason.startswith("the target died during prepare")
+        assert failed.advice
 
 
 def test_a_worker_killed_costs_that_trial_and_the_run_continues(
@@ -55,7 +56,7 @@ def test_a_worker_killed_costs_that_trial_and_the_run_continues(
         os.kill(live.worker(), signal.SIGKILL)
         assert live.end() == 3
         assert live.statuses() == ["failed", "ok"]
-        assert live.stored().trials[0]["reason"] == "the worker process was killed by SIGKILL"
+        assert live.stored().trials[0].reason == "the worker process was killed by SIGKILL"
 
 
 @pytest.mark.parametrize("phase", ["up", "measure"])
@@ -71,15 +72,15 @@ def test_a_runner_killed_leaves_no_process_and_loses_no_finished_trial(tmp_path:
         until(lambda: not living(children), "the children's end")
         finished = 0 if phase == "up" else 1
         stored = live.stored()
-        assert [trial["status"] for trial in stored.trials] == ["ok"] * finished
+        assert [trial.status for trial in stored.trials] == ["ok"] * finished
         assert (stored.state, len(stored.missing)) == ("killed", 2 - finished)
         assert stored.damage == []
-        before = [trial["ended_utc"] for trial in stored.trials]
+        before = [trial.ended_utc for trial in stored.trials]
         again = loadcell(tmp_path, "run", "--resume", "run", "--no-report")
         assert again.returncode == 0, again.stderr
         assert ("1 trial (1 kept from before)" if finished else "2 trials, about") in again.stderr
         assert live.statuses() == ["ok", "ok"]
-        assert [trial["ended_utc"] for trial in live.stored().trials][:finished] == before
+        assert [trial.ended_utc for trial in live.stored().trials][:finished] == before
 
 
 def test_ctrl_c_ends_in_order(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_ctrl_c_ends_in_order(tmp_path: Path) -> None:
         assert living(children) == []
         stored = live.stored()
         assert (stored.state, live.statuses()) == ("interrupted", ["aborted"])
-        assert stored.trials[0]["totals"]["transactions"]["attempted"] >= 0
+        assert stored.trials[0].totals.transactions.attempted >= 0
         trials = len(stored.planned)
         assert f"{trials} of {trials} trials are left. Resume with: loadcell run --resume" in live.err
         assert "Traceback" not in live.err
@@ -135,6 +136,53 @@ def test_a_dead_runs_directory_in_which_a_server_still_works_stays(tmp_path: Pat
         server.kill()
         server.wait()
     assert workdir.sweep(tmp_path) == ["dead"]
+
+
+def dead_run(home: Path, name: str) -> Path:
+    """The work directory of a run whose process is gone."""
+    path = workdir.make(name, home)
+    (path / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": name}))
+    return path
+
+
+def test_processes_that_a_program_left_in_a_dead_run_are_ended_with_it(tmp_path: Path) -> None:
+    work = dead_run(tmp_path, "dead") / "command"
+    work.mkdir()
+    lines: list[str] = []
+    environment = {"PATH": os.environ["PATH"]}
+    program = SupervisedProcess("shell", lines.append, environment, work)
+    program.start(["sh", "-c", f"cd {work} && sleep 300 & echo $!; wait"])
+    until(lambda: lines, "the child's number")
+    child, shell = int(lines[0].split()[-1]), program.pid
+    assert shell is not None
+    os.kill(shell, signal.SIGKILL)
+    until(lambda: not program.running, "its end")
+    assert living([child]) == [child]
+    assert workdir.sweep(tmp_path) == ["dead"]
+    assert living([child]) == []
+
+
+def test_a_record_of_another_boot_ends_nothing(tmp_path: Path) -> None:
+    work = dead_run(tmp_path, "dead") / "command"
+    work.mkdir()
+    facts = {"session": os.getsid(0), "started": 0, "boot": "another"}
+    (work / "session.json").write_text(json.dumps(facts))
+    assert workdir.sweep(tmp_path) == ["dead"]
+
+
+def test_a_long_name_leaves_room_for_a_socket(tmp_path: Path) -> None:
+    made = workdir.make("ä" * 100, tmp_path)
+    assert len(os.fsencode(made.name)) <= 40
+    base = workdir.HOME / "loadcell-4294967294" / made.name
+    assert len(os.fsencode(base / "postgres" / "socket" / ".s.PGSQL.65535")) <= 107
+
+
+def test_a_base_that_was_made_because_the_usual_one_was_taken_is_swept_too(tmp_path: Path) -> None:
+    (tmp_path / f"loadcell-{os.getuid()}").symlink_to("/")
+    made = dead_run(tmp_path, "dead")
+    assert made.parent.name.startswith(f"loadcell-{os.getuid()}-")
+    assert workdir.sweep(tmp_path) == ["dead"]
+    assert not made.parent.exists()
 
 
 def test_a_work_directory_is_readable_by_a_servers_own_user(tmp_path: Path) -> None:

@@ -11,10 +11,15 @@ from typing import Any
 
 import pytest
 
-from documents import load_result
 from loadcell.execution import checks, machine_watch
 from loadcell.execution.machine_watch import NAMES, WORKER, Machine, workers
-from loadcell.model.load_result import LoadResult
+from loadcell.model.load_result import (
+    ClientResult,
+    Distribution,
+    LoadResult,
+    OperationResult,
+    ThreadResult,
+)
 
 HZ = os.sysconf("SC_CLK_TCK")
 RUN_PID = 500
@@ -263,7 +268,8 @@ class TestThisMachine:
 
 class TestClient:
     def result(self, *busy: float) -> LoadResult:
-        return load_result({"client": {"threads": [{"busy": share} for share in busy]}})
+        threads = tuple(ThreadResult(busy=share) for share in busy)
+        return LoadResult(outcome="completed", client=ClientResult(threads))
 
     def test_many_threads_on_few_cores_are_the_limit_together(self) -> None:
         assert checks.client_limit(self.result(0.47, 0.47, 0.47, 0.47), cores=2).verdict == "broken"
@@ -274,8 +280,8 @@ class TestClient:
 class TestPercentiles:
     def result(self, **figures: float) -> LoadResult:
         usual = {"count": 9, "min_ns": 1, "p50_ns": 5, "p99_ns": 9, "max_ns": 9, "mean_ns": 5.0}
-        transaction = {"name": "transaction", "response": {**usual, **figures}, "service": None}
-        return load_result({"operations": [transaction]})
+        transaction = OperationResult("transaction", response=Distribution(**{**usual, **figures}))
+        return LoadResult(outcome="completed", operations=(transaction,))
 
     def test_rise(self) -> None:
         assert checks.percentiles(self.result()).verdict == "ok"
@@ -288,6 +294,6 @@ class TestPercentiles:
 
     def test_nothing_is_reported_of_nothing(self) -> None:
         assert (
-            checks.percentiles(load_result({"operations": [{"name": "x", "response": None}]})).verdict
+            checks.percentiles(LoadResult(outcome="completed", operations=(OperationResult("x"),))).verdict
             == "unknown"
         )

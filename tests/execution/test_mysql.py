@@ -121,7 +121,7 @@ def test_ycsb_counts_what_the_server_counts(tmp_path: Path, url: str) -> None:
 def test_what_cannot_run_here_is_known_before_the_run(
     tmp_path: Path, workload: str, message: str, advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SECRET", "x")
+    monkeypatch.setenv("SECRET", "secret-x")
     text = EXTERNAL.format(url="mysql://u@127.0.0.1/d", workload=workload, duration="1s")
     (tmp_path / "plan.yaml").write_text(text)
     done = loadcell(tmp_path, "check", "plan.yaml")

@@ -12,6 +12,7 @@ import pytest
 
 from execution.world import PLAN, World, figures
 from loadcell.execution.load_order import schedule
+from loadcell.model.trial_record import Backlog
 from loadcell.plan.model import Load
 from specifications import complete
 
@@ -76,27 +77,27 @@ def test_a_trial_records_how_its_schedule_was_kept(tmp_path: Path) -> None:
         tmp_path, OPEN.replace("[errors == 0]", "[offered >= 199/s, backlog < 10, pacing.p99 < 10us]")
     )
     trial = world.stored(ended).trials[0]
-    assert (trial["status"], trial["reason_code"]) == ("ok", None)
-    schedule_record = trial["schedule"]
-    assert (schedule_record["arrivals"], schedule_record["offered"], schedule_record["offered_per_s"]) == (
+    assert (trial.status, trial.reason_code) == ("ok", None)
+    schedule_record = trial.schedule
+    assert (schedule_record.arrivals, schedule_record.offered, schedule_record.offered_per_s) == (
         "poisson",
         400,
         200.0,
     )
-    assert schedule_record["backlog"] == {"peak": 7, "at_end": 0, "overdue_s": 0.0}
-    assert schedule_record["requests_mean"] == pytest.approx(2.0)
-    assert schedule_record["pacing_error"]["p50_ms"] == pytest.approx(0.003)
-    assert schedule_record["backlog_wait"] is None
-    verdicts = {check["name"]: check["verdict"] for check in trial["checks"]}
+    assert schedule_record.backlog == Backlog(peak=7)
+    assert schedule_record.requests_mean == pytest.approx(2.0)
+    assert schedule_record.pacing_error.percentile_ms("50") == pytest.approx(0.003)
+    assert schedule_record.backlog_wait is None
+    verdicts = {check.name: check.verdict for check in trial.checks}
     assert [verdicts[name] for name in ("littles-law", "pacing", "backlog")] == ["ok", "ok", "ok"]
-    assert [judged["verdict"] for judged in trial["expect"]] == ["met", "met", "met"]
+    assert [judged.verdict for judged in trial.expect] == ["met", "met", "met"]
 
 
 def test_a_closed_loop_has_no_schedule_and_is_not_compared_with_one(tmp_path: Path) -> None:
     world = World()
     trial = world.stored(world.run(tmp_path)).trials[0]
-    assert trial["schedule"] is None
-    assert not {"pacing", "backlog"} & {check["name"] for check in trial["checks"]}
+    assert trial.schedule is None
+    assert not {"pacing", "backlog"} & {check.name for check in trial.checks}
 
 
 #: Arguments of the outcome of an overloaded load, as the engine gives them.
@@ -116,19 +117,19 @@ def test_an_overloaded_target_is_a_result_with_its_backlog_and_the_run_continues
     world.results = {"load 2": overloaded, "load 4": open_loop}
     ended = world.run(tmp_path, TWO)
     first, second = world.stored(ended).trials
-    assert (first["status"], first["reason_code"]) == ("failed", "overloaded")
-    assert first["reason"] == (
+    assert (first.status, first.reason_code) == ("failed", "overloaded")
+    assert first.reason == (
         "880 requests were due and could not be sent, the oldest for 2.2 s, and the backlog grew: 900.0/s "
         "fell due and 200.0/s ended over 2 connections"
     )
-    assert first["advice"] == (
+    assert first.advice == (
         "lower the rate; if the target is not busy, give more clients to carry it; load.max_backlog says how "
         "long a request may wait"
     )
-    assert first["schedule"]["backlog"] == {"peak": 900, "at_end": 880, "overdue_s": 2.2}
-    assert first["totals"]["throughput_per_s"] == pytest.approx(200.0)
-    assert [judged["verdict"] for judged in first["expect"]] == ["unknown"]
-    assert (second["status"], ended.exit_status) == ("ok", 3)
+    assert first.schedule.backlog == Backlog(900, 880, 2.2)
+    assert first.totals.throughput_per_s == pytest.approx(200.0)
+    assert [judged.verdict for judged in first.expect] == ["unknown"]
+    assert (second.status, ended.exit_status) == ("ok", 3)
 
 
 def test_one_that_is_overloaded_in_its_warm_up_has_its_backlog_too(tmp_path: Path) -> None:
@@ -140,12 +141,12 @@ def test_one_that_is_overloaded_in_its_warm_up_has_its_backlog_too(tmp_path: Pat
     world = World()
     world.results["load 2"] = overloaded
     trial = world.stored(world.run(tmp_path, OPEN)).trials[0]
-    assert (trial["reason_code"], trial["totals"], trial["schedule"]["requests_mean"]) == (
+    assert (trial.reason_code, trial.totals, trial.schedule.requests_mean) == (
         "overloaded",
         None,
         None,
     )
-    assert trial["schedule"]["backlog"]["peak"] == 7
+    assert trial.schedule.backlog.peak == 7
 
 
 def test_a_server_that_died_under_it_is_the_better_reason(tmp_path: Path) -> None:
@@ -159,5 +160,5 @@ def test_a_server_that_died_under_it_is_the_better_reason(tmp_path: Path) -> Non
 
     world.results["load 2"] = die
     trial = world.stored(world.run(tmp_path, OPEN)).trials[0]
-    assert (trial["reason_code"], trial["died_during"]) == ("lost", "load")
-    assert trial["reason"].startswith("the target died")
+    assert (trial.reason_code, trial.died_during) == ("lost", "load")
+    assert trial.reason.startswith("the target died")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from documents import outcome
 from execution.world import PLAN, World, broken
 from frame_values import values
 from loadcell.execution.executor import LoadError, LoadTimeoutError
 from loadcell.execution.interrupts import LimitReached
+from loadcell.execution.progress import outcome
+from loadcell.model.trial_record import ExpectationResult
+from loadcell.store.read import read_run
 
 TWO = PLAN + "factors: {load.clients: [2, 4]}\n"
 VARIANTS = PLAN + "factors: {target.mock.variant: [a, b]}\n"
@@ -24,9 +27,7 @@ def world() -> World:
 
 
 def statuses(world: World, home: Path) -> list[str]:
-    from documents import read_run
-
-    return [trial["status"] for trial in read_run(home / "run").trials]
+    return [trial.status for trial in read_run(home / "run").trials]
 
 
 def test_a_trial_is_up_prepare_load_describe(world: World, tmp_path: Path) -> None:
@@ -55,8 +56,8 @@ def test_a_load_that_breaks_is_a_result_and_the_run_continues(world: World, tmp_
     world.fail("load 2", LoadError("it broke", advice="Mend it."))
     ended = world.run(tmp_path, TWO)
     assert statuses(world, tmp_path) == ["failed", "ok"]
-    assert world.stored(ended).trials[0]["reason"] == "it broke"
-    assert world.stored(ended).trials[0]["advice"] == "Mend it."
+    assert world.stored(ended).trials[0].reason == "it broke"
+    assert world.stored(ended).trials[0].advice == "Mend it."
     assert ended.exit_status == 3
 
 
@@ -90,8 +91,8 @@ def test_a_broken_prepare_ends_the_trial_without_a_load(world: World, tmp_path: 
     ended = world.run(tmp_path, TWO)
     assert world.log[:3] == ["up a", "prepare a", "up a"]
     first = world.stored(ended).trials[0]
-    assert (first["status"], first["reason"]) == ("failed", "no room for the data")
-    assert [phase["name"] for phase in first["phases"]] == ["up", "prepare", "cleanup"]
+    assert (first.status, first.reason) == ("failed", "no room for the data")
+    assert [phase.name for phase in first.phases] == ["up", "prepare", "cleanup"]
 
 
 @pytest.mark.parametrize(
@@ -101,8 +102,8 @@ def test_every_phase_has_a_time_limit(world: World, tmp_path: Path, step: str, p
     world.fail(step, LoadTimeoutError(60) if step in ("fill", "load 2") else LimitReached())
     ended = world.run(tmp_path, TWO)
     first = world.stored(ended).trials[0]
-    assert first["status"] == "timed-out"
-    assert phase in first["reason"]
+    assert first.status == "timed-out"
+    assert phase in first.reason
     assert statuses(world, tmp_path) == ["timed-out", "ok"]
     assert "down a" in world.log[: world.log.index("load 4")], "what hung is not used again as it is"
 
@@ -112,16 +113,16 @@ def test_a_limit_really_interrupts_a_step_that_hangs(world: World, tmp_path: Pat
 
     world.fail("up", lambda: threading.Event().wait(30))
     ended = world.run(tmp_path, TWO + "limits: {up: 50ms}\n")
-    assert [trial["status"] for trial in world.stored(ended).trials] == ["timed-out", "ok"]
+    assert [trial.status for trial in world.stored(ended).trials] == ["timed-out", "ok"]
 
 
 def test_a_fault_in_a_part_costs_its_trial_and_its_story_is_kept(world: World, tmp_path: Path) -> None:
     world.fail("describe", ZeroDivisionError("division by zero"))
     ended = world.run(tmp_path, TWO)
     first = world.stored(ended).trials[0]
-    assert first["status"] == "failed"
-    assert "ZeroDivisionError" in first["reason"]
-    assert "Traceback" in (world.stored(ended).directory(first["name"]) / "output.log").read_text()
+    assert first.status == "failed"
+    assert "ZeroDivisionError" in first.reason
+    assert "Traceback" in (world.stored(ended).directory(first.name) / "output.log").read_text()
 
 
 def test_ctrl_c_ends_the_load_puts_the_target_away_and_says_how_to_go_on(
@@ -132,7 +133,7 @@ def test_ctrl_c_ends_the_load_puts_the_target_away_and_says_how_to_go_on(
     assert world.log == ["up a", "prepare a", "fill", "load 2", "down a", "destroy a"]
     assert (ended.state, ended.exit_status) == ("interrupted", 130)
     assert statuses(world, tmp_path) == ["aborted"]
-    assert "--resume" in world.stored(ended).trials[0]["advice"]
+    assert "--resume" in world.stored(ended).trials[0].advice
 
 
 @pytest.mark.parametrize("step", ["up", "prepare", "fill", "describe"])
@@ -149,7 +150,7 @@ def test_a_run_whose_target_never_comes_up_for_one_reason_is_abandoned(world: Wo
     ended = world.run(tmp_path, PLAN.replace("repeats: 1", "repeats: 9"))
     assert (ended.state, ended.exit_status) == ("failed", 3)
     assert ended.reason is not None
-    assert "wrong password" in ended.reason
+    assert "wrong password" in ended.reason.text
     assert len(world.stored(ended).trials) == 3
 
 
@@ -170,10 +171,8 @@ def test_a_missed_expectation_is_exit_status_1(world: World, tmp_path: Path) -> 
     ended = world.run(tmp_path, PLAN.replace("errors == 0", "latency.p99 < 5ms"))
     assert ended.exit_status == 1
     stored = world.stored(ended)
-    assert stored.trials[0]["expect"] == [
-        {"expression": "latency.p99 < 5ms", "verdict": "missed", "value": 10.0}
-    ]
-    assert stored.run["verdicts"][0]["missed_in"] == [stored.trials[0]["name"]]
+    assert stored.trials[0].expect == (ExpectationResult("latency.p99 < 5ms", "missed", 10.0),)
+    assert stored.run.verdicts[0].missed_in == (stored.trials[0].name,)
 
 
 def test_a_measurement_that_breaks_its_own_laws_is_invalid(world: World, tmp_path: Path) -> None:
@@ -183,11 +182,11 @@ def test_a_measurement_that_breaks_its_own_laws_is_invalid(world: World, tmp_pat
     world.results["load 2"] = busy
     ended = world.run(tmp_path)
     trial = world.stored(ended).trials[0]
-    assert trial["status"] == "invalid"
-    assert "client was the limit" in trial["reason"]
-    assert "threads" in trial["advice"]
-    assert trial["totals"]["throughput_per_s"] == 200, "the figures stay, for whoever wants to look"
-    assert trial["expect"][0]["verdict"] == "unknown"
+    assert trial.status == "invalid"
+    assert "client was the limit" in trial.reason
+    assert "threads" in trial.advice
+    assert trial.totals.throughput_per_s == 200, "the figures stay, for whoever wants to look"
+    assert trial.expect[0].verdict == "unknown"
     assert ended.exit_status == 3
 
 
@@ -195,10 +194,8 @@ def test_a_percentile_of_too_few_transactions_meets_and_misses_nothing(tmp_path:
     world = World(per_s=lambda _: 49)
     ended = world.run(tmp_path, PLAN.replace("errors == 0", "latency.p99 < 1s"))
     [trial] = world.stored(ended).trials
-    assert trial["expect"] == [
-        {"expression": "latency.p99 < 1s", "verdict": "unknown", "value": None, "count": 98, "needed": 100}
-    ]
+    assert trial.expect == (ExpectationResult("latency.p99 < 1s", "unknown", count=98, needed=100),)
     assert "cannot be judged: latency.p99 < 1s (98 in all, 100 needed)" in outcome(trial)
-    assert "p99 " not in outcome({**trial, "expect": []}), "nor is it shown"
-    [total] = world.stored(ended).run["verdicts"]
-    assert (total["verdict"], total["unknown"]) == ("unknown", 1)
+    assert "p99 " not in outcome(replace(trial, expect=())), "nor is it shown"
+    [total] = world.stored(ended).run.verdicts
+    assert (total.verdict, total.unknown) == ("unknown", 1)

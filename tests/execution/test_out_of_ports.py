@@ -12,15 +12,15 @@ import resource
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pymysql
 import pytest
 
-from documents import read_run
 from few_ports import FewPorts, few_ports
 from hostile import Hostile, response, says
 from lines import called, command
+from loadcell.model.trial_record import TrialRecord
+from loadcell.store.read import read_run
 from loadcell.systems.mysql import connection as mysql
 from loadcell.systems.postgres import connection as postgres
 from loadcell.systems.redis import connection as redis
@@ -45,7 +45,7 @@ def squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def only_trial(home: Path) -> dict[str, Any]:
+def only_trial(home: Path) -> TrialRecord:
     [path] = home.glob("results/*/*")
     [trial] = read_run(path).trials
     return trial
@@ -85,13 +85,13 @@ class TestConnectionsForEachRequest:
             trial = only_trial(tmp_path)
             again = failed(called(tmp_path, *words, "--no-report", "--out", "again", "--json"))
 
-        assert trial["status"] == "invalid", "no fault of the service, and no figure of it"
-        assert trial["reason_code"] == "check.ports"
-        assert trial["totals"]["transactions"]["succeeded"] < HARDLY_ANY
-        [error] = trial["errors"]
-        assert (error["code"], error["message"]) == ("ports", "Cannot assign requested address")
-        assert error["meaning"] == "this machine had no port left for another connection"
-        for item in (message, trial["advice"], error["advice"], *pages(tmp_path).values()):
+        assert trial.status == "invalid", "no fault of the service, and no figure of it"
+        assert trial.reason_code == "check.ports"
+        assert trial.totals.transactions.succeeded < HARDLY_ANY
+        [error] = trial.errors
+        assert (error.code, error.message) == ("ports", "Cannot assign requested address")
+        assert error.meaning == "this machine had no port left for another connection"
+        for item in (message, trial.advice, error.advice, *pages(tmp_path).values()):
             assert RANGE in item
             assert REUSE in item
         assert "this machine ran out of ports" in message
@@ -116,7 +116,7 @@ class TestMoreConnectionsThanPorts:
             done = called(tmp_path, "redis", f"{server.host}:{server.port}", *words, "--json")
         trial = only_trial(tmp_path)
         [document] = json.loads(done.stdout)["trials"]
-        assert (done.returncode, document["reason"]) == (3, trial["reason"])
+        assert (done.returncode, document["reason"]) == (3, trial.reason)
         [path] = tmp_path.glob("results/*/*")
         self._check(trial, squeezed(called(tmp_path, "show", str(path)).stdout), pages(tmp_path))
 
@@ -143,12 +143,12 @@ class TestMoreConnectionsThanPorts:
             message = failed(called(tmp_path, "sql", dsn, *words, **password))
         self._check(only_trial(tmp_path), message, pages(tmp_path))
 
-    def _check(self, trial: dict[str, Any], message: str, report: dict[str, str]) -> None:
-        assert (trial["status"], trial["reason_code"]) == ("failed", "connect-failed")
-        assert "of 60 clients could not connect" in trial["reason"]
-        assert "Cannot assign requested address" in trial["reason"]
-        assert "died" not in trial["reason"], "the target is not dead: it cannot be asked"
-        for item in (message, trial["advice"], *report.values()):
+    def _check(self, trial: TrialRecord, message: str, report: dict[str, str]) -> None:
+        assert (trial.status, trial.reason_code) == ("failed", "connect-failed")
+        assert "of 60 clients could not connect" in trial.reason
+        assert "Cannot assign requested address" in trial.reason
+        assert "died" not in trial.reason, "the target is not dead: it cannot be asked"
+        for item in (message, trial.advice, *report.values()):
             assert RANGE in item
 
 
@@ -177,9 +177,9 @@ def test_more_connections_than_files(tmp_path: Path) -> None:
         limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (least, least))  # noqa: E731
         done = command(tmp_path, *words, before=limit)
     message, trial = failed(done), only_trial(tmp_path)
-    assert (trial["status"], trial["reason_code"]) == ("failed", "load.limit")
+    assert (trial.status, trial.reason_code) == ("failed", "load.limit")
     finding = f"500 clients need 564 file descriptors, and this process may have {least}"
-    for item in (message, trial["reason"]):
+    for item in (message, trial.reason):
         assert finding in item
-    for item in (message, trial["advice"], *pages(tmp_path).values()):
+    for item in (message, trial.advice, *pages(tmp_path).values()):
         assert "ulimit -Hn 564" in item

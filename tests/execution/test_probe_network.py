@@ -117,6 +117,6 @@ def test_a_peer_that_goes_ends_the_trial(tmp_path: Path) -> None:
             server.kill()
             assert live.end() == 3
             [trial] = live.stored().trials
-    assert trial["status"] == "failed"
-    assert "the peer broke the connection off" in trial["reason"]
-    assert "--serve" in trial["advice"]
+    assert trial.status == "failed"
+    assert "the peer broke the connection off" in trial.reason
+    assert "--serve" in trial.advice

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from documents import analyse
 from execution.world import PLAN, World
+from loadcell.analysis.analyse import analyse
 from loadcell.execution import profiling
 from loadcell.model.trial_record import LostMemory, MemoryRecord, ProfileRecord
 from loadcell.profilers import perf, valgrind  # noqa: F401 - valgrind declares the metrics of lost memory
@@ -65,7 +65,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def unscored(world: World, ended: Any) -> list[tuple[str, str]]:
-    return [(item["name"], item["status"]) for item in world.stored(ended).unscored]
+    return [(item.name, item.status) for item in world.stored(ended).unscored]
 
 
 def loads(world: World) -> list[str]:
@@ -86,9 +86,9 @@ def test_the_treatments_wanted_are_run_once_more(
     ended = world.run(tmp_path, THREE + f"profile: {{cpu: {{treatments: {treatments}}}}}\n")
     assert (ended.state, ended.exit_status) == ("finished", 0)
     stored = world.stored(ended)
-    assert [item["name"] for item in stored.unscored] == [f"profile-{name}" for name in names]
-    assert [item["number"] for item in stored.unscored] == list(range(4, 4 + len(names)))
-    assert {(item["role"], item["status"]) for item in stored.unscored} == {("profile", "ok")}
+    assert [item.name for item in stored.unscored] == [f"profile-{name}" for name in names]
+    assert [item.number for item in stored.unscored] == list(range(4, 4 + len(names)))
+    assert {(item.role, item.status) for item in stored.unscored} == {("profile", "ok")}
     assert loads(world)[3:] == [f"load {name.removeprefix('clients=')}" for name in names]
 
 
@@ -105,12 +105,12 @@ def test_it_counts_in_nothing(world: World, tmp_path: Path) -> None:
     plain = world.run(tmp_path, THREE, out=tmp_path / "plain", seed=1)
     profiled = world.run(tmp_path, THREE + "profile: cpu\n", out=tmp_path / "profiled", seed=1)
     item, other = world.stored(plain), world.stored(profiled)
-    assert [trial["name"] for trial in item.trials] == [trial["name"] for trial in other.trials]
-    assert item.run["trials"] == other.run["trials"]
-    assert item.run["verdicts"] == other.run["verdicts"]
-    assert [entry["role"] for entry in other.run["unscored"]] == ["profile"]
+    assert [trial.name for trial in item.trials] == [trial.name for trial in other.trials]
+    assert item.run.trials == other.run.trials
+    assert item.run.verdicts == other.run.verdicts
+    assert [entry.role for entry in other.run.unscored] == ["profile"]
     assert other.missing == []
-    assert "unscored" not in item.run
+    assert item.run.unscored is None
 
 
 def test_what_goes_wrong_with_it_costs_no_result(
@@ -121,9 +121,9 @@ def test_what_goes_wrong_with_it_costs_no_result(
     ended = world.run(tmp_path, THREE + "profile: cpu\n")
     assert (ended.state, ended.exit_status, ended.reason) == ("finished", 0, None)
     stored = world.stored(ended)
-    assert [trial["status"] for trial in stored.trials] == ["ok"] * 3
+    assert [trial.status for trial in stored.trials] == ["ok"] * 3
     [failed] = stored.unscored
-    assert (failed["status"], failed["reason"], failed["advice"]) == ("failed", "perf may not look", "let it")
+    assert (failed.status, failed.reason, failed.advice) == ("failed", "perf may not look", "let it")
     assert "profile-clients=8: perf may not look; let it" in (tmp_path / "said.txt").read_text()
     assert (world.log[-2:], len(loads(world))) == (["down a", "destroy a"], 3)
 
@@ -210,10 +210,10 @@ def test_a_target_that_was_looked_into_counts_in_no_figure_and_is_judged(tmp_pat
     assert ended.exit_status == 1
     stored = world.stored(ended)
     [trial] = stored.trials
-    assert trial["status"] == "ok"
-    assert [(item["verdict"], item["value"]) for item in trial["expect"]] == [("met", 0), ("missed", 7)]
+    assert trial.status == "ok"
+    assert [(item.verdict, item.value) for item in trial.expect] == [("met", 0), ("missed", 7)]
     analysis = analyse(stored.run, stored.trials)
     assert not analysis.trials[0].counts
     assert not analysis.treatments[0].measured
-    section = next(item for item in build(stored.records).sections if item.id == "memory")
+    section = next(item for item in build(stored).sections if item.id == "memory")
     assert [cell.text for cell in section.blocks[1].rows[0]] == ["001-baseline-r1", "0", "0", "7 in 1", "0"]  # type: ignore[union-attr]  # fmt: skip

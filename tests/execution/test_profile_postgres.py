@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from documents import read_run
 from execution.live import loadcell
+from loadcell.store.read import read_run
 from profilers.test_perf import may_sample
 
 PLAN = """
@@ -26,17 +26,17 @@ def test_the_backends_of_postgres_are_sampled(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     stored = read_run(tmp_path / "run")
-    assert [(trial["name"], trial["status"]) for trial in stored.trials] == [("001-baseline-r1", "ok")]
+    assert [(trial.name, trial.status) for trial in stored.trials] == [("001-baseline-r1", "ok")]
     [profiled] = stored.unscored
-    assert stored.run["verdicts"][0]["met"] == 1
+    assert stored.run.verdicts[0].met == 1
     if not may_sample(tmp_path):
-        assert profiled["status"] == "failed"
-        assert profiled["reason"] in ended.stderr
-        assert profiled["advice"]
+        assert profiled.status == "failed"
+        assert profiled.reason in ended.stderr
+        assert profiled.advice
         return
-    assert profiled["status"] == "ok", profiled["reason"]
-    folded = (stored.directory(profiled["name"]) / "profile.folded").read_text()
-    assert profiled["profile"]["samples"] > 0
+    assert profiled.status == "ok", profiled.reason
+    folded = (stored.directory(profiled.name) / "profile.folded").read_text()
+    assert profiled.profile.samples > 0
     assert {line.partition(";")[0] for line in folded.splitlines()} >= {"postgres: client backend"}
     assert "PostgresMain" in folded
     assert "samples of" in ended.stderr

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from documents import read_run
 from execution.live import loadcell
+from loadcell.store.read import read_run
 from profilers.test_perf import may_sample
 
 PLAN = """
@@ -25,18 +25,18 @@ def test_the_threads_of_an_embedded_store_are_sampled(tmp_path: Path) -> None:
     ended = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert ended.returncode == 0, ended.stderr
     stored = read_run(tmp_path / "run")
-    assert [trial["status"] for trial in stored.trials] == ["ok"]
+    assert [trial.status for trial in stored.trials] == ["ok"]
     [profiled] = stored.unscored
     if not may_sample(tmp_path):
-        assert profiled["status"] == "failed"
-        assert profiled["advice"]
+        assert profiled.status == "failed"
+        assert profiled.advice
         return
     # What perf takes of so short operations may well be more than what a scored trial may lack.
-    assert profiled["status"] in ("ok", "invalid"), profiled["reason"]
-    account = profiled["profile"]
-    assert account["samples"] > 0
-    assert (account["processes"], account["in_client"]) == (1, True)
-    folded = (stored.directory(profiled["name"]) / "profile.folded").read_text()
+    assert profiled.status in ("ok", "invalid"), profiled.reason
+    account = profiled.profile
+    assert account.samples > 0
+    assert (account.processes, account.in_client) == (1, True)
+    folded = (stored.directory(profiled.name) / "profile.folded").read_text()
     threads = {line.partition(";")[0] for line in folded.splitlines()}
     assert "load" in threads, "both threads under one name"
     done = loadcell(tmp_path, "report", "run", "--format", "md", "--out", "report.md")

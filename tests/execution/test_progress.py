@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from documents import outcome, trial
 from loadcell.execution import progress
-from loadcell.execution.messages import WORKER_NO_ENGINE
 from loadcell.execution.progress import (
     Course,
     Forecast,
@@ -24,9 +22,11 @@ from loadcell.execution.progress import (
 )
 from loadcell.execution.progress_live import LiveProgress
 from loadcell.execution.runner import without_secrets
+from loadcell.execution.worker import WORKER_NO_ENGINE
 from loadcell.model.message import as_written
-from loadcell.model.trial_record import TrialRecord
+from loadcell.model.trial_record import ExpectationResult, Schedule, Status, Totals, TrialRecord
 from loadcell.report.texts import Texts
+from records import latency, trial
 
 
 def course(trials: int = 4, load_s: float = 10.0, reused: int = 0) -> Course:
@@ -39,9 +39,8 @@ def course(trials: int = 4, load_s: float = 10.0, reused: int = 0) -> Course:
 
 
 def ended(status: str = "ok", **more: Any) -> TrialRecord:
-    totals = {"throughput_per_s": 1234.5, "errors": 0, "response": {"p99_ms": 4.206}}
-    head = {"name": "001-a=1-r1", "status": status, "reason": None, "totals": totals, "expect": []}
-    return trial({**head, **more})
+    totals = Totals(throughput_per_s=1234.5, errors=0, response=latency(p99_ms=4.206))
+    return trial(**{"name": "001-a=1-r1", "status": Status(status), "totals": totals, **more})
 
 
 class TestForecast:
@@ -109,21 +108,21 @@ class TestForecast:
 
 class TestLines:
     @pytest.mark.parametrize(
-        ("document", "line"),
+        ("record", "line"),
         [
             (ended(), "a=1-r1  1,234/s  p99 4.21 ms  errors 0"),
             (ended("failed", reason="the target died", totals=None), "a=1-r1  failed: the target died"),
             (ended("invalid", reason="the client was the limit"),
              "a=1-r1  1,234/s  p99 4.21 ms  errors 0  invalid: the client was the limit"),
-            (ended(expect=[{"expression": "errors == 0", "verdict": "missed", "value": 1}]),
+            (ended(expect=(ExpectationResult("errors == 0", "missed", 1),)),
              "a=1-r1  1,234/s  p99 4.21 ms  errors 0  missed: errors == 0"),
-            (ended(schedule={"offered_per_s": 1240.0}), "a=1-r1  1,234/s  p99 4.21 ms  errors 0"),
-            (ended(schedule={"offered_per_s": 2000.0}),
+            (ended(schedule=Schedule(offered_per_s=1240.0)), "a=1-r1  1,234/s  p99 4.21 ms  errors 0"),
+            (ended(schedule=Schedule(offered_per_s=2000.0)),
              "a=1-r1  1,234/s of 2,000/s due  p99 4.21 ms  errors 0"),
         ],
     )  # fmt: skip
-    def test_a_trial_in_a_line(self, document: dict[str, Any], line: str) -> None:
-        assert outcome(document) == line
+    def test_a_trial_in_a_line(self, record: TrialRecord, line: str) -> None:
+        assert progress.outcome(record) == line
 
     @pytest.mark.parametrize("lang", ["en", "zh"])
     def test_no_line_holds_a_secret(self, lang: str) -> None:

@@ -41,26 +41,26 @@ def test_only_the_remaining_trials_are_run(world: World, tmp_path: Path) -> None
     ended = world.run(tmp_path, THREE, resume=before.path)
     assert loads(world) == ["load 4", "load 8"]
     stored = world.stored(ended)
-    assert [trial["status"] for trial in stored.trials] == ["ok", "ok", "ok"]
+    assert [trial.status for trial in stored.trials] == ["ok", "ok", "ok"]
     assert (ended.state, ended.exit_status) == ("finished", 0)
 
 
 def test_the_run_says_what_it_keeps(world: World, tmp_path: Path) -> None:
     before = interrupted(world, tmp_path)
     ended = world.run(tmp_path, THREE, resume=before.path)
-    first, second = world.stored(ended).run["executions"]
-    assert (first["how"], second["how"]) == ("first", "resumed")
-    assert (second["reused"], second["trials"]) == (1, 2)
-    assert second["ended_utc"] is not None
+    first, second = world.stored(ended).run.executions
+    assert (first.how, second.how) == ("first", "resumed")
+    assert (second.reused, second.trials) == (1, 2)
+    assert second.ended_utc is not None
 
 
 def test_the_seed_and_the_order_are_those_of_the_first_execution(world: World, tmp_path: Path) -> None:
     blocks = THREE.replace("order: as-written", "order: blocks")
     before = interrupted(world, tmp_path, blocks)
-    ordered = [trial["name"] for trial in world.stored(before).planned]
+    ordered = [trial.name for trial in world.stored(before).planned]
     ended = world.run(tmp_path, blocks, resume=before.path)
-    assert [trial["name"] for trial in world.stored(ended).trials] == ordered
-    assert world.stored(ended).run["seed"] == world.stored(before).run["seed"]
+    assert [trial.name for trial in world.stored(ended).trials] == ordered
+    assert world.stored(ended).run.seed == world.stored(before).run.seed
 
 
 def test_the_record_of_the_attempt_that_was_broken_off_stays_beside_the_new_one(

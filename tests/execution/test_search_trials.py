@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from documents import analyse
 from execution.world import World
+from loadcell.analysis.analyse import analyse
 from loadcell.execution.executor import LoadError
 from loadcell.execution.resume import PlanChangedError
 from loadcell.execution.runner import Ended
@@ -61,24 +61,24 @@ def test_it_measures_few_levels_and_finds_the_best(world: World, tmp_path: Path)
 def test_every_probe_is_a_trial_as_any_other_with_what_it_was_for(world: World, tmp_path: Path) -> None:
     stored = world.stored(world.run(tmp_path, SEARCH))
     assert stored.missing == []
-    assert [trial["name"] for trial in stored.trials] == [entry["name"] for entry in stored.planned]
+    assert [trial.name for trial in stored.trials] == [entry.name for entry in stored.planned]
     first = stored.trials[0]
-    assert (first["name"], first["status"]) == ("001-clients=1-r1", "ok")
-    assert (first["search"]["stage"], first["search"]["why"], first["search"]["met"]) == (
+    assert (first.name, first.status) == ("001-clients=1-r1", "ok")
+    assert (first.search.stage, first.search.why, first.search.met) == (
         "bracket",
         "lowest",
         True,
     )
-    assert first["search"]["value"] == first["totals"]["throughput_per_s"]
-    assert {entry["stage"] for entry in stored.planned} == {
+    assert first.search.value == first.totals.throughput_per_s
+    assert {entry.stage for entry in stored.planned} == {
         "bracket",
         "refine",
         "confirm",
         "overload",
         "after",
     }
-    measured = {trial["treatment"] for trial in stored.trials}
-    assert [entry["id"] for entry in stored.run["treatments"]] == sorted(
+    measured = {trial.treatment for trial in stored.trials}
+    assert [entry.id for entry in stored.run.treatments] == sorted(
         measured, key=lambda name: int(name.partition("=")[2])
     )
 
@@ -101,7 +101,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Pa
     home = tmp_path_factory.mktemp("undisturbed")
     world = World(per_s=curve)
     ended = world.run(home, SEARCH)
-    return [trial["name"] for trial in world.stored(ended).trials], ended.path
+    return [trial.name for trial in world.stored(ended).trials], ended.path
 
 
 @pytest.mark.parametrize("finished", [0, 1, 5, 9, 12])
@@ -124,8 +124,8 @@ def test_killed_at_any_trial_it_continues_as_if_nothing_had_been(
 
     ended = world.run(tmp_path, SEARCH, resume=tmp_path / "run")
     assert len(loads(world)) == len(names) - finished, "finished trials are not run again"
-    assert [trial["name"] for trial in world.stored(ended).trials] == names
-    assert [entry["name"] for entry in world.stored(ended).planned] == names
+    assert [trial.name for trial in world.stored(ended).trials] == names
+    assert [entry.name for entry in world.stored(ended).planned] == names
     assert (ended.exit_status, answer(world, ended)["level"]) == (0, "20")
 
 
@@ -136,7 +136,7 @@ def test_ctrl_c_and_going_on(world: World, tmp_path: Path, undisturbed: tuple[li
     stored = world.stored(before)
     assert analyse(stored.run, stored.trials).searches[0].ended is False
     ended = world.run(tmp_path, SEARCH, resume=before.path)
-    assert [trial["name"] for trial in world.stored(ended).trials] == undisturbed[0]
+    assert [trial.name for trial in world.stored(ended).trials] == undisturbed[0]
 
 
 def test_a_finished_search_has_nothing_left_to_do(world: World, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_trials_that_would_not_be_decided_on_are_refused(world: World, tmp_path:
 def test_one_search_for_each_treatment_of_the_other_factors_in_turns(world: World, tmp_path: Path) -> None:
     ended = world.run(tmp_path, SEARCH + "factors: {target.mock.variant: [a, b]}\norder: as-written\n")
     stored = world.stored(ended)
-    assert [trial["treatment"] for trial in stored.trials][:4] == [
+    assert [trial.treatment for trial in stored.trials][:4] == [
         "variant=a,clients=1", "variant=b,clients=1", "variant=a,clients=4", "variant=b,clients=4",
     ]  # fmt: skip
     assert [answer(world, ended, index)["level"] for index in (0, 1)] == ["20", "20"]
@@ -186,7 +186,7 @@ def test_one_search_for_each_treatment_of_the_other_factors_in_turns(world: Worl
     item = world.run(
         tmp_path, SEARCH + "factors: {target.mock.variant: [a, b]}\n", out=tmp_path / "one"
     )  # both ends are shuffled by the seed
-    assert {trial["treatment"][:9] for trial in world.stored(item).trials[:2]} == {"variant=a", "variant=b"}
+    assert {trial.treatment[:9] for trial in world.stored(item).trials[:2]} == {"variant=a", "variant=b"}
 
 
 def test_a_level_that_breaks_the_target_is_part_of_the_search(world: World, tmp_path: Path) -> None:

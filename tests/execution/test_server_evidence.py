@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from documents import read_run
 from execution.live import Live, external, loadcell
 from frame_values import rows_of, values
+from loadcell.store.read import read_run
 from servers import PostgresServer
 
 #: Many clients on one branch, which each keeps for a while: they wait for one another, and not for
@@ -37,19 +37,19 @@ def test_what_a_trial_leaves_behind(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     stored = read_run(tmp_path / "run")
     trial = stored.trials[0]
-    monitor = trial["monitors"]["postgres"]
-    assert monitor["file"] == "postgres.csv"
-    assert {"waits", "statements"} <= set(monitor["tables"])
-    assert monitor["connects"] == 1
-    assert monitor["server_cpu_s"] >= 0
-    assert "notes" not in monitor
-    assert set(monitor["tables"].values()) <= set(trial["files"])
+    monitor = trial.monitors["postgres"]
+    assert monitor.file == "postgres.csv"
+    assert {"waits", "statements"} <= set(monitor.tables)
+    assert monitor.connects == 1
+    assert monitor.server_cpu_s >= 0
+    assert monitor.notes is None
+    assert set(monitor.tables.values()) <= set(trial.files)
     waits = stored.samples("postgres.waits")
     assert ("Lock", "transactionid") in set(waits.rows("wait_event_type", "wait_event"))
     assert max(values(waits, "looks")) == 20
     statements = {row["query"]: row for row in rows_of(stored.samples("postgres.statements"))}
     updated = next(row for text, row in statements.items() if text.startswith("UPDATE pgbench_tellers"))
-    assert updated["calls"] >= trial["totals"]["transactions"]["succeeded"]
+    assert updated["calls"] >= trial.totals.transactions.succeeded
     assert stored.damage == []
     sql = "SELECT monitor, count(*) > 0 AS some FROM samples GROUP BY 1 ORDER BY 1"
     asked = json.loads(loadcell(tmp_path, "query", sql, "run", "--json").stdout)
@@ -65,9 +65,9 @@ def test_a_server_lost_in_a_trial_costs_the_monitor_nothing_but_samples(tmp_path
         server.kill()
         assert live.end() == 3, live.err
         trial = live.stored().trials[0]
-    assert trial["status"] == "failed"
-    assert "trouble" not in trial["monitors"]["postgres"]
-    assert "statements-not-installed" in {note["note"] for note in trial["monitors"]["postgres"]["notes"]}
+    assert trial.status == "failed"
+    assert trial.monitors["postgres"].trouble is None
+    assert "statements-not-installed" in {note["note"] for note in trial.monitors["postgres"].notes}
 
 
 def test_a_load_may_have_every_connection_there_is(tmp_path: Path) -> None:
@@ -79,6 +79,6 @@ def test_a_load_may_have_every_connection_there_is(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(plan)
     done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
-    monitor = read_run(tmp_path / "run").trials[0]["monitors"]["postgres"]
-    assert monitor["samples"] > 0
-    assert [note["note"] for note in monitor["notes"]] == ["statements-not-loaded"]
+    monitor = read_run(tmp_path / "run").trials[0].monitors["postgres"]
+    assert monitor.samples > 0
+    assert [note["note"] for note in monitor.notes] == ["statements-not-loaded"]

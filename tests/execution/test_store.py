@@ -53,6 +53,6 @@ def test_a_killed_process_costs_its_trial_and_the_next_has_the_data_as_they_were
         assert live.end() == 3
         assert live.statuses() == ["failed", "ok"]
         [failed, good] = live.stored().trials
-        assert failed["reason"] == "the worker process was killed by SIGKILL"
-        assert good["data_set"]["how"] == "restored"
-        assert good["errors"] == []
+        assert failed.reason == "the worker process was killed by SIGKILL"
+        assert good.data_set["how"] == "restored"
+        assert good.errors == ()

@@ -106,12 +106,12 @@ def test_damage_to_the_data_makes_the_trial_invalid(tmp_path: Path, postgres_ser
         postgres_server.sql("DELETE FROM bmsql_order_line WHERE ol_d_id = 3 AND ol_o_id = 1", database=name)
         assert live.end() == 3
         [trial] = live.stored().trials
-    assert trial["status"] == "invalid"
-    assert "consistency conditions" in trial["reason"]
-    [check] = [item for item in trial["checks"] if item["name"] == CHECK]
-    assert check["verdict"] == "broken"
-    assert [count for count in check["detail"].values() if isinstance(count, int)] == [0, 0, 0, 1]
-    assert check["detail"]["first"].startswith("warehouse 1 district 3: sum(o_ol_cnt)")
+    assert trial.status == "invalid"
+    assert "consistency conditions" in trial.reason
+    [check] = [item for item in trial.checks if item.name == CHECK]
+    assert check.verdict == "broken"
+    assert [count for count in check.detail.values() if isinstance(count, int)] == [0, 0, 0, 1]
+    assert check.detail["first"].startswith("warehouse 1 district 3: sum(o_ol_cnt)")
 
 
 def test_a_server_lost_in_copy_fails_the_trial_with_what_happened(tmp_path: Path) -> None:
@@ -124,9 +124,9 @@ def test_a_server_lost_in_copy_fails_the_trial_with_what_happened(tmp_path: Path
         server.kill()
         assert live.end() == 3
         [trial] = live.stored().trials
-    assert trial["status"] == "failed"
-    assert "died during prepare" in trial["reason"]
-    assert trial["advice"]
+    assert trial.status == "failed"
+    assert "died during prepare" in trial.reason
+    assert trial.advice
     assert "Traceback" not in live.err
 
 
@@ -136,10 +136,10 @@ def test_a_server_lost_under_load_fails_the_trial_with_what_happened(tmp_path: P
         server.kill()
         assert live.end() == 3
         [trial] = live.stored().trials
-    assert trial["status"] == "failed"
-    assert "died during the load" in trial["reason"]
-    assert trial["totals"]["figures"]["tpmC"] > 0
-    assert not any(check["name"] == CHECK for check in trial["checks"]), "there was nobody to ask"
+    assert trial.status == "failed"
+    assert "died during the load" in trial.reason
+    assert trial.totals.figures["tpmC"] > 0
+    assert not any(check.name == CHECK for check in trial.checks), "there was nobody to ask"
 
 
 def test_a_server_lost_at_clean_up_costs_nothing_that_was_measured(tmp_path: Path) -> None:

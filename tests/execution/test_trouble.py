@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from documents import read_run
 from execution.live import PLAN, Live, external, loadcell, until
 from execution.world import PLAN as MOCK_PLAN
 from execution.world import World
 from frame_values import rows_of
 from loadcell.store.layout import StoreError
+from loadcell.store.read import read_run
 from servers import PostgresServer, free_port
 
 PASSWORD = "correct horse & battery/staple"  # needs quoting in a URL
@@ -50,7 +50,7 @@ def test_no_server_is_reported_and_the_rest_not_tried_for_ever(tmp_path: Path) -
     assert str(port) in done.stderr
     assert "Traceback" not in done.stderr + done.stdout
     stored = read_run(tmp_path / "run")
-    assert [trial["status"] for trial in stored.trials] == ["failed"] * 3
+    assert [trial.status for trial in stored.trials] == ["failed"] * 3
     assert (stored.state, len(stored.missing)) == ("failed", 47)
 
 
@@ -63,8 +63,8 @@ def test_a_wrong_password_is_reported_without_saying_it(
     done = loadcell(tmp_path, *arguments, env={"TEST_PW": "wrong-secret"})
     assert done.returncode == 3
     trial = read_run(tmp_path / "run").trials[0]
-    assert "password" in trial["reason"]
-    assert trial["advice"]
+    assert "password" in trial.reason
+    assert trial.advice
     assert "wrong-secret" not in done.stdout + done.stderr
     assert _files_with(tmp_path / "run", "wrong-secret") == []
 
@@ -147,7 +147,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_one_error_and_loses_nothing(tmp_
         assert world.log[-2:] == ["down a", "destroy a"], "the target is put away"
         stored = read_run(full / "run")
         assert stored.damage == []
-        assert all(trial["status"] == "ok" for trial in stored.trials)
+        assert all(trial.status == "ok" for trial in stored.trials)
         assert len(stored.trials) + len(stored.missing) == 40
         assert len(stored.intervals()) == 61 * len(stored.trials)
         if os.geteuid() == 0:
@@ -202,11 +202,11 @@ def test_two_runs_at_once_warn_each_other(tmp_path: Path, postgres_server: Postg
     )
     with Live(tmp_path / "a", plan) as first:
         first.in_phase("measure")
-        with Live(tmp_path / "b", plan.replace("8s", "3s")) as second:
+        with Live(tmp_path / "b", PLAN.replace("duration: 2s", "duration: 1s")) as second:
             second.end()
             assert f"process {first.process.pid}, plan plan.yaml" in second.err
-            checks = {check["name"]: check for check in second.stored().trials[0]["checks"]}
-            assert checks["neighbour"]["verdict"] == "noticed"
+            checks = {check.name: check for check in second.stored().trials[0].checks}
+            assert checks["neighbour"].verdict == "noticed"
         first.end()
         assert f"process {second.process.pid}, plan plan.yaml" in first.err
         (event,) = [
@@ -215,6 +215,23 @@ def test_two_runs_at_once_warn_each_other(tmp_path: Path, postgres_server: Postg
             if event["event"] == "neighbour" and str(second.process.pid) in event["detail"]
         ]
         assert event
+
+
+def test_a_second_run_on_a_server_is_refused_and_the_first_is_not_harmed(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    plan = external(postgres_server.dsn())
+    with Live(tmp_path / "a", plan.replace("duration: 2s", "duration: 4s")) as first:
+        first.in_phase("measure")
+        with Live(tmp_path / "b", plan) as second:
+            assert second.end() == 3
+            assert "another loadcell run uses the server" in second.err
+            assert f"(process {first.process.pid} on " in second.err
+            assert second.statuses() == ["failed"], "it does not try again"
+        assert first.end() == 0
+        assert first.statuses() == ["ok", "ok"]
 
 
 def test_time_left_and_values_are_said_without_a_terminal(

@@ -4,25 +4,26 @@ passing.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from documents import StoredDocuments, load_event, load_result, read_run
 from loadcell.execution.executor import LoadHooks, LoadStoppedError
 from loadcell.execution.load_order import LoadOrder
 from loadcell.execution.progress import Progress
 from loadcell.execution.runner import Ended, Runner
 from loadcell.execution.runner import Options as RunOptions
 from loadcell.model.extensions import Capability
-from loadcell.model.load_result import LoadedData, LoadResult
-from loadcell.plan.load import load_plan
-from loadcell.plan.loaded import LoadedPlan
+from loadcell.model.json import convert
+from loadcell.model.load_result import Connected, LoadedData, LoadingProgress, LoadResult, read_event
+from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.secrets import Secrets
 from loadcell.plan.workload import Ask, Condition, Workload
+from loadcell.store.read import StoredRun, read_run
 from loadcell.systems.base import (
     DataSet,
     DataSpec,
@@ -34,6 +35,7 @@ from loadcell.systems.base import (
     TargetFacts,
 )
 from loadcell.workloads import tpcc  # noqa: F401 - it declares the metrics of the workload here
+from loadcell.workloads.tpcc import Tpcc
 
 PLAN = """
 target: {mock: {}}
@@ -147,7 +149,7 @@ class World:
             def engine(self) -> dict[str, Any]:
                 return {"work": {}}
 
-            verified = None if world.conditions is None else "tpcc-consistency"
+            verified = None if world.conditions is None else Tpcc.verified
 
             def figures(self, succeeded: Mapping[str, int], seconds: float) -> dict[str, float]:
                 return {"tpmC": succeeded["transaction"] * 60 / seconds}
@@ -189,7 +191,7 @@ class World:
         finally:
             runner.progress.stream.close()
 
-    def stored(self, ended: Ended) -> StoredDocuments:
+    def stored(self, ended: Ended) -> StoredRun:
         return read_run(ended.path)
 
 
@@ -207,21 +209,21 @@ class FakeExecutor:
     def prepare(self, order: LoadOrder, hooks: LoadHooks) -> LoadedData:
         assert order.specification()["workload"] == {"work": {"workers": 3}}
         self.world.step("fill")
-        hooks.on_event(load_event({"type": "progress", "done_rows": 5, "total_rows": 10}))
+        hooks.on_event(LoadingProgress(done_rows=5, total_rows=10))
         return LoadedData(0.1, rows=10)
 
     def run(self, order: LoadOrder, hooks: LoadHooks) -> LoadResult:
         spec = order.specification()
         clients = spec["load"]["clients"]
-        hooks.on_event(load_event({"type": "connected", "clients": clients, "took_ns": 1000, **times(0)}))
+        hooks.on_event(Connected(clients=clients, took_ns=1000, **times(0)))
         self.world.step(f"load {clients}")
         if hooks.stop_asked():
             raise LoadStoppedError
-        result = load(spec, lambda event: hooks.on_event(load_event(event)), self.world.per_s)
+        result = load(spec, lambda event: hooks.on_event(read_event(json.dumps(event))), self.world.per_s)
         change = self.world.results.get(f"load {clients}")
         if change is not None:
             change(result)
-        return load_result(result)
+        return convert(LoadResult, result)
 
 
 def times(at_ns: int) -> dict[str, int]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from documents import StoredDocuments, read_run
 from loadcell.ingest import read, write_run
+from loadcell.store.read import StoredRun, read_run
 
 
 def made(
     home: Path, tool: str, *files: Path, by_file: bool = False, interval_s: float | None = None
-) -> StoredDocuments:
+) -> StoredRun:
     """The run; raises what `loadcell import` would tell."""
     sources = read.read(files, tool, interval_s=interval_s)
     arranged = read.attached(read.arrange(sources, by_file=by_file), sources)

@@ -14,12 +14,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from documents import read_run
 from ingest.made import made
 from lines import CliRunner
 from loadcell.cli import main
 from loadcell.cli.import_ import TOOLS
-from loadcell.store.read import StoredRun
+from loadcell.store.read import StoredRun, read_run
 from nobody import nobody
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
@@ -107,11 +106,11 @@ def test_of_several_documents_the_whole_ones_count_and_the_cut_one_is_reported(
     file = tmp_path / name
     file.write_text(f"{text}run 2\n{text}run 3\n{text[: len(text) // 2]}")
     run = made(tmp_path / "out", tool, file)
-    assert {trial["repeat"] for trial in run.trials} == {1, 2}
-    (source,) = run.run["imported"]
-    assert source["unread"] == 3
-    assert source["examples"][0] == "run 2"
-    assert any("is cut off in line" in example for example in source["examples"])
+    assert {trial.repeat for trial in run.trials} == {1, 2}
+    (source,) = run.run.imported
+    assert source.unread == 3
+    assert source.examples[0] == "run 2"
+    assert any("is cut off in line" in example for example in source.examples)
 
 
 @pytest.mark.parametrize(
@@ -131,10 +130,10 @@ def test_dd_of_other_locales_and_encodings(tmp_path: Path, text: bytes) -> None:
     file = tmp_path / "dd.txt"
     file.write_bytes(text)
     run = made(tmp_path / "out", "auto", file)
-    (source,) = run.run["imported"]
-    assert (source["tool"], source["unread"]) == ("dd", 0)
+    (source,) = run.run.imported
+    assert (source.tool, source.unread) == ("dd", 0)
     (trial,) = run.trials
-    assert trial["totals"]["throughput_per_s"] == pytest.approx(1000)
+    assert trial.totals.throughput_per_s == pytest.approx(1000)
 
 
 def test_metrics_with_commas_points_and_blanks_between_thousands(tmp_path: Path) -> None:
@@ -146,9 +145,9 @@ def test_metrics_with_commas_points_and_blanks_between_thousands(tmp_path: Path)
     result = call(tmp_path / "out", "csv", file, "--column", "throughput=tps", "--column", "latency.mean=lat")
     assert result.exit_code == 0, result.output
     run = imported(tmp_path / "out")
-    assert [trial["totals"]["throughput_per_s"] for trial in run.trials] == [1234.5] * 5
-    assert {trial["totals"]["response"]["mean_ms"] for trial in run.trials} == {0.75}
-    assert run.run["imported"][0]["unread"] == 2
+    assert [trial.totals.throughput_per_s for trial in run.trials] == [1234.5] * 5
+    assert {trial.totals.response.mean_ms for trial in run.trials} == {0.75}
+    assert run.run.imported[0].unread == 2
 
 
 def test_a_text_beyond_what_is_tried_is_recognised_by_its_signs(tmp_path: Path) -> None:
@@ -159,8 +158,8 @@ def test_a_text_beyond_what_is_tried_is_recognised_by_its_signs(tmp_path: Path) 
             f"2026-11-21 10:00:00 deploy: copying object {number:020d} of many\n" for number in range(250_000)
         )
         text.write((OUTPUTS / "wrk.txt").read_text())
-    (source,) = made(tmp_path / "out", "auto", file).run["imported"]
-    assert (source["tool"], source["measured"], source["unread"]) == ("wrk", 1, 250_000)
+    (source,) = made(tmp_path / "out", "auto", file).run.imported
+    assert (source.tool, source.measured, source.unread) == ("wrk", 1, 250_000)
 
 
 def test_two_gigabytes_of_nothing_are_refused_at_once(tmp_path: Path) -> None:

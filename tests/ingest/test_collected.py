@@ -14,6 +14,7 @@ from frame_values import values
 from ingest.made import made
 from lines import CliRunner
 from loadcell.cli import main
+from loadcell.model.trial_record import MonitorRecord
 from loadcell.store.query import query
 
 RESULT = "run,elapsed,latency,dblatency,ttype,rbk,dskipped,error\n" + "".join(
@@ -80,14 +81,14 @@ def test_the_collectors_files_are_samples_of_the_trial(tmp_path: Path, data: Pat
     assert values(frame, "disk_write_bytes_per_s") == [2 * 1024 * 1024, 2 * 4 * 1024, None]
     assert values(frame, "disk_reads_per_s") == [20, 0, None]
     assert values(frame, "net_tx_bytes_per_s") == [4 * 1024, None, None]
-    (monitor,) = (trial["monitors"]["host"] for trial in run.trials)
-    assert monitor == {
-        "samples": 3,
-        "imported": "benchmarksql",
-        "file": "host.csv",
-        "tables": {"benchmarksql": "host-benchmarksql.csv"},
-        "text_columns": {"host-benchmarksql.csv": ["name", "object"]},
-    }
+    (monitor,) = (trial.monitors["host"] for trial in run.trials)
+    assert monitor == MonitorRecord(
+        samples=3,
+        imported="benchmarksql",
+        file="host.csv",
+        tables={"benchmarksql": "host-benchmarksql.csv"},
+        text_columns={"host-benchmarksql.csv": ("name", "object")},
+    )
     asked = (
         "SELECT value FROM samples WHERE monitor = 'host.benchmarksql' AND coalesce(object, '') = "
         "'{}' AND name = '{}'"
@@ -97,8 +98,8 @@ def test_the_collectors_files_are_samples_of_the_trial(tmp_path: Path, data: Pat
     assert query([run.path], asked.format("lo", "rxpktsps")).rows == [(11,)]
     stored = {path.name.partition("-")[2] for path in (run.path / "sources").iterdir()}
     assert {"sys_info.csv", "blk_sda.csv", "net_lo.csv"} < stored
-    (source,) = run.run["imported"]
-    assert (source["measured"], source["samples"], source["unread"]) == (1, 3, 0)
+    (source,) = run.run.imported
+    assert (source.measured, source.samples, source.unread) == (1, 3, 0)
 
 
 def test_columns_and_rows_that_are_not_known_are_counted_and_told(tmp_path: Path, data: Path) -> None:
@@ -136,10 +137,10 @@ def test_without_the_sessions_start_elapsed_counts_from_the_executions(tmp_path:
 def test_of_several_executions_nobody_knows_whose_samples_they_are(tmp_path: Path, data: Path) -> None:
     (data / "result.csv").write_text(RESULT + RESULT.replace("\n7,", "\n8,"))
     run = made(tmp_path / "out", "auto", data / "result.csv")
-    (source,) = run.run["imported"]
-    assert (source["measured"], source["samples"], source["unread"]) == (2, 0, 6)
+    (source,) = run.run.imported
+    assert (source.measured, source.samples, source.unread) == (2, 0, 6)
     assert (
-        source["examples"][0]
+        source.examples[0]
         == "sys_info.csv: there are 2 executions, and it does not name the one it belongs to"
     )
 

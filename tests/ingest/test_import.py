@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from documents import read_run
 from ingest.made import made
 from lines import CliRunner
 from loadcell.cli import main
 from loadcell.cli.import_ import TOOLS
 from loadcell.ingest.readers import all_readers, names
-from loadcell.store.read import StoredRun
+from loadcell.store.read import StoredRun, read_run
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
 DATA = Path(__file__).parent / "storages.csv"
@@ -50,8 +49,8 @@ def test_two_executions_of_a_shell_loop_are_two_levels_of_clients(tmp_path: Path
     assert result.exit_code == 0, result.output
     assert "158.1" in result.output
     run = imported(tmp_path)
-    assert [factor["key"] for factor in run.run["factors"]] == ["load.clients"]
-    assert [trial["totals"]["throughput_per_s"] for trial in run.trials] == [158.13, 270.83]
+    assert [factor.key for factor in run.run.factors] == ["load.clients"]
+    assert [trial.totals.throughput_per_s for trial in run.trials] == [158.13, 270.83]
     assert (run.path / "sources" / "01-sysbench-oltp.txt").read_bytes() == (
         OUTPUTS / "sysbench-oltp.txt"
     ).read_bytes()
@@ -63,11 +62,9 @@ def test_the_same_file_twice_is_a_repeat_and_by_file_a_factor(tmp_path: Path) ->
     copy = tmp_path / "again.txt"
     shutil.copyfile(OUTPUTS / "sysbench-cpu.txt", copy)
     alike = made(tmp_path / "a", "sysbench", OUTPUTS / "sysbench-cpu.txt", copy)
-    assert [trial["repeat"] for trial in alike.trials] == [1, 2]
-    (factor,) = made(tmp_path / "b", "sysbench", OUTPUTS / "sysbench-cpu.txt", copy, by_file=True).run[
-        "factors"
-    ]
-    assert [level["label"] for level in factor["levels"]] == ["sysbench-cpu", "again"]
+    assert [trial.repeat for trial in alike.trials] == [1, 2]
+    (factor,) = made(tmp_path / "b", "sysbench", OUTPUTS / "sysbench-cpu.txt", copy, by_file=True).run.factors
+    assert [level.label for level in factor.levels] == ["sysbench-cpu", "again"]
 
 
 @pytest.mark.parametrize(
@@ -88,9 +85,9 @@ def test_the_same_file_twice_is_a_repeat_and_by_file_a_factor(tmp_path: Path) ->
     ],
 )
 def test_an_output_that_nobody_named_is_recognised(tmp_path: Path, name: str, tool: str) -> None:
-    (source,) = made(tmp_path, "auto", OUTPUTS / name).run["imported"]
-    assert source["tool"] == tool
-    assert source["unread"] == 0
+    (source,) = made(tmp_path, "auto", OUTPUTS / name).run.imported
+    assert source.tool == tool
+    assert source.unread == 0
 
 
 def test_a_table_with_a_mapping_says_what_the_run_would_have(tmp_path: Path) -> None:
@@ -172,7 +169,7 @@ def test_percentiles_of_a_tool_that_does_not_say_of_how_many_stand_as_printed(tm
     result = call(tmp_path, "auto", OUTPUTS / "redis-benchmark.csv")
     assert "8.81" in result.output
     assert "No p99" not in result.output
-    assert "count" not in imported(tmp_path).trials[0]["totals"]["response"]
+    assert imported(tmp_path).trials[0].totals.response.count is None
 
 
 def test_where_a_tool_tells_no_percentile_its_mean_is_shown(tmp_path: Path) -> None:

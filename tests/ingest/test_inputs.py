@@ -19,11 +19,10 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from documents import read_run
 from lines import CliRunner
 from loadcell.cli import main
 from loadcell.model.json import document
-from loadcell.store.read import StoredRun
+from loadcell.store.read import StoredRun, read_run
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
 SYSBENCH = (OUTPUTS / "sysbench-cpu.txt").read_bytes()
@@ -58,8 +57,8 @@ def test_what_is_compressed_is_unpacked_and_kept_as_it_was(
     file = tmp_path / f"result.txt{suffix}"
     file.write_bytes(pack(SYSBENCH))
     run = imported(tmp_path, "auto", file)
-    assert [trial["status"] for trial in run.trials] == ["ok"]
-    assert run.run["imported"][0]["file"] == str(file)
+    assert [trial.status for trial in run.trials] == ["ok"]
+    assert run.run.imported[0].file == str(file)
     (stored,) = (run.path / "sources").iterdir()
     assert stored.read_bytes() == file.read_bytes()
 
@@ -78,15 +77,15 @@ def test_logs_of_one_execution_belong_together_though_only_some_are_compressed(t
     files = sorted(tmp_path.glob("pgbench_log.*"))
     run = imported(tmp_path, "pgbench-log", *files)
     (trial,) = run.trials
-    assert trial["totals"]["transactions"]["succeeded"] == 3 * len(log.splitlines())
-    (source,) = run.run["imported"]
-    assert {source["file"], *source["also"]} == {str(file) for file in files}
+    assert trial.totals.transactions.succeeded == 3 * len(log.splitlines())
+    (source,) = run.run.imported
+    assert {source.file, *source.also} == {str(file) for file in files}
 
 
 @pytest.mark.parametrize("tool", ["auto", "sysbench"])
 def test_standard_input_is_an_output_too(tmp_path: Path, tool: str) -> None:
     run = imported(tmp_path, tool, "-", stdin=SYSBENCH)
-    assert run.run["imported"][0]["file"] == "-"
+    assert run.run.imported[0].file == "-"
     (stored,) = (run.path / "sources").iterdir()
     assert stored.read_bytes() == SYSBENCH
 
@@ -99,7 +98,7 @@ def test_a_pipe_that_can_be_read_once_is_kept(tmp_path: Path) -> None:
     writer.start()
     run = imported(tmp_path, "sysbench", pipe)
     writer.join()
-    assert run.run["imported"][0]["file"] == str(pipe)
+    assert run.run.imported[0].file == str(pipe)
 
 
 def test_nothing_that_was_unpacked_is_left(tmp_path: Path) -> None:
@@ -167,23 +166,23 @@ def test_tables_of_other_separators_and_encodings(
     file = tmp_path / "table.csv"
     file.write_bytes(text)
     run = imported(tmp_path, "csv", file, "--column", "throughput=tps", "--column", "clients=clients")
-    assert [trial["totals"]["throughput_per_s"] for trial in run.trials] == throughputs
-    assert run.run["imported"][0]["unread"] == 0
+    assert [trial.totals.throughput_per_s for trial in run.trials] == throughputs
+    assert run.run.imported[0].unread == 0
 
 
 def test_a_table_from_standard_input(tmp_path: Path) -> None:
     run = imported(tmp_path, "csv", "-", "--column", "throughput=tps", stdin=b"tps\n12.5\n")
-    assert run.run["imported"][0]["file"] == "-"
+    assert run.run.imported[0].file == "-"
 
 
 def test_rows_without_a_value_that_could_be_one_are_counted_and_shown(tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("tps,clients\n10,4\n,8\nabc,8\nnan,8\ninf,8\n1_000,8\n-5,8\n10\n10,4,5\n10,some\n11,4\n")
     run = imported(tmp_path, "csv", file, "--column", "throughput=tps", "--column", "clients=clients")
-    assert [trial["totals"]["throughput_per_s"] for trial in run.trials] == [10, 11]
-    (source,) = run.run["imported"]
-    assert source["unread"] == 9
-    assert source["examples"][0] == ",8"
+    assert [trial.totals.throughput_per_s for trial in run.trials] == [10, 11]
+    (source,) = run.run.imported
+    assert source.unread == 9
+    assert source.examples[0] == ",8"
     assert "NaN" not in json.dumps([document(trial) for trial in run.trials])
 
 

@@ -12,7 +12,7 @@ from frame_values import rows_of, values
 from ingest.made import made
 from loadcell.ingest import write_run
 from loadcell.ingest.series import Room
-from loadcell.report.prewarm import Prewarm
+from loadcell.report.publish import Prewarm
 from loadcell.store.layout import INTERVAL_COLUMNS, REACH_COLUMNS
 from loadcell.store.read import StoredRun
 
@@ -47,9 +47,9 @@ def long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoredRun:
 
 def test_totals_are_those_that_were_printed_and_intervals_add_up_to_them(long: StoredRun) -> None:
     (trial,) = long.trials
-    assert trial["imported"]["joined"] == 8
-    assert trial["totals"]["throughput_per_s"] == 500
-    assert trial["totals"]["response"]["p95_ms"] == 17.32
+    assert trial.imported.joined == 8
+    assert trial.totals.throughput_per_s == 500
+    assert trial.totals.response.percentile_ms("95") == 17.32
     rows = long.intervals()
     assert len(rows) == SECONDS // 8
     assert (sum(values(rows, "succeeded")), sum(values(rows, "failed"))) == (500 * (SECONDS - 3), 0)
@@ -88,8 +88,8 @@ def test_the_page_says_what_was_joined_and_draws_how_far_it_went(
 def test_short_records_have_every_interval_and_no_more_columns(tmp_path: Path) -> None:
     stored_run = made(tmp_path / "out", "sysbench", sysbench(tmp_path / "long.txt"))
     (trial,) = stored_run.trials
-    assert "joined" not in trial["imported"]
-    path = stored_run.directory(trial["name"]) / "intervals.csv"
+    assert trial.imported.joined is None
+    path = stored_run.directory(trial.name) / "intervals.csv"
     head, first, *_ = path.read_text().splitlines()
     assert head.split(",") == list(INTERVAL_COLUMNS)
     assert not set(REACH_COLUMNS) & set(head.split(","))
@@ -127,7 +127,7 @@ def pgbench_log(path: Path) -> Path:
 def test_a_log_of_transactions_that_is_longer_than_a_day_keeps_how_far_it_went_too(tmp_path: Path) -> None:
     stored_run = made(tmp_path / "out", "pgbench-log", pgbench_log(tmp_path / "pgbench_log.1"))
     (trial,) = stored_run.trials
-    assert trial["imported"]["joined"] == 2
+    assert trial.imported.joined == 2
     rows = stored_run.intervals()
     assert set(values(rows, "duration_s")) == {2.0}
     lowest, highest = (sorted(values(rows, name)) for name in REACH_COLUMNS)

@@ -12,14 +12,17 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from documents import from_record, read_run
 from frame_values import values
 from ingest.made import made
 from lines import CliRunner
+from loadcell.analysis.trials import from_record
 from loadcell.analysis.validity import doubts
 from loadcell.cli import main
+from loadcell.model.run_record import LevelRecord
+from loadcell.model.trial_record import MonitorRecord
 from loadcell.report.build import build
 from loadcell.store.query import query
+from loadcell.store.read import read_run
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
 LOG_BEGAN = 1_795_270_066
@@ -63,11 +66,11 @@ def test_a_jstat_for_each_load_as_a_report_made_them(tmp_path: Path) -> None:
     assert "jstat printed no times (-t): its lines were taken as 1 s apart (--interval)" in result.output
     (path,) = [run.parent for run in (tmp_path / "out").rglob("run.json")]
     run = read_run(path)
-    assert [trial["levels"]["file"] for trial in run.trials] == ["a1", "a2"]
+    assert [trial.levels["file"] for trial in run.trials] == ["a1", "a2"]
     frame = run.samples("jvm")
     assert values(frame, "young_gcs") == [2, 2, 2, 7]
     assert values(frame, "t_s") == [0, 1, 0, 1]
-    assert [trial["monitors"]["jvm"]["assumed_interval_s"] for trial in run.trials] == [1, 1]
+    assert [trial.monitors["jvm"].assumed_interval_s for trial in run.trials] == [1, 1]
     report = (path / "report.md").read_text()
     assert "The JVM during each trial" in report
     assert "| `001-file=a1-r1` | 4 | 500 | 1 | 135 |" in report
@@ -99,33 +102,30 @@ def test_a_log_of_each_thread_is_one_execution(tmp_path: Path) -> None:
     for number, file in enumerate(files):
         file.write_text("".join(rows[number::4]))
     run = made(tmp_path / "out", "pgbench-log", *files)
-    assert [trial["totals"]["transactions"]["succeeded"] for trial in run.trials] == [225, 75]
-    assert [len(item["also"]) for item in run.run["imported"]] == [2, 0]
+    assert [trial.totals.transactions.succeeded for trial in run.trials] == [225, 75]
+    assert [len(item.also) for item in run.run.imported] == [2, 0]
 
 
 def test_samples_alone_are_a_run_whose_report_shows_them(tmp_path: Path) -> None:
     (tmp_path / "sar.txt").write_text(sadf(*range(LOG_BEGAN, LOG_BEGAN + 30)))
     (tmp_path / "gc.txt").write_text(JSTAT)
     run = made(tmp_path / "out", "auto", tmp_path / "sar.txt", tmp_path / "gc.txt")
-    assert [trial["totals"]["throughput_per_s"] for trial in run.trials] == [None, None]
+    assert [trial.totals.throughput_per_s for trial in run.trials] == [None, None]
     assert len(run.samples("host")) == 30
     assert len(run.samples("jvm")) == 2
     for language, words in (("en", "The machine during each trial"), ("zh", "各试验期间的主机")):
         (table,) = [
             block
-            for section in build(run.records, language).sections
+            for section in build(run, language).sections
             if section.id == "sampled"
             for block in section.blocks
             if words in block.title
         ]
         assert len(table.rows) == 1
     (chart,) = [
-        block
-        for section in build(run.records, "en").sections
-        if section.id == "series"
-        for block in section.blocks
+        block for section in build(run, "en").sections if section.id == "series" for block in section.blocks
     ][:1]
-    assert set(chart.series) == {trial["name"] for trial in run.trials}
+    assert set(chart.series) == {trial.name for trial in run.trials}
 
 
 def test_what_has_no_column_is_in_a_table_beside_and_in_sql(tmp_path: Path) -> None:
@@ -134,11 +134,11 @@ def test_what_has_no_column_is_in_a_table_beside_and_in_sql(tmp_path: Path) -> N
     text += f"db7;1;{LOG_BEGAN + 1};sda;2.00;10.00;20.00;0.00;1.00;0.75;40.00\n"
     (tmp_path / "sar.txt").write_text(text)
     run = made(tmp_path / "out", "sar", tmp_path / "sar.txt")
-    (monitor,) = (trial["monitors"]["host"] for trial in run.trials)
-    assert monitor == {
-        "samples": 2, "imported": "sar", "file": "host.csv", "tables": {"sar": "host-sar.csv"},
-            "text_columns": {"host-sar.csv": ["name", "object"]},
-    }  # fmt: skip
+    (monitor,) = (trial.monitors["host"] for trial in run.trials)
+    assert monitor == MonitorRecord(
+        samples=2, imported="sar", file="host.csv", tables={"sar": "host-sar.csv"},
+        text_columns={"host-sar.csv": ("name", "object")},
+    )  # fmt: skip
     answer = query(
         [run.path],
         "SELECT value FROM samples WHERE monitor = 'host.sar' AND object = 'sda' AND name = 'await'",
@@ -212,14 +212,14 @@ def folder(tmp_path: Path) -> Path:
 def test_benchmarksqls_folder_has_tpmc_terminals_and_types(tmp_path: Path, folder: Path) -> None:
     run = made(tmp_path / "out", "auto", folder)
     (trial,) = run.trials
-    assert trial["totals"]["figures"] == {"tpmC": pytest.approx(500 * 6), "tpmTotal": pytest.approx(6000)}
-    assert trial["settings"]["load"] == {"clients": 50}
-    assert trial["settings"]["tool"]["benchmarksql"]["warehouses"] == 20
-    assert trial["started_utc"].startswith("2026-06-28T10:00:00.123")
-    assert set(trial["operations"]) == {"new_order", "payment", "delivery"}
+    assert trial.totals.figures == {"tpmC": pytest.approx(500 * 6), "tpmTotal": pytest.approx(6000)}
+    assert trial.settings["load"] == {"clients": 50}
+    assert trial.settings["tool"]["benchmarksql"]["warehouses"] == 20
+    assert trial.started_utc.startswith("2026-06-28T10:00:00.123")
+    assert set(trial.operations) == {"new_order", "payment", "delivery"}
     (table,) = [
         block
-        for section in build(run.records).sections
+        for section in build(run).sections
         for block in section.blocks
         if getattr(block, "id", "") == "table-types"
     ]
@@ -249,15 +249,15 @@ def test_several_folders_are_levels_of_terminals(tmp_path: Path, folder: Path) -
     (other / "run.properties").write_text(PROPERTIES.replace("terminals=50", "terminals=10"))
     (other / "data/result.csv").write_text(RESULT)
     run = made(tmp_path / "out", "benchmarksql", folder, other)
-    assert run.run["factors"][0]["levels"] == [{"label": "50", "value": 50}, {"label": "10", "value": 10}]
+    assert run.run.factors[0].levels == (LevelRecord("50", 50), LevelRecord("10", 10))
 
 
 def test_a_result_alone_has_what_it_says_itself(tmp_path: Path) -> None:
     (tmp_path / "result.csv").write_text(RESULT)
     run = made(tmp_path / "out", "auto", tmp_path / "result.csv")
     (trial,) = run.trials
-    assert trial["settings"] == {"tool": {"benchmarksql": {}}, "load": {}}
-    assert trial["totals"]["figures"]["tpmC"] == pytest.approx(3000)
+    assert trial.settings == {"tool": {"benchmarksql": {}}, "load": {}}
+    assert trial.totals.figures["tpmC"] == pytest.approx(3000)
 
 
 def test_a_host_sampled_meanwhile_is_placed_by_the_sessions_start(tmp_path: Path, folder: Path) -> None:
@@ -265,3 +265,10 @@ def test_a_host_sampled_meanwhile_is_placed_by_the_sessions_start(tmp_path: Path
     (tmp_path / "sar.txt").write_text(sadf(*range(began - 2, began + 12)))
     run = made(tmp_path / "out", "auto", folder, tmp_path / "sar.txt")
     assert values(run.samples("host"), "t_s")[:3] == pytest.approx([-2.123, -1.123, -0.123])
+
+
+def test_a_factor_that_no_output_has_is_refused(tmp_path: Path) -> None:
+    result = call(tmp_path / "out", "ab", OUTPUTS / "ab.txt", "--by", "nonsense")
+    assert result.exit_code == 2, result.output
+    assert "no output has a setting 'nonsense'" in " ".join(result.output.split())
+    assert not list(tmp_path.rglob("run.json"))

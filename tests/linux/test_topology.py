@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from documents import trial
 from linux import trees
 from loadcell.analysis.error_codes import remedy, why
-from loadcell.execution.messages import AFFINITY_GONE
+from loadcell.execution.affinity import AFFINITY_GONE
 from loadcell.linux.cpu import topology
 from loadcell.plan.affinity import Affinity, ranges
 from loadcell.plan.affinity_check import of
 from loadcell.plan.problems import SettingError
 from loadcell.plan.topology import Pin, Topology
 from loadcell.report.texts import Texts
+from records import trial
 
 
 def machine(root: Path, count: int, *, allowed: str = "", **layout: int | str) -> Topology:
@@ -38,14 +38,11 @@ def in_chinese(where: Topology, placement: str) -> str:
     with pytest.raises(SettingError) as caught:
         where.memory_of(placement) if placement.startswith("memory") else where.cpus_of(placement)
     gone = AFFINITY_GONE(**caught.value.message.arguments)
-    record = {
-        "reason": gone.text,
-        "advice": gone.advice,
-        "reason_code": gone.code,
-        "reason_args": gone.plain_arguments,
-    }
+    record = trial(
+        reason=gone.text, advice=gone.advice, reason_code=gone.code, reason_args=gone.plain_arguments
+    )
     texts = Texts("zh")
-    return f"{texts.recorded(why(trial(record)))}；{texts.recorded(remedy(trial(record)))}"
+    return f"{texts.recorded(why(record))}；{texts.recorded(remedy(record))}"
 
 
 def remarks_text(where: Topology, *, in_worker: bool = False, **placements: str) -> str:

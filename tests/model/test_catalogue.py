@@ -18,15 +18,14 @@ import loadcell
 from loadcell import lazy
 from loadcell.analysis import error_codes
 from loadcell.analysis.finding import FindingCode
-from loadcell.execution.checks import BROKEN
-from loadcell.model import catalogue
+from loadcell.execution.checks import BROKEN, broken
+from loadcell.model import catalogue, verification
 from loadcell.model.catalogue import VARIANTS, placeholders
 from loadcell.model.message import Message, MessageCode, MessageError, declared
+from loadcell.model.trial_record import Check
+from loadcell.model.verification import text_of
 from loadcell.profilers.perf import trouble
-from loadcell.systems.duckdb.load import _trouble
-from loadcell.systems.duckdb.messages import DUCKDB_STOPPED
-from loadcell.workloads.pgbench import Pgbench
-from loadcell.workloads.tpcc import Tpcc
+from loadcell.systems.duckdb.load import DUCKDB_STOPPED, LoadError
 
 SOURCE = Path(loadcell.__file__).parent
 ENGINE = Path(__file__).parents[2] / "engine"
@@ -103,7 +102,10 @@ def test_every_message_of_the_engine_is_declared_and_every_declared_one_is_the_e
     sources = "\n".join(path.read_text(encoding="utf-8") for path in ENGINE.glob("*/src/**/*.rs"))
     named = set(re.findall(r'"(engine\.[a-z0-9.-]+)"', sources))
     assert len(named) > 70
-    assert {code for code in declared() if code.startswith("engine.")} - {"engine.group"} == named
+    assert {code for code in codes() if code.startswith("engine.")} - {
+        "engine.attempts",
+        "engine.group",
+    } == named
 
 
 def test_the_remedies_of_each_protocol_cover_its_connections_and_this_machine() -> None:
@@ -224,12 +226,28 @@ def test_every_check_that_can_break_says_why() -> None:
                     and isinstance(call.args[0], ast.Constant)
                 }
     assert len(names) > 5
-    assert names | {Pgbench.verified, Tpcc.verified} == BROKEN.keys()
+    assert names == BROKEN.keys()
+
+
+def test_every_verification_says_why_a_trial_without_it_cannot_be_trusted() -> None:
+    codes()
+    assert {"pgbench-balances", "tpcc-consistency", "values"} <= verification.declared().keys()
+    for name, declaration in verification.declared().items():
+        reason = broken(Check(name, "broken"))
+        assert reason == declaration.reason()
+        assert reason.advice
+        prefixes = ("check-name", "advice", "held")
+        assert [text_of(prefix, name) for prefix in prefixes] == [
+            Message(f"{prefix}.{name}") for prefix in prefixes
+        ]
+    assert text_of("held", "littles-law") is None
 
 
 def test_errors_outside_the_usual_way_are_reasons_too() -> None:
     assert isinstance(trouble("what?"), MessageError)
-    assert '"args"' in str(_trouble(DUCKDB_STOPPED))
+    stopped = LoadError(DUCKDB_STOPPED())
+    assert isinstance(stopped, MessageError)
+    assert stopped.message.document().keys() >= {"code", "args"}
 
 
 def test_a_damaged_or_outdated_cache_of_texts_only_costs_time(

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.execution.messages import PHASE_PREPARE, TIMED_OUT_WITHIN
+from loadcell.execution.phases import PHASE_PREPARE, TIMED_OUT_WITHIN
 from loadcell.model.engine_messages import engine_failure, error_remedy, load_failure, load_outcome
 from loadcell.model.message import ForeignText, MessageCode, MessageError, Seconds, as_written
-from loadcell.systems.base import TargetError
-from loadcell.systems.messages import DOING_DROP_DATA_SETS, HOME_NOT_USABLE, IMAGE_NO_ROOM, TARGET_NOT_UP
-from loadcell.systems.mysql.messages import MYSQL_MISSING
-from loadcell.systems.redis.messages import REDIS_MAXMEMORY, SERVER_CANNOT, WHERE_SERVER
-from loadcell.workloads.messages import TOOL_NO_FIGURE
+from loadcell.systems.base import HOME_NOT_USABLE, TARGET_NOT_UP, TargetError
+from loadcell.systems.mysql.server import MYSQL_MISSING
+from loadcell.systems.redis.connection import REDIS_MAXMEMORY, SERVER_CANNOT, WHERE_SERVER
+from loadcell.systems.shared.data_sets import DOING_DROP_DATA_SETS
+from loadcell.systems.shared.disk_image import IMAGE_NO_ROOM
+from loadcell.workloads.tool_runner.sequence import TOOL_NO_FIGURE
 
 
 def remedy_code(protocol: str, code: str) -> str | None:
@@ -84,6 +85,15 @@ def test_a_failure_of_a_client_group_names_it() -> None:
     arguments = {"path": "load.clients", "value": "0", "group": "ro"}
     refused = engine_failure({"code": "spec", "reason": {"code": "engine.spec.value", "args": arguments}})
     assert refused.text == "client group ro: `load.clients` cannot be `0`"
+
+
+def test_a_failure_after_several_attempts_has_their_number() -> None:
+    arguments = {"name": "t", "said": "Deadlock found", "attempts": 6}
+    reason = engine_failure(
+        {"code": "40001", "reason": {"code": "engine.load-table", "args": arguments}}, "mysql"
+    )
+    assert reason.text == "cannot load table t: Deadlock found (6 attempts)"
+    assert reason.advice == "see that nothing else uses these tables while data are loaded"
 
 
 def test_numbers_of_the_engine_that_are_no_counts_are_written_as_they_are() -> None:

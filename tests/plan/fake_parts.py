@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 from loadcell.model.extensions import Capability
 from loadcell.model.message import as_written
-from loadcell.monitors import processes  # noqa: F401 - it declares the metrics of the target's processes
-from loadcell.plan.load import load_plan
-from loadcell.plan.loaded import LoadedPlan
+from loadcell.monitors import target  # noqa: F401 - it declares the metrics of the target's processes
+from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.model import Load
 from loadcell.plan.parts import Advice, Options, Parts
 from loadcell.plan.problems import PlanError, Problem

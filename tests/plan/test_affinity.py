@@ -11,8 +11,7 @@ from typing import ClassVar
 import pytest
 
 from loadcell.plan.affinity_check import meanings, of
-from loadcell.plan.load import load_plan
-from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.parts import Parts
 from loadcell.plan.problems import PlanError
 from loadcell.plan.remarks import Remark, remarks

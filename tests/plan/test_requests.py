@@ -12,8 +12,7 @@ import pytest
 from loadcell.design.estimate import estimate
 from loadcell.execution.load_order import data_order
 from loadcell.plan import rate
-from loadcell.plan.load import load_plan
-from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.model import Load
 from loadcell.plan.problems import PlanError
 from loadcell.plan.rate import Ramp, Step, Steps

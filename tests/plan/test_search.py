@@ -9,8 +9,8 @@ import pytest
 
 from loadcell.design.estimate import estimate
 from loadcell.design.search.decide import question
-from loadcell.plan.loaded import LoadedPlan
-from loadcell.plan.problems import Problem
+from loadcell.plan.load import LoadedPlan
+from loadcell.plan.problems import PlanError, Problem
 from plan import fake_parts
 
 PLAN = "target: {database: {}}\nworkload: {mix: {}}\nload: {duration: 10s, warmup: 0s}\n"
@@ -170,3 +170,26 @@ def test_a_part_of_a_search_is_set_from_the_command_line(tmp_path: Path) -> None
     assert plan.search.labels == ("2", "3", "4")
     assert [bound.text for bound in plan.search.bounds] == ["errors == 0"]
     assert read(text, tmp_path, sets=["design=full", "load.clients=3"]).search is None
+
+
+RATES = "factor: load.rate, between: [{low}/s, 5000/s], objective: max load.rate, subject to: [{bound}]"
+
+
+@pytest.mark.parametrize(
+    ("low", "bound", "refused"),
+    [(10, "latency.p99 < 20ms", False), (3, "latency.p99 < 20ms", True), (3, "latency.mean < 20ms", False),
+     (300, "latency.p99.9 < 20ms", False), (300, "latency.p99.99 < 20ms", True)],
+)  # fmt: skip
+def test_a_lowest_rate_with_too_few_requests_for_its_percentile_is_refused(
+    tmp_path: Path, low: int, bound: str, refused: bool
+) -> None:
+    """In 10 s; a percentile needs a request beyond it."""
+    text = search(RATES.format(low=low, bound=bound)).replace("{duration", "{clients: 8, duration")
+    if not refused:
+        assert read(text, tmp_path).search is not None
+        return
+    with pytest.raises(PlanError) as raised:
+        read(text, tmp_path)
+    (problem,) = raised.value.problems
+    assert problem.path == "design.search.between"
+    assert problem.message.arguments["needed"] in (100, 10_000)

@@ -83,6 +83,37 @@ def test_secrets_are_revealed_and_taken_out_again() -> None:
     assert secrets.reveal("no reference") == "no reference"
 
 
+@pytest.mark.parametrize(
+    ("secret", "text", "redacted"),
+    [
+        ("1234", "at 12345, 2026-1234, 11234 and 1.1234: 1234", "at 12345, 2026-1234, 11234 and 1.1234: *"),
+        ("2026", "2026-11-22T10:00:00Z, code 2026", "2026-11-22T10:00:00Z, code *"),
+        ("22:1", "10:22:15 or 22:1", "10:22:15 or *"),
+        ("----", "-------- ---- --", "-------- * --"),
+        (",,,,", "a,,,,,b ,,,, c", "a,,,,,b * c"),
+        ("pass", "password=pass, bypass passes pass_word", "password=*, bypass passes pass_word"),
+        ("postgres", "postgresql://postgres:postgres@h", "postgresql://*:*@h"),
+        ("hunter", "mysql -phunter --user=hunter -hhunters", "mysql -p* --user=* -hhunters"),
+        ("hunter2-hunter2", "xhunter2-hunter2y", "x*y"),
+        ('qu"ote d', '{"dsn": "qu\\"ote d"} qu%22ote%20d', '{"dsn": "*"} *'),
+    ],
+)
+def test_a_secret_is_replaced_where_it_stands_by_itself(secret: str, text: str, redacted: str) -> None:
+    secrets = Secrets({"PW": secret})
+    secrets.reveal("${env:PW}")
+    assert secrets.redact(text) == redacted.replace("*", "${env:PW}")
+
+
+@pytest.mark.parametrize("secret", [".", "ab", "a,b"])
+def test_a_secret_of_fewer_than_four_characters_is_refused(secret: str, tmp_path: Path) -> None:
+    (problem,) = mistakes(tmp_path, with_options("{password: '${env:PW}'}"), env={"PW": secret})
+    assert problem.finding == "the secret in the environment variable PW is shorter than 4 characters"
+    assert "a longer secret" in (problem.allowed or "")
+    assert f'"{secret}"' not in str(problem)
+    with pytest.raises(MissingSecretError, match="shorter than 4 characters"):
+        Secrets({"PW": secret}).reveal("${env:PW}")
+
+
 def test_an_empty_secret_takes_nothing_out() -> None:
     secrets = Secrets({"PW": ""})
     assert secrets.reveal("${env:PW}") == ""

@@ -15,8 +15,7 @@ import pytest
 from execution.live import until
 from loadcell.plan.profile import CpuProfile
 from loadcell.profilers import perf
-from loadcell.profilers.cpu import CpuSampler, named
-from loadcell.profilers.perf import ProfilerError, trouble
+from loadcell.profilers.perf import CpuSampler, ProfilerError, named, trouble
 from loadcell.store.write import RunWriter
 
 #: A process that begins another on request; both do nothing but work.

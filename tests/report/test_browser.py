@@ -170,12 +170,17 @@ def test_print_is_light_whole_and_without_controls(browser: Browser, page: Calla
     browser.open(page("two hundred"), dark=True)
     browser.media("print")
     assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    hidden = (
-        "[...document.querySelectorAll('.contents, .tools, .chooser, .filter')].every(e => !e.offsetHeight)"
-    )
-    assert browser.ask(hidden)
+    controls = "[...document.querySelectorAll('.contents, .tools, details.chooser, .filter')]"
+    assert browser.ask(f"{controls}.every(e => !e.offsetHeight)")
     table = "document.querySelector('#table-results').parentElement"
     assert browser.ask(f"{table}.scrollHeight <= {table}.clientHeight + 1"), "no row is hidden on paper"
+    heads = "[...document.querySelectorAll('#table-results th button')]"
+    displayed = f"{heads}.every(e => getComputedStyle(e).display === 'contents')"
+    assert browser.ask(f"{heads}.length > 0 && {displayed}"), (
+        "a button is painted on a table's first page alone"
+    )
+    assert browser.ask("document.querySelectorAll('p.chooser select').length") == 1
+    assert browser.ask("document.querySelector('p.chooser').offsetHeight > 0"), "the trial's name is on paper"
     assert 5 <= browser.pdf_pages() <= 30
     browser.media("")
 

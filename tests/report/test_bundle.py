@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.report import bundle
 from loadcell.report.pictures import VEGA_LITE
+from loadcell.report.render import html
 
 
 @pytest.fixture
@@ -27,18 +27,18 @@ def test_it_is_made_once_for_a_version(
     made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    first = bundle.javascript()
-    assert bundle.javascript() == first
+    first = html.javascript()
+    assert html.javascript() == first
     assert made == [VEGA_LITE]
     assert [path.suffix for path in (tmp_path / "loadcell").iterdir()] == [".js"]
 
 
 def test_a_torn_cache_is_made_again(made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    code = bundle.javascript()
+    code = html.javascript()
     (file,) = (tmp_path / "loadcell").iterdir()
     file.write_text(code[:-9], encoding="utf-8")
-    assert bundle.javascript() == code
+    assert html.javascript() == code
     assert file.read_text(encoding="utf-8") == code
     assert len(made) == 2
 
@@ -48,7 +48,7 @@ def test_without_a_cache_it_only_takes_longer(
 ) -> None:
     (tmp_path / "loadcell").write_text("in the way", encoding="utf-8")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert bundle.javascript() == bundle.javascript()
+    assert html.javascript() == html.javascript()
     assert len(made) == 2
 
 
@@ -56,7 +56,7 @@ def test_it_cannot_end_the_script_it_stands_in(
     made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    text = bundle.javascript()
+    text = html.javascript()
     assert "</script" not in text
     assert "<!--" not in text
     assert text.startswith("/* vega ")

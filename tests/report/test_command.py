@@ -73,7 +73,7 @@ def test_json_is_the_analysed_result(runs: Runs) -> None:
     document = json.loads(call(runs("many factors"), "--json").output)
     first = document["treatments"][0]
     assert first["throughput_per_s"]["descriptive_only"] is False
-    assert first["throughput_per_s"]["interval"]["coverage"] == 0.96875
+    assert first["throughput_per_s"]["interval"]["coverage"] == 0.95
     assert len(first["throughput_per_s"]["repeats"]) == 6
     assert {finding["kind"] for finding in document["findings"]} >= {
         "throughput",

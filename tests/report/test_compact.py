@@ -13,16 +13,15 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-import documents
 from fake_runs import Shape, write_run
 from loadcell.execution.record import explained
 from loadcell.model import numbers
-from loadcell.model.json import document
-from loadcell.model.trial_record import ErrorRecord
+from loadcell.model.trial_record import ErrorRecord, OperationStats, Status
 from loadcell.report import adhoc_summary
 from loadcell.report.context import ReportContext
 from loadcell.report.render import terminal
 from loadcell.store.read import StoredRun, read_run
+from records import latency
 
 Stored = Callable[[str], StoredRun]
 RUNS = (
@@ -48,16 +47,24 @@ def printed(run: StoredRun, lang: str = "en", width: int = 80) -> str:
 
 def only(run: StoredRun, **changes: Any) -> StoredRun:
     """The same run with its first trial alone, changed."""
-    trial = {**document(run.trials[0]), **changes}
-    run_document = {
-        **document(run.run),
-        "treatments": [
-            entry for entry in document(run.run)["treatments"] if entry["id"] == trial["treatment"]
-        ],
-        "trials": [entry for entry in document(run.run)["trials"] if entry["name"] == trial["name"]],
-        "repeats": 1,
-    }
-    return replace(run, run=documents.run(run_document), trials=[documents.trial(trial)])
+    trial = replace(run.trials[0], **changes)
+    record = replace(
+        run.run,
+        treatments=tuple(entry for entry in run.run.treatments if entry.id == trial.treatment),
+        trials=tuple(entry for entry in run.run.trials if entry.name == trial.name),
+        repeats=1,
+    )
+    return replace(run, run=record, trials=[trial])
+
+
+def of_http(run: StoredRun) -> StoredRun:
+    """The same run, as if its load had received responses of HTTP."""
+    trials = [
+        replace(trial, totals=replace(trial.totals, statuses={"2xx": 9}, received_bytes_per_s=1.5 * 2**20))
+        for trial in run.trials
+        if trial.totals
+    ]
+    return replace(run, trials=trials)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -73,8 +80,8 @@ def test_it_fits_80_columns(stored: Stored, name: str, lang: str) -> None:
 def test_a_single_load_has_its_values_below_each_other(stored: Stored, lang: str) -> None:
     run = only(stored("two"))
     output = printed(run, lang)
-    totals = document(run.trials[0])["totals"]
-    assert f"{totals['transactions']['succeeded']:,}" in output
+    totals = run.trials[0].totals
+    assert f"{totals.transactions.succeeded:,}" in output
     for name in ("50%", "90%", "95%", "99%", "99.9%"):
         assert name in output
     assert ("吞吐量" if lang == "zh" else "Throughput") in output
@@ -82,22 +89,10 @@ def test_a_single_load_has_its_values_below_each_other(stored: Stored, lang: str
 
 
 def test_errors_are_counted_by_code_with_what_the_server_said(stored: Stored) -> None:
-    errors = [
-        {
-            "code": "40001",
-            "operation": "transaction",
-            "count": 1200,
-            "message": "could not serialize",
-            "meaning": None,
-        },
-        {
-            "code": "X9",
-            "operation": "transaction",
-            "count": 3,
-            "message": "odd\n[thing]" + "y" * 999,
-            "meaning": "X9",
-        },
-    ]
+    errors = (
+        ErrorRecord("40001", 1200, message="could not serialize"),
+        ErrorRecord("X9", 3, message="odd\n[thing]" + "y" * 999, meaning="X9"),
+    )
     output = printed(only(stored("two"), errors=errors))
     assert "1,200  40001  serialisation failure: could not serialize" in output
     assert "another prefix" not in output
@@ -109,22 +104,20 @@ def test_errors_are_counted_by_code_with_what_the_server_said(stored: Stored) ->
     ("lang", "helps"), [("en", "with another prefix"), ("zh", "请让此命令使用带另一前缀")]
 )
 def test_what_helps_stands_below_an_error(stored: Stored, lang: str, helps: str) -> None:
-    record = document(explained(ErrorRecord("WRONGTYPE", 7, message="no"), "resp"))
-    assert helps in " ".join(printed(only(stored("two"), errors=[record]), lang).split())
+    error = explained(ErrorRecord("WRONGTYPE", 7, message="no"), "resp")
+    assert helps in " ".join(printed(only(stored("two"), errors=(error,)), lang).split())
 
 
 def test_the_time_is_of_as_many_trials_as_the_counts(stored: Stored) -> None:
     run = only(stored("two"))
     [source] = run.trials
-    again = replace(
-        run, trials=[source, documents.trial({**document(source), "name": "again", "number": 2, "repeat": 2})]
-    )
+    again = replace(run, trials=[source, replace(source, name="again", number=2, repeat=2)])
     seconds = source.measure.duration_s
     assert f"in {numbers.seconds(2 * seconds)}" in " ".join(printed(again).split())
 
 
 def test_what_did_not_end_well_says_why_and_what_to_do(stored: Stored) -> None:
-    changes = {"status": "timed-out", "reason": "7 of 9 requests were made", "advice": "raise [it]"}
+    changes = {"status": Status.TIMED_OUT, "reason": "7 of 9 requests were made", "advice": "raise [it]"}
     output = printed(only(stored("two"), **changes))
     assert "✕ timed out: 7 of 9 requests were made" in output
     assert "  raise [it]" in output
@@ -136,10 +129,10 @@ def test_what_did_not_end_well_says_why_and_what_to_do(stored: Stored) -> None:
 
 def test_parts_of_a_request_stand_under_it(stored: Stored) -> None:
     run = stored("two")
-    times = dict.fromkeys(("mean_ms", "p50_ms", "p99_ms", "max_ms"), 0.125)
+    times = latency(mean_ms=0.125, p50_ms=0.125, p99_ms=0.125, max_ms=0.125)
     operations = {
-        "connect": {"kind": "other", "response": times},
-        "first_byte": {"kind": "other", "response": None},
+        "connect": OperationStats("other", response=times),
+        "first_byte": OperationStats("other"),
     }
     output = printed(only(run, unit="request", operations=operations))
     assert "connect " in output
@@ -159,18 +152,7 @@ def test_without_repeats_the_mean_has_its_place_before_what_was_received(tmp_pat
     run = read_run(
         write_run(tmp_path / "run", Shape(factors={"load.clients": [1, 8]}, repeats=1, pace=600.0))
     )
-    trials = [
-        {
-            **document(trial),
-            "totals": {
-                **document(trial)["totals"],
-                "statuses": {"2xx": 9},
-                "received_bytes_per_s": 1.5 * 2**20,
-            },
-        }
-        for trial in run.trials
-    ]
-    output = printed(replace(run, trials=[documents.trial(trial) for trial in trials]), width=64)
+    output = printed(of_http(run), width=64)
     assert "mean" in output
     assert "MiB" not in output
 
@@ -187,27 +169,15 @@ def test_repeats_say_how_surely(tmp_path: Path, repeats: int, title: str) -> Non
         output = printed(run)
         assert title in output
         for treatment in ReportContext.of(run, "en").analysis.treatments:
-            low, high = min(treatment.throughput.values), max(treatment.throughput.values)
+            reach = treatment.throughput.reach
+            assert reach is not None
+            low, high = reach
+            assert (low, high) == (min(values := treatment.throughput.values), max(values)) or repeats == 6
             assert f"{numbers.rate(low)}–{numbers.rate(high)}" in output
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_bytes_a_second_stand_beside_the_rate_where_work_is_http(stored: Stored, lang: str) -> None:
-    def of_http(run: StoredRun) -> StoredRun:
-        trials = [
-            {
-                **document(trial),
-                "totals": {
-                    **document(trial)["totals"],
-                    "statuses": {"2xx": 9},
-                    "received_bytes_per_s": 1.5 * 2**20,
-                },
-            }
-            for trial in run.trials
-            if document(trial).get("totals")
-        ]
-        return replace(run, trials=[documents.trial(trial) for trial in trials])
-
     several = of_http(stored("two"))
     assert printed(several, lang).count("1.50 MiB") == 2
     assert all(
@@ -223,20 +193,7 @@ def test_bytes_a_second_stand_beside_the_rate_where_work_is_http(stored: Stored,
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_columns_give_way_where_a_terminal_is_narrow_and_no_figure_is_cut(stored: Stored, lang: str) -> None:
-    run = stored("sweep")
-    trials = [
-        {
-            **document(trial),
-            "totals": {
-                **document(trial)["totals"],
-                "statuses": {"2xx": 9},
-                "received_bytes_per_s": 1.5 * 2**20,
-            },
-        }
-        for trial in run.trials
-        if document(trial).get("totals")
-    ]
-    output = printed(replace(run, trials=[documents.trial(trial) for trial in trials]), lang, width=58)
+    output = printed(of_http(stored("sweep")), lang, width=58)
     assert "…" not in output
     assert "MiB" not in output
     assert all(name in output for name in ("50%", "90%", "99%"))

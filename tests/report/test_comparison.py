@@ -15,7 +15,7 @@ from rich.console import Console
 import fake_runs
 from loadcell.analysis.compare.metrics import CannotCompareError
 from loadcell.report.brief import next_steps
-from loadcell.report.comparison.build import brief, build, document, pages
+from loadcell.report.comparison.build import brief, build, data, document
 from loadcell.report.comparison.gather import Gathered, Wanted, gather
 from loadcell.report.context import ReportContext
 from loadcell.report.render import json as json_renderer
@@ -101,7 +101,7 @@ def test_a_terminal_of_80_columns_shows_it(get: Get, name: str, lang: str) -> No
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("name", ALL)
 def test_markdown_for_a_pull_request_has_no_pictures(get: Get, name: str, lang: str) -> None:
-    text = pages(get(name), lang, ("loadcell", "compare")).markdown()
+    text = document(get(name), lang, ("loadcell", "compare")).markdown()
     assert "![" not in text
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert tables
@@ -110,9 +110,15 @@ def test_markdown_for_a_pull_request_has_no_pictures(get: Get, name: str, lang: 
 
 @pytest.mark.parametrize("name", ALL)
 def test_json_is_plain_and_whole(get: Get, name: str) -> None:
-    parsed = json.loads(json_renderer.render(document(get(name))))
+    parsed = json.loads(json_renderer.render(data(get(name))))
     json.dumps(parsed, allow_nan=False)
-    assert {row["verdict"] for row in parsed["rows"]} <= {"same", "faster", "slower", "ambiguous"}
+    assert {row["verdict"] for row in parsed["rows"]} <= {
+        "same",
+        "faster",
+        "slower",
+        "ambiguous",
+        "insufficient",
+    }
     assert len(parsed["rows"]) == len(get(name).comparison.rows)
 
 
@@ -257,7 +263,7 @@ def test_every_chart_is_drawn_and_nothing_is_asked_of_the_network(
     get: Get, browser: Browser, tmp_path: Path, name: str, charts: set[str]
 ) -> None:
     for lang in ("en", "zh"):
-        (page,) = pages(get(name), lang, ("loadcell",)).publish(("html",), tmp_path / f"{lang}.html")
+        (page,) = document(get(name), lang, ("loadcell",)).publish(("html",), tmp_path / f"{lang}.html")
         browser.requests.clear()
         browser.complaints.clear()
         browser.open(page)
@@ -274,7 +280,7 @@ def test_every_chart_is_drawn_and_nothing_is_asked_of_the_network(
 
 
 def test_markdown_with_pictures(get: Get, tmp_path: Path) -> None:
-    written = pages(get("levels"), "en", ("loadcell", "compare", "cccc")).publish(("html", "md"), tmp_path)
+    written = document(get("levels"), "en", ("loadcell", "compare", "cccc")).publish(("html", "md"), tmp_path)
     assert written == [tmp_path / "comparison.html", tmp_path / "comparison.md"]
     text = written[1].read_text()
     for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", text):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from jinja2 import DictLoader, Environment, TemplateSyntaxError
 
-from loadcell.report.bundle import compiled
+from loadcell.report.render.html import compiled
 
 
 def _rendered(source: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from ingest.made import made
-from loadcell.report import brief, build, figures, values
+from loadcell.report import brief, build, values
 from loadcell.report.blocks import Table
 from loadcell.report.render import markdown, terminal
 from loadcell.report.texts import Texts
@@ -20,7 +20,7 @@ OUTPUTS = Path(__file__).parents[1] / "ingest" / "readers" / "outputs"
 
 
 def tables(home: Path, language: str, tool: str, *names: str) -> dict[str, Table]:
-    report = build.build(made(home, tool, *(OUTPUTS / name for name in names)).records, language)
+    report = build.build(made(home, tool, *(OUTPUTS / name for name in names)), language)
     return {
         block.id: block for section in report.sections for block in section.blocks if isinstance(block, Table)
     }
@@ -29,21 +29,20 @@ def tables(home: Path, language: str, tool: str, *names: str) -> dict[str, Table
 def printed(home: Path, tool: str, *names: str) -> str:
     out = io.StringIO()
     console = Console(file=out, width=80, highlight=False)
-    terminal.render(
-        brief.of_run(made(home, tool, *(OUTPUTS / name for name in names)).records, "en"), console
-    )
+    terminal.render(brief.of_run(made(home, tool, *(OUTPUTS / name for name in names)), "en"), console)
     return out.getvalue()
 
 
 def test_they_are_called_what_they_are_and_one_of_a_plans_own_by_its_name() -> None:
     english, chinese = Texts("en"), Texts("zh")
-    assert [figures.name(name, english) for name in ("iops", "retransmits", "queue_depth", "sync_seen")] == [
+    names = ("iops", "retransmits", "queue_depth", "sync_seen")
+    assert [values.metric_name(name, english) for name in names] == [
         "IOPS", "Retransmits", "queue_depth", "sync_seen",
     ]  # fmt: skip
-    assert figures.name("sync_mean_ms", english) == "Flush, mean (ms)"
-    assert figures.name("a.job-read.mib_per_s", english) == "a.job-read: MiB/s"
-    assert figures.name("nightly-write.sync_p99.9_ms", english) == "nightly-write: Flush, p99.9 (ms)"
-    assert figures.name("sync_p99.9_ms", chinese) == "落盘，p99.9（毫秒）"
+    assert values.metric_name("sync_mean_ms", english) == "Flush, mean (ms)"
+    assert values.metric_name("a.job-read.mib_per_s", english) == "a.job-read: MiB/s"
+    assert values.metric_name("nightly-write.sync_p99.9_ms", english) == "nightly-write: Flush, p99.9 (ms)"
+    assert values.metric_name("sync_p99.9_ms", chinese) == "落盘，p99.9（毫秒）"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +50,7 @@ def test_they_are_called_what_they_are_and_one_of_a_plans_own_by_its_name() -> N
     [(12.0, (12.0,), "12"), (12.0, (11.5, 12.5), "12.00"), (4598.26, (4598.26,), "4,598")],
 )
 def test_what_is_counted_is_whole(value: float, repeats: tuple[float, ...], written: str) -> None:
-    assert figures.write(value, repeats) == written
+    assert values.metric_value(value, repeats) == written
 
 
 def test_a_few_stand_beside_throughput_under_their_names(tmp_path: Path) -> None:
@@ -81,7 +80,7 @@ def test_what_was_asked_for_stands_in_the_terminals_table_where_throughput_says_
 def test_findings_call_them_by_the_same_names(tmp_path: Path) -> None:
     assert "Mbit/s: " in printed(tmp_path / "a", "iperf3", "iperf3.json")
     text = markdown.render(
-        build.build(made(tmp_path / "b", "sysbench", OUTPUTS / "sysbench-memory.txt").records, "en")
+        build.build(made(tmp_path / "b", "sysbench", OUTPUTS / "sysbench-memory.txt"), "en")
     )
     assert "mib_per_s" not in text
 
@@ -95,14 +94,14 @@ def test_throughputs_of_unlike_units_have_each_its_own(tmp_path: Path) -> None:
     results = tables(tmp_path / "page", "zh", "netperf", *names)["table-results"]
     assert results.rows[0][2].text == "1,122 MiB"
     assert "操作/秒" not in (results.note or "")
-    page = build.build(made(tmp_path / "chart", "netperf", *(OUTPUTS / name for name in names)).records, "en")
+    page = build.build(made(tmp_path / "chart", "netperf", *(OUTPUTS / name for name in names)), "en")
     over_time = json.dumps([chart.spec for chart in page.charts() if chart.id == "chart-series"])
     assert "Load: throughput a second, in the trial's own unit" in over_time
     assert "operations/s" not in over_time
 
 
 def test_no_data_that_failed_is_counted_where_data_are_moved(tmp_path: Path) -> None:
-    text = markdown.render(build.build(made(tmp_path, "dd", OUTPUTS / "dd.txt").records, "en"))
+    text = markdown.render(build.build(made(tmp_path, "dd", OUTPUTS / "dd.txt"), "en"))
     assert "Failed MiB" not in text
 
 
@@ -128,7 +127,7 @@ def test_a_line_by_itself_is_named_where_the_title_does_not_say_what_it_is(tmp_p
     table = tmp_path / "result.csv"
     rows = (f"7,{number * 10},{5 + number % 7},4,NEW_ORDER,0,0,0\n" for number in range(1, 1_001))
     table.write_text("run,elapsed,latency,dblatency,ttype,rbk,dskipped,error\n" + "".join(rows))
-    report = build.build(made(tmp_path, "benchmarksql", table).records, "en")
+    report = build.build(made(tmp_path, "benchmarksql", table), "en")
     (chart,) = [candidate for candidate in report.charts() if candidate.id == "chart-series"]
     throughput, response = chart.spec["vconcat"]
     assert '"legend": null' in json.dumps(throughput)
@@ -136,7 +135,7 @@ def test_a_line_by_itself_is_named_where_the_title_does_not_say_what_it_is(tmp_p
 
 
 def test_a_source_of_single_moments_has_no_panel(tmp_path: Path) -> None:
-    stored = made(tmp_path, "auto", OUTPUTS / "sysbench-oltp.txt").records
+    stored = made(tmp_path, "auto", OUTPUTS / "sysbench-oltp.txt")
     once = "t_s,utc,cpu_user_percent,cpu_system_percent\n1.0,2026-01-01T00:00:01Z,5,5\n"
     for trial in stored.trials:
         (stored.directory(trial.name) / "host.csv").write_text(once)
@@ -151,7 +150,7 @@ def test_a_source_of_single_moments_has_no_panel(tmp_path: Path) -> None:
 def test_what_was_measured_once_has_neither_a_column_of_repeats_nor_a_chart_of_one_point(
     tmp_path: Path,
 ) -> None:
-    report = build.build(made(tmp_path, "iperf3", OUTPUTS / "iperf3.json").records, "en")
+    report = build.build(made(tmp_path, "iperf3", OUTPUTS / "iperf3.json"), "en")
     results = next(
         block for section in report.sections for block in section.blocks if isinstance(block, Table)
     )
@@ -169,7 +168,7 @@ def test_what_was_measured_once_has_neither_a_column_of_repeats_nor_a_chart_of_o
 def test_times_of_intervals_are_shown_by_whatever_the_tool_prints_of_them(
     tmp_path: Path, tool: str, name: str, column: str
 ) -> None:
-    report = build.build(made(tmp_path, tool, OUTPUTS / name).records, "en")
+    report = build.build(made(tmp_path, tool, OUTPUTS / name), "en")
     chart = next(candidate for candidate in report.charts() if candidate.id == "chart-series")
     assert column in next(iter(chart.series.values()))["load"]
 

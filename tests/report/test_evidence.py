@@ -50,6 +50,10 @@ def test_values_are_named_in_the_readers_language_and_fractions_are_percent(
     [
         ("memory.used_memory_rss", 24_952_832, "23.8 MiB"),
         ("memory.mem_fragmentation_ratio", 0.74, "0.74"),
+        ("memory.maxmemory", -1, "-1"),
+        ("database.keys", 1_234_567, "1,234,567"),
+        ("persistence.rdb_changes_since_last_save", 22_626, "22,626"),
+        ("other.keys", 1_234_567, "1234567"),
         ("window_s", 2.5, "2.5 s"),
     ],
 )

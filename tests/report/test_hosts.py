@@ -15,7 +15,7 @@ import fake_runs
 import machines
 from loadcell.report.blocks import Chart, Report, Table
 from loadcell.report.hosts import page
-from loadcell.report.hosts.comparison import brief, build, pages
+from loadcell.report.hosts.comparison import brief, build, document
 from loadcell.report.hosts.gather import Compared, Source, compared, source
 from loadcell.report.hosts.page import findings
 from loadcell.report.render import html, markdown, terminal
@@ -187,7 +187,9 @@ def test_a_terminal_of_80_columns_holds_it(baseline: Source, lang: str) -> None:
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_page_is_written_beside_the_run(baseline: Source, lang: str) -> None:
-    written_page = page.write(baseline, lang, ("loadcell", "host", "--baseline"))
+    (written_page,) = page.document(baseline, lang, ("loadcell", "host", "--baseline")).publish(
+        ("html",), baseline.path
+    )
     assert written_page == baseline.path / "host.html"
     text = written_page.read_text(encoding="utf-8")
     assert ("机器与基准" if lang == "zh" else "Machine and baselines") in text
@@ -207,7 +209,7 @@ def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
 
 def test_its_json_is_what_compare_takes(baseline: Source, tmp_path: Path) -> None:
     stored = tmp_path / "a.json"
-    stored.write_text(json_renderer.render(page.document(baseline, "en"), EN))
+    stored.write_text(json_renderer.render(page.data(baseline, "en"), EN))
     assert source(str(stored)).machine == baseline.machine
 
 
@@ -305,8 +307,7 @@ def test_what_one_processor_and_all_of_them_did_alike_stands_once(tmp_path: Path
     output = printed(page.brief(stored, "en"))
     assert output.count("Primes, 1 thread") == 1
     scores = {
-        score["id"]: score
-        for score in json.loads(json_renderer.render(page.document(stored, "en")))["scores"]
+        score["id"]: score for score in json.loads(json_renderer.render(page.data(stored, "en")))["scores"]
     }
     assert scores["cpu-all/events_per_s"]["same_as"] == "cpu-1/events_per_s"
     assert "same_as" not in scores["cpu-1/events_per_s"]
@@ -352,7 +353,7 @@ def test_two_machines_on_a_terminal(two: Compared, lang: str) -> None:
 
 
 def test_their_json_has_everything(two: Compared) -> None:
-    parsed = json.loads(pages(two, "en").json())
+    parsed = json.loads(document(two, "en").json())
     assert parsed["what"] == "hosts"
     (workload,) = parsed["workloads"]
     assert "memory-memcpy-1/mib_per_s" in workload["hypothesis"]
@@ -367,7 +368,7 @@ def test_their_json_has_everything(two: Compared) -> None:
 
 
 def test_page_and_markdown_are_written_together(two: Compared, tmp_path: Path) -> None:
-    written = pages(two, "en").publish(("html", "md"), tmp_path)
+    written = document(two, "en").publish(("html", "md"), tmp_path)
     assert [path.name for path in written] == ["hosts.html", "hosts.md"]
     assert (tmp_path / "report-pictures" / "chart-ratios.svg").stat().st_size > 1000
     assert "Hypothesis" in (tmp_path / "hosts.md").read_text(encoding="utf-8")

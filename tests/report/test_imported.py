@@ -26,7 +26,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     text.write_text(
         f"{(OUTPUTS / 'sysbench-oltp.txt').read_text()}\n<b>once more</b>: 5 of 7\nwith feeling: 9\n"
     )
-    return made(home / "results", "sysbench", text).records
+    return made(home / "results", "sysbench", text)
 
 
 def blocks(report: Report, section: str) -> list[Block]:
@@ -74,14 +74,14 @@ def test_one_percentile_is_no_curve_but_what_times_there_are_stand_in_a_table(ru
 
 
 def test_parts_that_a_tool_reports_apart_are_not_ranked(tmp_path: Path) -> None:
-    text = markdown.render(build(made(tmp_path, "fio", OUTPUTS / "fio.json").records, "en"))
+    text = markdown.render(build(made(tmp_path, "fio", OUTPUTS / "fio.json"), "en"))
     assert "measure 2 unlike things" in text
     assert "the highest median throughput" not in text
     assert "Recommended" not in text
 
 
 def test_samples_alone_are_no_executions(tmp_path: Path) -> None:
-    stored = made(tmp_path, "auto", OUTPUTS / "jstat-gcutil.txt").records
+    stored = made(tmp_path, "auto", OUTPUTS / "jstat-gcutil.txt")
     report = build(stored, "en")
     text = markdown.render(report)
     assert "5 samples of jstat were read from 1 file; loadcell ran nothing itself." in text
@@ -91,11 +91,11 @@ def test_samples_alone_are_no_executions(tmp_path: Path) -> None:
 
 
 def test_what_a_tool_says_nothing_of_is_no_damage_and_its_failures_have_words(tmp_path: Path) -> None:
-    stored = made(tmp_path, "ab", OUTPUTS / "ab-404.txt").records
+    stored = made(tmp_path, "ab", OUTPUTS / "ab-404.txt")
     text = markdown.render(build(stored, "en"))
     assert "all with non-2xx, an answer with another status than 2xx" in text
     assert "Files that are not whole" not in text
-    stored = made(tmp_path, "ab", OUTPUTS / "ab.txt").records
+    stored = made(tmp_path, "ab", OUTPUTS / "ab.txt")
     (file,) = stored.path.glob("trials/*/trial.json")
     (file.parent / "intervals.csv").write_text("t_s\n")  # not what its record knows of
     assert len(stored.intervals()) == 0

@@ -92,6 +92,34 @@ def test_a_picture_that_cannot_be_painted_leaves_no_process_behind() -> None:
     assert painter._process.returncode is not None
 
 
+HOSTILE_NAMES = [
+    *("\x1b[31m", "\0", "\b\f", "\u2028", "\ufffe", "\ud800", "\x9b"),
+    *('a"\\u001b\\\\', "\r\n\t", "\u4e2d\U0001f600"),
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_no_name_ends_the_picture_library(name: str) -> None:
+    """A control character in a level or a title aborted its process."""
+    spec = {
+        "title": name,
+        "mark": "point",
+        "config": {"aria": False},
+        "data": {"values": [{"x": 1, "y": f"level {name}"}]},
+        "encoding": {"x": {"field": "x"}, "y": {"field": "y", "type": "nominal", "title": name}},
+    }
+    with Painter(VEGA_LITE) as painter:
+        painter.hand_over([spec])
+        [picture] = painter.pictures()
+    assert len(painter._painted) == 1, "not painted here instead"
+    root = ET.fromstring(picture)
+    texts = "".join(text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text"))
+    if name == "\x1b[31m":
+        assert "level \u241b[31m" in texts
+    if name.isprintable():
+        assert f"level {name}" in texts
+
+
 def test_tables_are_tables(stored: Stored) -> None:
     """Each row has as many cells as its heading, whatever stands in them."""
     lines = markdown.render(build(stored("hostile"))).splitlines()

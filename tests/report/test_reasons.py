@@ -5,43 +5,42 @@ has no more.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from documents import trial
 from fake_runs import Fate, Shape, write_run
 from loadcell.analysis.error_codes import remedy, why
-from loadcell.execution.messages import CHECK_CLIENT_LIMIT, PHASE_PREPARE, TIMED_OUT_WITHIN
+from loadcell.execution.checks import CHECK_CLIENT_LIMIT
+from loadcell.execution.phases import PHASE_PREPARE, TIMED_OUT_WITHIN
 from loadcell.model import catalogue
 from loadcell.model.engine_messages import engine_failure, failure_remedy, load_failure, load_outcome
 from loadcell.model.message import Message, as_written
+from loadcell.model.trial_record import TrialRecord
 from loadcell.report import write
 from loadcell.report.texts import Texts
-from loadcell.store.messages import DAMAGED_CUT_OFF, LEFT_LINES
-from loadcell.store.read import Damage
-from loadcell.systems.messages import CONNECTION_REFUSED, DOING_DROP_DATA_SETS
-from loadcell.systems.redis.messages import (
-    REDIS_MAXMEMORY,
-    SERVER_CANNOT,
-    WHERE_SERVER,
-)
+from loadcell.store.read import DAMAGED_CUT_OFF, LEFT_LINES, Damage
+from loadcell.systems.redis.connection import REDIS_MAXMEMORY, SERVER_CANNOT, WHERE_SERVER
+from loadcell.systems.shared.data_sets import DOING_DROP_DATA_SETS
+from loadcell.systems.shared.server_errors import CONNECTION_REFUSED
+from records import trial
 
 
-def record(reason: Message, **more: Any) -> Mapping[str, Any]:
-    """The keys of a trial's record that say why."""
-    return {
+def record(reason: Message, **fields: Any) -> TrialRecord:
+    """Record of a trial with this reason."""
+    of_reason = {
         "reason": reason.text, "advice": reason.advice,
-        "reason_code": reason.code, "reason_args": reason.plain_arguments, **more,
+        "reason_code": reason.code, "reason_args": reason.plain_arguments,
     }  # fmt: skip
+    return trial(**{**of_reason, **fields})
 
 
-def reason_and_advice(of: Mapping[str, Any], language: str = "zh") -> tuple[str, str]:
+def reason_and_advice(of: TrialRecord, language: str = "zh") -> tuple[str, str]:
     """Message and advice."""
     texts = Texts(language)
-    stored = trial(of)
-    return texts.recorded(why(stored)), texts.recorded(remedy(stored))
+    return texts.recorded(why(of)), texts.recorded(remedy(of))
 
 
 CLOSED = CONNECTION_REFUSED(where="127.0.0.1:6379", said="Connection refused")
@@ -70,18 +69,13 @@ def test_a_reason_within_a_reason_is_in_the_same_language_and_lends_its_advice()
 
 
 def test_that_the_target_died_stands_round_the_reason() -> None:
-    died = {**record(CLOSED), "reason": "the target died during the load (...)", "died_during": "load"}
+    died = replace(record(CLOSED), reason="the target died during the load (...)", died_during="load")
     assert (
         reason_and_advice(died)[0]
         == "目标在负载期间死亡（127.0.0.1:6379 没有服务器应答：“Connection refused”）"
     )
     assert reason_and_advice(died)[1].startswith("请检查主机和端口")
-    unknown = {
-        "reason": "the target died during up (x)",
-        "reason_code": None,
-        "died_during": "up",
-        "advice": "y",
-    }
+    unknown = trial(reason="the target died during up (x)", died_during="up", advice="y")
     assert reason_and_advice(unknown) == ("the target died during up (x)", "y")
 
 
@@ -134,25 +128,25 @@ def test_values_of_the_engine_make_the_sentence_exact() -> None:
         "ended_per_s": 1043.8,
         "clients": 16,
     }
-    overloaded = {"reason": words["finding"], "advice": words["advice"], "reason_code": "overloaded"}
-    assert reason_and_advice({**overloaded, "reason_args": words})[0] == (
+    overloaded = trial(reason=words["finding"], advice=words["advice"], reason_code="overloaded")
+    assert reason_and_advice(replace(overloaded, reason_args=words))[0] == (
         "到期的请求多于目标所能承受，积压不断增长（“12000 requests were due ...”）"
     )
-    assert reason_and_advice({**overloaded, "reason_args": {**words, **figures}})[0] == (
+    assert reason_and_advice(replace(overloaded, reason_args={**words, **figures}))[0] == (
         "有 12,000 个请求到期却未能发出，最早的已逾期 3.2 s，且积压仍在增长："
         "每秒到期 5,012 个，每秒完成 1,044 个，共 16 个连接"
     )
-    assert reason_and_advice({**overloaded, "reason_args": {**words, **figures}}, "en")[0].startswith(
+    assert reason_and_advice(replace(overloaded, reason_args={**words, **figures}), "en")[0].startswith(
         "12,000 requests were due and could not be sent, the oldest for 3.2 s, "
         "and the backlog grew: 5,012/s fell due"
     )
 
 
 def test_an_end_without_values_is_in_the_readers_language_alone() -> None:
-    stopped = {"reason": "it was stopped before its time", "advice": "run it again", "reason_code": "stopped"}
-    assert reason_and_advice({**stopped, "reason_args": {}}) == ("负载在到时之前被停止", "请重新运行该试验")
-    assert reason_and_advice({**stopped, "reason_args": {}}, "en") == (stopped["reason"], stopped["advice"])
-    unsettled = {**stopped, "reason_code": "unsettled", "reason_args": {"limit_s": 5.0}}
+    stopped = trial(reason="it was stopped before its time", advice="run it again", reason_code="stopped")
+    assert reason_and_advice(stopped) == ("负载在到时之前被停止", "请重新运行该试验")
+    assert reason_and_advice(stopped, "en") == (stopped.reason, stopped.advice)
+    unsettled = replace(stopped, reason_code="unsettled", reason_args={"limit_s": 5.0})
     assert reason_and_advice(unsettled)[0] == "预热的最后一批请求在 5 s 内没有得到应答"
 
 
@@ -178,18 +172,18 @@ def test_the_group_whose_load_ended_is_named_before_the_exact_sentence() -> None
         "finding": "client group a: no client could connect to 127.0.0.1:80 for 5 s",
         "advice": "see the port",
     }
-    lost = {"reason": words["finding"], "advice": words["advice"], "reason_code": "lost"}
+    lost = trial(reason=words["finding"], advice=words["advice"], reason_code="lost")
     figures = {"group": "a", "where": "127.0.0.1:80", "said": "Connection refused"}
-    assert reason_and_advice({**lost, "reason_args": {**words, **figures}})[0] == (
+    assert reason_and_advice(replace(lost, reason_args={**words, **figures}))[0] == (
         "客户端组 a：127.0.0.1:80 失联：“Connection refused”"
     )
     silent = {**words, **figures, "said": {"code": "nothing-said"}}
     assert (
-        reason_and_advice({**lost, "reason_args": silent})[0]
+        reason_and_advice(replace(lost, reason_args=silent))[0]
         == "客户端组 a：127.0.0.1:80 失联：“没有任何输出”"
     )
-    assert reason_and_advice({**lost, "reason_args": {**words, "group": "a"}}, "en")[0] == words["finding"]
-    assert reason_and_advice({**lost, "reason_args": {**words, **figures, "group": ["a"]}})[0].startswith(
+    assert reason_and_advice(replace(lost, reason_args={**words, "group": "a"}), "en")[0] == words["finding"]
+    assert reason_and_advice(replace(lost, reason_args={**words, **figures, "group": ["a"]}))[0].startswith(
         "127.0.0.1"
     )
 
@@ -210,11 +204,11 @@ def test_what_has_no_code_here_or_lacks_its_arguments_stands_as_recorded(more: M
 
 
 def test_records_of_before_stand_as_they_are() -> None:
-    before = {"reason": "the clients could not connect", "advice": "See output.log."}
+    before = trial(reason="the clients could not connect", advice="See output.log.")
     assert reason_and_advice(before) == ("the clients could not connect", "See output.log.")
-    overloaded = {**before, "reason_code": "overloaded"}
-    assert reason_and_advice(overloaded)[0] == before["reason"]
-    assert reason_and_advice({"reason": None, "advice": None}) == ("", "")
+    overloaded = replace(before, reason_code="overloaded")
+    assert reason_and_advice(overloaded)[0] == before.reason
+    assert reason_and_advice(trial()) == ("", "")
 
 
 def test_files_that_are_not_whole_are_said_in_the_readers_language() -> None:

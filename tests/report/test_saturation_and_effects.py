@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import fake_runs
+from loadcell.analysis.analyse import analyse
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.report.blocks import Chart, Report, Section, Sentences, Table
 from loadcell.report.build import build
@@ -206,8 +207,6 @@ def test_every_picture_can_be_painted(run: Write, language: str) -> None:
 
 
 def test_the_analysis_is_plain_json(run: Write) -> None:
-    from documents import analyse
-
     stored = run(plain({"storage": ["a", "b"], "load.clients": list(CLIENTS)}))
     document = analyse(stored.run, stored.trials).document()
     assert json.loads(json.dumps(document, allow_nan=False)) == document

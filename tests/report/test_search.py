@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from documents import analyse
 from execution.test_search_trials import SEARCH, curve
 from execution.world import World
+from loadcell.analysis.analyse import analyse
 from loadcell.execution.executor import LoadError
 from loadcell.report.blocks import Chart, Table
 from loadcell.report.build import build
 from loadcell.report.context import ReportContext
 from loadcell.report.render.html import render as html
 from loadcell.report.render.markdown import render as markdown
-from loadcell.report.sections.summary import findings
+from loadcell.report.sections.summary import findings, tiles
 from loadcell.store.read import StoredRun
 
 
 def searched(home: Path, change: tuple[str, str] = ("", ""), more: str = "", **world: Any) -> StoredRun:
     context = World(**{"per_s": curve, **world})
-    return context.stored(context.run(home, SEARCH.replace(*change) + more)).records
+    return context.stored(context.run(home, SEARCH.replace(*change) + more))
 
 
 def search_sentences(stored: StoredRun, lang: str = "en") -> list[str]:
@@ -48,6 +50,31 @@ def test_a_bound_says_what_meets_it_and_what_does_not(tmp_path: Path) -> None:
     text = "\n".join(search_sentences(searched(tmp_path, BOUND)))
     assert "The highest level of clients that meets latency.mean < 16ms is 29: met in 4 of 4 trials" in text
     assert "At clients = 30, the next level tried above, the bounds were missed" in text
+
+
+def test_the_tile_of_a_search_under_a_bound_promises_no_highest_throughput(tmp_path: Path) -> None:
+    def names(home: Path, *change: tuple[str, str]) -> set[str]:
+        home.mkdir()
+        return {tile.name for tile in tiles(ReportContext.of(searched(home, *change), "en"))}
+
+    assert "Throughput within the bound" in names(tmp_path / "bound", BOUND)
+    assert "Highest throughput" in names(tmp_path / "free")
+
+
+def test_noise_widens_the_range_of_a_maximum_and_of_a_limit(tmp_path: Path) -> None:
+    chance = random.Random(3)
+
+    def noisy(clients: int) -> int:
+        return round(curve(clients) * math.exp(chance.gauss(0, 0.2)))
+
+    for kind in ("maximum", "limit"):
+        (tmp_path / kind).mkdir()
+
+    text = "\n".join(search_sentences(searched(tmp_path / "maximum", per_s=noisy)))
+    assert "cannot be distinguished from" in text
+    text = "\n".join(search_sentences(searched(tmp_path / "limit", BOUND, per_s=noisy)))
+    assert "both met and missed the bounds" in text
+    assert "the true limit lies between" not in text
 
 
 @pytest.mark.parametrize(

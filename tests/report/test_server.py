@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from loadcell.analysis.server import RedisServed
+from loadcell.analysis.key_value_server import KeyValueServed
+from loadcell.model.panels import KeyValueTable
 from loadcell.report import build
 from loadcell.report.blocks import Chart, Paragraph, Section, Table
 from loadcell.report.charts import series
@@ -116,15 +117,15 @@ def test_the_servers_own_price_is_named(stored: Stored) -> None:
 
 def test_treatments_that_ended_before_a_second_look_are_said_to_be_missing(stored: Stored) -> None:
     """100 clients make their requests in half a second, and INFO is asked once a second."""
-    note = Texts("en")("table.redis.left-out")
+    note = Texts("en")("table.key-value.left-out")
     for seen, missing in ((1, True), (2, False)):
         context = ReportContext.of(stored("two"), "en")
         assert len(context.analysis.treatments) == 2
         served = [
-            RedisServed(treatment, 142_852.0, None, 0.88, 1e6, 1.2, 0, 0, 501, 0.0)
+            KeyValueServed(treatment, 142_852.0, None, 0.88, 1e6, 1.2, 0, 0, 501, 0.0)
             for treatment in context.analysis.treatments[:seen]
         ]
-        vars(context)["redis"] = tuple(served)
-        tables = server.redis(context)
-        assert tables is not None
-        assert (note in tables.note) == missing
+        vars(context)["key_value"] = ((KeyValueTable("redis", "table.redis"), tuple(served)),)
+        (table,) = server.key_value(context)
+        assert table.id == "table-redis"
+        assert (note in table.note) == missing

@@ -9,21 +9,20 @@ from html.parser import HTMLParser
 import pytest
 from rich.console import Console
 
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Finding, Subject
 from loadcell.model.catalogue import texts as catalogue
 from loadcell.model.message import Message
 from loadcell.report.blocks import Cell, Column, Definitions, Paragraph, Report, Section, Sentences, Table
 from loadcell.report.render import markdown, terminal
 from loadcell.report.render.html import coded, render
-from loadcell.report.spans import pieces
-from loadcell.report.texts import Texts
+from loadcell.report.texts import Texts, pieces
 
 EVIL = "`<script>alert(1)</script>` & `a`<b>``"
 
 
 def finding(name: str = "powersave") -> Finding:
     """A message of the catalogue: its name is from outside, its last words are a command."""
-    return Finding("host", Message("host-found.governor", {"name": name}).rated("caution"))
+    return Finding(Subject.HOST, Message("host-found.governor", {"name": name}).rated("caution"))
 
 
 def report(*blocks: object, language: str = "en") -> Report:

@@ -116,7 +116,7 @@ KINDS: dict[str, tuple[Callable[[Path], StoredRun], list[str]]] = {
             "found.saturation.identified.waiting",
             "found.recommend.trade",
             "found.run-fell",
-            "found.intervals",
+            "found.intervals.dependent",
             "found.spread",
             "found.well.expected",
             "found.lowest",

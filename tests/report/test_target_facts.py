@@ -16,9 +16,12 @@ import pytest
 import fake_runs
 import loadcell.systems
 from loadcell.report import write
+from loadcell.report.context import ReportContext
+from loadcell.report.sections import environment
 from loadcell.report.sections.environment import summarised
 from loadcell.report.texts import Texts
 from loadcell.report.values import TARGET_FACT, fact
+from loadcell.store.read import read_run
 from loadcell.systems.base import TargetFacts
 from report import comparisons
 
@@ -86,3 +89,14 @@ def test_a_chinese_page_calls_them_so(tmp_path: Path) -> None:
 def test_two_ends_that_are_written_alike_are_one() -> None:
     assert summarised("size_bytes", [1_981_000, 1_982_000, 1_981_500], Texts("en")) == "1.89 MiB"
     assert summarised("size_bytes", [1_981_000, 2_981_000], Texts("en")) == "1.89 MiB – 2.84 MiB"
+
+
+@pytest.mark.parametrize(
+    ("run", "title"),
+    [("host-baseline", "The machine that was measured"), ("quickstart", "Client and target on one machine")],
+)
+def test_a_machine_that_is_the_target_shares_nothing(run: str, title: str) -> None:
+    path, *_ = sorted((Path(__file__).parents[1] / "data" / "schema-1" / "results" / run).glob("2*"))
+    section = environment.section(ReportContext.of(read_run(path), "en"))
+    assert section is not None
+    assert section.blocks[0].title == title

@@ -25,7 +25,7 @@ from loadcell.analysis.error_codes import error_meaning
 from loadcell.model.catalogue import LANGUAGES, flattened, placeholders
 from loadcell.model.catalogue import texts as catalogue
 from loadcell.model.message import Message, declared, labelled
-from loadcell.model.panels import aggregate_tables, all_panels
+from loadcell.model.panels import aggregate_tables, all_panels, key_value_tables
 from loadcell.report.texts import Texts
 from loadcell.workloads.probe_options import (
     CpuOptions,
@@ -92,6 +92,8 @@ def named() -> set[str]:
     }
     for table in aggregate_tables():
         codes |= {table.title, f"{table.title}.note", *(column.heading for column in table.columns)}
+    for served in key_value_tables():
+        codes |= {served.title, f"{served.title}.note"}
     return quoted | codes | {key + ending for key, ending in itertools.product(quoted, endings)}
 
 
@@ -182,7 +184,7 @@ def test_chinese_is_chinese() -> None:
         "progress.course", "progress.unscored.failed", "progress.without-result",
         "load.other", "tool.failed", "damaged", "ycsb.file-remarks", "hosts.bad-scores",
         "benchmarksql.file-remarks",
-        "error.with-remedy",
+        "error.with-remedy", "metric-meaning.of-group", "check-page.placement",
 
     }  # fmt: skip
 

@@ -6,14 +6,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from analysis.runs import run_of
-from documents import analyse, of_run, treatments
-from loadcell.analysis.analyse import Analysis
-from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.treatments import Treatment, treatments
+from loadcell.analysis.trials import of_run
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import TrialRecord
+from records import with_times
 
 
 def usl(loads: Sequence[float], rate: float, sigma: float, kappa: float) -> dict[float, float]:
@@ -23,7 +27,7 @@ def usl(loads: Sequence[float], rate: float, sigma: float, kappa: float) -> dict
 
 def sweep_run(
     truth: Mapping[float, float], repeats: int, *, noise: float = 0.02, drift: float = 0.0, seed: int = 0
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+) -> tuple[RunRecord, list[TrialRecord]]:
     """A line of rising load, each repeat a block; response times follow from Little's law."""
     chance = np.random.default_rng(seed)
     blocks = np.exp(chance.normal(0, drift, repeats))
@@ -34,10 +38,10 @@ def sweep_run(
     run, records = run_of(
         throughputs, levels={f"{n:g}": {"load.clients": int(n) if n == int(n) else n} for n in truth}
     )
-    for record in records:
-        totals = record["totals"]
-        totals["response"]["mean_ms"] = float(record["treatment"]) / totals["throughput_per_s"] * 1e3
-    return run, records
+    return run, [
+        with_times(record, mean_ms=float(record.treatment) / record.totals.throughput_per_s * 1e3)
+        for record in records
+    ]
 
 
 def sweep(truth: Mapping[float, float], repeats: int, **more: Any) -> list[Treatment]:
@@ -55,7 +59,7 @@ def factorial(
     drift: float = 0.0,
     seed: int = 0,
     only: Any = None,
-    **run_keys: Any,
+    **run_fields: Any,
 ) -> Analysis:
     """A run of all combinations of levels (that `only` allows), each with the throughput that
     `effect(levels)` gives.
@@ -72,4 +76,4 @@ def factorial(
             outcome = effect(result) * blocks * np.exp(chance.normal(0, noise, repeats))
             throughputs[name] = [float(value) for value in outcome]
     run, records = run_of(throughputs, levels=levels)
-    return analyse({**run, **run_keys}, records)
+    return analyse(replace(run, **run_fields), records)

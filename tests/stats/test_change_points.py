@@ -97,6 +97,12 @@ def test_permutation_keeps_its_level_whatever_the_distribution() -> None:
     assert seen <= 20
 
 
+def test_permutation_reaches_every_level_that_is_asked_for() -> None:
+    """999 shuffles could not tell p below 0.001, and so never find a change at a sixteenth of 1 %."""
+    series = [100.0 + n % 3 for n in range(20)] + [50.0 + n % 3 for n in range(20)]
+    assert [point.at for point in by_permutation(series, level=0.01 / 16)] == [20]
+
+
 def test_permutation_gives_the_same_answer_each_time() -> None:
     series = (STEPS + np.random.default_rng(7).normal(0, 4, 30)).tolist()
     assert by_permutation(series) == by_permutation(series)

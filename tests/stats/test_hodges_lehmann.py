@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from loadcell.stats import hodges_lehmann
-from loadcell.stats.hodges_lehmann import of_pairs, of_samples, rank_sum, signed_rank, trimmed_t, yuen
+from loadcell.stats import hodges_lehmann, trimmed_means
+from loadcell.stats.hodges_lehmann import Pairs, Samples, of_pairs, of_samples, signed_rank, signed_rank_p
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 LOGS = st.lists(st.integers(-3000, 3000).map(lambda n: n / 10_000), min_size=6, max_size=24)
@@ -29,22 +29,9 @@ def test_signed_rank_cuts_are_the_published_ones(n: int, cut: int) -> None:
     assert hodges_lehmann._signed_rank_cut(n) == cut
 
 
-@pytest.mark.parametrize(
-    ("n", "m", "cut"), [(4, 4, 1), (5, 5, 3), (6, 6, 6), (6, 8, 9), (8, 8, 14), (10, 10, 24), (20, 20, 128)]
-)
-def test_rank_sum_cuts_are_the_published_ones(n: int, m: int, cut: int) -> None:
-    """One more than the critical values of Mann and Whitney's U, two-sided 5 %."""
-    assert hodges_lehmann._rank_sum_cut(n, m) == hodges_lehmann._rank_sum_cut(m, n) == cut
-
-
 def test_many_values_go_by_the_normal_distribution_without_a_jump() -> None:
     exact, normal = hodges_lehmann._signed_rank_cut(50), hodges_lehmann._signed_rank_cut(51)
     assert exact < normal < exact * 1.06
-    assert (
-        hodges_lehmann._rank_sum_cut(40, 40)
-        < hodges_lehmann._rank_sum_cut(41, 41)
-        < hodges_lehmann._rank_sum_cut(40, 40) * 1.07
-    )
 
 
 @pytest.mark.parametrize("n", [6, 9, 10, 17])
@@ -56,26 +43,66 @@ def test_the_paired_interval_holds_what_wilcoxons_test_does_not_refuse(n: int) -
         assert stats.wilcoxon(values - outside, method="exact").pvalue <= 0.05
 
 
-@pytest.mark.parametrize(("n", "m"), [(6, 6), (6, 11), (10, 10)])
-def test_the_unpaired_interval_holds_what_mann_and_whitneys_test_does_not_refuse(n: int, m: int) -> None:
-    chance = np.random.default_rng(n * m)
-    a, b = chance.normal(0, 0.02, n), chance.normal(0.03, 0.02, m)
-    _, low, high = (item[0] for item in rank_sum(a[None, :], b[None, :]))
-    for inside, outside in ((low + 1e-9, low - 1e-9), (high - 1e-9, high + 1e-9)):
-        assert stats.mannwhitneyu(a + inside, b, method="exact").pvalue > 0.05
-        assert stats.mannwhitneyu(a + outside, b, method="exact").pvalue <= 0.05
+@pytest.mark.parametrize("n", [6, 9, 10, 17, 50])
+def test_p_of_pairs_is_wilcoxons(n: int) -> None:
+    for centre in (0.0, 0.01, 0.02):
+        values = np.random.default_rng(n).normal(centre, 0.02, n)
+        expected = stats.wilcoxon(values, method="exact").pvalue
+        assert signed_rank_p(values[None, :])[0] == pytest.approx(expected)
 
 
-def test_p_values_are_students_for_few_values_and_yuens_for_more() -> None:
+@pytest.mark.parametrize("outside", [0.05, 0.01, 0.002])
+def test_an_interval_leaves_out_no_difference_exactly_where_p_says_so(outside: float) -> None:
+    values = np.random.default_rng(7).normal(0.02, 0.02, (500, 12))
+    _, low, high = signed_rank(values, outside)
+    assert (((low > 0) | (high < 0)) == (signed_rank_p(values) <= outside)).all()
+
+
+def test_samples_are_compared_by_welchs_test_and_more_by_yuens() -> None:
     chance = np.random.default_rng(3)
-    few_a, few_b = chance.normal(0, 1, 10), chance.normal(0.4, 2, 10)
-    assert trimmed_t(few_b[None, :])[0] == pytest.approx(stats.ttest_1samp(few_b, 0).pvalue)
-    assert yuen(few_a[None, :], few_b[None, :])[0] == pytest.approx(
-        stats.ttest_ind(few_a, few_b, equal_var=False).pvalue
-    )
+    few_a, few_b = chance.normal(0, 1, 9), chance.normal(0.4, 2, 9)
+    pairs = trimmed_means.of_pairs(few_b[None, :])
+    assert pairs.p[0] == pytest.approx(stats.ttest_1samp(few_b, 0).pvalue)
+    welch = stats.ttest_ind(few_b, few_a, equal_var=False)
+    samples = trimmed_means.of_samples(few_a[None, :], few_b[None, :])
+    assert samples.p[0] == pytest.approx(welch.pvalue)
+    ends = welch.confidence_interval(0.95)
+    assert [end[0] for end in samples.interval(0.05)] == pytest.approx([ends.low, ends.high])
     a, b = chance.normal(0, 1, 20), chance.normal(0.4, 2, 20)
-    one_in_twenty = stats.ttest_ind(a, b, equal_var=False, trim=0.05).pvalue
-    assert yuen(a[None, :], b[None, :])[0] == pytest.approx(one_in_twenty)
+    a_fifth = stats.ttest_ind(a, b, equal_var=False, trim=0.2).pvalue
+    assert trimmed_means.of_samples(a[None, :], b[None, :]).p[0] == pytest.approx(a_fifth)
+
+
+def test_so_few_pairs_that_ranks_cannot_outlive_the_correction_are_judged_by_students_test() -> None:
+    values = np.random.default_rng(9).normal(0.1, 0.02, 6)
+    assert Pairs(values).effect(1).p == pytest.approx(2 / 2**6)
+    assert Pairs(values).effect(4).p == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
+    wide, wider = Pairs(values).effect(4), Pairs(values).effect(4, 0.01)
+    ends = stats.ttest_1samp(values, 0).confidence_interval(0.99)
+    assert wider.coverage == 0.99
+    assert wider.low is not None
+    assert wider.high is not None
+    assert wide.low is not None
+    assert math.log(wider.low) == pytest.approx(min(ends.low, values.min()))
+    assert math.log(wider.high) == pytest.approx(max(ends.high, values.max()))
+    assert wider.low < wide.low
+
+
+def test_three_runs_a_side_have_an_interval_and_three_trials_none() -> None:
+    a, b = np.array([0.0, 0.01, -0.01]), np.array([0.05, 0.06, 0.04])
+    assert Samples(a, b).effect().low is None
+    runs = Samples(a, b, fewest=3).effect()
+    assert runs.low is not None
+    assert 1 < runs.low < runs.ratio == pytest.approx(math.exp(0.05))
+
+
+def test_neighbouring_pairs_that_are_alike_are_noticed() -> None:
+    rising = of_pairs(np.linspace(-0.02, 0.02, 20))
+    assert rising.alike is not None
+    assert rising.alike > 0.7
+    turning = of_pairs(np.array([0.01, -0.01] * 10))
+    assert turning.alike is not None
+    assert turning.alike < 0.1
 
 
 def test_one_wild_block_among_many_does_not_decide() -> None:

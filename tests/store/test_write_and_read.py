@@ -11,13 +11,17 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import documents
+from loadcell.model.json import document
+from loadcell.model.run_record import PlannedTrial, RunRecord
+from loadcell.model.trial_record import MonitorRecord, Status, TrialRecord, Window
+from loadcell.plan.secrets import Secrets
 from loadcell.store.find import find_run, runs_under
 from loadcell.store.frames import Frame
 from loadcell.store.layout import StoreError
@@ -25,32 +29,22 @@ from loadcell.store.read import read_run
 from loadcell.store.write import RunWriter, TrialWriter
 
 NAMES = ("001-clients=2-r1", "002-clients=4-r1")
-RUN = {
-    "schema": 1,
-    "plan_name": "plan",
-    "state": "running",
-    "trials": [{"name": name, "number": number} for number, name in enumerate(NAMES, 1)],
-}
+RUN = RunRecord(
+    plan_name="plan",
+    state="running",
+    trials=tuple(PlannedTrial(number, name, "t", 1) for number, name in enumerate(NAMES, 1)),
+)
 
 
 def row(t_s: float, **values: Any) -> dict[str, Any]:
     return {"t_s": t_s, "mono_ns": 10**9, "utc": "2026-01-01T00:00:00.000000Z", "phase": "measure", **values}
 
 
-def document(name: str, **more: Any) -> dict[str, Any]:
-    number = int(name[:3])
-    return {
-        "schema": 1,
-        "name": name,
-        "number": number,
-        "treatment": name[4:-3],
-        "repeat": 1,
-        "block": 1,
-        "status": "ok",
-        "measure": {"started_mono_ns": 0, "duration_s": 1.0},
-        "monitors": {"host": {"file": "host.csv"}},
-        **more,
-    }
+def record(name: str) -> TrialRecord:
+    return TrialRecord(
+        int(name[:3]), name, treatment=name[4:-3], repeat=1, block=1, status=Status.OK,
+        measure=Window(1.0, started_mono_ns=0), monitors={"host": MonitorRecord(file="host.csv")},
+    )  # fmt: skip
 
 
 def fill(trial: TrialWriter) -> None:
@@ -69,12 +63,12 @@ def run(path: Path) -> Path:
     """A run with both of its trials finished."""
     writer = RunWriter(path)
     writer.write_plan("title: x\n")
-    writer.write_run(documents.run({**RUN, "state": "finished"}))
+    writer.write_run(replace(RUN, state="finished"))
     writer.write_environment({"hosts": []})
     for name in NAMES:
         trial = writer.trial(name)
         fill(trial)
-        trial.finish(documents.trial(document(name)))
+        trial.finish(record(name))
     writer.close()
     return path
 
@@ -113,7 +107,7 @@ class TestReadingBack:
         trial.latency(["Tag=a,0,1,2,X"])
         trial.latency(["Tag=b,0,1,2,Y"])
         trial.latency_head(["#[Histogram log format version 1.3]"])
-        done = trial.finish(documents.trial(document(NAMES[0])))
+        done = trial.finish(record(NAMES[0]))
         assert (done / "latency.hlog").read_text().splitlines() == [
             "#[Histogram log format version 1.3]", "Tag=a,0,1,2,X", "Tag=b,0,1,2,Y",
         ]  # fmt: skip
@@ -121,9 +115,7 @@ class TestReadingBack:
     def test_a_histogram_log_without_a_head_is_no_log(self, path: Path) -> None:
         trial = RunWriter(path).trial(NAMES[0])
         trial.latency(["Tag=a,0,1,2,X"])
-        assert list(trial.finish(documents.trial(document(NAMES[0]))).iterdir()) == [
-            path / "trials" / NAMES[0] / "trial.json"
-        ]
+        assert list(trial.finish(record(NAMES[0])).iterdir()) == [path / "trials" / NAMES[0] / "trial.json"]
 
 
 class TestBeingKilled:
@@ -141,7 +133,7 @@ class TestBeingKilled:
 
     def test_a_run_whose_writer_is_gone_was_killed(self, path: Path) -> None:
         writer = RunWriter(path)
-        writer.write_run(documents.run(RUN))
+        writer.write_run(RUN)
         assert read_run(path).state == "running"
         writer.close()
         assert read_run(path).state == "killed"
@@ -153,7 +145,7 @@ class TestBeingKilled:
         begun.abandon()
         writer.close()
         again = RunWriter(path)
-        again.trial(NAMES[0]).finish(documents.trial(document(NAMES[0])))
+        again.trial(NAMES[0]).finish(record(NAMES[0]))
         assert sorted(file.name for file in (path / "trials" / NAMES[0]).iterdir()) == ["trial.json"]
         again.close()
 
@@ -162,17 +154,16 @@ class TestBeingKilled:
         code = f"""
             import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
             from pathlib import Path
-            import documents
-            from store.test_write_and_read import RUN, fill, document
+            from store.test_write_and_read import RUN, fill, record
             from loadcell.store.write import RunWriter
             writer = RunWriter(Path(sys.argv[1]))
-            writer.write_run(documents.run(RUN))
+            writer.write_run(RUN)
             writer.write_environment({{}})
             print(flush=True)
             for number in range(1, 999):
                 trial = writer.trial(f"{{number:03d}}-a-r1")
                 fill(trial)
-                trial.finish(documents.trial(document(trial.name)))
+                trial.finish(record(trial.name))
         """
         run = tmp_path / "run"
         process = subprocess.Popen(
@@ -248,7 +239,7 @@ class TestDamage:
         assert "are untouched" in caught.value.advice
 
     def test_a_run_of_a_newer_loadcell(self, run: Path) -> None:
-        (run / "run.json").write_text(json.dumps({**RUN, "schema": 99}))
+        (run / "run.json").write_text(json.dumps({**document(RUN), "schema": 99}))
         with pytest.raises(StoreError, match="newer loadcell"):
             read_run(run)
 
@@ -264,14 +255,14 @@ class TestSecrets:
         secret = 'hunter"2'
         writer = RunWriter(path, lambda text: text.replace(secret, "${env:PW}"))
         writer.write_plan(f"password: {secret}\n")
-        writer.write_run(documents.run({"schema": 1, "command": ["x", secret], secret: 1}))
+        writer.write_run(RunRecord(command=("x", secret), reason_args={secret: 1}))
         writer.write_environment({"env": [{"a": secret}]})
         writer.output([f"said {secret}"])
         trial = writer.trial(NAMES[0])
         trial.event({"event": "trouble", "message": f"no {secret}"})
         trial.output(f"password {secret}")
         trial.rows("p.csv", ["role"], [{"role": f"psql {secret}"}])
-        trial.finish(documents.trial({**document(NAMES[0]), "reason": f"{secret} is wrong"}))
+        trial.finish(replace(record(NAMES[0]), reason=f"{secret} is wrong"))
         writer.close()
         stored = [file for file in path.rglob("*") if file.is_file()]
         assert len(stored) == 8
@@ -279,6 +270,35 @@ class TestSecrets:
             text = file.read_text()
             assert "hunter" not in text, file
             assert "${env:PW}" in text, file
+
+    @pytest.mark.parametrize("secret", ["measure", "clients", "2026", "0.25", "status", "throughput_per_s"])
+    def test_words_and_numbers_of_records_stay(self, secret: str, path: Path) -> None:
+        """A password may be any word; records and tables still have their keys, words and numbers."""
+        secrets = Secrets({"PW": secret})
+        secrets.reveal("${env:PW}")
+        writer = RunWriter(path, secrets.redact)
+        plan = f"load: {{clients: [1, 2], duration: 20260s}}\nmonitors: [host, {secret}]\n# not {secret}\n"
+        writer.write_plan(plan)
+        writer.write_run(RUN)
+        writer.write_environment({"schema": 1, "hosts": []})
+        trial = writer.trial(NAMES[0])
+        row = {"t_s": 0.25, "utc": "2026-01-01T00:00:00Z", "phase": "measure", "operation": "clients"}
+        trial.intervals([row])
+        trial.event({"event": "phase", "phase": "measure", "mono_ns": 1, "utc": "2026-01-01T00:00:00Z"})
+        trial.output(f"login with {secret} failed")
+        trial.finish(record(NAMES[0]))
+        writer.close()
+        stored = read_run(path)
+        assert not stored.damage
+        assert stored.run == RUN
+        [finished] = stored.trials
+        assert finished == replace(record(NAMES[0]), files=finished.files)
+        assert list(stored.intervals().rows("t_s", "phase", "operation")) == [(0.25, "measure", "clients")]
+        log = (stored.directory(NAMES[0]) / "output.log").read_text()
+        assert log == "login with ${env:PW} failed\n"
+        stored_plan = (path / "plan.yaml").read_text()
+        assert stored_plan.startswith(plan.partition("\n#")[0])
+        assert f"not {secret}" not in stored_plan
 
 
 class TestPlaces:
@@ -320,3 +340,6 @@ class TestPlaces:
             find_run("ab", tmp_path)
         with pytest.raises(StoreError, match="there is no run 'zz'"):
             find_run("zz", tmp_path)
+        with pytest.raises(StoreError, match="there is no run 'b': that is a plan") as caught:
+            find_run("b", tmp_path)
+        assert caught.value.advice == "Its latest run is cd56."

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from pydantic import ValidationError
 
@@ -133,6 +134,18 @@ def test_one_that_died_is_started_again(make: Make) -> None:
     assert target.alive()
 
 
+def test_children_of_one_that_was_killed_end_too(make: Make) -> None:
+    target = make()
+    target.up()
+    [pid] = target.processes()
+    [child] = psutil.Process(pid).children()
+    os.kill(pid, 9)
+    assert gone(pid)
+    assert child.is_running()
+    target.down()
+    assert gone(child.pid)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -152,6 +165,26 @@ def test_what_does_not_come_up_is_reported(make: Make, options: dict[str, Any], 
     assert message in caught.value.finding
     assert caught.value.advice
     assert target.processes() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "paths"),
+    [
+        ({"command": "./serve.sh {port}"}, ["command"]),
+        ({"command": "bin/serve {port}"}, ["command"]),
+        ({"command": "./serve.sh", "files": {"serve.sh": "#!/bin/sh"}}, []),
+        ({"command": "{work}/serve.sh"}, []),
+        ({"command": "serve"}, []),
+        ({"command": "/usr/bin/serve"}, []),
+        ({"command": "./serve.sh", "directory": "."}, []),
+    ],
+)
+def test_a_relative_program_needs_a_directory(options: dict[str, Any], paths: list[str]) -> None:
+    """Without one it would be looked for in the directory of the run's own, which nobody can have filled."""
+    complete = CommandOptions.model_validate({"url": "http://127.0.0.1:{port}", **options})
+    misfits = list(Command.misfits(complete))
+    assert [misfit.path for misfit in misfits] == paths
+    assert all("`directory: .`" in misfit.message.advice for misfit in misfits)
 
 
 def test_last_words_are_in_the_reason(make: Make) -> None:

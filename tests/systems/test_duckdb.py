@@ -14,7 +14,6 @@ import duckdb
 import pytest
 from pydantic import ValidationError
 
-from documents import load_order
 from loadcell.execution.executor import LoadError, LoadHooks, WorkerExecutor
 from loadcell.execution.load_order import LoadOrder
 from loadcell.model.json import document
@@ -24,6 +23,7 @@ from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetContext, Ta
 from loadcell.systems.duckdb.target import Duckdb, DuckdbOptions
 from loadcell.systems.duckdb.workload import Duckdb as Composite
 from loadcell.systems.duckdb.workload import DuckdbOptions as CompositeOptions
+from specifications import load_order
 
 MS = 1_000_000
 

@@ -19,7 +19,7 @@ from loadcell.linux.disks import file_system
 from loadcell.systems.base import TargetError
 from loadcell.systems.shared import disk_image
 from loadcell.systems.shared.disk_image import Image, MountedImage, undo_below
-from systems.postgres.conftest import open_directory
+from systems.bench import open_directory
 
 #: Messages where images cannot be mounted: to a normal user, and to root in a container.
 CANNOT = (

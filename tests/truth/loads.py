@@ -14,6 +14,7 @@ from hdrh.log import HistogramLogReader
 
 from loadcell import _engine
 from specifications import complete
+from stalls import StallWatch
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -31,10 +32,19 @@ def bound(full: float, loose: float) -> float:
     return full if FULL_STRENGTH else loose
 
 
-def load(specification: dict[str, Any], *, outcome: str = "completed") -> tuple[Result, Events]:
-    """Run a load to its end: its result, and the events it sent on the way."""
+def load(
+    specification: dict[str, Any],
+    *,
+    outcome: str = "completed",
+    on_event: Callable[[dict[str, Any]], None] = lambda event: None,
+) -> tuple[Result, Events]:
+    """Run a load to its end: its result, and its events, each of which `on_event` gets."""
     events: Events = []
-    keep: Callable[[str], None] = lambda text: events.append(json.loads(text))  # noqa: E731
+
+    def keep(text: str) -> None:
+        events.append(json.loads(text))
+        on_event(events[-1])
+
     result = json.loads(_engine.run(json.dumps(complete(specification)), keep))
     assert result["outcome"] == outcome, result
     return result, events
@@ -50,6 +60,10 @@ def paced(
     rate = [{"from_per_s": per_s, "to_per_s": per_s, "for_ns": int(for_s * SECOND)} for per_s, for_s in rates]
     schedule = {"arrivals": arrivals, "rate": rate, "most_overdue_ns": int(most_overdue_s * SECOND)}
     return {**specification, "load": {**specification["load"], "schedule": schedule}}
+
+
+#: Stall of the machine that moves a percentile of a load of seconds, in seconds.
+LONG_STALL_S = 0.01
 
 
 def operation(result: Result, name: str) -> dict[str, Any]:
@@ -76,16 +90,23 @@ def counts_above(result: Result, events: Events, tag: str, limit_ns: int) -> int
         return count
 
 
-def undisturbed(check: Callable[[], None], attempts: int = 5) -> None:
+def undisturbed(check: Callable[[], None], attempts: int = 5, disturbed: int = 5) -> None:
     """Run a check that something else on this machine may disturb until it passes once; the last time counts.
 
     For checks to a few percent in real time. A process that takes the core for some milliseconds is no
-    fault of the code under test, while a fault in that code shows every time.
+    fault of the code under test, while a fault in that code shows every time. Attempts in which the machine
+    itself stalled are repeated `disturbed` times more; each failed attempt is reported with its stalls.
     """
-    for attempt in range(1, attempts + 1):
-        try:
-            check()
-            break
-        except AssertionError:
-            if attempt == attempts:
-                raise
+    failures = 0
+    while True:
+        with StallWatch() as stalls:
+            try:
+                check()
+            except AssertionError:
+                failures += 1
+                print(f"attempt {failures} failed; longest stall {1e3 * stalls.longest_s:.1f} ms")
+                stalled = stalls.longest_s >= LONG_STALL_S
+                if failures >= attempts + (disturbed if stalled else 0):
+                    raise
+            else:
+                return

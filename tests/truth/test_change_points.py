@@ -140,3 +140,31 @@ def test_a_change_of_a_tenth_is_seen_in_twelve_runs() -> None:
         series[9:] *= 0.9
         seen += [point.at for point in by_t_test(series.tolist(), least=3)] == [9]
     at_least("nine runs, then three 10% lower, 2% scatter: seen, at the right run", seen / 300, 0.9)
+
+
+@pytest.mark.parametrize("share", [0.9, 0.6])
+def test_a_level_that_came_back_is_seen(share: float) -> None:
+    chance, seen = np.random.default_rng(23), 0
+    for _ in range(200):
+        series = chance.normal(100, 2, 40)
+        series[15:25] *= share
+        seen += [point.at for point in by_t_test(series.tolist(), least=3)] == [15, 25]
+    at_least(f"ten of 40 runs {1 - share:.0%} lower: both changes seen, at the right runs", seen / 200, 0.9)
+
+
+def correlated(chance: np.random.Generator, count: int, correlation: float) -> list[float]:
+    """Values about 100 with a standard deviation of 2, each correlated with the one before it."""
+    values = [chance.normal()]
+    for _ in range(count - 1):
+        values.append(correlation * values[-1] + math.sqrt(1 - correlation**2) * chance.normal())
+    return [100 + 2 * value for value in values]
+
+
+@pytest.mark.parametrize(("correlation", "most"), [(0.3, 0.05), (0.6, 0.1)])
+@pytest.mark.parametrize("runs", [12, 40])
+def test_dependent_runs_seldom_show_a_change(correlation: float, most: float, runs: int) -> None:
+    chance = np.random.default_rng(24)
+    seen = sum(bool(by_t_test(correlated(chance, runs, correlation), least=3)) for _ in range(500))
+    at_most(
+        f"{runs} runs correlated by {correlation} with the one before: a change is seen", seen / 500, most
+    )

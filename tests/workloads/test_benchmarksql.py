@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from loadcell.ingest.benchmarksql_properties import REQUIRED, Connection, understand
 from loadcell.ingest.text import java_properties
 from loadcell.parts import installed
-from loadcell.plan.load import load_plan
-from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.problems import PlanError, SettingError
 from loadcell.plan.remarks import remarks
 from loadcell.workloads.benchmarksql import BenchmarkSql, BenchmarkSqlOptions
@@ -73,7 +72,7 @@ def plan(props: Path, text: str = "", target: str = "server: local") -> LoadedPl
     path.write_text(
         f"target: {{postgres: {{{target}}}}}\nworkload: {{benchmarksql: {{properties: {props}}}}}\n{text}"
     )
-    return load_plan(path, installed(), env={"PW": "x"})
+    return load_plan(path, installed(), env={"PW": "password-x"})
 
 
 def mistakes(props: Path, text: str = "") -> list[str]:

@@ -11,8 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from loadcell.parts import installed
-from loadcell.plan.load import load_plan
-from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.problems import PlanError
 from loadcell.workloads.probe import Probe, ProbeOptions
 from loadcell.workloads.probe_options import Test

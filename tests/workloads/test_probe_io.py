@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from documents import load_result
 from loadcell.execution import checks
+from loadcell.model.load_result import ClientResult, LoadResult, MeasuredWindow, ThreadResult
+from loadcell.model.trial_record import ErrorRecord
 from loadcell.workloads.probe import Probe, ProbeOptions
 
 
@@ -68,21 +69,25 @@ def test_every_definition_is_in_the_report() -> None:
     assert probe(network={"test": "crr"}).notes() == ("probe.network.crr",)
 
 
+def completed(**fields: Any) -> LoadResult:
+    return LoadResult(outcome="completed", **fields)
+
+
 def test_what_the_load_noticed_of_the_machine_is_with_the_trial() -> None:
-    unrelated = load_result({"remarks": {}, "errors": [{"code": "reset", "count": 1}]})
-    assert checks.remarks(load_result({})) == checks.remarks(unrelated) == []
-    [direct] = checks.remarks(load_result({"remarks": {"indirect": {"asked_for": True, "done": False}}}))
+    unrelated = completed(errors=(ErrorRecord("reset", 1),))
+    assert checks.remarks(completed()) == checks.remarks(unrelated) == []
+    [direct] = checks.remarks(completed(remarks={"indirect": {"asked_for": True, "done": False}}))
     assert (direct.name, direct.verdict) == ("direct-io", "noticed")
-    [ports] = checks.remarks(load_result({"errors": [{"code": "ports", "count": 7}]}))
+    [ports] = checks.remarks(completed(errors=(ErrorRecord("ports", 7),)))
     assert (ports.name, ports.verdict, ports.detail["connections_refused"]) == ("ports", "noticed", 7)
 
 
 def lacking_ports(waited_s: float, others: int = 0) -> tuple[str, float]:
     """Verdict on 4 clients that waited for ports this long in a second, with other errors."""
-    threads = [{"connections": 3}, {"connections": 1}]
-    errors = [{"code": "ports", "count": 7}, {"code": "reset", "count": others}]
-    client = {"threads": threads, "reconnecting_ns": int(waited_s * 1e9)}
-    check = checks.ports(load_result({"errors": errors, "client": client, "window": {"duration_ns": 10**9}}))
+    threads = (ThreadResult(connections=3), ThreadResult(connections=1))
+    errors = (ErrorRecord("ports", 7), ErrorRecord("reset", others))
+    client = ClientResult(threads, reconnecting_ns=int(waited_s * 1e9))
+    check = checks.ports(completed(errors=errors, client=client, window=MeasuredWindow(0, 0, 10**9)))
     assert check is not None
     return check.verdict, check.detail["share"]
 

@@ -15,13 +15,13 @@ CUSTOM = "\\set a random(1, 10)\nUPDATE pgbench_accounts SET abalance = 0 WHERE 
 LOOK = "SELECT count(*) FROM pgbench_branches;\n"
 
 
-def composite_of(directory: Path, **groups: str) -> CompositeWorkload:
+def composite_of(directory: Path, *, target: str = "postgres", **groups: str) -> CompositeWorkload:
     """Workloads of a plan with these groups, beside the scripts custom.sql and look.sql."""
     (directory / "custom.sql").write_text(CUSTOM)
     (directory / "look.sql").write_text(LOOK)
     path = directory / "plan.yaml"
     lines = "".join(f"  {name}: {{{workload}, share: 1}}\n" for name, workload in groups.items())
-    path.write_text(f"target: {{postgres: {{}}}}\nworkloads:\n{lines}load: {{clients: 8}}\n")
+    path.write_text(f"target: {{{target}: {{}}}}\nworkloads:\n{lines}load: {{clients: 8}}\n")
     return CompositeWorkload.of(load_plan(path, installed()).base, installed())
 
 
@@ -122,3 +122,15 @@ def test_throughput_counts_what_every_workload_counts_or_operations() -> None:
     assert counting("transaction") == "transaction"
     assert counting("request", "request") == "request"
     assert counting("request", "transaction") == "operation"
+
+
+def test_prefixes_of_keys_are_those_of_all_groups_once(tmp_path: Path) -> None:
+    composite = composite_of(
+        tmp_path,
+        target="redis",
+        a="kv: {key_prefix: 'a:'}",
+        b="kv: {key_prefix: 'a:', mix: {get: 1}}",
+        c="ycsb: {workload: c}",
+    )
+    assert composite.key_prefixes() == ("a:", "user", "_indices")
+    assert composite_of(tmp_path, a="sysbench: {}").key_prefixes() == ()

@@ -9,8 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from loadcell.parts import installed
-from loadcell.plan.load import load_plan
-from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.problems import PlanError
 from loadcell.plan.remarks import remarks
 from loadcell.workloads.tpcc import Tpcc, TpccOptions, check_consistency

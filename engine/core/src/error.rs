@@ -3,6 +3,10 @@
 //! - A [`SpecError`] is of a specification.
 //! - A [`LoadError`] ends a load or a preparation; it has a code of the message catalogue with arguments.
 //! - A [`Failure`] is of one request or connection, and the load continues.
+//!
+//! Crates above extend a failure by what their reaction to it needs. The reactor's `Loss` (`loadcell_load`)
+//! adds the number of the operating system's error, which decides on connecting again. The blocking clients'
+//! `Fault` adds whether the called library is unusable, which ends the client.
 
 use std::fmt;
 use std::io;
@@ -12,7 +16,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::os;
-use crate::target::Protocol;
 
 /// Code for an exhausted connection limit, which servers report with the generic `ERR`.
 pub const MAX_CLIENTS: &str = "max-clients";
@@ -77,8 +80,6 @@ pub struct LoadError {
     /// Text of a server, of the operating system or of a library; empty where the step says it all.
     pub message: String,
     pub step: Option<Box<LoadStep>>,
-    /// Protocol of the target, which says what the class means; set where the target is known.
-    pub protocol: Option<Protocol>,
 }
 
 /// Step or finding of the engine: a code of the message catalogue with its arguments, a JSON object.
@@ -101,7 +102,6 @@ impl LoadError {
             code: code.into(),
             message: String::new(),
             step: Some(Box::new(LoadStep { code: step, arguments })),
-            protocol: None,
         }
     }
 
@@ -125,19 +125,23 @@ impl LoadError {
         Self::stopped("engine.aborted")
     }
 
-    /// The same with the protocol of the target.
-    pub fn over(self, protocol: Protocol) -> Self {
-        Self { protocol: Some(protocol), ..self }
-    }
-
     /// The same of one client group among several.
     pub fn of_group(mut self, group: &str) -> Self {
-        let step = self.step.get_or_insert_with(|| Box::new(LoadStep::new("engine.error", json!({}))));
-        step.arguments["group"] = group.into();
+        self.some_step().arguments["group"] = group.into();
         self
     }
 
-    /// As the caller of the engine reads it: `{"code", "protocol", "reason": {"code", "args"}}`; the message
+    /// The same as the last of several attempts.
+    pub fn after_attempts(mut self, attempts: u32) -> Self {
+        self.some_step().arguments["attempts"] = attempts.into();
+        self
+    }
+
+    fn some_step(&mut self) -> &mut LoadStep {
+        self.step.get_or_insert_with(|| Box::new(LoadStep::new("engine.error", json!({}))))
+    }
+
+    /// As the caller of the engine reads it: `{"code", "reason": {"code", "args"}}`; the message
     /// is the argument `said`.
     pub fn document(&self) -> Value {
         let (code, mut arguments) = match &self.step {
@@ -147,7 +151,7 @@ impl LoadError {
         if !self.message.is_empty() {
             arguments["said"] = self.message.as_str().into();
         }
-        json!({"code": self.code, "protocol": self.protocol, "reason": {"code": code, "args": arguments}})
+        json!({"code": self.code, "reason": {"code": code, "args": arguments}})
     }
 }
 
@@ -176,7 +180,7 @@ pub struct Failure {
 impl Failure {
     /// As the error of a load that was at this step.
     pub fn during(self, step: LoadStep) -> LoadError {
-        LoadError { code: self.code, message: self.message, step: Some(Box::new(step)), protocol: None }
+        LoadError { code: self.code, message: self.message, step: Some(Box::new(step)) }
     }
 }
 
@@ -187,10 +191,7 @@ impl From<io::Error> for Failure {
             io::ErrorKind::InvalidData => "tls",
             _ => error.raw_os_error().and_then(os::local_exhaustion).unwrap_or("connection"),
         };
-        // "Connection refused (os error 111)": the number is of no use to people.
-        let text = error.to_string();
-        let message = text.split(" (os error").next().unwrap_or_default().into();
-        Self { code: code.into(), message }
+        Self { code: code.into(), message: os::error_text(&error) }
     }
 }
 

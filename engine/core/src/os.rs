@@ -1,6 +1,7 @@
 //! Limits of the operating system for this process.
 
 use crate::error::LoadError;
+use std::io;
 use std::os::fd::RawFd;
 
 use serde_json::json;
@@ -20,6 +21,13 @@ pub fn local_exhaustion(errno: i32) -> Option<&'static str> {
         libc::EMFILE | libc::ENFILE => Some(DESCRIPTORS),
         _ => None,
     }
+}
+
+/// Text of an error without its number, which is of no use to people: "Connection refused (os error 111)".
+pub fn error_text(error: &io::Error) -> String {
+    let mut text = error.to_string();
+    text.truncate(text.find(" (os error").unwrap_or(text.len()));
+    text
 }
 
 /// Makes sure that `clients` connections can be open at once, raising the soft limit as far as the hard one.

@@ -63,6 +63,18 @@ impl Random {
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
+
+    /// Draw one of `choices`, of which there is at least one. Each has the cumulative share of itself and all
+    /// earlier ones, normalised to 1. Without an alternative no number is drawn.
+    #[inline]
+    pub fn choose<T: Copy>(&mut self, choices: &[(f64, T)]) -> T {
+        let (last, others) = choices.split_last().expect("there is a choice: it was checked");
+        if others.is_empty() {
+            return last.1;
+        }
+        let drawn = self.unit();
+        others.iter().find(|(upto, _)| drawn < *upto).unwrap_or(last).1
+    }
 }
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): turns any seed into well mixed bits.

@@ -29,8 +29,6 @@ pub enum NextAction {
     /// The current transaction needs a new connection: replace the present one, if any, then call `resume`.
     /// Only within a transaction, whose time includes that of connecting.
     Connect,
-    /// The connection is finished: flush and close.
-    Close,
 }
 
 /// Result of processing input.
@@ -124,8 +122,9 @@ pub trait Session {
     /// session restarts at `opened`. Returns when to reconnect.
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect;
 
-    /// Writes the protocol's closing message, at the end of the load, when nothing is in progress.
-    fn goodbye(&mut self, out: &mut Vec<u8>);
+    /// Writes the protocol's closing message, at the end of the load, when nothing is in progress. None by
+    /// default: closing the connection is the orderly end.
+    fn goodbye(&mut self, _out: &mut Vec<u8>) {}
 }
 
 /// Factory of the sessions of one load; shared by all threads.

@@ -38,9 +38,7 @@ pub fn run(spec: &str, observer: &mut dyn Observer) -> Result<Value, LoadError> 
         return run_groups(&groups, observer);
     }
     let spec = Spec::read(spec)?;
-    let result =
-        sessions(&spec).and_then(|clients| run_load(&*clients, &context(&spec)?, &spec.load, observer));
-    result.map_err(|error| error.over(spec.target.protocol))
+    run_load(&*sessions(&spec)?, &context(&spec)?, &spec.load, observer)
 }
 
 /// Makes the load that `spec` describes by calling the callables of `factory`.
@@ -109,7 +107,7 @@ fn sql_sessions<P: SqlProtocol + 'static>(spec: &Spec) -> Result<Box<dyn ClientF
 /// Loads the data that `spec` describes.
 pub fn prepare(spec: &str, observer: &mut dyn Observer) -> Result<Prepared, LoadError> {
     let spec = Spec::read(spec)?;
-    prepare::prepare(&spec, observer).map_err(|error| error.over(spec.target.protocol))
+    prepare::prepare(&spec, observer)
 }
 
 /// Validate a workload (a section of a specification) without a target. Returns its description.

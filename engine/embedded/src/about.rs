@@ -22,11 +22,11 @@ pub fn about(engine: Engine, library: Option<&Path>) -> Result<Value, LoadError>
             json!({"version": format!("{}.{}.{}", version.major, version.minor, version.patch)})
         }
         Engine::Sqlite => {
-            let loaded = sqlite::Loaded::find(library).map_err(absent)?;
+            let loaded = sqlite::find(library).map_err(absent)?;
             json!({"version": loaded.version(), "library": loaded.path.display().to_string()})
         }
         Engine::Rocksdb => {
-            let loaded = rocksdb::Loaded::find(library).map_err(absent)?;
+            let loaded = rocksdb::find(library).map_err(absent)?;
             json!({"version": loaded.version(), "library": loaded.path.display().to_string()})
         }
     })

@@ -1,6 +1,7 @@
 //! Engines in C and C++, loaded from shared libraries at run time, so that building needs none of them.
 
 use std::ffi::{CStr, CString, c_void};
+use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -43,6 +44,20 @@ macro_rules! functions {
 }
 pub(super) use functions;
 
+/// Functions of a library, and the path of its file.
+pub struct Loaded<F> {
+    functions: F,
+    pub path: PathBuf,
+}
+
+impl<F> Deref for Loaded<F> {
+    type Target = F;
+
+    fn deref(&self) -> &F {
+        &self.functions
+    }
+}
+
 /// A shared library. Never unloaded, as it may have threads.
 pub struct Library {
     handle: Object,
@@ -52,17 +67,17 @@ pub struct Library {
 
 impl Library {
     /// Load the library at `named`, or search the system for `name` in any version. `of` resolves its
-    /// functions, all of which must exist. `product` is the name for messages.
+    /// functions, all of which must exist; `function` is one of them. `product` is the name for messages.
     pub fn find<F>(
         product: &str,
         name: &str,
+        function: &str,
         named: Option<&Path>,
         of: impl Fn(&Self) -> Result<F, String>,
-    ) -> Result<(Self, F), Fault> {
+    ) -> Result<Loaded<F>, Fault> {
         let open = |path: PathBuf| {
             let library = Self::open(path)?;
-            let functions = of(&library)?;
-            Ok((library, functions))
+            Ok(Loaded { functions: of(&library)?, path: library.path(function) })
         };
         let absent = |why: String| Fault::fatal(LIBRARY, why);
         if let Some(path) = named {
@@ -97,7 +112,7 @@ impl Library {
     }
 
     /// Path of the file that contains a function, with links resolved.
-    pub fn path(&self, function: &str) -> PathBuf {
+    fn path(&self, function: &str) -> PathBuf {
         let result = self.function(function).ok().and_then(file_of).unwrap_or_else(|| self.asked.clone());
         result.canonicalize().unwrap_or(result)
     }

@@ -10,7 +10,7 @@ use super::fault::{ENGINE, TOO_LARGE};
 use super::library::{Object, bytes};
 use super::{Changes, Fault, Handle, Key, Options, Store};
 
-pub use library::Loaded;
+pub use library::{Loaded, find};
 
 /// Exists in every store; a store cannot be opened without it.
 const DEFAULT_FAMILY: &str = "default";
@@ -51,7 +51,7 @@ impl Store for Rocksdb {
     type Handle<'s> = Batch<'s>;
 
     fn open(options: &Options, _: u32) -> Result<Self, Fault> {
-        let library = Loaded::find(options.library.as_deref())?;
+        let library = library::find(options.library.as_deref())?;
         let names = std::iter::once(DEFAULT_FAMILY.to_string()).chain((0..options.files).map(Options::name));
         let names: Vec<_> = names.map(|name| CString::new(name).expect("a name without zeros")).collect();
         let path = options.directory.join("rocksdb");

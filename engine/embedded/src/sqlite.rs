@@ -12,7 +12,7 @@ use super::fault::{BUSY, DAMAGED, DENIED, ENGINE, IO, NO_SPACE, TOO_LARGE};
 use super::library::{Object, bytes};
 use super::{Change, Changes, Fault, Handle, Key, Options, Store};
 
-pub use library::Loaded;
+pub use library::{Loaded, find};
 
 const CREATE: &CStr =
     c"CREATE TABLE IF NOT EXISTS kv (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID";
@@ -69,7 +69,7 @@ impl Store for Sqlite {
     type Handle<'s> = Connections<'s>;
 
     fn open(options: &Options, threads: u32) -> Result<Self, Fault> {
-        let library = Loaded::find(options.library.as_deref())?;
+        let library = library::find(options.library.as_deref())?;
         // SAFETY: no arguments.
         if unsafe { (library.threadsafe)() } == 0 {
             return Err(Fault::fatal(

@@ -10,6 +10,7 @@ use super::TargetContext;
 use super::group::Group;
 use super::group_merge::GroupMerger;
 use super::outcome::Outcome;
+use super::pause_watch::PauseWatch;
 use super::report;
 use super::result::LoadResult;
 use crate::reactor::{Loss, ThreadEvent};
@@ -37,6 +38,7 @@ pub struct Coordinator<'a> {
     context: &'a TargetContext,
     events: Receiver<(usize, ThreadEvent)>,
     observer: &'a mut dyn Observer,
+    pauses: &'a PauseWatch,
     calendar: Calendar,
     finished: usize,
     window: Window,
@@ -54,6 +56,7 @@ impl<'a> Coordinator<'a> {
         context: &'a TargetContext,
         events: Receiver<(usize, ThreadEvent)>,
         observer: &'a mut dyn Observer,
+        pauses: &'a PauseWatch,
     ) -> Self {
         Self {
             groups,
@@ -61,6 +64,7 @@ impl<'a> Coordinator<'a> {
             context,
             events,
             observer,
+            pauses,
             calendar: Calendar::read(),
             finished: 0,
             window: Window::UNKNOWN,
@@ -92,6 +96,7 @@ impl<'a> Coordinator<'a> {
             &self.window,
             &self.calendar,
             self.outcome,
+            self.pauses,
         ))
     }
 

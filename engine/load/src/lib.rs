@@ -9,6 +9,7 @@ mod interval_merge;
 mod outcome;
 mod overload;
 mod partition;
+mod pause_watch;
 pub mod reactor;
 mod report;
 mod result;
@@ -29,8 +30,8 @@ use loadcell_transport::Endpoint;
 use coordinator::Coordinator;
 use group::Group;
 use group_merge::GroupMerger;
+use pause_watch::PauseWatch;
 
-pub use interval_merge::OperationTotals;
 pub use partition::{Partition, ThreadShare};
 pub use result_merge::merge_results;
 pub use threads::{ClientFactory, LoadThreads, Measurement};
@@ -78,6 +79,7 @@ fn coordinate(
 ) -> Result<Value, LoadError> {
     os::allow_connections(inputs.iter().map(|input| input.load.clients).sum())?;
     std::thread::scope(|scope| {
+        let pauses = PauseWatch::start(scope)?;
         let (to, events) = channel();
         let mut groups: Vec<Group<'_>> = Vec::with_capacity(inputs.len());
         for input in inputs {
@@ -86,6 +88,7 @@ fn coordinate(
             groups.push(Group::new(input, first, threads));
         }
         drop(to); // The threads hold the other senders: the channel closes with the last of them.
-        Coordinator::new(groups, group_merger, context, events, observer).run().map(|result| json!(result))
+        let coordinator = Coordinator::new(groups, group_merger, context, events, observer, &pauses);
+        coordinator.run().map(|result| json!(result))
     })
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::group::Group;
 use super::group_merge::GroupMerger;
 use super::outcome::Outcome;
+use super::pause_watch::PauseWatch;
 use super::result::{Account, ErrorResult, GroupResult, LoadResult, MeasuredWindow};
 use super::threads::Measurement;
 use loadcell_core::clock::{Calendar, Nanos};
@@ -83,6 +84,7 @@ pub fn result(
     window: &Window,
     calendar: &Calendar,
     outcome: Outcome,
+    pauses: &PauseWatch,
 ) -> LoadResult {
     // A load that never began has no window.
     let measured = (window.start != Nanos::MAX).then(|| MeasuredWindow {
@@ -116,6 +118,7 @@ pub fn result(
         remarks: groups
             .iter()
             .flat_map(|group| group.clients.remarks())
+            .chain(pauses.remark(window))
             .map(|(name, remark)| (name.into(), remark))
             .collect(),
         groups: match merger {

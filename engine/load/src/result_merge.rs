@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::pause_watch::{PAUSED, is_longer};
 use super::result::{
     Account, ClientResult, ErrorResult, Histograms, LifetimeResult, LoadResult, MeasuredWindow,
     OperationHistograms, OperationResult, QueryCounts, ReceivedResult, ScheduleResult,
@@ -56,7 +57,11 @@ impl LoadResult {
         }
         self.account.merge(other.account)?;
         for (name, remark) in other.remarks {
-            self.remarks.entry(name).or_insert(remark);
+            match self.remarks.get_mut(&name) {
+                Some(present) if name == PAUSED && is_longer(&remark, present) => *present = remark,
+                Some(_) => {}
+                None => drop(self.remarks.insert(name, remark)),
+            }
         }
         for group in other.groups {
             match self.groups.iter_mut().find(|present| present.name == group.name) {

@@ -216,6 +216,6 @@ impl Drop for LoadThreads {
     }
 }
 
-fn refused(error: io::Error) -> LoadError {
+pub fn refused(error: io::Error) -> LoadError {
     LoadError::with_text("limit", error, "engine.threads", json!({}))
 }

@@ -1,5 +1,6 @@
-//! Connection settings that are independent of the protocol.
+//! Connection settings of SQL databases that are independent of the protocol.
 
+use loadcell_core::session::Reconnect;
 use loadcell_core::target::{SslMode, Target};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,5 +27,34 @@ impl Config {
             sslmode: target.sslmode,
             local: target.socket_path().is_some(),
         }
+    }
+}
+
+/// Choice between a connection with TLS and one without. The modes `allow` and `prefer` try the other one
+/// once.
+pub struct Encryption {
+    mode: SslMode,
+    pub is_wanted: bool,
+    has_changed: bool,
+}
+
+impl Encryption {
+    pub fn new(mode: SslMode) -> Self {
+        Self { mode, is_wanted: !matches!(mode, SslMode::Disable | SslMode::Allow), has_changed: false }
+    }
+
+    /// Choose again after a failed handshake: the server may have refused a connection without TLS, or one
+    /// with it.
+    pub fn reconsider(&mut self, refused_without: bool, refused_with: bool) -> Reconnect {
+        let change = match self.mode {
+            SslMode::Allow => !self.is_wanted && refused_without,
+            SslMode::Prefer => self.is_wanted && refused_with,
+            _ => false,
+        };
+        if !change || self.has_changed {
+            return Reconnect::Later;
+        }
+        (self.is_wanted, self.has_changed) = (!self.is_wanted, true);
+        Reconnect::Now
     }
 }

@@ -40,6 +40,25 @@ impl Part {
         }
         parts
     }
+
+    /// Request with inlined values: `start` with the text before the first value, and the text after each
+    /// value; the last one with `end`.
+    pub(crate) fn inlined(parts: &[Self], start: &[u8], end: &[u8]) -> (Vec<u8>, Vec<Box<[u8]>>) {
+        let (mut head, mut after): (_, Vec<Vec<u8>>) = (start.to_vec(), Vec::new());
+        for part in parts {
+            let last = after.last_mut().unwrap_or(&mut head);
+            match part {
+                Self::Sql(sql) => last.extend_from_slice(sql.as_bytes()),
+                Self::Int => after.push(Vec::new()),
+                Self::Text => {
+                    last.push(b'\'');
+                    after.push(b"'".to_vec());
+                }
+            }
+        }
+        after.last_mut().unwrap_or(&mut head).extend_from_slice(end);
+        (head, after.into_iter().map(Vec::into_boxed_slice).collect())
+    }
 }
 
 /// Encoded request with gaps for its parameters. The protocol is dispatched once per parameter, at negligible

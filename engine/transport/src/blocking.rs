@@ -9,17 +9,20 @@ use serde_json::json;
 
 use super::{Address, Endpoint, Socket, Tls, TlsStream, Transport};
 use loadcell_core::error::{Failure, LoadError, LoadStep};
+use loadcell_core::os;
 use loadcell_core::target::Target;
 
 /// Interval at which a wait checks whether to stop.
-pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const READ: usize = 16 << 10;
+/// Codes of failures without a response: another address may be another server.
+const NO_RESPONSE: [&str; 4] = ["connection", "timeout", os::PORTS, os::DESCRIPTORS];
 
 /// Settings of the connections of one data load. `C` is the configuration of their protocol.
 pub struct ConnectOptions<C> {
     pub endpoint: Arc<Endpoint>,
     pub config: Arc<C>,
-    pub connect_timeout: Duration,
+    connect_timeout: Duration,
     /// Set to make all connections fail soon.
     pub stop: AtomicBool,
 }
@@ -40,9 +43,29 @@ impl<C> ConnectOptions<C> {
         Self { endpoint, config, connect_timeout, stop: AtomicBool::new(false) }
     }
 
-    /// The error of a connection that could not be made.
-    pub fn not_connected(&self, failure: Failure) -> LoadError {
-        failure.during(LoadStep::new("engine.connect", json!({"where": self.endpoint.to_string()})))
+    /// Instant at which a connection that is begun now has to be open.
+    pub fn deadline(&self) -> Instant {
+        Instant::now() + self.connect_timeout
+    }
+
+    /// Open a connection to the first address of the endpoint with a server that responds. Where a server
+    /// refuses, the other addresses lead to the same one, and are not tried.
+    pub fn connect<'a, T>(
+        &'a self,
+        open: impl Fn(&'a Address) -> Result<T, Failure>,
+    ) -> Result<T, LoadError> {
+        let mut last = failure("connection", "it has no address");
+        for address in &self.endpoint.addresses {
+            match open(address) {
+                Ok(connection) => return Ok(connection),
+                Err(failure) => last = failure,
+            }
+            if !NO_RESPONSE.contains(&last.code.as_str()) {
+                break;
+            }
+        }
+        let arguments = json!({"where": self.endpoint.to_string()});
+        Err(last.during(LoadStep::new("engine.connect", arguments)))
     }
 }
 

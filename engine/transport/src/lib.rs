@@ -1,5 +1,5 @@
 //! Byte streams to the target: TCP or Unix sockets, plain or with TLS. Non-blocking, except for
-//! `BlockingTransport`.
+//! `BlockingTransport` (set-up and loading of data) and `dial` (probes).
 
 mod binding;
 mod blocking;
@@ -7,9 +7,9 @@ mod endpoint;
 mod socket;
 mod tls;
 
-pub use blocking::{BlockingTransport, ConnectOptions, POLL_INTERVAL};
+pub use blocking::{BlockingTransport, ConnectOptions};
 pub use endpoint::{Address, Endpoint};
-pub use socket::{Socket, check};
+pub use socket::{Socket, check, dial};
 pub use tls::{Tls, TlsStream};
 
 use std::io;
@@ -80,6 +80,15 @@ impl Transport {
                 self.flush()
             }
             Self::Tls(stream) => stream.send(bytes),
+        }
+    }
+
+    /// Size of the output that waits for the peer, in bytes.
+    #[cold]
+    pub fn unsent(&self) -> usize {
+        match self {
+            Self::Plain(plain) => plain.unsent.len(),
+            Self::Tls(stream) => stream.unsent(),
         }
     }
 

@@ -1,10 +1,11 @@
-//! Non-blocking sockets by direct system calls: the standard library cannot connect without waiting.
+//! Sockets by direct system calls: the standard library cannot connect without waiting.
 
 use std::io::{self, Read, Write};
 use std::mem::size_of;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
 
 use super::Address;
 
@@ -14,22 +15,25 @@ impl Socket {
     /// Start to connect. epoll reports the socket as writable once it is connected or has failed: see
     /// `error`.
     pub fn connect(address: &Address) -> io::Result<Self> {
-        let family = match address {
-            Address::Tcp(SocketAddr::V4(_)) => libc::AF_INET,
-            Address::Tcp(SocketAddr::V6(_)) => libc::AF_INET6,
-            Address::Unix(_) => libc::AF_UNIX,
-        };
-        // SAFETY: no pointers; the descriptor is owned at once.
-        let fd =
-            unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0) };
-        let socket = Self(unsafe { OwnedFd::from_raw_fd(check(fd)?) });
-        if family != libc::AF_UNIX {
+        let socket = Self::new(address, libc::SOCK_NONBLOCK)?;
+        if let Address::Tcp(_) = address {
             socket.set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
         }
         match socket.start(address) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
             _ => Ok(socket),
         }
+    }
+
+    fn new(address: &Address, flags: libc::c_int) -> io::Result<Self> {
+        let family = match address {
+            Address::Tcp(SocketAddr::V4(_)) => libc::AF_INET,
+            Address::Tcp(SocketAddr::V6(_)) => libc::AF_INET6,
+            Address::Unix(_) => libc::AF_UNIX,
+        };
+        // SAFETY: no pointers; the descriptor is owned at once.
+        let fd = unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_CLOEXEC | flags, 0) };
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(check(fd)?) }))
     }
 
     fn start(&self, address: &Address) -> io::Result<()> {
@@ -129,6 +133,21 @@ impl Write for &Socket {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Connect a blocking socket with a single system call, as typical clients do. `time_limit` is also that of
+/// each later read and write.
+pub fn dial(address: SocketAddr, time_limit: Duration) -> io::Result<TcpStream> {
+    let address = Address::Tcp(address);
+    let stream = TcpStream::from(Socket::new(&address, 0)?.0);
+    stream.set_write_timeout(Some(time_limit))?;
+    stream.set_read_timeout(Some(time_limit))?;
+    let socket = Socket(stream.into());
+    match socket.start(&address) {
+        // The kernel's code for an expired time limit.
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Err(io::ErrorKind::TimedOut.into()),
+        connected => connected.map(|()| socket.0.into()),
     }
 }
 

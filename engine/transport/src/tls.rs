@@ -168,6 +168,8 @@ pub struct TlsStream {
     socket: Socket,
     session: ClientConnection,
     protocol: Option<&'static str>,
+    /// Bytes sent since the socket last took all of them.
+    unsent: usize,
 }
 
 impl TlsStream {
@@ -175,7 +177,7 @@ impl TlsStream {
         let mut session =
             ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
         session.set_buffer_limit(None); // The session bounds what is sent.
-        Ok(Self { socket, session, protocol: tls.protocol })
+        Ok(Self { socket, session, protocol: tls.protocol, unsent: 0 })
     }
 
     pub fn socket(&self) -> &Socket {
@@ -241,7 +243,12 @@ impl TlsStream {
 
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<bool> {
         self.session.writer().write_all(bytes)?;
+        self.unsent += bytes.len();
         self.flush()
+    }
+
+    pub fn unsent(&self) -> usize {
+        self.unsent
     }
 
     pub fn flush(&mut self) -> io::Result<bool> {
@@ -252,6 +259,7 @@ impl TlsStream {
                 Err(error) => return Err(error),
             }
         }
+        self.unsent = 0;
         Ok(true)
     }
 

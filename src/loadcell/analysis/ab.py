@@ -22,6 +22,7 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
+from loadcell.analysis.trials import in_flight
 from loadcell.model.latency import Latency
 from loadcell.model.trial_record import OperationStats, Totals, TrialRecord
 
@@ -92,8 +93,7 @@ def of_record(record: TrialRecord) -> Ab | None:
 def _clients(record: TrialRecord) -> int | None:
     """Requests in progress at once: of all connections, with HTTP/2 several on each."""
     threads = record.client.threads if record.client else ()
-    http = (record.settings.get("workload") or {}).get("http") or {}
-    return sum(thread.connections or 0 for thread in threads) * (http.get("streams") or 1) or None
+    return sum(thread.connections or 0 for thread in threads) * in_flight(record) or None
 
 
 def _times(totals: Totals, operations: Mapping[str, OperationStats]) -> dict[str, Times]:

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
-from loadcell.analysis.hosts.scores import PROBE, SECTIONS
-from loadcell.model import catalogue
+from loadcell.model import catalogue, probes, tools
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
@@ -25,24 +24,10 @@ if TYPE_CHECKING:
 #: Factors of where something runs: `target`, `client`, `memory` behind it name the subject, and alone would
 #: be that itself.
 PLACING = "affinity."
-#: What a probe's test is called in its options, where that is not `test`.
-_TEST = {"disk": "access"}
-#: What one of the things is as large as that a probe counts, where it has no size: an array that
-#: is copied, a stream's block. Twice as many of half the size are no more. (A disk's blocks are counted
-#: whatever their size, as IOPS are everywhere.)
-_SIZE_OF_ONE = {"memory": "size", "network": "block"}
-_OF_ONE_SIZE = ("sysbench", "rr", "crr")
 #: The factor of imported outputs whose levels are what a tool reports apart.
 PART = "part"
 #: What a client group has beside its workload.
 _OF_A_GROUP = ("share", "load")
-#: Settings of the workload `tool` that identify what is measured.
-_TOOLS = (
-    "sysbench", "fio", "pgbench", "ab", "wrk", "redis-benchmark", "iperf3", "netperf", "mbw", "dd",
-    "stress-ng", "read_as",
-)  # fmt: skip
-#: Tests of sysbench that are no load on a database.
-_OF_SYSBENCH = ("cpu", "memory", "fileio", "threads", "mutex")
 
 
 def of(settings: JsonObject, units: Iterable[str], levels: Mapping[str, str] | None = None) -> str:
@@ -53,7 +38,7 @@ def of(settings: JsonObject, units: Iterable[str], levels: Mapping[str, str] | N
     writes).
     """
     kinds = {_kind(workload) for workload in _workloads(settings)}
-    part = str((levels or {}).get(PART) or "") if "tool" in settings else ""
+    part = str((levels or {}).get(PART) or "") if tools.WORKLOAD in settings else ""
     return "; ".join([*sorted(set(units)), *sorted(kinds), *([part] if part else [])])
 
 
@@ -70,7 +55,7 @@ def count(treatments: Iterable[Treatment]) -> int:
 
 def _workloads(settings: JsonObject) -> Iterator[JsonObject]:
     """The only one, those of client groups, or the tool whose output was imported."""
-    imported = {"tool": settings.get("tool")} if "tool" in settings else None
+    imported = {tools.WORKLOAD: settings[tools.WORKLOAD]} if tools.WORKLOAD in settings else None
     for section in (settings.get("workload"), imported, *_values(settings.get("workloads"))):
         if isinstance(section, dict):
             yield section
@@ -88,27 +73,8 @@ def _kind(workload: JsonObject) -> str:
     return name if unit is None or not isinstance(options, dict) else " ".join([name, *unit(options)])
 
 
-def _of_probe(options: JsonObject) -> Iterator[str]:
-    for section in SECTIONS:
-        if isinstance(option := options.get(section), Mapping):
-            yield section
-            test = str(option.get(_TEST.get(section, "test")) or "")
-            yield test
-            if (of_one := _SIZE_OF_ONE.get(section)) and test not in _OF_ONE_SIZE:
-                yield str(option.get(of_one) or "")
-
-
-def _of_tool(options: JsonObject) -> Iterator[str]:
-    for name in _TOOLS:
-        if (option := options.get(name)) is None:
-            continue
-        yield name
-        if name == "sysbench" and isinstance(option, str | list):
-            words = option.split() if isinstance(option, str) else map(str, option)
-            yield from (word for word in words if word in _OF_SYSBENCH)
-
-
-_OF = {PROBE: _of_probe, "tool": _of_tool}
+#: The quantity of workloads that measure several, by their options.
+_OF = {probes.WORKLOAD: probes.quantity, tools.WORKLOAD: tools.quantity}
 
 
 T = TypeVar("T")

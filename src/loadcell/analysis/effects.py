@@ -54,6 +54,11 @@ class Ratio:
         """True if the interval leaves out 1; None without one."""
         return None if self.low is None or self.high is None else not self.low <= 1 <= self.high
 
+    @property
+    def size(self) -> float:
+        """Distance from 1, either way: 1.2 for 1.2 and for 1/1.2."""
+        return max(self.value, 1 / self.value)
+
 
 @dataclass(frozen=True)
 class Change:
@@ -84,7 +89,7 @@ class MainEffect:
     @property
     def matters(self) -> bool:
         """True if it is worth speaking of."""
-        size = max(self.change.ratio.value, 1 / self.change.ratio.value)
+        size = self.change.ratio.size
         if self.real is None:
             return self.share >= HARDLY or size >= MUCH
         return self.real and size >= LEAST_EFFECT
@@ -198,14 +203,34 @@ class _Contrasts:
         self.variance = variance or 0.0
         self.reach = distributions.t_quantile(COVERAGE, estimate.freedom) if self.repeated else 0.0
 
-    def ratio(self, weights: Floats) -> Ratio:
-        """exp of the weighted sum of the rows' logarithms (R,)."""
+    def reach_of_range(self, levels: int) -> float | None:
+        """Quantile for the difference of the lowest and the highest of several levels, in its standard
+        errors.
+        """
+        if not self.repeated:
+            return None
+        return distributions.range_quantile(COVERAGE, levels, self.fitted.freedom) / math.sqrt(2)
+
+    def reach_from_baseline(self, others: int) -> float | None:
+        """Dunnett's quantile for the differences of several treatments from one baseline."""
+        if not self.repeated:
+            return None
+        return distributions.dunnett_quantile(COVERAGE, others, self.fitted.freedom)
+
+    def ratio(self, weights: Floats, reach: float | None = None) -> Ratio:
+        """exp of the weighted sum of the rows' logarithms (R,).
+
+        `reach` is the quantile of the interval in standard errors: Student's, unless the contrast was chosen
+        among several.
+        """
         value = float(weights @ self.fitted.rows)
         if not self.repeated:
             return Ratio(math.exp(value))
         # a balanced design's blocks cancel in every contrast; a trial that is missing makes this slightly too
         # narrow
-        error = self.reach * math.sqrt(self.variance * float(np.sum(weights**2 / self.fitted.counts)))
+        error = (reach or self.reach) * math.sqrt(
+            self.variance * float(np.sum(weights**2 / self.fitted.counts))
+        )
         return Ratio(math.exp(value), math.exp(value - error), math.exp(value + error))
 
 
@@ -350,9 +375,15 @@ class _Rows:
         return self.levels[key][first], self.levels[key][last]
 
     def between(self, key: str, start: str, end: str, held: Mapping[str, str]) -> Change:
-        """From one level to another, other factors' levels held or averaged over."""
+        """From one level to another, other factors' levels held or averaged over.
+
+        The two were chosen as the ends of all levels: their interval has the quantile of the studentised
+        range.
+        """
         weights = self.mean({**held, key: end}) - self.mean({**held, key: start})
-        return Change(key, start, end, self.estimate.ratio(weights))
+        return Change(
+            key, start, end, self.estimate.ratio(weights, self.estimate.reach_of_range(len(self.levels[key])))
+        )
 
     def change(self, key: str, held: Mapping[str, str]) -> Change:
         """Between the levels that matter most."""
@@ -372,13 +403,14 @@ def _one_at_a_time(
         return Effects("one-at-a-time", "missing", names, missing=missing)
     changes = []
     rows = np.eye(len(treatments))
+    reach = estimate.reach_from_baseline(max(1, len(treatments) - 1))
     for index, item in enumerate(treatments):
         for base in middles[:1] if index in middles else middles:
             before = treatments[base].levels
             different = [key for key in names if item.levels[key] != before[key]]
             if len(different) == 1:
                 key = different[0]
-                ratio = estimate.ratio(rows[index] - rows[base])
+                ratio = estimate.ratio(rows[index] - rows[base], reach)
                 changes.append(Change(key, before[key], item.levels[key], ratio, treatments[base]))
     return Effects(
         "one-at-a-time", "", names,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from loadcell.analysis.effects import Change, Effects, Interaction, MainEffect, Ratio
+from loadcell.analysis.effects import LEAST_EFFECT, Change, Effects, Interaction, MainEffect
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Rank, Statement, Subject
 from loadcell.analysis.layout import is_number
 from loadcell.model.message import Argument, Count, Factor, Severity, Share
@@ -29,6 +29,7 @@ MAIN_ONCE = _code("main.once", explained_share=Share, **_CHANGE)
 ALONE = _code("alone", **_CHANGE, **_INTERVAL)
 ALONE_ONCE = _code("alone.once", **_CHANGE)
 ALONE_NOISE = _code("alone.noise", **_CHANGE, **_INTERVAL)
+ALONE_SMALL = _code("alone.small", "info", (Concern.ANSWER, 170), **_CHANGE, **_INTERVAL)
 INTERACTION = _code(
     "together", after=str, at=str, before=str, explained_share=Share,
     first=str, first_times=Factor, of=str, second=str, second_times=Factor,
@@ -123,19 +124,17 @@ def _alone(effects: Effects) -> Iterator[Finding]:
     """Each factor's largest change from the baseline, largest first."""
     most: dict[str, Change] = {}
     for change in effects.changes:
-        if change.key not in most or _size(change.ratio) > _size(most[change.key].ratio):
+        if change.key not in most or change.ratio.size > most[change.key].ratio.size:
             most[change.key] = change
-    for change in sorted(most.values(), key=lambda change: -_size(change.ratio))[:MOST_FACTORS]:
+    for change in sorted(most.values(), key=lambda change: -change.ratio.size)[:MOST_FACTORS]:
         arguments = _change_arguments(change, effects)
         code = ALONE if "low_times" in arguments else ALONE_ONCE
         if change.ratio.is_significant is False:
             code = ALONE_NOISE
+        elif change.ratio.is_significant and change.ratio.size < LEAST_EFFECT:
+            code = ALONE_SMALL
         yield code.finding((change.base.id,) if change.base is not None else (), **arguments)
     yield INVISIBLE.finding()
-
-
-def _size(ratio: Ratio) -> float:
-    return max(ratio.value, 1 / ratio.value)
 
 
 def choices(effects: Effects) -> Iterator[Finding]:

@@ -106,6 +106,7 @@ class Subject(Enum):
     RANKING = "ranking", Evidence.FINDINGS, None
     FIGURES = "figures", Evidence.FINDINGS, None
     NOISE = "noise", Evidence.FINDINGS, None
+    PROFILE = "profile", Evidence.FINDINGS, None
 
     def __init__(self, label: str, evidence: Evidence, most: int | None) -> None:
         self.label, self.evidence, self.most = label, evidence, most
@@ -156,18 +157,18 @@ class FindingCode(MessageCode):
         """The finding with those of these arguments that are declared."""
         message = self.pick(**arguments).rated(severity or self.severity)
         unworded = {name: arguments[name] for name in self.unworded if name in arguments}
-        return Finding(self.subject.label, message, evidence, unworded)
+        return Finding(self.subject, message, evidence, unworded)
 
 
 @dataclass(frozen=True)
 class Finding:
     """Something the analysis noticed.
 
-    `kind` is its subject's name; `evidence` names the treatments or trials it rests on. `unworded` holds
-    values that belong to it and are in no text.
+    `evidence` names the treatments or trials it rests on. `unworded` holds values that belong to it and are
+    in no text.
     """
 
-    kind: str
+    subject: Subject
     message: Message
     evidence: tuple[str, ...] = ()
     unworded: Mapping[str, object] = field(default_factory=dict, compare=False)
@@ -186,7 +187,7 @@ class Finding:
     def document(self) -> JsonObject:
         """The finding as JSON."""
         return {
-            "kind": self.kind,
+            "kind": self.subject.label,
             "severity": self.severity,
             "key": self.message.code,
             "params": {
@@ -225,4 +226,4 @@ def of_extensions(stored: StoredRun, analysis: Analysis) -> Iterator[Finding]:
             yield from function(stored, analysis)
         except Exception as error:
             name = f"{function.__module__}.{function.__name__}"
-            yield Finding("trust", FINDER_FAILED(name=name, error=f"{type(error).__name__}: {error}"))
+            yield Finding(Subject.TRUST, FINDER_FAILED(name=name, error=f"{type(error).__name__}: {error}"))

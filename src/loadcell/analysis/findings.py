@@ -12,6 +12,7 @@ from loadcell.analysis import (
     effects_findings,
     flames,
     groups,
+    independence,
     open_loop,
     recommend,
     saturation,
@@ -29,6 +30,7 @@ from loadcell.analysis.search import Searched
 from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import STATUSES, Trial
+from loadcell.model import verification
 from loadcell.model.message import (
     Count,
     Factor,
@@ -45,7 +47,7 @@ from loadcell.model.trial_record import ExpectationResult
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Repeats further apart than this make small differences between treatments meaningless.
-WIDE_SPREAD = 0.10
+WIDE_SPREAD = 0.05
 #: Values from here on are written without a fraction.
 INTEGER_FROM = 100
 #: How many names a sentence lists before it only counts.
@@ -195,8 +197,10 @@ PARTLY_DESCRIPTIVE = FindingCode(
 INTERVALS = FindingCode(
     "found.intervals", Subject.TRUST, "good", (Concern.TRUST, 140), count=Count, coverage_share=Share
 ).marked(unworded=("needed",))
-#: Verifications of the data, worth a word also when they hold.
-VERIFIED = {name: MessageCode(f"held.{name}") for name in ("tpcc-consistency", "pgbench-balances", "values")}
+INTERVALS_DEPENDENT = FindingCode(
+    "found.intervals.dependent", Subject.TRUST, "caution", (Concern.TRUST, 105), count=Count,
+    coverage_share=Share,
+).marked(unworded=("needed",))  # fmt: skip
 #: How many trials have a status.
 COUNTED = {status: MessageCode(f"count.{status}", count=Count) for status in STATUSES}
 
@@ -380,10 +384,14 @@ def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
 
 def held(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     """Verifications of the data after the load that succeeded."""
-    for name, held_name in VERIFIED.items():
-        verdicts = [check.verdict for trial in all_trials for check in trial.checks if check.name == name]
-        if verdicts and all(verdict == "ok" for verdict in verdicts):
-            yield HELD.finding(check=held_name(), count=len(verdicts))
+    verdicts: dict[str, list[str]] = {}
+    for trial in all_trials:
+        for check in trial.checks:
+            verdicts.setdefault(check.name, []).append(check.verdict)
+    for name, of_check in verdicts.items():
+        met = verification.text_of("held", name)
+        if met is not None and all(verdict == "ok" for verdict in of_check):
+            yield HELD.finding(check=met, count=len(of_check))
 
 
 def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
@@ -406,7 +414,7 @@ def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
             treatment=worst.label,
         )
     drift_of_run = steadiness.drift(treatments)
-    if drift_of_run is not None and drift_of_run.range_share > steadiness.NOTABLE_DRIFT:
+    if drift_of_run is not None and drift_of_run.notable:
         slowest = min(drift_of_run.blocks, key=lambda block: drift_of_run.blocks[block])
         yield DRIFT.finding(block=slowest, range_share=drift_of_run.range_share)
 
@@ -430,7 +438,8 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     else:
         reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
         # `or more`: 6 repeats reach 96.9 %, and 97 % would be too much
-        yield INTERVALS.finding(
+        code = INTERVALS_DEPENDENT if independence.dependent(treatments) else INTERVALS
+        yield code.finding(
             count=min(repeats), coverage_share=math.floor(reached * 100) / 100, needed=FEWEST_FOR_INTERVAL
         )
 

@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Literal
 
+import numpy as np
+
 from loadcell.analysis.compare import differences
+from loadcell.analysis.compare import metrics as compared_metrics
 from loadcell.analysis.compare.differences import Difference
+from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.finding import Finding, FindingCode, Subject
-from loadcell.analysis.treatments import short_keys, treatments
-from loadcell.analysis.trials import Trial, of_run
+from loadcell.analysis.treatments import labels, treatments
+from loadcell.analysis.trials import of_run
+from loadcell.model.difference import written
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Count, Message, MessageCode, Share
+from loadcell.model.message import Count, Message, MessageCode, Number, Share
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.stats import change_points, distributions
+from loadcell.stats.change_points import ChangePoint
 from loadcell.stats.repeats import summarise
 
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric of a trial: its name in the catalogue, and its direction of improvement."""
-
-    name: str
-    of: Callable[[Trial], float | None]
-    higher_is_better: bool
-
-
-def _latency(key: str) -> Callable[[Trial], float | None]:
-    return lambda trial: (trial.response or {}).get(key)
-
-
+#: Metrics that a history can be of, by name.
 METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric("throughput", lambda trial: trial.throughput_per_s, True),
-        *(Metric(name, _latency(f"{name}_ms"), False) for name in ("mean", "p50", "p95", "p99", "p99.9")),
-    )
+    name: compared_metrics.METRICS[name] for name in ("throughput", "mean", "p50", "p95", "p99", "p99.9")
 }
 
 
@@ -88,7 +77,7 @@ def run_of(
     """A run from its documents."""
     treatments_of_run = treatments(run, of_run(run, records))
     summaries = {
-        treatment.id: summarise([metric.of(trial) for trial in treatment.trials if trial.counts])
+        treatment.id: summarise([metric.recorded(trial) for trial in treatment.trials if trial.counts])
         for treatment in treatments_of_run
     }
     return Run(
@@ -115,25 +104,14 @@ def series_of(runs: Sequence[Run]) -> tuple[Series, ...]:
     names: dict[str, None] = {}
     for run in reversed(runs):
         names.update(dict.fromkeys(run.values))
-    labels = _labels(runs)
+    names_of_runs = [labels(run.run.treatments) for run in runs]
+    label_of = {name: label for names_of_run in names_of_runs for name, label in names_of_run.items()}
     series = []
     for name in names:
         places = tuple(position for position, run in enumerate(runs) if name in run.values)
         values = tuple(runs[position].values[name] for position in places)
-        series.append(Series(name, labels.get(name, name), places, values))
+        series.append(Series(name, label_of.get(name, name), places, values))
     return tuple(series)
-
-
-def _labels(runs: Sequence[Run]) -> dict[str, str]:
-    """Labels of treatments by the latest run that has them."""
-    labels: dict[str, str] = {}
-    for run in runs:
-        treatments = run.run.treatments
-        short = short_keys(list(dict.fromkeys(key for treatment in treatments for key in treatment.levels)))
-        for treatment in treatments:
-            pairs = (f"{short[key]} = {level}" for key, level in treatment.levels.items())
-            labels[treatment.id] = ", ".join(pairs) or treatment.id
-    return labels
 
 
 Method = Literal["t-test", "permutation", "windows"]
@@ -145,13 +123,15 @@ FEWEST_RUNS = 2 * LEAST_RUNS
 LEAST_CHANGE = 0.02
 #: The chance at which a last run within its level is called out.
 LATEST_LEVEL = 0.01
+#: Standard errors from which a correlation of neighbouring runs is reported (chance exceeds them in 1 %).
+CERTAIN_CORRELATION = 2.5
 #: Runs before the last that its level must have.
 FEWEST_BEFORE = 5
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of the search for changes."""
+    """Options of the search for changes; `level` is the chance of a false change in any treatment."""
 
     method: Method = "t-test"
     level: float = change_points.LEVEL
@@ -198,7 +178,10 @@ class Latest:
 
 @dataclass(frozen=True)
 class History:
-    """Everything about a plan's runs."""
+    """Everything about a plan's runs.
+
+    `dependent` has the correlation of neighbouring runs by treatment, where it is more than chance.
+    """
 
     runs: tuple[Run, ...]
     metric: Metric
@@ -206,6 +189,12 @@ class History:
     series: tuple[Series, ...]
     events: tuple[Event, ...]
     latest: tuple[Latest, ...]
+    dependent: Mapping[str, float]
+
+    @property
+    def metric_name(self) -> Message:
+        """The metric as it is called in a sentence."""
+        return METRIC_NAMES[self.metric.name]()
 
     @property
     def judged(self) -> tuple[Series, ...]:
@@ -218,17 +207,30 @@ class History:
 
 
 def history(runs: Sequence[Run], metric: Metric, options: Options | None = None) -> History:
-    """Find the changes in runs, which are in order of time."""
+    """Find the changes in runs, which are in order of time.
+
+    The level is that of all treatments together: each has its share of it (Bonferroni).
+    """
     how = options or Options()
     series = series_of(runs)
+    judged = sum(len(item.values) >= FEWEST_RUNS for item in series)
+    of_one = replace(how, level=how.level / max(1, judged))
     changes: dict[tuple[int, int], list[Change]] = {}
     latest = []
+    dependent = {}
     for series_item in series:
-        changes_of_series = _changes(series_item, how)
+        points = _change_points(series_item, of_one)
+        changes_of_series = _changes(series_item, points, how.least_change)
         for change in changes_of_series:
             changes.setdefault((change.last, change.first), []).append(change)
-        begins = series_item.places.index(changes_of_series[-1].first) if changes_of_series else 0
-        slip = _latest(series_item, begins)
+        starts = [series_item.places.index(change.first) for change in changes_of_series]
+        begins = starts[-1] if starts else 0
+        if len(series_item.values) >= FEWEST_RUNS:
+            between = [point.at for point in points]
+            dependence = change_points.correlation(np.asarray(series_item.values), between)
+            if dependence * math.sqrt(len(series_item.values)) >= CERTAIN_CORRELATION:
+                dependent[series_item.treatment] = dependence
+        slip = _latest(series_item, begins, LATEST_LEVEL / max(1, judged))
         if slip is not None and abs(slip.share) >= how.least_change:
             latest.append(slip)
     events = tuple(
@@ -236,29 +238,31 @@ def history(runs: Sequence[Run], metric: Metric, options: Options | None = None)
         _between(runs[last], runs[first]))
         for (last, first), changes_of_series in sorted(changes.items())
     )  # fmt: skip
-    return History(tuple(runs), metric, how, series, events, tuple(latest))
+    return History(tuple(runs), metric, how, series, events, tuple(latest), dependent)
 
 
-def _changes(series: Series, how: Options) -> list[Change]:
+def _change_points(series: Series, how: Options) -> Sequence[ChangePoint]:
     if len(series.values) < FEWEST_RUNS:
-        return []
+        return ()
     if how.method == "permutation":
-        points = change_points.by_permutation(series.values, how.level, LEAST_RUNS)
-    elif how.method == "windows":
-        points = change_points.by_windows(series.values, how.level, least_change=how.least_change)
-    else:
-        points = change_points.by_t_test(series.values, how.level, LEAST_RUNS)
+        return change_points.by_permutation(series.values, how.level, LEAST_RUNS)
+    if how.method == "windows":
+        return change_points.by_windows(series.values, how.level, least_change=how.least_change)
+    return change_points.by_t_test(series.values, how.level, LEAST_RUNS)
+
+
+def _changes(series: Series, points: Sequence[ChangePoint], least_change: float) -> list[Change]:
     return [
         Change(
             series, series.places[point.at - 1], series.places[point.at], point.before, point.after, point.p
         )
         for point in points
-        if point.magnitude >= how.least_change
+        if point.magnitude >= least_change
     ]
 
 
-def _latest(series: Series, begins: int) -> Latest | None:
-    """True if the last value lies where the next of its level would: Student's prediction interval."""
+def _latest(series: Series, begins: int, level: float) -> Latest | None:
+    """The last value, if it lies outside Student's prediction interval of the runs of its level before it."""
     before = series.values[begins:-1]
     if len(before) < FEWEST_BEFORE:
         return None
@@ -268,7 +272,7 @@ def _latest(series: Series, begins: int) -> Latest | None:
         return None
     spread = scatter * math.sqrt(1 + 1 / len(before))
     p = float(2 * distributions.stdtr(len(before) - 1, -abs(off) / spread)) if spread else 0.0
-    return Latest(series, off / mean, p) if p <= LATEST_LEVEL else None
+    return Latest(series, off / mean, p) if p <= level else None
 
 
 def _between(before: Run, after: Run) -> tuple[Difference, ...]:
@@ -290,6 +294,12 @@ METRIC_NAMES = {name: MessageCode(f"history.metric.{name}") for name in METRICS}
 TOO_FEW = FindingCode("history.too-few", Subject.HISTORY, "caution", count=Count, needed=Count)
 SOME_TOO_FEW = FindingCode("history.some-too-few", Subject.HISTORY, "info", count=Count, needed=Count)
 WITHOUT = FindingCode("history.without", Subject.HISTORY, "caution", count=Count, runs=list)
+DEPENDENT = FindingCode(
+    "history.dependent", Subject.HISTORY, "caution", count=Count, of=Count, correlation=Number
+)
+DEPENDENT_IGNORED = FindingCode(
+    "history.dependent.ignored", Subject.HISTORY, "caution", count=Count, of=Count, correlation=Number
+)
 NO_CHANGE = FindingCode("history.no-change", Subject.HISTORY, "good", count=Count)
 NO_CHANGE_MANY = FindingCode("history.no-change.many", Subject.HISTORY, "good", count=Count, treatments=Count)
 FELL = FindingCode(
@@ -311,7 +321,6 @@ ROSE_ALONE = FindingCode(
 DIFFERS = FindingCode("history.differs", Subject.HISTORY, "info", differences=list)
 DIFFERS_MORE = FindingCode("history.differs.more", Subject.HISTORY, "info", count=Count, differences=list)
 DIFFERENCE = MessageCode("history.difference", after=str, before=str, path=str)
-NOT_SET = MessageCode("history.not-set")
 NOTHING_DIFFERS = FindingCode("history.nothing-differs", Subject.HISTORY, "info")
 LATEST_BELOW = FindingCode(
     "history.latest-below", Subject.HISTORY, "caution", change_share=Share, count=Count, of=Count, run=str,
@@ -354,6 +363,11 @@ def _judged(history: History) -> Iterator[Finding]:
             count=len(history.latest),
             of=len(judged),
         )
+    if history.dependent:
+        strongest = max(history.dependent.values())
+        yield (DEPENDENT if history.options.method == "t-test" else DEPENDENT_IGNORED).finding(
+            tuple(history.dependent), count=len(history.dependent), of=len(judged), correlation=strongest
+        )
     if len(judged) < len(history.series):
         yield SOME_TOO_FEW.finding(count=len(history.series) - len(judged), needed=FEWEST_RUNS)
 
@@ -368,7 +382,7 @@ def _event(history: History, event: Event) -> Iterator[Finding]:
     yield code.finding(
         tuple(change.series.treatment for change in event.changes),
         "good" if better else "problem",
-        metric=METRIC_NAMES[history.metric.name](),
+        metric=history.metric_name,
         treatment=most.series.label,
         change_share=abs(most.share),
         before=before.short,
@@ -386,7 +400,6 @@ def _event(history: History, event: Event) -> Iterator[Finding]:
 
 
 def _difference(difference: Difference) -> Message:
-    before, after = (
-        NOT_SET() if value is None else str(value) for value in (difference.before, difference.after)
+    return DIFFERENCE(
+        path=difference.path, before=written(difference.before), after=written(difference.after)
     )
-    return DIFFERENCE(path=difference.path, before=before, after=after)

@@ -1,16 +1,18 @@
 """Settings of a machine that hurt measurements, each with what to do about it.
 
-Pure: an inventory in, findings out.
+Pure: an inventory, and scores of its memory, in; findings out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from loadcell.analysis.finding import Finding, FindingCode, Subject
+from loadcell.analysis.hosts.scores import Score
 from loadcell.linux.system import UNKNOWN
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Bytes, Count, Number
+from loadcell.model.probes import MEMORY
 
 Host = JsonObject
 
@@ -43,6 +45,15 @@ DEAD_MOUNT = FindingCode("host-found.dead-mount", Subject.HOST, "problem", mount
 OFFLINE = FindingCode("host-found.offline", Subject.HOST, "caution", cpus=str)
 VIRTUAL = FindingCode("host-found.virtual", Subject.HOST, "info", name=str)
 VIRTUAL_UNKNOWN = FindingCode("host-found.virtual.unknown", Subject.HOST, "info")
+LOAD = FindingCode("host-found.load", Subject.HOST, "caution", load=Number, threads=Count)
+CACHED = FindingCode(
+    "host-found.cached", Subject.HOST, "caution", array_bytes=Bytes, cache_bytes=Bytes, times=Count
+)
+#: A load average above this share of the threads: other work takes time that is then measured.
+NOTABLE_LOAD = 0.5
+#: Multiple of the last-level caches that each array of a memory test must have, or its rate is partly theirs
+#: (run rules of STREAM, McCalpin 1995).
+ARRAY_TIMES = 4
 
 
 def findings(host: Host) -> list[Finding]:
@@ -50,6 +61,34 @@ def findings(host: Host) -> list[Finding]:
     remarks = [finding for look in LOOKS for finding in look(host)]
     order = ("problem", "caution", "info", "good")
     return sorted(remarks, key=lambda finding: order.index(finding.severity))
+
+
+def cache_findings(host: Host, scores: Sequence[Score]) -> list[Finding]:
+    """A remark if the largest arrays of the memory tests partly fit into the last-level caches."""
+    caches = [cache for cache in host.get("caches") or () if cache.get("type") != "instruction"]
+    level = max((cache.get("level") or 0 for cache in caches), default=0)
+    last = [cache for cache in caches if cache.get("level") == level]
+    tested = [
+        score
+        for score in scores
+        if score.section == MEMORY.name and score.definition.sized and score.size_bytes
+    ]
+    if not last or not tested:
+        return []
+    largest = max(score.size_bytes or 0 for score in tested)
+    threads = min(score.threads for score in tested if score.size_bytes == largest)
+    cache_bytes = max(
+        (cache.get("size_bytes") or 0) * min(cache.get("count") or 1, threads) for cache in last
+    )
+    if largest * threads >= ARRAY_TIMES * cache_bytes:
+        return []
+    return [CACHED.finding(array_bytes=largest, cache_bytes=cache_bytes, times=ARRAY_TIMES)]
+
+
+def _load(host: Host) -> Iterator[Finding]:
+    averages, threads = host.get("load_at_start") or (), (host.get("cpu") or {}).get("threads")
+    if averages and threads and averages[0] > NOTABLE_LOAD * threads:
+        yield LOAD.finding(load=float(averages[0]), threads=threads)
 
 
 def _governor(host: Host) -> Iterator[Finding]:
@@ -142,5 +181,6 @@ def _virtual(host: Host) -> Iterator[Finding]:
 
 #: One function a subject; the order is that within one severity.
 LOOKS: tuple[Callable[[Host], Iterator[Finding]], ...] = (
-    _quota, _swap, _mounts, _clock, _governor, _modules, _offline, _files, _thp, _virtual, _mitigations,
+    _load, _quota, _swap, _mounts, _clock, _governor, _modules, _offline, _files, _thp, _virtual,
+    _mitigations,
 )  # fmt: skip

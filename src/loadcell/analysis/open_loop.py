@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Subject
+from loadcell.model.latency import MOST_LATE
 from loadcell.model.message import Count, Microseconds, Milliseconds, Rate
 from loadcell.model.trial_record import Schedule
 from loadcell.stats.repeats import Repeats, summarise
@@ -29,7 +30,6 @@ class OpenLoop:
     achieved_per_s: float | None = None
     pacing: Mapping[str, float] | None = None
     backlog_peak: int = 0
-    backlog_at_end: int = 0
     requests_mean: float | None = None
 
 
@@ -43,7 +43,6 @@ def from_schedule(schedule: Schedule | None) -> OpenLoop | None:
         achieved_per_s=schedule.achieved_per_s,
         pacing=schedule.pacing_error.values() if schedule.pacing_error else None,
         backlog_peak=schedule.backlog.peak,
-        backlog_at_end=schedule.backlog.at_end,
         requests_mean=schedule.requests_mean,
     )
 
@@ -79,6 +78,10 @@ WAITING = FindingCode(
     service_p99_ms=Milliseconds,
     treatment=str,
 ).marked(evidence=Evidence.WAITING)
+WAITING_LATE = FindingCode(
+    "found.waiting.late", Subject.OPEN_LOOP, "caution", (Concern.TRUST, 15), late_p99_ms=Milliseconds,
+    p99_ms=Milliseconds, service_p99_ms=Milliseconds, treatment=str,
+).marked(evidence=Evidence.WAITING)  # fmt: skip
 PACING = FindingCode(
     "found.pacing", Subject.OPEN_LOOP, "info", (Concern.COST, 20), p50_us=Microseconds, p99_us=Microseconds
 )
@@ -190,7 +193,10 @@ def _behind(behind: Sequence[OpenLoopResult]) -> Iterator[Finding]:
 
 
 def _waiting(loops: Sequence[OpenLoopResult]) -> Iterator[Finding]:
-    """Where response time differs most from service time: what a closed loop would not have shown."""
+    """Where response time differs most from service time: what a closed loop would not have shown.
+
+    Where the client itself was late, that difference is not (only) the target's.
+    """
     waits = [
         (response / service, loop, response, service)
         for loop in loops
@@ -200,6 +206,11 @@ def _waiting(loops: Sequence[OpenLoopResult]) -> Iterator[Finding]:
         return
     factor, most, response, service = max(waits, key=lambda item: item[0])
     if factor >= NOTABLE_WAIT:
-        yield WAITING.finding(
-            (most.treatment.id,), treatment=most.treatment.label, p99_ms=response, service_p99_ms=service
+        late_ms = most.pacing["p99_ms"].median or 0.0
+        yield (WAITING_LATE if late_ms > MOST_LATE * response else WAITING).finding(
+            (most.treatment.id,),
+            treatment=most.treatment.label,
+            p99_ms=response,
+            service_p99_ms=service,
+            late_p99_ms=late_ms,
         )

@@ -55,7 +55,7 @@ def _implied_by(finding: Finding) -> tuple[Statement, ...]:
     """The statements that make a finding needless; what the load does is what saturation is about."""
     implied_by = finding.code.implied_by if finding.code else ()
     of_load = finding.message.arguments.get("factor") in (LOAD, LOAD.rpartition(".")[2])
-    if of_load and finding.kind == Subject.EFFECTS.label:
+    if of_load and finding.subject is Subject.EFFECTS:
         return (*implied_by, Statement.SATURATION)
     return implied_by
 
@@ -66,7 +66,7 @@ def _combine_successes(findings: list[Finding]) -> list[Finding]:
     trials, errors = by_code.get(TRIALS_ALL), by_code.get(ERRORS_NONE)
     if trials is None or errors is None:
         return findings
-    expectations = [finding for finding in findings if finding.kind == Subject.EXPECTATIONS.label]
+    expectations = [finding for finding in findings if finding.subject is Subject.EXPECTATIONS]
     met = [finding for finding in expectations if finding.code is EXPECT_MET]
     counts = {
         "count": trials.message.arguments["count"], "ended_count": errors.message.arguments["count"],
@@ -86,7 +86,7 @@ def _combine_lines(findings: list[Finding]) -> Iterator[Finding]:
     """Combine equal statements about several lines of rising load into one."""
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
-        if finding.kind == Subject.SATURATION.label and "line" in finding.message.arguments:
+        if finding.subject is Subject.SATURATION and "line" in finding.message.arguments:
             groups.setdefault(_statement(finding), []).append(finding)
     for finding in findings:
         group = groups.get(_statement(finding), [])
@@ -161,19 +161,19 @@ def summary(
     count.
     """
     candidates = ranked(condensed(findings), trials)
-    subjects: Counter[str] = Counter()
+    subjects: Counter[Subject] = Counter()
     concerns: Counter[Concern] = Counter()
-    rooms = {subject.label: subject.most for subject in Subject if subject.most is not None}
+    rooms = {subject: subject.most for subject in Subject if subject.most is not None}
     if any(
-        candidate.concern is Concern.ANSWER and candidate.finding.kind == Subject.SATURATION.label
+        candidate.concern is Concern.ANSWER and candidate.finding.subject is Subject.SATURATION
         for candidate in candidates
     ):
-        rooms[Subject.EFFECTS.label] = MOST_EFFECTS_WITH_SATURATION
+        rooms[Subject.EFFECTS] = MOST_EFFECTS_WITH_SATURATION
     doubted = any(candidate.concern is Concern.TRUST for candidate in candidates)
     chosen: list[Finding] = []
     for candidate in candidates:
         reserved = 1 if doubted and candidate.concern < Concern.TRUST else 0
-        subject = candidate.finding.kind
+        subject = candidate.finding.subject
         if (
             len(chosen) + reserved < most
             and subjects[subject] < rooms.get(subject, most)
@@ -193,7 +193,7 @@ def ranked(findings: Sequence[Finding], trials: Sequence[Trial] = ()) -> list[Ra
     for finding in findings:
         concern, position = finding.code.rank if finding.code else LAST
         worse = _WORSE[finding.severity]
-        if finding.kind == Subject.CHECKS.label and finding.severity == "problem":
+        if finding.subject is Subject.CHECKS and finding.severity == "problem":
             # Of a trial that does not count, a wrong figure spoils nothing.
             lost = counting and not counting & set(finding.evidence)
             concern, position = (Concern.WRONG if lost else Concern.STANDS), 0

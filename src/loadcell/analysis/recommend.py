@@ -8,15 +8,19 @@ So among all treatments with nearly the highest throughput the one with the shor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from loadcell.analysis import separation
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.layout import Layout, asked
+from loadcell.analysis.separation import Separation
+from loadcell.analysis.sweep import speed_of
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import Count, Factor, Message, MessageCode, Milliseconds, Rate, Severity, Share
-from loadcell.stats.repeats import Repeats, interval
 
 #: A level with this share of the highest throughput is nearly as good; the last 5 % are often paid dearly in
 #: latency.
@@ -27,8 +31,8 @@ NEARLY = 0.95
 class Best:
     """The treatment with the highest median throughput among those measured.
 
-    `lowest` is the other end; `tied` are treatments whose repeats overlap with the best one's, also block by
-    block, so that this run does not tell them apart. Along a numeric factor, other factors held: `last` is
+    `lowest` is the other end; `tied` are treatments that this run does not tell apart from the best one
+    (`separation`). Along a numeric factor, other factors held: `last` is
     the highest level tried, where
     `at_edge` says that it is the best itself; `factor` is that factor's key.
     """
@@ -45,45 +49,13 @@ def _throughput(treatment: Treatment) -> float:
     return treatment.throughput.median or 0.0
 
 
-def reach(repeats: Repeats) -> tuple[float, float] | None:
-    """Where the median may lie: the interval, or with too few repeats for one the extremes."""
-    if repeats.interval is not None:
-        return repeats.interval.low, repeats.interval.high
-    if repeats.low is None or repeats.high is None:
-        return None
-    return repeats.low, repeats.high
+def _not_apart(treatment: Treatment, other: Treatment, separation: Separation) -> bool:
+    """True if this run does not tell two treatments apart.
 
-
-def overlap(repeats: Repeats, other: Repeats) -> bool:
-    """True if two medians may be one, as far as these repeats tell."""
-    a, b = reach(repeats), reach(other)
-    return a is not None and b is not None and a[0] <= b[1] and b[0] <= a[1]
-
-
-def alike(
-    treatment: Treatment,
-    other: Treatment,
-    repeats: Callable[[Treatment], Repeats],
-    figure: Callable[[Trial], float | None],
-) -> bool:
-    """True if this run does not tell two treatments apart in a value: their medians may be one, and block by
-    block neither
-    was ahead of the other (the interval for the median of their ratio holds 1). What moves a whole block
-    makes ranges overlap, and leaves its ratio as it is.
+    Without repeats only equal values are alike.
     """
-    if not overlap(repeats(treatment), repeats(other)):
-        return False
-    here, there = (
-        {trial.block: value for trial in item.trials if trial.counts and (value := figure(trial))}
-        for item in (treatment, other)
-    )
-    between = interval([here[block] / there[block] for block in here if block in there])
-    return between is None or between.low <= 1 <= between.high
-
-
-def alike_in_throughput(treatment: Treatment, other: Treatment) -> bool:
-    """The same of throughput."""
-    return alike(treatment, other, lambda item: item.throughput, lambda trial: trial.throughput_per_s)
+    apart = separation.apart(treatment, other)
+    return treatment.throughput.median == other.throughput.median if apart is None else not apart
 
 
 def best_of(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
@@ -92,12 +64,13 @@ def best_of(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
     if not measured:
         return None
     best = max(measured, key=_throughput)
+    speeds = separation.of(measured, speed_of)
     line = _line_through(best, measured, layout)
     tried = _line_through(best, treatments, layout)
     return Best(
         treatment=best,
         lowest=min(measured, key=_throughput),
-        tied=tuple(other for other in measured if other is not best and alike_in_throughput(best, other)),
+        tied=tuple(other for other in measured if other is not best and _not_apart(best, other, speeds)),
         last=line[-1] if line else None,
         at_edge=len(line) >= 3 and tried[-1] is best,
         factor=layout.x.key if layout.x is not None else None,
@@ -172,8 +145,12 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     choice = best if tail is None else min(near, key=lambda item: (item.latency_ms(tail), -_speed(item)))
     lowest = min(measured, key=_speed)
     above = _above(choice, treatments, layout)
+    speeds = separation.of(measured, speed_of)
+    tails = None if tail is None else separation.of(measured, partial(_positive, tail))
     # Where none is beaten, by what was chosen or by the fastest, all are alike to the fastest.
-    founded = len(sound) < 2 or any(_beaten(item, rival, tail) for rival in (choice, best) for item in sound)
+    founded = len(sound) < 2 or any(
+        _beaten(item, rival, tail, speeds, tails) for rival in (choice, best) for item in sound
+    )
     here = choice if founded else best
     return Recommendation(
         choice=choice,
@@ -182,7 +159,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
         tail=tail,
         gain_times=_speed(choice) / _speed(lowest) if _speed(lowest) else float("inf"),
         lost_share=1 - _speed(choice) / _speed(best),
-        alike=tuple(item for item in sound if item is not here and alike_in_throughput(item, here)),
+        alike=tuple(item for item in sound if item is not here and _not_apart(item, here, speeds)),
         founded=founded,
         next_broke=above if above is not None and not _ended_well(above) else None,
         unsound=not _sound(choice),
@@ -190,17 +167,24 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     )
 
 
-def _beaten(other: Treatment, choice: Treatment, tail: str | None) -> bool:
+def _beaten(
+    other: Treatment, choice: Treatment, tail: str | None, speeds: Separation, tails: Separation | None
+) -> bool:
     """True if repeats tell that the choice is faster, or its tail shorter."""
-    if _speed(other) < _speed(choice) and not alike_in_throughput(other, choice):
+    if _speed(other) < _speed(choice) and not _not_apart(other, choice, speeds):
         return True
-    here, there = (None if tail is None else item.latency_ms(tail) for item in (choice, other))
-    if tail is None or here is None or there is None or there <= here:
+    if tail is None or tails is None:
         return False
-    key = tail
-    return not alike(
-        other, choice, lambda item: item.latency[key], lambda trial: (trial.response or {}).get(key)
-    )
+    here, there = choice.latency_ms(tail), other.latency_ms(tail)
+    if here is None or there is None or there <= here:
+        return False
+    return tails.apart(other, choice) is not False
+
+
+def _positive(key: str, trial: Trial) -> float | None:
+    """A counting trial's response time (ms, above 0)."""
+    value = (trial.response or {}).get(key)
+    return value if trial.counts and value is not None and math.isfinite(value) and value > 0 else None
 
 
 def _speed(treatment: Treatment) -> float:

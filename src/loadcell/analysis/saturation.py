@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from loadcell.analysis import usl
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.recommend import NEARLY
+from loadcell.analysis.separation import Separation, least_difference
 from loadcell.analysis.sweep import Sweep, sweeps
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.usl import FEWEST_LOADS, Usl
@@ -31,7 +32,7 @@ from loadcell.model.message import (
     Share,
 )
 from loadcell.stats import additive
-from loadcell.stats.additive import Floats, Indices
+from loadcell.stats.additive import Additive, Floats, Indices
 
 #: A curve needs three levels to bend.
 FEWEST_LEVELS = 3
@@ -60,10 +61,10 @@ class Mark:
 class Saturation:
     """Saturation of a sweep.
 
-    `peak` is the level of highest throughput. `enough` is the lowest that reaches `best.NEARLY` of it: past
-    it clients add waiting, not work. `knee` is where the curve bends most (Kneedle), None where it does not
-    bend; `power` where throughput per response time is highest (Kleinrock). `flat` says that throughput does
-    not depend on the load.
+    `peak` is the level of highest throughput, with the levels that repeats do not tell apart from it.
+    `enough` is the lowest that reaches `best.NEARLY` of it: past it clients add waiting, not work. `knee` is
+    where the curve bends most (Kneedle), None where it does not bend; `power` where throughput per response
+    time is highest (Kleinrock). `flat` says that throughput does not depend on the load.
     """
 
     sweep: Sweep
@@ -133,7 +134,7 @@ def judge(sweep: Sweep, seed: int = 0) -> Saturation:
     return Saturation(
         sweep=sweep,
         law=usl.judge(sweep, seed),
-        peak=_mark(rows.argmax(axis=1), None if again is None else again.argmax(axis=1)),
+        peak=_peak(speed),
         enough=_mark(enough(rows), None if again is None else enough(again)),
         knee=_knee(sweep, again),
         power=power,
@@ -148,6 +149,16 @@ def _mark(values: Indices | NDArray[np.intp], resampled: Indices | NDArray[np.in
     return Mark(int(values[0]), min(int(first), int(values[0])), max(int(last), int(values[0])))
 
 
+def _peak(speed: Additive) -> Mark:
+    """The level of highest throughput, and the ends of those Tukey's test does not tell apart."""
+    at = int(speed.rows.argmax())
+    separation = Separation({}, speed, least_difference(speed))
+    if separation.least is None or speed.variance is None:
+        return Mark(at)
+    alike = [row for row in range(len(speed.rows)) if separation.difference(row, at) <= 0]
+    return Mark(at, min(alike), max(alike))
+
+
 def enough(speeds: Floats) -> NDArray[np.intp]:
     """For log throughputs (B, L): the first level with `NEARLY` of the highest (B,)."""
     near = speeds >= speeds.max(axis=1, keepdims=True) + np.log(NEARLY)
@@ -155,20 +166,17 @@ def enough(speeds: Floats) -> NDArray[np.intp]:
 
 
 def bend(loads: Floats, speeds: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Kneedle: where curves (B, L) lie highest above the line from their first level to their highest, and
-    how high.
+    """Kneedle: where curves (B, L) lie highest above the line from their first level to their last, and how
+    high.
 
-    Loads and throughputs are scaled to 0..1 up to the highest throughput; the knee is the level with the
+    Loads and throughputs are scaled to 0..1, throughput by its highest; the knee is the level with the
     largest y - x, one that was measured (Satopaa, Albrecht, Irwin and Raghavan 2011, offline, concave and
-    increasing).
+    increasing). Levels past the highest throughput belong to the curve: a sharp bend is that level itself.
     """
-    top = speeds.argmax(axis=1)
     floor = speeds[:, :1]
-    height = np.take_along_axis(speeds, top[:, None], axis=1) - floor
-    width = (loads[top] - loads[0])[:, None]
+    height = speeds.max(axis=1, keepdims=True) - floor
     up = np.divide(speeds - floor, height, out=np.zeros_like(speeds), where=height > 0)
-    across = np.divide(loads - loads[0], width, out=np.zeros_like(speeds), where=width > 0)
-    above = np.where(np.arange(len(loads)) <= top[:, None], up - across, 0.0)
+    above = up - (loads - loads[0]) / (loads[-1] - loads[0])
     at = above.argmax(axis=1)
     return at, above[np.arange(len(speeds)), at]
 
@@ -267,7 +275,9 @@ WHY: dict[usl.Reason, FindingCode] = {
     ),
     "no-spread": _why("no-spread"),
     "misfit": _why("misfit", missed_share=Share),
+    "no-fall": _why("no-fall"),
     "straight": _why("straight"),
+    "mixed": _why("mixed"),
     "no-peak": _why("no-peak"),
     "beyond": _why("beyond"),
     "falling": _why("falling"),

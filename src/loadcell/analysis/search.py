@@ -62,6 +62,13 @@ HIGHEST = {
 LOWEST = _code("lowest", "caution", (Concern.ANSWER, 50), level=str)
 PLATEAU = _code("plateau", "info", (Concern.ANSWER, 60), factor=str, high=str, low=str, within_share=Share)
 LEVELLED = _code("level", "info", (Concern.ANSWER, 70), factor=str, high=str, low=str, within_share=Share)
+NOISY = _code(
+    "noisy", "caution", (Concern.ANSWER, 60), factor=str, high=str, level=str, low=str, noise_share=Share
+)
+MISSED_MIXED = _code(
+    "missed.mixed", "caution", (Concern.ANSWER, 80),
+    factor=str, high=str, level=str, low=str, met=Count, missed=str, tried=Count,
+)  # fmt: skip
 MISSED = _code("missed", "info", (Concern.ANSWER, 80), factor=str, level=str, missed=str)
 MISSED_BROKEN = _code("missed.broken", "info", (Concern.ANSWER, 80), factor=str, level=str, missed=str)
 LOST = _code("lost", "caution", (Concern.WRONG, 50), count=Count, factor=str, lost=list)
@@ -147,11 +154,19 @@ def searched(run: RunRecord, records: Sequence[TrialRecord], trials: Sequence[Tr
     for record in records:
         if record.search is not None:
             groups.setdefault(record.search.group, []).append(record)
-    return tuple(_searched(search, asked, groups[group], by_name) for group in sorted(groups))
+    return tuple(
+        _searched(search, asked, groups[group], by_name, finished=run.state == "finished")
+        for group in sorted(groups)
+    )
 
 
 def _searched(
-    search: SearchRecord, asked: Question, records: Sequence[TrialRecord], by_name: Mapping[str, Trial]
+    search: SearchRecord,
+    asked: Question,
+    records: Sequence[TrialRecord],
+    by_name: Mapping[str, Trial],
+    *,
+    finished: bool,
 ) -> Searched:
     key = search.factor
     levels = records[0].levels
@@ -189,7 +204,7 @@ def _searched(
         steps=tuple(steps),
         answer=search_answer,
         values=summarise(search_answer.values),
-        ended=decide(asked, seen) is None,
+        ended=finished or decide(asked, seen) is None,
     )
 
 
@@ -245,18 +260,41 @@ def _answer(search: Searched) -> FindingCode:
 def _remarks(search: Searched, params: Mapping[str, object]) -> Iterator[Finding]:
     """Possible distance of the answer from the true one."""
     search_answer, labels = search.answer, search.labels
-    if search_answer.plateau is not None and search_answer.plateau[0] != search_answer.plateau[1]:
+    alike = search_answer.alike
+    if search_answer.noise is not None and alike is not None and alike != search_answer.plateau:
+        low, high = (labels[level] for level in alike)
+        yield NOISY.finding(**params, low=low, high=high, noise_share=search_answer.noise)
+    elif search_answer.plateau is not None and search_answer.plateau[0] != search_answer.plateau[1]:
         low, high = (labels[level] for level in search_answer.plateau)
         code = LEVELLED if search_answer.plateau[1] == len(labels) - 1 else PLATEAU
         yield code.finding(**params, low=low, high=high, within_share=search.question.tolerance)
-    if search_answer.missed is not None:
-        broken = all(step.value is None for step in search.steps if step.level == search_answer.missed)
-        code = MISSED_BROKEN if broken else MISSED
-        yield code.finding(**params, missed=labels[search_answer.missed])
+    above = search_answer.missed
+    if above is None and search_answer.kind == "bound" and search_answer.level not in (None, len(labels) - 1):
+        above = (search_answer.level or 0) + 1  # missed by the search, and met by repeats
+    if above is not None:
+        yield _missed(search, above, params)
     if search_answer.edge == "highest":
         yield HIGHEST[search_answer.kind].finding(**params)
     elif search_answer.edge == "lowest":
         yield LOWEST.finding(**params)
+
+
+def _missed(search: Searched, missed: int, params: Mapping[str, object]) -> Finding:
+    """Place of the limit, as far as trials of the same level agree."""
+    search_answer, labels = search.answer, search.labels
+    there = [step for step in search.steps if step.level == missed and step.met is not None]
+    if search_answer.limits not in (None, (search_answer.level, missed)):
+        low, high = search_answer.limits or (None, None)
+        return MISSED_MIXED.finding(
+            **params,
+            missed=labels[missed],
+            met=sum(bool(step.met) for step in there),
+            tried=len(there),
+            low=labels[0 if low is None else low],
+            high=labels[-1 if high is None else high],
+        )
+    broken = all(step.value is None for step in search.steps if step.level == missed)
+    return (MISSED_BROKEN if broken else MISSED).finding(**params, missed=labels[missed])
 
 
 def _descent(search: Searched, params: Mapping[str, object]) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -88,11 +88,15 @@ MOST_MISSING = 0.02
 class Timeline:
     """The measured part of one trial: value i is the throughput from `i` to `i + 1` times `step_s` after its
     start.
+
+    `response_ms` are the mean response times of the same intervals, NaN without requests; empty if there are
+    none.
     """
 
     trial: str
     step_s: float
     throughput: Array
+    response_ms: Array = field(default_factory=lambda: np.array([]))
 
     @property
     def length_s(self) -> float:
@@ -123,17 +127,20 @@ def of_trials(intervals: Frame) -> dict[str, Timeline]:
     measured = intervals.text("operation").isin("transaction") & intervals.text("phase").isin("measure")
     for name in numbers:
         measured &= ~np.isnan(intervals.numbers(name))
-    frame = intervals.select("trial", *numbers).take(measured).sorted_by("trial", "t_s")
+    times = ("response_mean_ms",) if intervals.has("response_mean_ms") else ()
+    frame = intervals.select("trial", *numbers, *times).take(measured).sorted_by("trial", "t_s")
     groups = frame.groups("trial")
     lines = {}
     for trial, rows in zip(frame.text("trial")[groups.first].tolist(), groups.parts(), strict=True):
-        line = _timeline(str(trial), *(frame.numbers(name)[rows] for name in numbers))
+        line = _timeline(str(trial), *(frame.numbers(name)[rows] for name in (*numbers, *times)))
         if line is not None:
             lines[line.trial] = line
     return lines
 
 
-def _timeline(trial: str, begin: Array, lengths: Array, rates: Array) -> Timeline | None:
+def _timeline(
+    trial: str, begin: Array, lengths: Array, rates: Array, response_ms: Array | None = None
+) -> Timeline | None:
     step_s = float(np.median(lengths))
     complete = (lengths >= COMPLETE_SHARE * step_s) & np.isfinite(rates)
     if step_s <= 0 or not complete.any():
@@ -141,7 +148,8 @@ def _timeline(trial: str, begin: Array, lengths: Array, rates: Array) -> Timelin
     spanned = float(begin[complete][-1] - begin[complete][0]) + step_s
     if complete.sum() * step_s < (1 - MOST_MISSING) * spanned:
         return None
-    return Timeline(trial, step_s, np.ascontiguousarray(rates[complete]))
+    line = Timeline(trial, step_s, np.ascontiguousarray(rates[complete]))
+    return line if response_ms is None else replace(line, response_ms=response_ms[complete])
 
 
 def samples_of(frame: Frame, cause: DipCause) -> dict[str, tuple[Array, Array]]:

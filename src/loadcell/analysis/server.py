@@ -1,5 +1,5 @@
-"""Activity of a database server: counters at each treatment, checkpoints, the statements that took most time;
-and what Redis counted; and the waits of its sessions.
+"""Activity of a database server: counters at each treatment, checkpoints, the statements that took most time,
+and the waits of its sessions.
 
 Sessions are looked at at regular instants (active session history). The mean number of active sessions found
 in a state is the share of time spent in it, times the sessions: Little's law read backwards. Looks are
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from loadcell.analysis.treatments import Treatment
-from loadcell.model.trial_record import MonitorRecord, TrialRecord
+from loadcell.model.trial_record import TrialRecord
 from loadcell.store.frames import Frame, Text, matching_rows, taken
 
 #: What a session does that waits for nothing.
@@ -221,9 +221,7 @@ def evidence(
     records: Iterable[TrialRecord],
     treatments: Iterable[Treatment],
 ) -> Evidence:
-    """Put together from what the monitor recorded: its samples, waits and statements, and the trials' events
-    and records.
-    """
+    """Put together from what a monitor recorded (`DatabaseTables`), and the trials' events and records."""
     treatments, records = tuple(treatments), tuple(records)
     # What is read when the load is over belongs to sums over it, and to no picture.
     ends = {record.name: record.measure.duration_s if record.measure else None for record in records}
@@ -231,8 +229,8 @@ def evidence(
     names = kinds(sessions)
     seen = checkpoints(events)
     notes: dict[str, str] = {}
-    for record in records:
-        for note in record.monitors.get("postgres", MonitorRecord()).notes or ():
+    for monitor in (monitor for record in records for monitor in record.monitors.values()):
+        for note in monitor.notes or ():
             notes.setdefault(str(note["note"]), str(note["text"]))
     return Evidence(
         samples=samples,
@@ -290,12 +288,12 @@ def by_treatment(
         waits.append(
             Served(
                 treatment,
-                commits_per_s=_ratio(commits, seconds),
-                hit_share=None if hit is None or read is None else _ratio(hit, hit + read),
-                blocks_read_per_s=_ratio(read, seconds),
-                wal_bytes_per_s=_ratio(row.get("wal_bytes"), seconds),
-                wal_bytes_per_commit=_ratio(row.get("wal_bytes"), commits),
-                temp_bytes_per_s=_ratio(row.get("temp_bytes"), seconds),
+                commits_per_s=ratio(commits, seconds),
+                hit_share=None if hit is None or read is None else ratio(hit, hit + read),
+                blocks_read_per_s=ratio(read, seconds),
+                wal_bytes_per_s=ratio(row.get("wal_bytes"), seconds),
+                wal_bytes_per_commit=ratio(row.get("wal_bytes"), commits),
+                temp_bytes_per_s=ratio(row.get("temp_bytes"), seconds),
                 deadlocks=round(row.get("deadlocks", 0)),
                 checkpoints=sum(begun.get(trial.name, 0) for trial in treatment.trials if trial.counts),
             )
@@ -303,7 +301,8 @@ def by_treatment(
     return tuple(waits)
 
 
-def _ratio(part: float | None, total: float | None) -> float | None:
+def ratio(part: float | None, total: float | None) -> float | None:
+    """Quotient; None if a value is unknown or the total is 0."""
     return None if part is None or not total else part / total
 
 
@@ -330,93 +329,7 @@ def top_statements(statements: Frame, treatments: Iterable[Treatment], most: int
             total_ms=total_ms,
             share=total_ms / recorded_ms if recorded_ms else 0.0,
             rows=count,
-            hit_share=_ratio(hit, hit + read),
+            hit_share=ratio(hit, hit + read),
         )
         for query, total_ms, calls, count, hit, read in rows[:most]
     )
-
-
-#: What is divided by the time it was counted in: of samples whose time lies in the measurement from their
-#: beginning on. The first one that is taken in a measurement counts from before it, when the server may have
-#: had nothing to do.
-_RATES = ("elapsed_s", "commands", "cpu_s")
-_REDIS_SUMS = ("hits", "misses", "evicted_keys", "expired_keys", "forks")
-_MOST = ("used_memory_bytes", "rss_bytes", "fragmentation", "clients")
-
-
-@dataclass(frozen=True)
-class RedisServed:
-    """One treatment's values, over all trials that count; None where the server did not tell, rates also
-    where no sample began and
-    ended in a measurement.
-
-    `cpu` is in processors; memory, fragmentation and clients are the highest that were seen; `saving_share`
-    is the share of the looks at which it was writing its data to disk.
-    """
-
-    treatment: Treatment
-    commands_per_s: float | None
-    hit_share: float | None
-    cpu: float | None
-    used_memory_bytes: float | None
-    fragmentation: float | None
-    evicted_keys: int
-    expired_keys: int
-    clients: int | None
-    saving_share: float
-
-
-def redis_by_treatment(samples: Frame, treatments: Iterable[Treatment]) -> tuple[RedisServed, ...]:
-    """Values of each treatment that was watched."""
-    treatments = tuple(treatments)
-    frame = measured(samples, treatments)
-    if not len(frame):
-        return ()
-    groups = frame.groups("treatment")
-    complete = frame.numbers("t_s") >= frame.numbers("elapsed_s") if frame.has("elapsed_s") else False
-    columns = {}
-    for name in (*_RATES, *_REDIS_SUMS, *_MOST):
-        if samples.has_values(name):
-            values = frame.numbers(name)
-            if name in _RATES:
-                columns[name] = groups.sum(np.where(complete, values, 0.0))
-            else:
-                columns[name] = groups.sum(values) if name in _REDIS_SUMS else groups.max(values)
-    saving = np.zeros(len(frame))
-    for name in ("rdb_saving", "aof_rewriting"):
-        if frame.has(name):
-            saving[frame.numbers(name) > 0] = 1.0
-    columns["saving"] = groups.mean(saving)
-    rows = {
-        treatment: {
-            name: value for name, values in columns.items() if (value := float(values[group])) == value
-        }
-        for group, treatment in enumerate(frame.text("treatment")[groups.first].tolist())
-    }
-    served = []
-    for treatment in treatments:
-        row = rows.get(treatment.id)
-        if row is None:
-            continue
-        hits, misses = row.get("hits"), row.get("misses")
-        looked_up = None if hits is None or misses is None else hits + misses
-        clients = row.get("clients")
-        served.append(
-            RedisServed(
-                treatment,
-                commands_per_s=_redis_ratio(row.get("commands"), row.get("elapsed_s")),
-                hit_share=_redis_ratio(hits, looked_up),
-                cpu=_redis_ratio(row.get("cpu_s"), row.get("elapsed_s")),
-                used_memory_bytes=row.get("used_memory_bytes"),
-                fragmentation=row.get("fragmentation"),
-                evicted_keys=round(row.get("evicted_keys", 0)),
-                expired_keys=round(row.get("expired_keys", 0)),
-                clients=None if clients is None else int(clients),
-                saving_share=row["saving"],
-            )
-        )
-    return tuple(served)
-
-
-def _redis_ratio(part: float | None, total: float | None) -> float | None:
-    return None if part is None or not total else part / total

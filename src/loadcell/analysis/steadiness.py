@@ -7,16 +7,19 @@ to its treatment's median, so that the order of treatments is none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Protocol
 
 import numpy as np
 
-from loadcell.analysis import series
+from loadcell.analysis import response_steadiness, series
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Rank, Statement, Subject
+from loadcell.analysis.response_steadiness import ResponseSteadiness, judge_response
 from loadcell.analysis.series import Timeline
+from loadcell.analysis.sweep import fit, speed_of
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.model.json import JsonObject
@@ -25,7 +28,8 @@ from loadcell.model.panels import DipCause, dip_causes
 from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.units import Duration
 from loadcell.stats import dips as dip_search
-from loadcell.stats import steady_state
+from loadcell.stats import distributions, steady_state
+from loadcell.stats.additive import LEAST_NOISE
 from loadcell.stats.energy import Array
 from loadcell.stats.steady_state import FEWEST_VALUES, Steadiness, judge
 from loadcell.store.frames import Frame
@@ -106,12 +110,21 @@ class Cause:
 
 @dataclass(frozen=True)
 class Judged:
-    """One trial with its judgement, and what came with its dips."""
+    """One trial with its judgement, and what came with its dips; of an open loop, with that on its response
+    times.
+    """
 
     trial: Trial
     timeline: Timeline
     steadiness: Steadiness
     causes: tuple[Cause, ...] = ()
+    response: ResponseSteadiness | None = None
+
+    @property
+    def steady(self) -> bool | None:
+        """True if throughput, and response times of an open loop, were steady; None when that is unknown."""
+        verdicts = [self.steadiness.steady, *([self.response.steadiness.steady] if self.response else [])]
+        return False if False in verdicts else None if None in verdicts else True
 
     def seconds(self, values: float) -> float:
         """A number of values of the series as seconds."""
@@ -128,6 +141,7 @@ class Judged:
             "mean_error": within.error_share if within else None,
             "effective_values": within.effective if within else None,
             "trend": {"change": trend.change, "p": trend.p} if trend else None,
+            "response": self.response.document() if self.response else None,
             "dips": None if dips is None else {
                 "count": len(dips.dips), "length_s": self.seconds(dips.length), "depth": dips.depth,
                 "period_s": None if dips.period is None else self.seconds(dips.period), "lost": dips.lost,
@@ -173,7 +187,12 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
     able = any((steps[trial.name] or (0, 0.0))[0] >= FEWEST_VALUES for trial in measured)
     lines = series.of_trials(recorded.intervals()) if able else {}
     judged = [
-        Judged(trial, line, judge(line.throughput))
+        Judged(
+            trial,
+            line,
+            judge(line.throughput),
+            response=judge_response(line) if trial.open_loop is not None else None,
+        )
         for trial in measured
         if (line := lines.get(trial.name) or _unread(trial.name, steps[trial.name])) is not None
     ]
@@ -183,11 +202,9 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
     samples = {cause: series.samples_of(frames[cause.source], cause) for cause in dip_causes()}
     checkpoints = _times_of(recorded.events(), CHECKPOINT)
     return tuple(
-        Judged(
-            judgement.trial,
-            judgement.timeline,
-            judgement.steadiness,
-            _causes(
+        replace(
+            judgement,
+            causes=_causes(
                 judgement,
                 {
                     cause: by_trial[judgement.trial.name]
@@ -267,8 +284,12 @@ def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Itera
         yield code.finding(count=len(counted), short=short, others=len(counted) - short)
     unsettled = [judgement for judgement in able if judgement.steadiness.state == "never-settled"]
     trending = [judgement for judgement in able if judgement.steadiness.state == "trend"]
-    if able and not unsettled and not trending:
-        yield _all_steady(able)
+    by_throughput = [judgement for judgement in able if judgement.response is None]
+    if by_throughput and not unsettled and not trending:
+        yield _all_steady(by_throughput)
+    yield from response_steadiness.findings(
+        [judgement.response for judgement in able if judgement.response and judgement.steadiness.steady]
+    )
     if unsettled:
         yield NEVER.finding(_names(unsettled), count=len(unsettled), of=len(able))
     yield from _trends(trending, len(able), labels)
@@ -359,38 +380,48 @@ def _about(seconds: float) -> float:
     return round(seconds) if seconds >= 10 else round(seconds, 1)
 
 
-#: Blocks further apart than this are said; twice what repeats of one treatment differ by on a quiet machine.
-NOTABLE_DRIFT = 0.05
-#: A block's level is a median over treatments: fewer of them say too little.
-FEWEST_TREATMENTS = 4
+#: Blocks that differ for more than chance are said from this standard deviation between them on (a share).
+NOTABLE_DRIFT = 0.02
+#: Chance at which blocks that are alike count as different.
+DRIFT_LEVEL = 0.01
 
 
 @dataclass(frozen=True)
 class Drift:
-    """Each block's throughput relative to the treatments' medians (1.0 = typical), and the largest
-    difference.
+    """Each block's throughput relative to the mean of all (1.0), the largest difference, and the F test.
+
+    `p` is the probability of blocks that far apart on a machine that did not change, given how far trials
+    differ within blocks; `deviation_share` the standard deviation between blocks without that noise.
     """
 
     blocks: dict[int, float]
     range_share: float
+    deviation_share: float
+    p: float
+
+    @property
+    def notable(self) -> bool:
+        """True if the machine changed from block to block, by more than a trifle."""
+        return self.p < DRIFT_LEVEL and self.deviation_share >= NOTABLE_DRIFT
 
 
 def drift(treatments: Sequence[Treatment]) -> Drift | None:
-    """The blocks' levels: None with fewer than two blocks or too few treatments in one."""
-    shares: dict[int, list[float]] = {}
-    for treatment in treatments:
-        middle = treatment.throughput.median
-        for trial in treatment.trials if middle else ():
-            if trial.counts and trial.throughput_per_s is not None and middle:
-                shares.setdefault(trial.block, []).append(trial.throughput_per_s / middle)
-    blocks = {
-        block: median(shares_of_block)
-        for block, shares_of_block in sorted(shares.items())
-        if len(shares_of_block) >= FEWEST_TREATMENTS
-    }
-    if len(blocks) < 2:
+    """The blocks of a run: None with fewer than two, or where trials within blocks tell nothing of noise."""
+    measured = [item for item in treatments if any(speed_of(trial) for trial in item.trials)]
+    fitted = fit(measured, speed_of) if measured else None
+    if fitted is None or fitted.freedom < 1 or len(fitted.blocks) < 2:
         return None
-    return Drift(blocks, max(blocks.values()) - min(blocks.values()))
+    noise = fitted.variance or LEAST_NOISE**2
+    names = sorted({trial.block for item in measured for trial in item.trials if speed_of(trial)})
+    levels = np.exp(fitted.blocks)
+    freedom, in_block = len(names) - 1, float(fitted.counts.sum()) / len(names)
+    between = in_block * float(np.sum(fitted.blocks**2)) / freedom
+    return Drift(
+        blocks=dict(zip(names, levels.tolist(), strict=True)),
+        range_share=float(levels.max() - levels.min()),
+        deviation_share=math.sqrt(max(0.0, between - noise) / in_block),
+        p=distributions.f_tail(between / noise, freedom, fitted.freedom),
+    )
 
 
 #: A trend is reported when chance makes it in fewer than this share of runs, and it moves throughput by this

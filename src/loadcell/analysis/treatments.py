@@ -78,10 +78,10 @@ def treatments(run: RunRecord, trials: Iterable[Trial]) -> tuple[Treatment, ...]
     unplanned = [TreatmentRecord(name) for name in by_treatment if name not in planned]
     records = [*planned.values(), *unplanned]
     keys = list(dict.fromkeys(key for record in records for key in record.levels))
-    short = short_keys(keys)
+    names = labels(records)
     alike = bool(keys) and all(set(record.levels) == set(keys) for record in records)
     return tuple(
-        _treatment(index, record, short, alike, by_treatment.get(record.id, []))
+        _treatment(index, record, names[record.id], alike, by_treatment.get(record.id, []))
         for index, record in enumerate(records, 1)
     )
 
@@ -96,13 +96,21 @@ def shared_factors(treatments: Sequence[Treatment]) -> tuple[str, ...]:
     return tuple(short_keys(list(first)).values())
 
 
+def labels(records: Sequence[TreatmentRecord]) -> dict[str, str]:
+    """Names of treatments by id: their factors with levels, or the id of one that has none."""
+    short = short_keys(list(dict.fromkeys(key for record in records for key in record.levels)))
+    return {
+        record.id: ", ".join(f"{short[key]} = {level}" for key, level in record.levels.items()) or record.id
+        for record in records
+    }
+
+
 def _treatment(
-    index: int, record: TreatmentRecord, short: Mapping[str, str], alike: bool, trials: Sequence[Trial]
+    index: int, record: TreatmentRecord, label: str, alike: bool, trials: Sequence[Trial]
 ) -> Treatment:
     name, levels = record.id, dict(record.levels)
     in_order = tuple(sorted(trials, key=lambda trial: trial.repeat))
     counting = [trial for trial in in_order if trial.counts]
-    label = ", ".join(f"{short[key]} = {level}" for key, level in levels.items()) or name
     states = Counter(trial.status for trial in in_order)
     succeeded = sum(trial.succeeded for trial in counting)
     return Treatment(
@@ -115,9 +123,7 @@ def _treatment(
         trials=in_order,
         throughput=summarise([trial.throughput_per_s for trial in counting]),
         queries=summarise([trial.queries_per_s for trial in counting]),
-        latency={
-            key: summarise([(trial.response or {}).get(key) for trial in counting]) for key in LATENCIES
-        },
+        latency=_latency(counting),
         failed=sum(trial.failed for trial in in_order),
         retried=sum(trial.retried for trial in in_order),
         statuses={status: states[status] for status in STATUSES if states[status]},
@@ -129,3 +135,16 @@ def _treatment(
         outcomes=over([trial.outcomes for trial in counting], succeeded),
         measures=measures.of_treatment(record, counting),
     )
+
+
+def _latency(trials: Sequence[Trial]) -> dict[str, Repeats]:
+    """Response times over the trials; a percentile only where every trial with response times has it.
+
+    The median of the few repeats that carry a percentile may lie below that of a lower one over all.
+    """
+    responses = [trial.response for trial in trials if trial.response]
+    values = {key: [response.get(key) for response in responses] for key in LATENCIES}
+    return {
+        key: summarise([] if key in QUANTILES and None in of_key else of_key)
+        for key, of_key in values.items()
+    }

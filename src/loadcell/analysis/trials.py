@@ -179,7 +179,7 @@ def from_record(record: TrialRecord) -> Trial:
         edges_s=client.age_at_end_s - client.age_at_start_s,
         duration_s=record.measure.duration_s if record.measure else None,
         clients=clients if isinstance(clients, int) else None,
-        pipeline=_pipeline(record),
+        pipeline=in_flight(record),
         response=quantiles.carried(response),
         service=quantiles.carried(_finite(totals.service)),
         left_out=quantiles.left_out(response or {}),
@@ -205,7 +205,7 @@ def lack(trials: Iterable[Trial], keys: Iterable[str]) -> bool:
     return any(trial.counts and wanted & {*trial.left_out} for trial in trials)
 
 
-def _pipeline(record: TrialRecord) -> int:
+def in_flight(record: TrialRecord) -> int:
     """Largest number of requests in flight per client: by the plan, or as Little's law was checked."""
     workload = _section(record.settings, "workload")
     depths = (_section(workload, name).get(key) for name in workload for key in ("pipeline", "streams"))

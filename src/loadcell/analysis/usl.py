@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from loadcell.analysis.separation import Separation, least_difference
 from loadcell.analysis.sweep import Sweep
 from loadcell.stats import additive, distributions
 from loadcell.stats.additive import COVERAGE, Additive, Floats
@@ -31,6 +32,11 @@ FEWEST_FREEDOM = 3
 MOST_MISSED = 0.10
 #: Chance at which a curve counts as missing the points for more than noise.
 SURPRISE = 0.05
+#: Chance below which a peak is not believed to the curve alone: throughput must be measured to fall.
+DOUBT = 0.25
+#: A curve is bent when the last load is this much below what it would be in proportion, (sigma + kappa N) (N
+#: - 1).
+LEAST_BEND = 0.1
 #: Resamples: each end of a 95 % interval then has 25 values beyond it.
 RESAMPLES = 1000
 #: Points at which the curve and its band are worked out: evenly spaced, and again by even multiples.
@@ -39,7 +45,17 @@ _ROUNDS, _SETTLED = 12, 1e-6
 
 #: Why a peak is not identified; "" where it is.
 Reason = Literal[
-    "", "few-loads", "one-repeat", "no-spread", "misfit", "straight", "no-peak", "beyond", "falling"
+    "",
+    "few-loads",
+    "one-repeat",
+    "no-spread",
+    "misfit",
+    "straight",
+    "mixed",
+    "no-peak",
+    "no-fall",
+    "beyond",
+    "falling",
 ]
 
 
@@ -161,12 +177,29 @@ def judge(sweep: Sweep, seed: int = 0) -> Usl:
         reason: Reason = "no-spread" if speed.freedom >= FEWEST_FREEDOM else "one-repeat"
         return _without_intervals(reason, loads, parameters, grid, worst)
     chance = np.random.default_rng(seed)
-    unexplained = _unexplained(missed, speed)
+    surprise = _surprise(missed, speed)
+    unexplained = surprise < SURPRISE
     if unexplained and worst > MOST_MISSED:
         return _without_intervals("misfit", loads, parameters, grid, worst)
     noise = _curve_noise(missed, chance) if unexplained else additive.draws(speed, RESAMPLES, chance)
     resampled = fit(loads, np.exp(fitted + noise), weights)
-    return _with_intervals(loads, parameters, resampled, grid, worst, _level_noise(speed, chance))
+    fit_of_law = _with_intervals(loads, parameters, resampled, grid, worst, _level_noise(speed, chance))
+    if fit_of_law.identified and surprise < DOUBT and not _falls(speed):
+        return replace(fit_of_law, reason="no-fall", peak_load=None, peak_throughput=None)
+    return fit_of_law
+
+
+def _falls(speed: Additive) -> bool:
+    """True if throughput at some load past the highest is lower for more than chance.
+
+    A closed network that only rises to its ceiling bends otherwise than the law, which then fits it best with
+    a peak that is not there.
+    """
+    least, top = least_difference(speed), int(speed.rows.argmax())
+    if least is None:
+        return False
+    separation = Separation({}, speed, least)
+    return any(separation.difference(row, top) > 0 for row in range(top + 1, len(speed.rows)))
 
 
 def _level_noise(speed: Additive, chance: np.random.Generator) -> Floats:
@@ -181,12 +214,12 @@ def _level_noise(speed: Additive, chance: np.random.Generator) -> Floats:
     return np.exp(chance.normal(0, error * additive.widened(freedom), RESAMPLES))
 
 
-def _unexplained(missed: Floats, speed: Additive) -> bool:
-    """True if the curve misses the loads by more than repeats differ: the F test for lack of fit."""
+def _surprise(missed: Floats, speed: Additive) -> float:
+    """The probability that repeats alone make the curve miss the loads so far: the F test for lack of fit."""
     assert speed.variance is not None
     freedom = len(missed) - 3
     f = float(np.sum(speed.counts * missed**2)) / freedom / speed.variance
-    return distributions.f_tail(f, freedom, speed.freedom) < SURPRISE
+    return distributions.f_tail(f, freedom, speed.freedom)
 
 
 def _curve_noise(missed: Floats, chance: np.random.Generator) -> Floats:
@@ -214,9 +247,12 @@ def _with_intervals(
     fit = Usl("", len(loads), rate, sigma, kappa, missed=worst, curve=curve)
     peak = _interval(_peak(parameters), _peak(resampled))
     if not kappa.low:
+        losses = (_sigma(resampled) + _kappa(resampled) * loads[-1]) * (loads[-1] - 1)
+        bent = float(np.mean(losses > LEAST_BEND)) > COVERAGE
         straight = not sigma.low
         ceiling = None if straight else _interval(_ceiling(parameters), _ceiling(resampled) * level)
-        return replace(fit, reason="straight" if straight else "no-peak", ceiling=ceiling)
+        reason: Reason = "no-peak" if not straight else "mixed" if bent else "straight"
+        return replace(fit, reason=reason, ceiling=ceiling)
     if peak.value > loads[-1]:
         return replace(fit, reason="beyond")
     if peak.value < loads[0]:

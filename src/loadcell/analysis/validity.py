@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.trials import Trial
 from loadcell.model.json import JsonObject
-from loadcell.model.latency import contradiction
+from loadcell.model.latency import contradiction, late_in_tail
 from loadcell.model.message import Count, Message, MessageCode, Severity
+from loadcell.model.verification import text_of
 from loadcell.stats.littles_law import judge
 
 #: Failures' own response times are not in the totals: above this share of them the law cannot be judged.
@@ -88,16 +89,15 @@ OTHERS, MOST_NAMED = "other-processes", 3
 #: Its detail names a process with its number behind it, which is another one in each trial.
 _NUMBER = re.compile(r" \(\d+\)$")
 
-#: The checks of every trial, with their names and what to do; others are shown by their code.
-CHECKS = {
-    name: (MessageCode(f"check-name.{name}"), MessageCode(f"advice.{name}"))
-    for name in (
-        "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
-        "clock-step", "neighbour", "pacing", "backlog", "tpcc-consistency", "pgbench-balances", "values",
-        "percentiles", "swap", "throttled", "other-processes", "client-waiting", "affinity", "direct-io",
-        "ports", "tool-output", "tool-groups", "streams", "in-memory",
-    )
-}  # fmt: skip
+# The checks of every trial; verifications and unknown ones are not among them.
+for _name in (
+    "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
+    "clock-step", "neighbour", "pacing", "backlog", "percentiles", "swap", "throttled", OTHERS,
+    "client-waiting", "client-paused", "sampling-gap", "affinity", "direct-io", "ports", "tool-output",
+    "tool-groups", "streams", "in-memory", "printed-totals",
+):  # fmt: skip
+    MessageCode(f"check-name.{_name}")
+    MessageCode(f"advice.{_name}")
 OTHER_CHECK, OTHER_ADVICE = MessageCode("check-name.other", name=str), MessageCode("advice.other")
 OTHER_PROCESSES_NAMED = MessageCode("check-name.other-processes.named", names=list)
 CHECK_UNKNOWN = FindingCode(
@@ -121,8 +121,8 @@ class Doubt:
 def doubts(trial: Trial) -> tuple[Doubt, ...]:
     """Every doubt about one trial, each check once.
 
-    Little's law and the order of percentiles are checked with the stored totals once more: old records, and
-    those of other tools, were never checked.
+    Little's law, the order of percentiles and the client's lateness are checked with the stored totals once
+    more: old records, and those of other tools, were never checked.
     """
     doubted = {
         check.name: Doubt(check.name, check.verdict == "broken", check.detail)
@@ -137,17 +137,20 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
     wrong = contradiction(trial.response) if trial.response else {}
     if wrong:
         doubted.setdefault("percentiles", Doubt("percentiles", not trial.reported, wrong))
+    late = late_in_tail(trial.open_loop.pacing if trial.open_loop else None, trial.response)
+    if late:
+        doubted.setdefault("pacing", Doubt("pacing", False, late))
     return tuple(doubted.values())
 
 
 def check_name(name: str) -> Message:
     """Name of a check; the code of an unknown one."""
-    return CHECKS[name][0]() if name in CHECKS else OTHER_CHECK(name=name)
+    return text_of("check-name", name) or OTHER_CHECK(name=name)
 
 
 def check_advice(name: str) -> Message:
     """Advice where a check noticed something."""
-    return CHECKS[name][1]() if name in CHECKS else OTHER_ADVICE()
+    return text_of("advice", name) or OTHER_ADVICE()
 
 
 def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -168,7 +171,7 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
         if name == OTHERS and used:
             busiest = sorted(used, key=lambda process: -used[process])[:MOST_NAMED]
             message = OTHER_PROCESSES_NAMED(names=tuple(busiest))
-        yield (CHECK if name in CHECKS else CHECK_UNKNOWN).finding(
+        yield (CHECK if text_of("check-name", name) else CHECK_UNKNOWN).finding(
             tuple(where), severity, count=len(where), check=message, advice=check_advice(name)
         )
 

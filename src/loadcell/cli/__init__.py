@@ -19,7 +19,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from loadcell import __version__
-from loadcell.cli import language, messages
+from loadcell.cli import crash, language, messages
+from loadcell.cli.streams import echo, show_error
+from loadcell.plan import problems
 
 EXIT_MISSED = 1
 EXIT_WRONG = 2
@@ -72,11 +74,9 @@ class LazyGroup(click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        import difflib
-
-        close = difflib.get_close_matches(name, COMMANDS, n=1)
-        code = messages.CALL_NO_COMMAND_NEAR if close else messages.CALL_NO_COMMAND
-        error = code.pick(name=repr(name), near="".join(close), commands=[*COMMANDS])
+        near = problems.nearest(name, COMMANDS)
+        code = messages.CALL_NO_COMMAND_NEAR if near else messages.CALL_NO_COMMAND
+        error = code.pick(name=repr(name), near=near, commands=[*COMMANDS])
         raise language.CallError(error, ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
@@ -118,11 +118,15 @@ class LazyGroup(click.Group):
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        try:
-            status = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-            sys.stdout.flush()
-        except BaseException as error:
-            status = _status_of(error)
+        # The language of the command is kept with this context, which outlives that of the command.
+        with click.Context(self) as root:
+            try:
+                status = super().main(
+                    args, prog_name, complete_var, standalone_mode=False, parent=root, **extra
+                )
+                sys.stdout.flush()
+            except BaseException as error:
+                status = _status_of(error)
         # The remaining objects go with the process: a search for cycles among them would take a third of a
         # second where altair is loaded. Only DuckDB complains of remaining objects.
         if "duckdb" not in sys.modules:
@@ -137,36 +141,19 @@ def _status_of(error: BaseException) -> int:
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, click.ClickException):
-        error.show()
+        show_error(error)
         return EXIT_WRONG
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        notes = getattr(error.__cause__ or error, "__notes__", ())
-        click.echo(" ".join(["Interrupted.", *notes]), err=True)
+        note = " ".join(getattr(error.__cause__ or error, "__notes__", ()))
+        message = messages.INTERRUPTED_NOTE(note=note) if note else messages.INTERRUPTED()
+        echo(language.written(message), err=True)
         return EXIT_INTERRUPTED
     if isinstance(error, BrokenPipeError):
         # The reader (`| head`) has enough; the interpreter must not complain when it closes standard output.
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    return _crashed(error)
-
-
-def _crashed(error: BaseException) -> int:
-    """A fault in loadcell: one line, and where the whole story was saved."""
-    import tempfile
-    import traceback
-
-    story = "".join(traceback.format_exception(error))
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="loadcell-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
-        ) as file:
-            file.write(f"loadcell {__version__}, Python {sys.version}\n\n{story}")
-        where = f"The full trace is in {file.name}."
-    except OSError:
-        where = "The full trace could not be saved."
-    text = " ".join(str(error).split())[:200]
-    click.echo(f"A fault in loadcell: {type(error).__name__}: {text}. {where}", err=True)
+    echo(language.written(crash.saved(error)), err=True)
     return EXIT_INCOMPLETE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from loadcell import parts
 from loadcell.cli import language, messages
-from loadcell.execution.messages import NOTHING_LEFT
+from loadcell.execution import interrupts
 from loadcell.plan import load as plan_loader
 from loadcell.plan import model as plan_model
 from loadcell.plan import paths as plan_paths
@@ -21,9 +22,7 @@ from loadcell.store import find as run_finder
 from loadcell.store import layout
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from loadcell.plan.loaded import LoadedPlan
+    from loadcell.plan.load import LoadedPlan
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -112,7 +111,27 @@ def runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
     ]
     return [
         *(item for item in items if item.value.startswith(incomplete)),
-        CompletionItem(incomplete, type="dir"),
+        *_files(incomplete, ()),
+    ]
+
+
+def _files(incomplete: str, suffixes: tuple[str, ...]) -> list[CompletionItem]:
+    """Directories, and files with one of the suffixes, that begin with what was typed.
+
+    Left to the shell (`type="file"`), they would take the place of all other items in bash.
+    """
+    directory, _, begin = incomplete.rpartition("/")
+    shown = f"{directory}/" if "/" in incomplete else ""
+    try:
+        entries = sorted(Path(shown or ".").expanduser().iterdir())
+    except OSError:
+        return []
+    return [
+        CompletionItem(f"{shown}{path.name}{'/' if path.is_dir() else ''}")
+        for path in entries
+        if path.name.startswith(begin)
+        and (begin.startswith(".") or not path.name.startswith("."))
+        and (path.is_dir() or path.suffix in suffixes)
     ]
 
 
@@ -131,7 +150,7 @@ def baselines(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 def _plans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Ready-made plans by name, and files."""
     names = [CompletionItem(name) for name in ready_made.ready_plans() if name.startswith(incomplete)]
-    return [*names, CompletionItem(incomplete, type="file")]
+    return [*names, *_files(incomplete, (".yaml", ".yml"))]
 
 
 def _set(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
@@ -187,5 +206,5 @@ def beginning() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        error.add_note(NOTHING_LEFT().text)
+        error.add_note(language.written(interrupts.NOTHING_LEFT()))
         raise

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
-from loadcell.cli.arguments import baselines, runs
+from loadcell.cli import language, messages
+from loadcell.cli.arguments import baselines, language_option, runs
+from loadcell.cli.streams import echo, echo_json
 from loadcell.report.render import json
 from loadcell.store import find as run_finder
 from loadcell.store import layout
@@ -25,10 +27,11 @@ def set_(name: str, run: str) -> None:
     """Give RUN (default: the last one) the name NAME, in place of the run that had it."""
     path = run_finder.find_run(run)
     run_finder.keep_baseline(name, path)
-    click.echo(f"{name}: {path}")
+    echo(f"{name}: {path}")
 
 
 @baseline.command("list")
+@language_option("the list", expose_value=False)
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def list_(as_json: bool) -> None:
     """List the baselines, and say which of them are gone."""
@@ -37,12 +40,13 @@ def list_(as_json: bool) -> None:
         rows = [
             {"name": name, "run": str(path), "there": layout.is_run(path)} for name, path in names.items()
         ]
-        click.echo(json.render(rows))
+        echo_json(json.render(rows))
         return
     for name, path in names.items():
-        click.echo(f"{name}: {path}{'' if layout.is_run(path) else '  (gone)'}")
+        gone = "" if layout.is_run(path) else f"  {language.written(messages.BASELINE_GONE())}"
+        echo(f"{name}: {path}{gone}")
     if not names:
-        click.echo("No baselines. `loadcell baseline set NAME RUN` makes one.")
+        echo(language.written(messages.NO_BASELINES()))
 
 
 @baseline.command("remove")

@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from loadcell.analysis.compare import metrics as compared_metrics
+from loadcell.analysis.compare.metrics import LEAST_EFFECT, LeastEffects
 from loadcell.cli import language, messages, output
 from loadcell.cli.arguments import baselines, language_option, runs
 from loadcell.report.comparison import build as run_comparison
@@ -16,7 +17,6 @@ from loadcell.report.comparison import gather as gathering
 from loadcell.report.hosts import comparison as machine_comparison
 from loadcell.report.hosts import gather as machine_pair
 from loadcell.report.hosts import gather as machines
-from loadcell.report.render import terminal
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
@@ -25,9 +25,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from loadcell.report.publish import ComparisonPages
+    from loadcell.report.publish import ComparisonDocument
 
-VERDICTS = ("slower", "faster", "ambiguous")
+VERDICTS = ("slower", "faster", "ambiguous", "insufficient")
+
+
+class _CompareCommand(click.Command):
+    """`--against` takes every run that follows it, up to the next option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the option before each of its runs, as click wants it."""
+        expanded: list[str] = []
+        repeating = False
+        for position, argument in enumerate(args):
+            if argument.startswith("-"):
+                repeating = argument == "--against"
+            elif repeating and args[position - 1] != "--against":
+                expanded.append("--against")
+            expanded.append(argument)
+        return super().parse_args(ctx, expanded)
 
 
 def _factors(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
@@ -62,13 +78,20 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
     return [(factor.key, [level.label for level in factor.levels]) for factor in factors]
 
 
-@click.command("compare")
+@click.command("compare", cls=_CompareCommand)
 @click.argument("named", metavar="RUN...", nargs=-1, shell_complete=runs)
 @click.option(
     "--baseline",
     metavar="NAME",
     shell_complete=baselines,
     help="Hold the runs against this one: `loadcell baseline`.",
+)
+@click.option(
+    "--against",
+    metavar="RUN...",
+    multiple=True,
+    shell_complete=runs,
+    help="Take the runs before it as one side and all runs after it as the other. A verdict needs 3 a side.",
 )
 @click.option(
     "--factor", metavar="NAME", shell_complete=_factors, help="Compare the levels of this factor of one run."
@@ -87,10 +110,11 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
 )
 @click.option(
     "--least-effect",
+    "least_effects",
     metavar="PERCENT",
-    default="2%",
-    show_default=True,
-    help="The smallest change that matters.",
+    multiple=True,
+    help="The smallest change that matters, of all metrics (1%) or of one (p99=10%). May be given again. "
+    "Default: 2%, of percentiles from p90 on 5%.",
 )
 @click.option(
     "--noise", metavar="RUN", shell_complete=runs, help="The A/A run that says what noise is. Default: found."
@@ -124,10 +148,11 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
 def compare(
     named: tuple[str, ...],
     baseline: str | None,
+    against: tuple[str, ...],
     factor: str | None,
     levels: str | None,
     metrics: tuple[str, ...],
-    least_effect: str,
+    least_effects: tuple[str, ...],
     noise: str | None,
     workloads: tuple[tuple[str, str], ...],
     anyway: bool,
@@ -144,6 +169,9 @@ def compare(
     loadcell compare A B C                 several: a ranking, by groups without
                                            significant differences
     loadcell compare --baseline main last  a run against a named one
+    loadcell compare A B C --against D E F
+                                           several runs a side, whose spread
+                                           counts: what a gate needs
     loadcell compare RUN --factor fsync    levels of a factor, paired by block:
                                            the safest way
     loadcell compare RUN                   the arms of `loadcell run --aa`, or
@@ -156,67 +184,50 @@ def compare(
                                            how runs A and B differ
 
     RUN is a run's directory, the beginning of its name (`loadcell list`), or `last`. A verdict is faster,
-    slower, same or ambiguous, and needs 6 blocks. The exit status is 3 when something has no figure to
-    compare.
+    slower, same or ambiguous; it is insufficient with fewer than 6 blocks, one or two runs a side, or trials
+    that were not run in shuffled blocks. The exit status is 3 when something has no figure to compare, and
+    with --fail-on also when a verdict is insufficient.
     """
     command = ("loadcell", *sys.argv[1:])
     formats, path = output.of_comparison(formats, out)
     try:
         machines = _machines(named, baseline)
-        alone = not (factor or levels or metrics or noise)
+        alone = not (factor or levels or metrics or noise or against)
         if workloads or (alone and _are_machines(machines)):
-            pages = _machine_pages(machines, workloads, _fraction(least_effect), anyway, lang, command)
+            document = _of_machines(
+                machines, workloads, _least_effects(least_effects).everywhere, anyway, lang, command
+            )
         else:
-            wanted = _wanted(named, baseline, factor, levels, metrics, least_effect, noise, anyway)
-            pages = run_comparison.pages(gathering.gather(wanted), lang, command)
-        _show(pages, formats, path, command, as_json=as_json)
+            wanted = _wanted(named, baseline, against, factor, levels, metrics, least_effects, noise, anyway)
+            document = run_comparison.document(gathering.gather(wanted), lang, command)
+        output.show(document, formats, path, command, as_json=as_json)
     except compared_metrics.CannotCompareError as error:
         raise click.ClickException(error.written(language.written)) from None
-    if pages.verdicts & set(fail_on):
+    if document.verdicts & set(fail_on):
         return 1
-    return 3 if pages.incomplete else 0
+    if fail_on and document.undecided:
+        return 3
+    return 3 if document.incomplete else 0
 
 
-def _machine_pages(
+def _of_machines(
     named: Sequence[str],
     workloads: Sequence[tuple[str, str]],
-    least_effect: float,
+    least_effect: float | None,
     anyway: bool,
     lang: str,
     command: Sequence[str],
-) -> ComparisonPages:
+) -> ComparisonDocument:
     """Two machines, and the runs of workloads that ran on both. Raises StoreError and CannotCompareError."""
     if len(named) != 2:
         raise language.CallError(messages.CALL_TWO_MACHINES(count=len(named)))
-    return machine_comparison.pages(
-        machine_pair.compared(named[0], named[1], workloads, least_effect=least_effect, anyway=anyway),
+    return machine_comparison.document(
+        machine_pair.compared(
+            named[0], named[1], workloads, least_effect=least_effect or LEAST_EFFECT, anyway=anyway
+        ),
         lang,
         command,
     )
-
-
-def _show(
-    pages: ComparisonPages,
-    formats: Sequence[str],
-    location: Path | None,
-    command: Sequence[str],
-    *,
-    as_json: bool,
-) -> None:
-    """Write the files that are asked for, and print the rest; with `as_json` standard output has JSON
-    alone.
-    """
-    if as_json:
-        click.echo(pages.json())
-    elif location is None and formats:
-        click.echo(pages.markdown(), nl=False)
-        return
-    written = pages.publish(formats, location) if location is not None else []
-    if not as_json:
-        page = None if written else f"{' '.join(map(layout.quoted, command))} --out {pages.stem}.html"
-        terminal.render(pages.brief(page))
-    for path in written:
-        click.echo(path, err=as_json)
 
 
 def _machines(named: tuple[str, ...], baseline: str | None) -> tuple[str, ...]:
@@ -234,29 +245,45 @@ def _are_machines(named: Sequence[str]) -> bool:
 def _wanted(
     named: tuple[str, ...],
     baseline: str | None,
+    against: tuple[str, ...],
     factor: str | None,
     levels: str | None,
     metrics: tuple[str, ...],
-    least_effect: str,
+    least_effects: tuple[str, ...],
     noise: str | None,
     anyway: bool,
 ) -> gathering.Wanted:
 
-    chosen: list[tuple[Path, str | None]] = (
+    first: list[tuple[Path, str | None]] = (
         [] if baseline is None else [(run_finder.find_baseline(baseline), baseline)]
     )
-    chosen += [(run_finder.find_run(name), None) for name in named]
+    first += [(run_finder.find_run(name), None) for name in against]
+    chosen: list[tuple[Path, str | None]] = [(run_finder.find_run(name), None) for name in named]
     if not named:
         raise language.CallError(messages.CALL_NO_RUN())
     return gathering.Wanted(
-        runs=chosen,
+        runs=chosen if against else [*first, *chosen],
+        against=first if against else (),
         factor=factor,
         levels=tuple(part.strip() for part in levels.split(",")) if levels else (),
         metrics=metrics,
-        least_effect=_fraction(least_effect),
+        least_effects=_least_effects(least_effects),
         noise=None if noise is None else run_finder.find_run(noise),
         anyway=anyway,
     )
+
+
+def _least_effects(texts: Sequence[str]) -> LeastEffects:
+    """`1%` for all metrics, `p99=10%` for one."""
+    named: dict[str, float] = {}
+    everywhere: float | None = None
+    for text in texts:
+        metric, equals, share = text.rpartition("=")
+        if equals:
+            named[metric] = _fraction(share)
+        else:
+            everywhere = _fraction(text)
+    return LeastEffects(everywhere, named)
 
 
 def _fraction(text: str) -> float:

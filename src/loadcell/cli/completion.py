@@ -5,13 +5,17 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from loadcell.cli import main
+from loadcell.cli.streams import echo
+
 _INSTALL = {
     "bash": "loadcell completion bash > ~/.local/share/bash-completion/completions/loadcell",
     "zsh": "loadcell completion zsh > a directory of $fpath, as _loadcell",
     "fish": "loadcell completion fish > ~/.config/fish/completions/loadcell.fish",
 }
-# A path is completed as `load.duration=`; the value follows without a space.
-_NO_SPACE_AFTER_EQUALS = "    if [[ ${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi\n"
+# A setting is completed as `load.duration=` and a directory as `plans/`; what follows does so without a
+# space.
+_NO_SPACE = "    if [[ ${COMPREPLY[0]} == *[=/] ]]; then compopt -o nospace; fi\n"
 
 
 @click.command("completion")
@@ -25,12 +29,10 @@ def completion(shell: str) -> None:
     zsh    loadcell completion zsh > a directory of $fpath, as _loadcell
     fish   loadcell completion fish > ~/.config/fish/completions/loadcell.fish
     """
-    from loadcell.cli import main
-
     shape = get_completion_class(shell)
     assert shape is not None
-    click.echo(f"# {_INSTALL[shell]}")
+    echo(f"# {_INSTALL[shell]}")
     script = shape(main, {}, "loadcell", "_LOADCELL_COMPLETE").source()
     if shell == "bash":
-        script = script.replace("    return 0\n", _NO_SPACE_AFTER_EQUALS + "    return 0\n", 1)
-    click.echo(script)
+        script = script.replace("    return 0\n", _NO_SPACE + "    return 0\n", 1)
+    echo(script)

@@ -7,12 +7,9 @@ from pathlib import Path
 import click
 
 from loadcell.analysis import history as run_history
-from loadcell.cli import language, messages
+from loadcell.cli import language, messages, output
 from loadcell.cli.arguments import language_option, plan_argument
-from loadcell.report.history import build
-from loadcell.report.history import gather as gathering
-from loadcell.report.render import json, terminal
-from loadcell.store import layout
+from loadcell.report import history as run_report
 
 #: The names of metrics and methods; loadcell.analysis.history defines them (a test compares the two).
 METRICS = ("throughput", "mean", "p50", "p95", "p99", "p99.9")
@@ -73,17 +70,10 @@ def history(
     """
 
     options = _options(method, level, least_change)
-    gathered = gathering.gather(plan, Path(results), run_history.METRICS[metric], options, last)
-    if as_json:
-        click.echo(json.render(build.document(gathered)))
-    written = None
-    if out is not None:
-        written = build.write(gathered, lang, Path(out))
-    if not as_json:
-        again = f"loadcell history {layout.quoted(plan)} --out history.html"
-        terminal.render(build.brief(gathered, lang, None if written else again))
-    if written is not None:
-        click.echo(written, err=as_json)
+    gathered = run_report.gather(plan, Path(results), run_history.METRICS[metric], options, last)
+    document = run_report.document(gathered, lang)
+    formats, path = ((), None) if out is None else (("html",), Path(out))
+    output.show(document, formats, path, ("loadcell", "history", plan), as_json=as_json)
 
 
 def _options(method: str, level: str, least_change: str) -> run_history.Options:

@@ -12,7 +12,9 @@ import click
 from loadcell.analysis import host_remarks
 from loadcell.cli import host_baseline, language, messages
 from loadcell.cli.arguments import language_option, runs
+from loadcell.cli.streams import echo, echo_json
 from loadcell.linux import inventory
+from loadcell.model import json as model_json
 from loadcell.report import host as host_report
 from loadcell.report import texts
 from loadcell.report.render import json as report_json
@@ -127,7 +129,7 @@ def _show(as_json: bool, anonymous: bool, lang: str) -> None:
     remarks = host_remarks.findings(host_facts)
     if as_json:
         document = {"schema": 1, "host": host_facts, "findings": remarks}
-        click.echo(report_json.render(document, texts.Texts(lang)))
+        echo_json(report_json.render(document, texts.Texts(lang)))
         return
 
     terminal.render(host_report.brief(host_facts, remarks, lang))
@@ -135,13 +137,13 @@ def _show(as_json: bool, anonymous: bool, lang: str) -> None:
 
 def _serve(address: str, *, as_json: bool) -> None:
 
-    def say(event: dict[str, object]) -> None:
+    def say(event: serve.Listening | serve.Served) -> None:
         if as_json:
-            click.echo(json.dumps(event))
-        elif event["type"] == "listening":
-            click.echo(serve.welcome(str(event["address"])))
+            echo_json(json.dumps(model_json.document(event)))
+        elif isinstance(event, serve.Listening):
+            echo(language.written(serve.welcome(event.address)))
         else:
-            click.echo(serve.farewell(event))
+            echo(language.written(serve.farewell(event)))
 
     try:
         serve.serve(address, say)

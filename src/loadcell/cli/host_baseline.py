@@ -15,7 +15,8 @@ import click
 from loadcell import parts, report
 from loadcell.cli import language, messages
 from loadcell.cli.arguments import beginning, load
-from loadcell.cli.run import progress
+from loadcell.cli.run import progress, say_abandoned
+from loadcell.cli.streams import echo, echo_json
 from loadcell.execution import anonymise, interrupts, outcome
 from loadcell.execution import resume as resumption
 from loadcell.execution import runner as execution
@@ -30,7 +31,7 @@ from loadcell.store import layout
 from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
-    from loadcell.model.message import MessageCode
+    from loadcell.model.message import Message, MessageCode
     from loadcell.report.hosts.gather import Source
     from loadcell.store.read import StoredRun
 
@@ -63,21 +64,21 @@ def measure(asked: Asked) -> int:
         if stored is not None and stored.run.anonymous:
             asked = replace(asked, anonymous=True)
         ended = _run(asked, stored)
-        if ended.state == "failed" and ended.reason:
-            click.echo(f"The run was {ended.reason}", err=True)
+        say_abandoned(ended)
         _pages(ended.path, asked)
     except resumption.PlanChangedError as error:
         lines = "".join(f"\n  {language.written(difference)}" for difference in error.differences[:20])
         message = messages.CALL_BASELINE_CHANGED(differences=lines)
         raise click.ClickException(language.written(message)) from None
     if ended.exit_status == interrupts.EXIT_INTERRUPTED:
-        click.echo(f"Resume with: {_again(ended.path, asked)}", err=True)
+        message = messages.RESUME_WITH(resume=_again(ended.path, asked))
+        echo(language.written(message), err=True)
     return ended.exit_status
 
 
 def _again(path: Path, asked: Asked) -> str:
     """The command that resumes it. Values that --anonymous removed from the record are given again."""
-    words = [layout.resume_command(path, by=COMMAND)]
+    words = [layout.resume_command(path, COMMAND)]
     if asked.anonymous:
         words.append("--anonymous")
         words += [
@@ -174,12 +175,12 @@ def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tup
     return str(stored.path / layout.PLAN), sets, stored.run.only, stored.path
 
 
-def _options(missing: Iterable[str]) -> str:
+def _options(missing: Iterable[str]) -> Message:
     """Options that give settings again that a record no longer has."""
     options = {"target.host.directory": "--directory", "target.host.peer": "--peer"}
     if set(missing) <= options.keys():
-        return f"give {' and '.join(sorted(options[path] for path in missing))} again."
-    return "start a new one, without --resume."
+        return messages.GIVE_AGAIN(options=language.both(sorted(options[path] for path in missing)))
+    return messages.START_NEW()
 
 
 def _pages(path: Path, asked: Asked) -> None:
@@ -195,13 +196,13 @@ def _pages(path: Path, asked: Asked) -> None:
         # A page to be shared names the run as it is called from beside it, not where that is.
         home = path.parent if asked.anonymous else Path.cwd()
         with contextlib.chdir(home):
-            written = [page.write(source, asked.lang, command)]
+            written = page.document(source, asked.lang, command).publish(("html",), path)
             written += report.write(path, lang=asked.lang, formats=("html",))
     if asked.as_json:
-        document = page.document(source, asked.lang)
+        data = page.data(source, asked.lang)
         if asked.anonymous:
-            del document["run"]
-        click.echo(json.render(document, texts.Texts(asked.lang)))
+            del data["run"]
+        echo_json(json.render(data, texts.Texts(asked.lang)))
     elif stored.trials:
         terminal.render(page.brief(source, asked.lang, [str(reproduce.shown(path)) for path in written]))
 

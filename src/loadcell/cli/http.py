@@ -13,6 +13,7 @@ import click
 
 from loadcell.cli import language, messages
 from loadcell.cli.adhoc import act, hidden
+from loadcell.cli.adhoc import plan as adhoc_plan
 from loadcell.cli.adhoc.hidden import Hidden
 from loadcell.cli.adhoc.options import line_options, words
 from loadcell.cli.arguments import Integer
@@ -103,8 +104,6 @@ def http(
     FILE shows the plan, which can say more: several kinds of requests, checks of bodies, distributions, a
     server that loadcell starts.
     """
-    from loadcell.cli.adhoc.plan import Line
-
     base, path, shown, login = _place(url)
     target: JsonObject = {"url": base}
     if insecure:
@@ -128,7 +127,7 @@ def http(
     if success is not None:
         work["success"] = [int(word) if word.isdigit() else word for word in success.split(",")]
     env = hidden.hide(secrets)
-    line = Line(
+    line = adhoc_plan.Line(
         "http", f"{verb} {shown}", {"http": target}, {"http": work}, hidden.typed("http", [url], secrets)
     )
     return act.act(line, options, env)

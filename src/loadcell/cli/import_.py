@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadcell.cli import language
+from loadcell.cli import messages as cli_messages
 from loadcell.cli.arguments import language_option
-from loadcell.ingest import csv_table, messages, read, write_run
+from loadcell.cli.streams import echo, echo_json
+from loadcell.ingest import base, csv_table, read, totals, write_run
 from loadcell.ingest import inputs as input_files
 from loadcell.ingest.readers import names as reader_names
-from loadcell.report import brief, prewarm
+from loadcell.report import brief, publish
 from loadcell.report.render import json, terminal
 
 if TYPE_CHECKING:
@@ -34,6 +37,10 @@ What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhi
 it, a file of samples for each file of executions, and becomes samples of these; alone it becomes a run of
 samples.
 """
+
+
+#: Bytes of a name, so that the report's files can have it as a part of theirs.
+_LONGEST_NAME = 200
 
 
 @click.command("import", help=HELP)
@@ -87,18 +94,23 @@ def import_(
     columns: tuple[str, ...], unit: str, interval: float | None, lang: str, as_json: bool,
 ) -> None:  # fmt: skip
     """The command `import`."""
+    if name is not None and not _is_one_directory(name):
+        raise language.CallError(cli_messages.CALL_IMPORT_NAME(name=repr(name)))
     # the report is made ready by a separate process while the files are read
-    with prewarm.Prewarm() as page, input_files.Inputs() as inputs:
+    with publish.Prewarm() as page, input_files.Inputs() as inputs:
         plain = inputs.plain(files)
-        if tool == "csv":
-            mapping = csv_table.parse(columns)
-            sources = [csv_table.read_csv(file, mapping, unit) for file in plain]
-            settings = (*settings, *(column for column, role in mapping.items() if role == "factor"))
-        else:
-            with input_files.Bar(sys.stderr, page.begin) as on_progress:
-                sources = read.read(plain, tool, interval_s=interval, on_progress=on_progress)
-        sources = inputs.as_named(sources)
-        arranged = read.attached(read.arrange(sources, by_file=by_file, settings=settings), sources)
+        try:
+            if tool == "csv":
+                mapping = csv_table.parse(columns)
+                sources = [csv_table.read_csv(file, mapping, unit) for file in plain]
+                settings = (*settings, *(column for column, role in mapping.items() if role == "factor"))
+            else:
+                with input_files.Bar(sys.stderr, page.begin) as on_progress:
+                    sources = read.read(plain, tool, interval_s=interval, on_progress=on_progress)
+            sources = inputs.as_named(sources)
+            arranged = read.attached(read.arrange(sources, by_file=by_file, settings=settings), sources)
+        except base.ImportProblemError as error:
+            raise inputs.naming(error) from None
         filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
         path = write_run.write(
             arranged, sources, results=out, name=filed,
@@ -109,9 +121,15 @@ def import_(
     _tell(path, context, sources, as_json=as_json)
 
 
+def _is_one_directory(name: str) -> bool:
+    """True for a name that stays in the directory of results, and is seen there."""
+    plain = name.isprintable() and "/" not in name and not name.startswith(".")
+    return bool(name.strip()) and plain and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME
+
+
 def _tell(path: Path, context: ReportContext, sources: Sequence[Source], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.render({"run": path, "imported": context.stored.run.imported}))
+        echo_json(json.render({"run": path, "imported": context.stored.run.imported}))
         return
 
     terminal.render(brief.build(context))
@@ -119,11 +137,14 @@ def _tell(path: Path, context: ReportContext, sources: Sequence[Source], *, as_j
         reading = source.reading
         if reading.samples is not None and reading.samples.assumed_interval_s is not None:
             interval = f"{reading.samples.assumed_interval_s:g} s"
-            remark = messages.IMPORT_ASSUMED_INTERVAL(source=source.name, tool=source.tool, interval=interval)
-            click.echo(remark, err=True)
+            remark = base.IMPORT_ASSUMED_INTERVAL(source=source.name, tool=source.tool, interval=interval)
+            echo(language.written(remark), err=True)
         if reading.unread:
             shown = "; ".join(repr(example) for example in reading.examples[:3])
-            code = messages.IMPORT_UNREAD_LINES if reading.unread > 1 else messages.IMPORT_UNREAD_LINE
-            lines = messages.IMPORT_UNREAD(count=reading.unread)
-            click.echo(code.pick(source=source.name, lines=lines, example=shown, examples=shown), err=True)
-    click.echo(f"run: {path}", err=True)
+            code = base.IMPORT_UNREAD_LINES if reading.unread > 1 else base.IMPORT_UNREAD_LINE
+            lines = base.IMPORT_UNREAD(count=reading.unread)
+            remark = code.pick(source=source.name, lines=lines, example=shown, examples=shown)
+            echo(language.written(remark), err=True)
+        for remark in totals.remarks(source.name, reading.measured, reading.samples):
+            echo(language.written(remark), err=True)
+    echo(language.written(cli_messages.RUN_PATH(path=path)), err=True)

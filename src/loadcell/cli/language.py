@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from functools import reduce
 
 import click
 
-from loadcell.cli import messages
+from loadcell.cli import messages, streams
 from loadcell.model import message
 from loadcell.plan import problems
 from loadcell.report import texts
 
 #: Where the context of a command and that of its group have the language.
 _KEY = "loadcell.language"
+#: Characters that an error shows of a name that is too long.
+_SHOWN_OF_NAME = 60
 
 
 def note(ctx: click.Context, _: click.Parameter, language: str) -> str:
@@ -50,7 +53,7 @@ class CallError(click.UsageError):
 class _MistakenPlanError(click.ClickException):
     def show(self, file: object = None) -> None:  # noqa: ARG002
         """Print the mistakes, each with its position in place of the word `Error`."""
-        click.echo(self.message, err=True)
+        streams.echo(self.message, err=True)
 
 
 def shown(error: Exception) -> Exception:
@@ -59,9 +62,20 @@ def shown(error: Exception) -> Exception:
     """
     if isinstance(error, problems.PlanError):
         return _MistakenPlanError(error.written(written))
-    if not isinstance(error, message.MessageError):
-        return error
-    remedy = error.message.remedy
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG and error.filename is not None:
+        name = str(error.filename)
+        return _of_message(messages.CALL_NAME_TOO_LONG(name=name[:_SHOWN_OF_NAME], length=len(name)))
+    return _of_message(error.message) if isinstance(error, message.MessageError) else error
+
+
+def show(error: message.MessageError) -> None:
+    """Print an error as click does, for a command that decides on its exit status itself."""
+    streams.show_error(_of_message(error.message))
+
+
+def _of_message(error: message.Message) -> click.ClickException:
+    """A message as an error, with its remedy."""
+    remedy = error.remedy
     return click.ClickException(
-        written(messages.ERROR_WITH_REMEDY(error=error.message, remedy=remedy) if remedy else error.message)
+        written(messages.ERROR_WITH_REMEDY(error=error, remedy=remedy) if remedy else error)
     )

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich import table, text
 
 from loadcell.cli import language, messages
-from loadcell.model import trial_record
+from loadcell.cli.arguments import language_option
+from loadcell.cli.streams import echo, echo_json
+from loadcell.model import terminal, trial_record
 from loadcell.report.render import json
 from loadcell.store import find as run_finder
 from loadcell.store import layout
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 @click.command("list")
 @click.argument("results", type=click.Path(path_type=Path), default="results")
+@language_option("the table", expose_value=False)
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def list_(results: Path, as_json: bool) -> None:
     """List the runs under RESULTS (default: ./results), oldest first.
@@ -31,11 +35,11 @@ def list_(results: Path, as_json: bool) -> None:
         raise click.ClickException(language.written(messages.CALL_NO_DIRECTORY(path=results)))
     rows = [_row(path) for path in run_finder.runs_under(results)]
     if as_json:
-        click.echo(json.render(rows))
+        echo_json(json.render(rows))
     elif rows:
         _show(rows)
     else:
-        click.echo(f"No runs in {results}. `loadcell run PLAN` makes one.")
+        echo(language.written(messages.NO_RUNS(results=results)))
 
 
 def _row(path: Path) -> JsonObject:
@@ -71,28 +75,26 @@ def _size(path: Path) -> int:
 
 
 def _show(rows: list[JsonObject]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     styles = {"finished": "green", "running": "cyan"}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("id", "plan", "started (UTC)", "state"):
-        table.add_column(name, no_wrap=name != "plan", overflow="fold")
-    for name in ("ok", "other", "of", "size"):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows_table = table.Table(box=None, pad_edge=False, header_style="bold")
+    for heading in (messages.LIST_ID, messages.LIST_PLAN, messages.LIST_STARTED, messages.LIST_STATE):
+        title = language.written(heading())
+        rows_table.add_column(title, no_wrap=heading is not messages.LIST_PLAN, overflow="fold")
+    for heading in (messages.LIST_OK, messages.LIST_OTHER, messages.LIST_OF, messages.LIST_SIZE):
+        rows_table.add_column(language.written(heading()), justify="right", no_wrap=True)
     for row in rows:
         started = (row.get("started_utc") or "")[:19].replace("T", " ")
-        table.add_row(
-            row["id"],
-            row.get("plan") or "?",
-            started,
-            f"[{styles.get(row['state'], 'yellow')}]{row['state']}[/]",
+        rows_table.add_row(
+            text.Text(row["id"]),
+            text.Text(row.get("plan") or "?"),
+            text.Text(started),
+            text.Text(row["state"], style=styles.get(row["state"], "yellow")),
             str(row.get("ok", "")),
             str(row.get("not_ok", "")),
             str(row.get("trials", "")),
             size_text(row["size_bytes"]),
         )
-    Console().print(table)
+    terminal.Terminal().print(rows_table)
 
 
 def size_text(size: float) -> str:

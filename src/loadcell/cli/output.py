@@ -1,4 +1,4 @@
-"""Where the options --out and --format put pages."""
+"""Where the options --out and --format put pages, and output of a document in the form that is asked for."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadcell.cli import language, messages
+from loadcell.cli.streams import echo, echo_json
+from loadcell.report.render import terminal
+from loadcell.store import layout
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from loadcell.model.message import MessageCode
+    from loadcell.report.publish import Document
 
 _TYPES = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
 
@@ -43,3 +49,28 @@ def _format(path: Path, code: MessageCode) -> str:
     if path.suffix not in _TYPES:
         raise language.CallError(code(suffix=path.suffix))
     return _TYPES[path.suffix]
+
+
+def show(
+    document: Document,
+    formats: Sequence[str],
+    location: Path | None,
+    command: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
+    """Write the files that are asked for, and print the rest; with `as_json` standard output has JSON alone.
+
+    `command` is the one that made the document: with `--out` it writes the page.
+    """
+    if as_json:
+        echo_json(document.json())
+    elif location is None and formats:
+        echo(document.markdown(), nl=False)
+        return
+    written = document.publish(formats, location) if location is not None else []
+    if not as_json:
+        page = None if written else f"{' '.join(map(layout.quoted, command))} --out {document.stem}.html"
+        terminal.render(document.brief(page))
+    for path in written:
+        echo(path, err=as_json)

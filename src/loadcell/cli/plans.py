@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from rich import padding, text
 
 from loadcell import parts
 from loadcell.cli import language, messages
+from loadcell.cli.arguments import language_option
+from loadcell.cli.streams import echo, echo_json
 from loadcell.design import estimate as estimates
+from loadcell.model import terminal
 from loadcell.plan import load as plan_loader
 from loadcell.plan import problems as plan_problems
 from loadcell.plan import ready as ready_made
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.group("plans", invoke_without_command=True)
+@language_option("the list", expose_value=False)
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 @click.pass_context
 def plans(ctx: click.Context, as_json: bool) -> None:
@@ -28,29 +33,27 @@ def plans(ctx: click.Context, as_json: bool) -> None:
         return
     listed = _listed()
     if as_json:
-        click.echo(json.render(listed))
+        echo_json(json.render(listed))
         return
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
 
-    def below(line: str, style: str = "") -> Padding:
-        return Padding(Text(line, style=style), (0, 0, 0, 2))
+    def below(line: str, style: str = "") -> padding.Padding:
+        return padding.Padding(text.Text(line, style=style), (0, 0, 0, 2))
 
-    console = Console(highlight=False)
+    out = terminal.Terminal(highlight=False)
     if not listed:
-        console.print("No ready-made plans are installed. They are in plans/ of loadcell's source.")
+        out.print(language.written(messages.NO_READY_PLANS()))
     for plan in listed:
-        console.print(Text(plan["name"], style="bold"))
-        console.print(below(plan["title"]))
+        out.print(text.Text(plan["name"], style="bold"))
+        out.print(below(plan["title"]))
         if plan["question"]:
-            console.print(below(plan["question"], "dim"))
-        size = (
-            f"{plan['treatments']} treatments, {plan['trials']} trials" if plan["trials"] else plan["problem"]
-        )
-        console.print(below(size))
+            out.print(below(plan["question"], "dim"))
+        if plan["trials"]:
+            size = messages.PLAN_SIZE(treatments=plan["treatments"], trials=plan["trials"])
+            out.print(below(language.written(size)))
+        else:
+            out.print(below(plan["problem"]))
     if listed:
-        console.print("\nloadcell check NAME says more of one, loadcell run NAME runs it.")
+        out.print(f"\n{language.written(messages.PLANS_NEXT())}")
 
 
 def _listed() -> list[JsonObject]:
@@ -86,7 +89,7 @@ def show(name: str) -> None:
         near = plan_problems.nearest(name, ready)
         code = messages.CALL_NO_READY_PLAN_NEAR if near else messages.CALL_NO_READY_PLAN
         raise language.CallError(code.pick(name=repr(name), near=near, names=list(ready)))
-    click.echo(ready[name].read_text(encoding="utf-8"), nl=False)
+    echo(ready[name].read_text(encoding="utf-8"), nl=False)
 
 
 @plans.command("schema", short_help="Print the plan language's JSON Schema, for editors.")
@@ -97,4 +100,4 @@ def schema() -> None:
     In VS Code (YAML extension), or any editor with yaml-language-server, a plan's first line can name it:
         # yaml-language-server: $schema=loadcell-plan.schema.json
     """
-    click.echo(json.render(plan_schema.plan_schema(parts.installed())))
+    echo_json(json.render(plan_schema.plan_schema(parts.installed())))

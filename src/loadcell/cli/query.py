@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich import table, text
 
+from loadcell.cli import arguments
 from loadcell.cli.messages import RUN_NONE_IN
+from loadcell.cli.streams import echo_data, echo_json
+from loadcell.model import terminal
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import query as sql_query
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from loadcell.store.query import Answer
+
+#: What begins a formula in spreadsheets.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @click.command("query")
 @click.argument("sql")
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=arguments.runs)
 @click.option("--json", "form", flag_value="json", help="Print a JSON object a row, in a list.")
 @click.option("--csv", "form", flag_value="csv", help="Print CSV.")
+@click.option(
+    "--quote-formulas",
+    is_flag=True,
+    help="With --csv: an apostrophe before texts that a spreadsheet would run as formulas.",
+)
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
     default="results",
     help="Where runs are looked for. Default: ./results.",
 )
-def query(sql: str, runs: tuple[str, ...], form: str | None, results: Path) -> None:
+def query(sql: str, runs: tuple[str, ...], form: str | None, quote_formulas: bool, results: Path) -> None:
     """Answer SQL from the files of RUNs (default: all under ./results).
 
     The views are `trials`, `intervals`, `samples` (of all monitors) and `events`; DuckDB's SQL, read only.
@@ -42,9 +58,9 @@ def query(sql: str, runs: tuple[str, ...], form: str | None, results: Path) -> N
     """
     answer = sql_query.query(_paths(runs, results), sql)
     if form == "json":
-        click.echo(_as_json(answer))
+        echo_json(_as_json(answer))
     elif form == "csv":
-        click.echo(_as_csv(answer), nl=False)
+        echo_data(_as_csv(answer, quote_formulas=quote_formulas))
     else:
         _show(answer)
 
@@ -69,28 +85,49 @@ def _as_json(answer: Answer) -> str:
     return json.dumps(rows, indent=2, ensure_ascii=False, default=str)
 
 
-def _as_csv(answer: Answer) -> str:
-    import csv
+def _as_csv(answer: Answer, *, quote_formulas: bool) -> str:
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
+    write = _quoted if quote_formulas else list
+    writer.writerow(write(answer.columns))
+    writer.writerows(write(row) for row in answer.rows)
+    return output.getvalue()
 
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(answer.columns)
-    table.writerows(answer.rows)
-    return text.getvalue()
+
+def _quoted(row: Iterable[Any]) -> list[Any]:
+    """A row whose texts no spreadsheet runs (OWASP, CSV injection)."""
+    return [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in row]
 
 
 def _show(answer: Answer) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    """Print a table where it fits the terminal; else every row with a line a column, as psql does (`\\x
+    auto`).
+    """
+    output = terminal.Terminal()
+    rows = [[_cell(value) for value in row] for row in answer.rows]
+    widths = [max(map(len, column)) for column in zip(answer.columns, *rows, strict=True)]
+    if rows and sum(widths) + 2 * (len(widths) - 1) > output.width and len(widths) > 1:
+        _show_expanded(answer, rows, output)
+        return
+    answers = table.Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
     for index, name in enumerate(answer.columns):
         numeric = all(isinstance(row[index], (int, float)) or row[index] is None for row in answer.rows)
-        table.add_column(Text(name), justify="right" if numeric and answer.rows else "left", overflow="fold")
-    for row in answer.rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
-    Console().print(table)
+        answers.add_column(
+            text.Text(name), justify="right" if numeric and answer.rows else "left", overflow="fold"
+        )
+    for row in rows:
+        answers.add_row(*map(text.Text, row))
+    output.print(answers)
+
+
+def _show_expanded(answer: Answer, rows: Sequence[Sequence[str]], output: terminal.Terminal) -> None:
+    name_width = min(max(map(len, answer.columns)), output.width // 2)
+    for number, row in enumerate(rows, 1):
+        output.print(text.Text(f"{number} ".ljust(output.width, "─"), style="dim"))
+        for name, value in zip(answer.columns, row, strict=True):
+            line = text.Text(f"{name:{name_width}}  {' '.join(value.splitlines())}")
+            line.stylize("bold", 0, name_width)
+            output.print(line, overflow="ellipsis", no_wrap=True)
 
 
 def _cell(value: Any) -> str:

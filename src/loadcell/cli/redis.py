@@ -12,6 +12,7 @@ import click
 
 from loadcell.cli import language, messages
 from loadcell.cli.adhoc import act, hidden
+from loadcell.cli.adhoc import plan as adhoc_plan
 from loadcell.cli.adhoc.hidden import Hidden
 from loadcell.cli.adhoc.options import Several, line_options, several, words
 from loadcell.cli.arguments import Integer
@@ -20,6 +21,7 @@ from loadcell.workloads import DISTRIBUTIONS, kv
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions
     from loadcell.model.json import JsonObject
+    from loadcell.model.message import Message
 
 LOCAL = "local"
 #: redis-cli's own
@@ -94,8 +96,6 @@ def redis(
     FILE shows the plan, which can say more: all verbs and their shares, values and lifetimes of many lengths,
     settings of a server.
     """
-    from loadcell.cli.adhoc.plan import Line
-
     target, shown, secrets = _target(server, os.environ)
     settings = {
         "reads": reads, "keys": keys, "distribution": distribution, "value_size": value_size, "ttl": ttl,
@@ -112,9 +112,9 @@ def redis(
         work |= {path.rpartition(".")[2]: value for path, value in levels[tests[0]].items()}
     env = hidden.hide(secrets)
     words = [*(name.upper() for name in tests), *(" ".join(text.split()) for text in commands)]
-    line = Line(
+    line = adhoc_plan.Line(
         "redis",
-        f"{', '.join(words) or 'GET and SET'} on {shown}",
+        messages.TITLE_ON(work=", ".join(words) or language.both(("GET", "SET")), target=shown),
         {"redis": target},
         {"kv": work},
         hidden.typed("redis", [server], secrets),
@@ -141,13 +141,13 @@ def _name(number: int, command: str) -> str:
     return f"{word}_{number + 1}" if number or word in kv.TAKEN else word
 
 
-def _target(server: str, env: Mapping[str, str]) -> tuple[JsonObject, str, list[Hidden]]:
+def _target(server: str, env: Mapping[str, str]) -> tuple[JsonObject, str | Message, list[Hidden]]:
     """The target, how it is shown, and the password in it, if there is one.
 
     Raises CallError for what is none.
     """
     if server == LOCAL:
-        return {"server": "local"}, "a local server", []
+        return {"server": "local"}, messages.TITLE_LOCAL(), []
     if server.startswith("/"):
         return _socket(server, env), server, []
     address = server if "://" in server else f"redis://{server}"

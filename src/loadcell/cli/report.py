@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.cli import output
-from loadcell.cli.arguments import language_option
+from loadcell.cli.arguments import language_option, runs
+from loadcell.cli.streams import echo, echo_json
 from loadcell.report import FORMATS, evidence, write
 from loadcell.report import context as report_context
 from loadcell.report.render import json
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("report")
-@click.argument("run", metavar="RUN", default="last")
+@click.argument("run", metavar="RUN", default="last", shell_complete=runs)
 @language_option("the report")
 @click.option(
     "--format",
@@ -41,11 +42,11 @@ def report(run: str, lang: str, formats: tuple[str, ...], out: str | None, as_js
     formats_written, location = output.of_report(formats, out)
     path = run_finder.find_run(run)
     if as_json:
-        click.echo(_json(path))
+        echo_json(_json(path))
         return
 
     for written in write(path, lang, formats_written or FORMATS, location):
-        click.echo(written)
+        echo(written)
 
 
 def _json(path: Path) -> str:

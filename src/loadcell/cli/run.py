@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,20 @@ import click
 
 from loadcell import parts, report
 from loadcell.cli import language, messages
-from loadcell.cli.arguments import Seed, beginning, change_options, language_option, load, plan_argument
+from loadcell.cli.arguments import (
+    Seed,
+    beginning,
+    change_options,
+    language_option,
+    load,
+    plan_argument,
+    runs,
+)
+from loadcell.cli.streams import echo, echo_json
 from loadcell.design import estimate as estimates
 from loadcell.design import order as trial_order
+from loadcell.execution import outcome, progress_live
 from loadcell.execution import progress as run_progress
-from loadcell.execution import progress_live
 from loadcell.execution import resume as resumption
 from loadcell.execution import runner as execution
 from loadcell.model import json as model_json
@@ -28,7 +38,7 @@ from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
     from loadcell.execution.runner import Ended
-    from loadcell.plan.loaded import LoadedPlan
+    from loadcell.plan.load import LoadedPlan
 
 
 @click.command("run")
@@ -45,6 +55,7 @@ if TYPE_CHECKING:
     "--resume",
     type=str,
     metavar="RUN",
+    shell_complete=runs,
     help="Resume a run: only its remaining trials are run. PLAN may be left out.",
 )
 @click.option(
@@ -119,7 +130,7 @@ def run(
         lines = "".join(f"\n  {language.written(difference)}" for difference in error.differences[:20])
         raise click.ClickException(language.written(messages.CALL_PLAN_CHANGED(differences=lines))) from None
     except layout.StoreError as error:
-        click.echo(f"Error: {error}", err=True)
+        language.show(error)
         return 3 if runner.begun else 2
     return _results(ended, lang, write_report, as_json)
 
@@ -192,13 +203,12 @@ def progress(quiet: bool) -> run_progress.Progress:
 def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
     """Results on standard output, reports into the run's directory."""
     stored = stored_runs.read_run(ended.path)
-    if ended.reason and ended.state == "failed":
-        click.echo(f"The run was {ended.reason}", err=True)
+    say_abandoned(ended)
     reports: list[Path] = []
     if stored.trials and write_report:
-        reports = report.write(ended.path, lang=lang)
+        reports, ended = written_report(ended, lang)
     if as_json:
-        click.echo(as_document(ended, stored.trials, reports))
+        echo_json(as_document(ended, stored.trials, reports))
         return ended.exit_status
     if stored.trials:
         terminal.render(brief.of_run(stored, lang))
@@ -206,12 +216,28 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
     remaining = stored.remaining
     if remaining:
         planned = len(stored.planned) + len(stored.run.unscored or ())
-        click.echo(
-            f"{len(remaining)} of {planned} trials {'is' if len(remaining) == 1 else 'are'} left. "
-            f"Resume with: {layout.resume_command(ended.path)}",
-            err=True,
+        message = messages.TRIALS_LEFT(
+            count=len(remaining),
+            planned=planned,
+            resume=layout.resume_command(ended.path, stored.run.resumed_by),
         )
+        echo(language.written(message), err=True)
     return ended.exit_status
+
+
+def written_report(ended: Ended, lang: str) -> tuple[list[Path], Ended]:
+    """Write the report of a run; one that cannot be written costs no results, but the run is not complete."""
+    try:
+        return report.write(ended.path, lang=lang), ended
+    except layout.StoreError as error:
+        language.show(error)
+        return [], replace(ended, exit_status=ended.exit_status or outcome.EXIT_INCOMPLETE)
+
+
+def say_abandoned(ended: Ended) -> None:
+    """Print why the run was abandoned, if it was."""
+    if ended.reason is not None and ended.state == "failed":
+        echo(language.written(messages.RUN_ABANDONED(reason=ended.reason)), err=True)
 
 
 #: What `--json` has of a trial, out of its record (docs/reference/run-directory.md says what each is).
@@ -228,7 +254,7 @@ def as_document(ended: Ended, trials: Sequence[trial_record.TrialRecord], report
         {
             "run": ended.path,
             "state": ended.state,
-            "reason": ended.reason,
+            "reason": ended.reason and ended.reason.text,
             "exit_status": ended.exit_status,
             "trials": [_of_a_trial(model_json.document(trial)) for trial in trials],
             "reports": reports,

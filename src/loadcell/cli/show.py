@@ -9,24 +9,29 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadcell.cli.arguments import language_option
+from loadcell.analysis import error_codes, quantiles
+from loadcell.cli import language, messages
+from loadcell.cli.arguments import language_option, runs
 from loadcell.cli.messages import TRIAL_AMBIGUOUS, TRIAL_NO_SUCH, TRIAL_NOT_FINISHED
+from loadcell.cli.streams import echo, echo_json
 from loadcell.execution import progress as run_progress
 from loadcell.model import json as model_json
 from loadcell.model import latency as latency_record
 from loadcell.model import trial_record
-from loadcell.report import blocks, brief
+from loadcell.report import blocks, brief, texts
 from loadcell.report.render import json, terminal
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
+    from loadcell.model.message import Message
+    from loadcell.report.texts import Texts
     from loadcell.store.read import StoredRun
 
 
 @click.command("show")
-@click.argument("run")
+@click.argument("run", shell_complete=runs)
 @click.argument("trial", required=False)
 @language_option("a run's results")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
@@ -38,13 +43,13 @@ def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
     stored = stored_runs.read_run(run_finder.find_run(run))
     record = None if trial is None else _find(stored, trial)
     if as_json:
-        click.echo(json.render(model_json.document(record) if record else _document(stored)))
+        echo_json(json.render(model_json.document(record) if record else _document(stored)))
     elif record is not None:
-        terminal.render(_trial(stored, record))
+        terminal.render(_trial(stored, record, texts.Texts(lang)))
     else:
         terminal.render(brief.of_run(stored, lang))
         for damage in stored.damage:
-            click.echo(f"damaged: {damage}", err=True)
+            echo(language.written(messages.RUN_DAMAGED(damage=damage.reason)), err=True)
 
 
 def _document(stored: StoredRun) -> model_json.JsonObject:
@@ -72,19 +77,26 @@ def _find(stored: StoredRun, wanted: str) -> trial_record.TrialRecord:
         raise layout.StoreError(TRIAL_AMBIGUOUS(trial=repr(wanted), count=len(matches), matches=names))
     if any(wanted in name for name in stored.missing):
         raise layout.StoreError(
-            TRIAL_NOT_FINISHED(trial=repr(wanted), resume=layout.resume_command(stored.path))
+            TRIAL_NOT_FINISHED(
+                trial=repr(wanted), resume=layout.resume_command(stored.path, stored.run.resumed_by)
+            )
         )
     raise layout.StoreError(TRIAL_NO_SUCH(trial=repr(wanted), count=len(stored.planned)))
 
 
-def _trial(stored: StoredRun, trial: trial_record.TrialRecord) -> blocks.Report:
+def _trial(stored: StoredRun, trial: trial_record.TrialRecord, texts: Texts) -> blocks.Report:
     """All about one trial, as blocks."""
-    facts: list[blocks.Block] = []
-    if trial.role:
-        facts.append(blocks.Paragraph("Not scored: it only profiles, and counts in no result."))
-    facts += [blocks.Paragraph(text) for text in (trial.reason, trial.advice) if text]
-    sections = [blocks.Section("trial", "", [*facts, blocks.Code("", str(stored.directory(trial.name)))])]
-    for title, rows in _tables(trial):
+    reason = run_progress.reason_of(trial)
+    facts = [
+        *([messages.SHOW_UNSCORED()] if trial.role else []),
+        *([] if reason is None else [reason, reason.remedy]),
+    ]
+    paragraphs = [blocks.Paragraph(text) for fact in facts if (text := texts.recorded(fact))]
+    sections = [
+        blocks.Section("trial", "", [*paragraphs, blocks.Code("", str(stored.directory(trial.name)))])
+    ]
+    for heading, rows in _tables(trial, texts):
+        title = texts.message(heading)
         columns = [
             blocks.Column(
                 "",
@@ -95,11 +107,11 @@ def _trial(stored: StoredRun, trial: trial_record.TrialRecord) -> blocks.Report:
         ]  # fmt: skip
         table = blocks.Table(title, "", columns, [[blocks.Cell(cell) for cell in row] for row in rows])
         sections.append(blocks.Section(title, title, [table] if rows else []))
-    return blocks.Report("en", f"{trial.name}  {trial.status}", "", stored.id, (), sections)
+    return blocks.Report(texts.language, f"{trial.name}  {trial.status}", "", stored.id, (), sections)
 
 
-def _tables(trial: trial_record.TrialRecord) -> list[tuple[str, list[tuple[str, ...]]]]:
-
+def _tables(trial: trial_record.TrialRecord, texts: Texts) -> list[tuple[Message, list[tuple[str, ...]]]]:
+    """Each table of a trial with its heading; without rows it is left out."""
     latencies = trial.totals and [
         (
             name.removesuffix("_ms"),
@@ -111,6 +123,7 @@ def _tables(trial: trial_record.TrialRecord) -> list[tuple[str, list[tuple[str, 
         for name in ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "p99.99_ms", "max_ms")
         if trial.totals.response
     ]
+    latencies = [row for row in latencies or () if any(row[1:])]
     operations = [
         (
             name,
@@ -126,19 +139,25 @@ def _tables(trial: trial_record.TrialRecord) -> list[tuple[str, list[tuple[str, 
         for phase in trial.phases
     ]
     errors = [
-        (str(error.count), error.code, error.meaning or "", error.operation, error.message or "")
+        (
+            str(error.count),
+            error.code,
+            texts.value("meaning", error_codes.error_meaning(error.code, error.meaning or "")),
+            error.operation,
+            error.message or "",
+        )
         for error in trial.errors
     ]
     return [
-        ("transactions", _transactions(trial.totals or trial_record.Totals())),
-        ("latency: response, service", [*(latencies or ())]),
-        ("operations: kind, succeeded, failed, response p99", [*operations]),
-        ("errors", [*errors]),
-        ("tool", _tool(trial.tool)),
-        ("profile", _profile(trial)),
-        ("expected", [(result.expression, result.verdict) for result in trial.expect]),
-        ("checks", [(check.name, check.verdict) for check in trial.checks]),
-        ("phases", [*phases]),
+        (messages.SHOW_TRANSACTIONS(), _transactions(trial.totals or trial_record.Totals())),
+        (messages.SHOW_LATENCY(), [*(latencies or ())]),
+        (messages.SHOW_OPERATIONS(), [*operations]),
+        (messages.SHOW_ERRORS(), [*errors]),
+        (messages.SHOW_TOOL(), _tool(trial.tool)),
+        (messages.SHOW_PROFILE(), _profile(trial)),
+        (messages.SHOW_EXPECTED(), [(result.expression, result.verdict) for result in trial.expect]),
+        (messages.SHOW_CHECKS(), [(check.name, check.verdict) for check in trial.checks]),
+        (messages.SHOW_PHASES(), [*phases]),
     ]
 
 
@@ -172,5 +191,6 @@ def _profile(trial: trial_record.TrialRecord) -> list[tuple[str, ...]]:
 
 
 def _cell(latency: latency_record.Latency | None, name: str, text: Callable[[float], str]) -> str:
-    value = latency.values().get(name) if latency else None
+    """A value as text; empty for none, and for a percentile that too few requests support."""
+    value = (quantiles.carried(latency.values()) or {}).get(name) if latency else None
     return "" if value is None else text(value)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import click
@@ -16,21 +16,21 @@ from click.shell_completion import CompletionItem
 from loadcell import parts
 from loadcell.cli import language, messages
 from loadcell.cli.adhoc import act, hidden
+from loadcell.cli.adhoc import plan as adhoc_plan
 from loadcell.cli.adhoc.hidden import Hidden
 from loadcell.cli.adhoc.options import line_options, words
 from loadcell.plan import problems as plan_problems
 from loadcell.plan import secrets as plan_secrets
-from loadcell.workloads import pgbench, sysbench
 
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions
     from loadcell.model.json import JsonObject
+    from loadcell.model.message import Message
+    from loadcell.plan.workload import Variants
     from loadcell.systems.base import DatabaseUrl
 
 EMBEDDED = "embedded"
 DEFAULT = "sysbench:oltp_read_only"
-#: the option of a workload that a colon's right side means
-_VARIANT = {"sysbench": "script", "pgbench": "scripts", "ycsb": "workload"}
 _PASSWORD_WORD = re.compile(r"(^|\s)password\s*=\s*('(?P<quoted>(?:[^'\\]|\\.)*)'|(?P<plain>\S+))")
 
 
@@ -56,18 +56,17 @@ def _databases() -> dict[str, DatabaseUrl]:
 
 
 def _variants_of(*targets: str) -> list[str]:
-    """Every workload of these databases that needs no file, as `--workload` has it."""
-
-    variants: dict[str, tuple[str, ...]] = {
-        "sysbench": get_args(sysbench.Script), "pgbench": tuple(pgbench.BUILTINS), "tpcc": (),
-        "ycsb": tuple("abcdef"),
-    }  # fmt: skip
-    fitting = {name for target in targets for name in parts.installed().workloads_for(target)}
+    """Every workload of these databases that needs no file, as `--workload` has it; those of the default
+    first.
+    """
+    fitting: dict[str, type[Any]] = {}
+    for target in targets:
+        fitting |= parts.installed().workloads_for(target)
     return [
         name_of_variant
-        for name, names in variants.items()
-        if name in fitting
-        for name_of_variant in ([f"{name}:{variant}" for variant in names] or [name])
+        for name, part in sorted(fitting.items(), key=lambda item: item[0] != DEFAULT.partition(":")[0])
+        if (variants := part.variants) is not None
+        for name_of_variant in ([f"{name}:{variant}" for variant in variants.names] or [name])
     ]
 
 
@@ -108,22 +107,28 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
     FILE shows the plan, which can say more: several workloads at once, servers that loadcell starts and sets
     up, any setting as a factor.
     """
-    from loadcell.cli.adhoc.plan import Line
-
     target, shown, secrets = _target(dsn, os.environ)
+    if query is not None:
+        _check_variables(query, options.sets)
     work, described = _work(next(iter(target)), workload, query, script)
     env = hidden.hide(secrets)
-    line = Line("sql", f"{described} on {shown}", target, work, hidden.typed("sql", [dsn], secrets))
+    line = adhoc_plan.Line(
+        "sql",
+        messages.TITLE_ON(work=described, target=shown),
+        target,
+        work,
+        hidden.typed("sql", [dsn], secrets),
+    )
     return act.act(line, options, env)
 
 
-def _target(dsn: str, env: Mapping[str, str]) -> tuple[JsonObject, str, list[Hidden]]:
+def _target(dsn: str, env: Mapping[str, str]) -> tuple[JsonObject, str | Message, list[Hidden]]:
     """The target, how a DSN is shown, and the password in it, if there is one.
 
     Raises CallError for what is none.
     """
     if dsn == EMBEDDED:
-        return {"postgres": {"server": "embedded"}}, "the embedded PostgreSQL", []
+        return {"postgres": {"server": "embedded"}}, messages.TITLE_EMBEDDED(), []
     scheme, colon, _ = dsn.partition("://")
     matches = [
         (kind, url)
@@ -196,15 +201,15 @@ def _work(
         return {"pgbench": {**options, "init_steps": ""}}, f"{script}" if query is None else _short(query)
     name, colon, variant = (workload or DEFAULT).partition(":")
     _check(target, name, workload or DEFAULT)
-    if colon and name not in _VARIANT:
+    variants: Variants | None = parts.installed().workloads[name].variants
+    if colon and (variants is None or not variants.option):
         error = messages.CALL_NO_SCRIPTS(
             text=workload, workload=name, target=target, names=_variants_of(target)
         )
         raise language.CallError(error)
-    if not colon:
+    if not colon or variants is None:
         return {name: {}}, name
-    value = [variant] if name == "pgbench" else variant
-    return {name: {_VARIANT[name]: value}}, f"{name} {variant}"
+    return {name: {variants.option: [variant] if variants.listed else variant}}, f"{name} {variant}"
 
 
 def _check(target: str, name: str, text: str) -> None:
@@ -227,6 +232,28 @@ def _statement(query: str) -> str:
     if not query.strip():
         raise language.CallError(messages.CALL_EMPTY_QUERY())
     return query.strip()
+
+
+#: Text in which a colon begins no variable: strings, names in quotes, dollar quotes and comments.
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(\$\w*\$).*?\1|--[^\n]*|/\*.*?\*/", re.DOTALL)
+#: A variable where a value may stand; `::` casts, and `[1:n]` is a slice.
+_VARIABLE = re.compile(r"(?:^|(?<=[\s(,=<>+*/%|-])):([A-Za-z_]\w*)")
+#: Commands of a script that give variables values: of the first by name, of the second by columns.
+_SET, _RESULT_VARIABLES = re.compile(r"\\set(?:shell)?\s+(\w+)"), re.compile(r"\\[ga]set\b")
+#: The variables that pgbench defines itself.
+_BUILT_IN = {"client_id", "scale", "random_seed", "default_seed"}
+
+
+def _check_variables(query: str, sets: Sequence[str]) -> None:
+    """Refuse a variable without a value, which pgbench would send to the server. Raises CallError."""
+    prefix = "workload.pgbench.variables."
+    if _RESULT_VARIABLES.search(query):
+        return
+    defined = {item.removeprefix(prefix).partition("=")[0] for item in sets if item.startswith(prefix)}
+    defined |= {*_BUILT_IN, *_SET.findall(query)}
+    for name in _VARIABLE.findall(_QUOTED.sub(" ", query)):
+        if name not in defined:
+            raise language.CallError(messages.CALL_NO_VALUE(name=f":{name}", setting=f"{prefix}{name}"))
 
 
 #: What a title holds of a query.

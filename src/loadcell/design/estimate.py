@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcell.design.search import searches
-from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.load import LoadedPlan
 from loadcell.plan.model import Load
 
 #: starting the load generator, connecting, collecting and verifying, for a trial whose data set is there

@@ -2,7 +2,8 @@
 treatments alike.
 
 A block is one repeat of every treatment. Within each block the treatments are shuffled (a randomised complete
-block design; Box, Hunter and Hunter, Statistics for Experimenters, 2005, ch. 4).
+block design; Box, Hunter and Hunter, Statistics for Experimenters, 2005, ch. 4). Two treatments, or two arms,
+run in either order in half of the blocks: drift from trial to trial then moves neither more than the other.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:  # reports shuffle, too, and need no plan for it
-    from loadcell.plan.loaded import LoadedPlan
+    from loadcell.plan.load import LoadedPlan
     from loadcell.plan.model import OrderName
     from loadcell.plan.treatment import Treatment
 
@@ -62,7 +63,7 @@ def trials(plan: LoadedPlan, seed: int, *, aa: bool = False) -> tuple[Trial, ...
     items = [(treatment, arm) for treatment in plan.treatments for arm in arms]
     digits = max(DIGITS_AT_LEAST, len(str(len(items) * plan.repeats)))
     planned: list[Trial] = []
-    for block, ordered in enumerate(blocks(items, plan.repeats, plan.order, seed), start=1):
+    for block, ordered in enumerate(balanced(items, plan.repeats, plan.order, seed), start=1):
         for treatment, arm in ordered:
             number = len(planned) + 1
             name = f"{number:0{digits}d}-{treatment.id}{f'-{arm}' if arm else ''}-r{block}"
@@ -77,6 +78,17 @@ def blocks(items: Sequence[T], repeats: int, order: OrderName, seed: int) -> Ite
     generator = random.Random(seed)  # noqa: S311 - an order that can be repeated is the point
     for _ in range(repeats):
         yield list(items) if order == "as-written" else shuffled(items, generator)
+
+
+def balanced(items: Sequence[T], repeats: int, order: OrderName, seed: int) -> Iterator[list[T]]:
+    """The same as `blocks`, but of two items either comes first in half of the blocks, chosen at random."""
+    if order == "as-written" or len(items) != 2:
+        yield from blocks(items, repeats, order, seed)
+        return
+    generator = random.Random(seed)  # noqa: S311 - an order that can be repeated is the point
+    odd = repeats % 2 * [generator.random() < 0.5]
+    turns = shuffled([*(repeats // 2 * [False, True]), *odd], generator)
+    yield from (list(reversed(items)) if turned else list(items) for turned in turns)
 
 
 def shuffled(items: Sequence[T], generator: random.Random) -> list[T]:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Literal
 
 from loadcell.execution.machine_watch import workers
-from loadcell.execution.messages import AFFINITY_GONE
 from loadcell.linux.procfs import read_small, tree
 from loadcell.model.json import JsonObject
 from loadcell.model.load_result import LoadEvent, PhaseBegan, Pinned
+from loadcell.model.message import Message, MessageCode
 from loadcell.model.trial_record import Check
 from loadcell.plan import affinity_check
 from loadcell.plan.affinity import numbers, ranges
@@ -28,6 +28,8 @@ from loadcell.plan.parts import Parts
 from loadcell.plan.problems import SettingError
 from loadcell.plan.topology import Pin
 from loadcell.systems.base import TargetError
+
+AFFINITY_GONE = MessageCode("affinity.gone", allowed=Message, finding=Message)
 
 Side = Literal["target", "client"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from loadcell.execution.messages import INTERRUPTED
+from loadcell.execution.interrupts import INTERRUPTED
 from loadcell.model.json import JsonObject, convert, document
 from loadcell.model.run_record import RunRecord
 from loadcell.store.layout import EVENTS, OUTPUT, RUN, TRIAL, cannot_write, resume_command
@@ -29,8 +29,9 @@ def unname(run: Path) -> None:
     documents = {path: json.loads(path.read_text(encoding="utf-8")) for path in (run / RUN, *trials)}
     instead = _instead(documents.values())
     documents[run / RUN] |= {"command": [], "plan_directory": None, "anonymous": True}
+    by = convert(RunRecord, documents[run / RUN]).resumed_by
     for plain in documents.values():
-        _resume_command(plain, run)
+        _resume_command(plain, run, by)
     texts = [path for name in (EVENTS, OUTPUT) for path in (run / name, *run.glob(f"trials/*/{name}"))]
     path = run
     try:
@@ -40,7 +41,7 @@ def unname(run: Path) -> None:
             if path.is_file():
                 write_text(path, _resumed(path.read_text(encoding="utf-8", errors="replace"), instead))
     except OSError as error:
-        raise cannot_write(path, error, run) from None
+        raise cannot_write(path, error, resume_command(run, by)) from None
 
 
 def anonymous_run(run: RunRecord) -> RunRecord:
@@ -56,11 +57,10 @@ def asked_again(sets: Iterable[str]) -> dict[str, str]:
     return {path: value for path, _, value in pairs if DIRECTORY in value or MOUNT in value or PEER in value}
 
 
-def _resume_command(document: JsonObject, run: Path) -> None:
+def _resume_command(document: JsonObject, run: Path, by: str) -> None:
     """The command that resumes the run, as it is called from beside it."""
     if document.get("reason_code") == "interrupted":
-        by = document["reason_args"]["resume"].partition(" --resume ")[0]
-        reason = INTERRUPTED(resume=resume_command(run.name, by=by))
+        reason = INTERRUPTED(resume=resume_command(run.name, by))
         document.update(reason_args=reason.plain_arguments, advice=reason.advice)
 
 
@@ -68,7 +68,7 @@ def _instead(documents: Any) -> dict[str, str]:
     """Replacements, the longest first: a path within another precedes that one."""
     placeholders: dict[str, str] = {}
     for plain in documents:
-        for options in _hosts(plain):
+        for options in _targets(plain):
             if options.get("directory"):
                 placeholders[str(options["directory"])] = DIRECTORY
             if options.get("peer"):
@@ -83,9 +83,11 @@ def _instead(documents: Any) -> dict[str, str]:
     return dict(sorted(placeholders.items(), key=lambda pair: -len(pair[0])))
 
 
-def _hosts(document: JsonObject) -> Iterator[JsonObject]:
+def _targets(document: JsonObject) -> Iterator[JsonObject]:
+    """Options of targets in settings."""
     for section in (document, *document.get("treatments", ())):
-        yield ((section.get("settings") or {}).get("target") or {}).get("host") or {}
+        target = (section.get("settings") or {}).get("target") or {}
+        yield from (options for options in target.values() if isinstance(options, dict))
 
 
 def _replaced(value: Any, instead: Mapping[str, str]) -> Any:

@@ -10,34 +10,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from loadcell.execution.messages import (
-    CHECK_AFFINITY,
-    CHECK_CLIENT_LIMIT,
-    CHECK_COUNTING_IDENTITY,
-    CHECK_INTERVALS_COMPLETE,
-    CHECK_LITTLES_LAW,
-    CHECK_OTHER,
-    CHECK_PERCENTILES,
-    CHECK_PGBENCH_BALANCES,
-    CHECK_PORTS,
-    CHECK_SERVER_COUNTERS,
-    CHECK_TPCC_CONSISTENCY,
-    CHECK_VALUES,
-)
+from loadcell.model import verification
 from loadcell.model.json import JsonObject, document
-from loadcell.model.latency import BUCKET, contradiction
+from loadcell.model.latency import BUCKET, MOST_LATE, contradiction, late_in_tail
 from loadcell.model.load_result import ClientResult, GroupResult, Interval, IntervalOperation, LoadResult
-from loadcell.model.message import Message
-from loadcell.model.trial_record import TRANSACTION, Check
+from loadcell.model.message import Message, MessageCode
+from loadcell.model.trial_record import TRANSACTION, Check, Window
+from loadcell.model.verification import VALUES
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.workload import Condition
 from loadcell.stats.littles_law import judge
 
+CHECK_PERCENTILES = MessageCode("check.percentiles")
+CHECK_COUNTING_IDENTITY = MessageCode("check.counting-identity")
+CHECK_LITTLES_LAW = MessageCode("check.littles-law")
+CHECK_CLIENT_LIMIT = MessageCode("check.client-limit")
+CHECK_PORTS = MessageCode("check.ports")
+CHECK_SERVER_COUNTERS = MessageCode("check.server-counters")
+CHECK_CLIENT_PAUSED = MessageCode("check.client-paused")
+CHECK_AFFINITY = MessageCode("check.affinity")
+CHECK_INTERVALS_COMPLETE = MessageCode("check.intervals-complete")
+CHECK_OTHER = MessageCode("check.other", name=str)
+
 #: A client thread busier than this had no time to spare: what was measured is the client (design: the client
 #: was the limit).
 CLIENT_BUSY_LIMIT = 0.90
-#: Of the mean response time of an open loop, what may be the client's own lateness before it is remarked on.
-PACING_SHARE = 0.10
 #: Of the requests of an open loop, what may be left unsent at its end before it is remarked on: with more,
 #: response times say how long the trial lasted rather than how long a request takes.
 BACKLOG_SHARE = 0.02
@@ -46,6 +43,12 @@ STEAL_LIMIT = 0.05
 #: Of the clients' time, what may have gone by without a port for a connection: what was measured beyond it is
 #: this machine, as with time that another guest took.
 PORTS_LIMIT = 0.05
+#: Of the measurement, how long the load generator may have been stopped: beyond it even p99 is that of the
+#: pause.
+PAUSED_LIMIT = 0.01
+#: Longest time that the run's process may do nothing before it is remarked on: samples are taken once per
+#: second.
+SAMPLING_GAP_LIMIT_S = 2.0
 #: A wall clock that moves by more than this against the monotonic one was set (facts: monitors).
 CLOCK_STEP_LIMIT_S = 0.5
 #: Intervals and the window are cut by the same clock; they may differ by how late a tick was.
@@ -153,15 +156,20 @@ def percentiles(result: LoadResult) -> Check:
 
 def pacing(group: GroupResult) -> Check:
     """Open loop: the client's own lateness, of requests that found a free connection, is a small part of
-    response times.
+    response times, of their mean and of their 99th percentile.
     """
     response = group.transaction.response if group.transaction else None
     if response is None or not response.total_ns:
         return Check("pacing", "unknown")
     pacing_error = group.schedule.pacing_error if group.schedule else None
     share = (pacing_error.total_ns if pacing_error else 0.0) / response.total_ns
-    verdict = "noticed" if share > PACING_SHARE else "ok"
-    return Check("pacing", verdict, {"share": share, "limit": PACING_SHARE})
+    late = (
+        late_in_tail(pacing_error.milliseconds().values(), response.milliseconds().values())
+        if pacing_error
+        else {}
+    )
+    verdict = "noticed" if share > MOST_LATE or late else "ok"
+    return Check("pacing", verdict, {"share": share, "limit": MOST_LATE, **late})
 
 
 def backlog(group: GroupResult) -> Check:
@@ -228,6 +236,23 @@ def clock_step(steps_s: Sequence[float]) -> Check:
     return Check("clock-step", verdict, {"largest_s": largest, "limit_s": CLOCK_STEP_LIMIT_S})
 
 
+def sampling_gap(gaps_ns: Sequence[tuple[int, int]], measure: Window | None) -> Check:
+    """The run's process was never stopped for long within the measurement: its monitors would see nothing.
+
+    The load is another process, and its values stand. `gaps_ns` are pairs of instants (CLOCK_MONOTONIC).
+    """
+    if measure is None or measure.started_mono_ns is None:
+        return Check("sampling-gap", "unknown")
+    start_ns = measure.started_mono_ns
+    end_ns = start_ns + int(measure.duration_s * 1e9)
+    lengths_s = [(min(until, end_ns) - max(since, start_ns)) / 1e9 for since, until in gaps_ns]
+    longest_s = max(lengths_s, default=0.0)
+    if longest_s <= SAMPLING_GAP_LIMIT_S:
+        return Check("sampling-gap", "ok")
+    detail = {"longest_s": longest_s, "total_s": sum(length for length in lengths_s if length > 0)}
+    return Check("sampling-gap", "noticed", {**detail, "limit_s": SAMPLING_GAP_LIMIT_S})
+
+
 def neighbour(seen: Sequence[int]) -> Check:
     """Another loadcell ran on this machine meanwhile."""
     return Check("neighbour", "noticed" if seen else "ok", {"pids": sorted(set(seen))} if seen else {})
@@ -254,18 +279,33 @@ def values(result: LoadResult) -> Check:
     for error in result.errors:
         if error.code in counts and error.operation == TRANSACTION:
             counts[error.code] += error.count
-    return Check("values", "broken" if any(counts.values()) else "ok", counts)
+    return Check(VALUES.name, "broken" if any(counts.values()) else "ok", counts)
 
 
 #: What the engine remarks on, and the check that says so.
 _REMARKS = {"indirect": "direct-io", "streams": "streams"}
+_PAUSED = "paused"
 
 
 def remarks(result: LoadResult) -> list[Check]:
     """Remarks of the load on the machine; empty if there are none."""
-    remark_checks = [Check(_REMARKS[name], "noticed", detail) for name, detail in result.remarks.items()]
-    lack = ports(result)
-    return remark_checks if lack is None else [*remark_checks, lack]
+    remark_checks = [
+        Check(_REMARKS[name], "noticed", detail) for name, detail in result.remarks.items() if name != _PAUSED
+    ]
+    return [*remark_checks, *(check for check in (pauses(result), ports(result)) if check is not None)]
+
+
+def pauses(result: LoadResult) -> Check | None:
+    """The load generator was stopped for a while; None where it was not.
+
+    Nothing was sent meanwhile, and the requests in flight waited for their client.
+    """
+    detail = result.remarks.get(_PAUSED)
+    if detail is None or result.seconds <= 0:
+        return None
+    share = detail["paused_s"] / result.seconds
+    verdict = "broken" if share > PAUSED_LIMIT else "noticed"
+    return Check("client-paused", verdict, {**detail, "share": share, "limit": PAUSED_LIMIT})
 
 
 def in_memory(target: JsonObject | None) -> list[Check]:
@@ -296,25 +336,24 @@ def ports(result: LoadResult) -> Check | None:
     return Check("ports", "broken" if limited else "noticed", detail)
 
 
-#: Check -> the reason it gives when it is broken.
+#: Check -> the reason it gives when it is broken; verifications declare theirs.
 BROKEN = {
-    "values": CHECK_VALUES,
     "percentiles": CHECK_PERCENTILES,
     "counting-identity": CHECK_COUNTING_IDENTITY,
     "littles-law": CHECK_LITTLES_LAW,
     "client-limit": CHECK_CLIENT_LIMIT,
     "ports": CHECK_PORTS,
+    "client-paused": CHECK_CLIENT_PAUSED,
     "server-counters": CHECK_SERVER_COUNTERS,
     "affinity": CHECK_AFFINITY,
-    "pgbench-balances": CHECK_PGBENCH_BALANCES,
-    "tpcc-consistency": CHECK_TPCC_CONSISTENCY,
     "intervals-complete": CHECK_INTERVALS_COMPLETE,
 }
 
 
 def broken(check: Check) -> Message:
     """Why a trial with this broken check is not to be trusted."""
-    code = BROKEN.get(check.name)
+    declared = verification.declared().get(check.name)
+    code = declared.reason if declared else BROKEN.get(check.name)
     return CHECK_OTHER(name=check.name) if code is None else code()
 
 

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from loadcell.execution.load_order import LoadOrder
-from loadcell.execution.messages import WORKER_ENDED, WORKER_KILLED, WORKER_KILLED_FOR_GOOD
+from loadcell.linux import child_environment, procfs, sessions
 from loadcell.linux.process import LineReader
-from loadcell.model.engine_messages import engine_failure
-from loadcell.model.json import JsonObject
 from loadcell.model.load_result import Failed, Finished, LoadedData, LoadEvent, LoadResult, read_event
-from loadcell.model.message import Message, MessageError
+from loadcell.model.message import MessageCode, MessageError
+
+WORKER_ENDED = MessageCode("worker.ended", status=str)
+WORKER_KILLED = MessageCode("worker.killed", signal=str)
+WORKER_KILLED_FOR_GOOD = MessageCode("worker.killed-for-good", signal=str)
 
 #: How often a waiting executor looks round: at the clock, and whether an end was asked for.
 TICK_S = 0.1
@@ -135,8 +137,10 @@ class WorkerExecutor:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=child_environment.plain(),
             start_new_session=True,
         )
+        started = procfs.started(process.pid) or 0
         lines: list[tuple[int, str]] = []
         try:
             output = LineReader(process, lambda stream, line: lines.append((stream, line)))
@@ -172,22 +176,24 @@ class WorkerExecutor:
                     raise LoadStoppedError
             code = process.wait(timeout=5)
         finally:
-            self._end(process)
+            self._end(process, started)
         if asked_at is not None and not _measured(last):
             raise LoadStoppedError
         match last:
             case Finished(result=result):
                 return result
-            case Failed(error=error):
-                raise LoadError(_failure(error, order.protocol))
+            case Failed(error=reason):
+                raise LoadError(reason.message)
         raise _died(code)
 
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
+    def _end(self, process: subprocess.Popen[bytes], started: int) -> None:
         """Leave no worker behind, whatever happened."""
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             process.wait()
+        if process.returncode < 0:
+            sessions.end(process.pid, started)  # programs that a killed worker had started
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):
@@ -205,13 +211,6 @@ def _order_line(mode: str, order: LoadOrder) -> bytes:
         "spec": order.specification(),
     }
     return json.dumps(document).encode() + b"\n"
-
-
-def _failure(error: JsonObject, protocol: str) -> Message:
-    """The error of a worker: the engine's, or a message of the catalogue from another maker of loads."""
-    if "reason" in error:
-        return engine_failure(error, protocol)
-    return Message(str(error["code"]), error["args"], recorded=(str(error["finding"]), str(error["advice"])))
 
 
 def _measured(last: Finished | Failed | None) -> bool:

@@ -1,28 +1,37 @@
 """Failures of all requests of a trial, and of all trials of a run.
 
-A trial in which no request succeeded has failed, with the commonest error as the reason. Only its whole
-measurement counts: a target that is down for a while within it has answered before or after. A run whose
-target never comes up is aborted.
+A trial in which no request succeeded, or fewer than failed, has failed, with the commonest error as the
+reason, or with the target's silence where no request ended at all. Only its whole measurement counts. A run
+whose target never comes up is aborted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from loadcell.execution.messages import (
-    DIED,
-    NOTHING_SUCCEEDED,
-    NOTHING_SUCCEEDED_LOOK,
-    NOTHING_SUCCEEDED_STATUS,
-    NOTHING_SUCCEEDED_UNCODED,
-    RUN_GIVEN_UP,
-)
 from loadcell.execution.phases import PHASES
 from loadcell.model.engine_messages import failure_remedy, load_failure
-from loadcell.model.message import Message
+from loadcell.model.message import Count, Message, MessageCode
 from loadcell.model.trial_record import TRANSACTION, Status, Totals, TrialRecord
 from loadcell.plan.expect import Expectation
+from loadcell.systems.shared.run_lock import SERVER_LOCKED
+
+RUN_GIVEN_UP = MessageCode("run.given-up", count=Count, why=Message)
+DIED = MessageCode("died", phase=Message, why=Message)
+NOTHING_SUCCEEDED = MessageCode(
+    "nothing-succeeded", code=str, failed=Count, often=Count, remedy=Message, why=Message
+)
+NOTHING_SUCCEEDED_UNCODED = MessageCode("nothing-succeeded.uncoded", failed=Count, remedy=Message)
+MOST_FAILED = MessageCode(
+    "most-failed", code=str, failed=Count, often=Count, remedy=Message, succeeded=Count, why=Message
+)
+MOST_FAILED_UNCODED = MessageCode("most-failed.uncoded", failed=Count, remedy=Message, succeeded=Count)
+NOTHING_SUCCEEDED_LOOK = MessageCode("nothing-succeeded.look")
+NOTHING_SUCCEEDED_STATUS = MessageCode("nothing-succeeded.status")
+NOTHING_ENDED = MessageCode("nothing-ended", under_way=Count, limit_s=float)
+NOTHING_STARTED = MessageCode("nothing-started", limit_s=float)
 
 #: When the target has never come up and this many trials in a row failed for one and the same reason, the
 #: rest would too.
@@ -30,7 +39,12 @@ AFTER = 3
 
 
 def should_abort(records: Sequence[TrialRecord]) -> Message | None:
-    """Why going on makes no sense: the target has never come up, always for the same reason."""
+    """Why going on makes no sense.
+
+    Another run has the server, or the target has never come up, always for the same reason.
+    """
+    if records and records[-1].reason_code == SERVER_LOCKED.code:
+        return _why(records[-1])
     if len(records) < AFTER:
         return None
     stuck = all(
@@ -64,6 +78,26 @@ def all_requests_failed(record: TrialRecord, protocol: str) -> Message | None:
     failed = totals.transactions.failed or 0
     if not failed or totals.transactions.succeeded or totals.throughput_per_s:
         return None
+    commonest = _commonest(record, protocol)
+    if commonest is None:
+        return NOTHING_SUCCEEDED_UNCODED(failed=failed, remedy=NOTHING_SUCCEEDED_LOOK())
+    return NOTHING_SUCCEEDED(failed=failed, **commonest)
+
+
+def most_requests_failed(record: TrialRecord, protocol: str) -> Message | None:
+    """Reason why the results of a trial are not those of its load: most requests failed. None otherwise."""
+    counts = (record.totals or Totals()).transactions
+    failed, succeeded = counts.failed or 0, counts.succeeded or 0
+    if not succeeded or failed <= succeeded:
+        return None
+    commonest = _commonest(record, protocol)
+    if commonest is None:
+        return MOST_FAILED_UNCODED(failed=failed, succeeded=succeeded, remedy=NOTHING_SUCCEEDED_LOOK())
+    return MOST_FAILED(failed=failed, succeeded=succeeded, **commonest)
+
+
+def _commonest(record: TrialRecord, protocol: str) -> dict[str, Any] | None:
+    """Arguments of a message on the commonest error of transactions; None if no error has a code."""
     codes: Counter[str] = Counter()
     messages: dict[str, str] = {}
     for error in record.errors:
@@ -71,11 +105,24 @@ def all_requests_failed(record: TrialRecord, protocol: str) -> Message | None:
             codes[error.code] += error.count
             messages.setdefault(error.code, error.message or "")
     if not codes:
-        return NOTHING_SUCCEEDED_UNCODED(failed=failed, remedy=NOTHING_SUCCEEDED_LOOK())
+        return None
     code, often = codes.most_common(1)[0]
     remedy = failure_remedy(protocol, code) or _remedy_of_answer(code)
     why = load_failure(code, messages[code] or code, remedy)
-    return NOTHING_SUCCEEDED(failed=failed, code=code, often=often, why=why, remedy=remedy)
+    return {"code": code, "often": often, "why": why, "remedy": remedy}
+
+
+def nothing_ended(record: TrialRecord) -> Message | None:
+    """Reason why a trial of the engine has no results: no request ended in its measurement."""
+    totals, window = record.totals, record.measure
+    if totals is None or window is None or record.tool is not None:
+        return None
+    counts = totals.transactions
+    if counts.succeeded or counts.failed:
+        return None
+    if not counts.in_flight:
+        return NOTHING_STARTED(limit_s=window.duration_s)
+    return NOTHING_ENDED(under_way=counts.in_flight, limit_s=window.duration_s)
 
 
 def wanted(expect: Sequence[Expectation], figures: Mapping[str, float | None]) -> bool:

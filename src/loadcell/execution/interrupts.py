@@ -12,7 +12,10 @@ import signal
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from loadcell.execution.messages import INTERRUPTED
+from loadcell.model.message import MessageCode
+
+INTERRUPTED = MessageCode("interrupted", resume=str)
+NOTHING_LEFT = MessageCode("run.nothing-left", "info")
 
 #: How often a time limit repeats itself, in case a library swallowed the first exception.
 _REPEAT_S = 2.0

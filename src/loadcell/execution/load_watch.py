@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import queue
+import time
 from collections.abc import Callable
 from typing import Any
 
 from loadcell.execution import disturbances as concurrent
-from loadcell.execution.checks import Covered
+from loadcell.execution.checks import SAMPLING_GAP_LIMIT_S, Covered
 from loadcell.execution.context import RunContext
 from loadcell.execution.disturbances import DisturbanceWatch
 from loadcell.execution.machine_watch import Machine, workers
-from loadcell.execution.messages import ANOTHER_LOADCELL
 from loadcell.execution.phases import Phases
 from loadcell.execution.record import Mean, interval_rows
 from loadcell.model.json import JsonObject, document
@@ -25,15 +25,18 @@ from loadcell.model.load_result import (
     Trouble,
     latency,
 )
+from loadcell.model.message import MessageCode
 from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import TRANSACTION, MonitorRecord
 from loadcell.monitors.base import MonitorContext, Row
-from loadcell.monitors.sampler import Sampler
+from loadcell.monitors.sampler import END_LIMIT_S, Sampler
 from loadcell.plan.expect import QUANTILES, enough
 from loadcell.plan.model import Resolved
 from loadcell.store.layout import INTERVAL_COLUMNS, INTERVALS, SAMPLE_HEAD
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import Target
+
+ANOTHER_LOADCELL = MessageCode("another-loadcell", "info", who=str)
 
 #: How often a load looks for other runs; a look costs about a millisecond.
 _NEIGHBOUR_EVERY_NS = 2_000_000_000
@@ -57,6 +60,8 @@ class LoadWatch:
         self.machine = Machine(context.root)
         self.neighbours: set[int] = set()
         self.steal_share: float | None = None
+        #: times in which this process did nothing, as pairs of instants
+        self.gaps_ns: list[tuple[int, int]] = []
         self.measuring_since_ns: int | None = None
         self.target_cpu = Mean()
         self.target_processes: list[int] = []
@@ -73,6 +78,7 @@ class LoadWatch:
         self._reported: queue.SimpleQueue[Row] = queue.SimpleQueue()
         self._waiting: list[tuple[str, tuple[str, ...], list[Row]]] = []
         self._looked_ns = 0
+        self._ticked_ns: int | None = None
         self._errors = 0
 
     def start_monitors(self, target: Target[Any]) -> None:
@@ -106,7 +112,10 @@ class LoadWatch:
 
     def stop_monitors(self) -> dict[str, MonitorRecord]:
         """End sampling, write the waiting rows, and return the record of each monitor."""
-        accounts = {sampler.name: sampler.stop() for sampler in self._samplers}
+        for sampler in self._samplers:
+            sampler.ask_to_stop()
+        deadline = time.monotonic() + END_LIMIT_S
+        accounts = {sampler.name: sampler.stop(deadline - time.monotonic()) for sampler in self._samplers}
         self.metrics = {key: value for account in accounts.values() for key, value in account.metrics.items()}
         self._samplers.clear()
         self.tick()
@@ -149,6 +158,10 @@ class LoadWatch:
         if step_s is not None:
             self._event({"event": "clock-step", "step_s": step_s})
         now_ns = self._context.monotonic_ns()
+        if self._ticked_ns is not None and now_ns - self._ticked_ns > SAMPLING_GAP_LIMIT_S * 1e9:
+            self.gaps_ns.append((self._ticked_ns, now_ns))
+            self._event({"event": "sampling-gap", "length_s": (now_ns - self._ticked_ns) / 1e9})
+        self._ticked_ns = now_ns
         if now_ns - self._looked_ns > _NEIGHBOUR_EVERY_NS:
             self._looked_ns = now_ns
             self.meet(self._context.neighbours())
@@ -160,7 +173,7 @@ class LoadWatch:
                 self.neighbours.add(pid)
                 who = concurrent.described(pid, self._context.root)
                 self._event({"event": "neighbour", "pid": pid, "who": who})
-                self._context.progress.note(ANOTHER_LOADCELL(who=who))
+                self._context.progress.note(ANOTHER_LOADCELL(who=who), key=ANOTHER_LOADCELL.code)
 
     def _phase(self, event: PhaseBegan) -> None:
         name, mono_ns = event.phase, event.mono_ns

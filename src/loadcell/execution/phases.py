@@ -9,24 +9,23 @@ from dataclasses import dataclass, field, replace
 
 from loadcell.execution.executor import LoadStoppedError, LoadTimeoutError
 from loadcell.execution.interrupts import Interrupted, Interrupts, LimitReached
-from loadcell.execution.messages import (
-    FAULT,
-    PHASE_CLEANUP,
-    PHASE_COLLECT,
-    PHASE_LOAD,
-    PHASE_MEASURE,
-    PHASE_PREPARE,
-    PHASE_UP,
-    PHASE_VERIFY,
-    PHASE_WARMUP,
-    TIMED_OUT,
-    TIMED_OUT_WITHIN,
-)
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message, MessageError
+from loadcell.model.message import ForeignText, Message, MessageCode, MessageError, Seconds
 from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import PhaseRecord, Status
 from loadcell.store.layout import StoreError
+
+TIMED_OUT = MessageCode("timed-out", limit=str, phase=Message)
+TIMED_OUT_WITHIN = MessageCode("timed-out.within", limit=str, limit_s=Seconds, phase=Message)
+FAULT = MessageCode("fault", error=str, said=ForeignText)
+PHASE_UP = MessageCode("phase.up")
+PHASE_PREPARE = MessageCode("phase.prepare")
+PHASE_WARMUP = MessageCode("phase.warmup")
+PHASE_MEASURE = MessageCode("phase.measure")
+PHASE_COLLECT = MessageCode("phase.collect")
+PHASE_VERIFY = MessageCode("phase.verify")
+PHASE_CLEANUP = MessageCode("phase.cleanup")
+PHASE_LOAD = MessageCode("phase.load")
 
 #: What each is called in a sentence.
 PHASES = {

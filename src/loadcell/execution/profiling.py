@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell.design.order import Trial
-from loadcell.execution.messages import NO_PROFILE
-from loadcell.model.message import Message, as_written
+from loadcell.model.message import Message, MessageCode, as_written
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.plan.profile import CpuProfile
 from loadcell.plan.treatment import Treatment
 from loadcell.profilers import perf
-from loadcell.profilers.cpu import CpuSampler
-from loadcell.profilers.perf import ProfilerError
+from loadcell.profilers.perf import CpuSampler, ProfilerError
 from loadcell.systems.base import Target
 
 if TYPE_CHECKING:
     from loadcell.store.read import StoredRun
+
+NO_PROFILE = MessageCode("no-profile", "info", error=Message, remedy=Message)
 
 ROLE = "profile"
 

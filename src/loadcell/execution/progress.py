@@ -10,33 +10,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from loadcell.execution.messages import (
-    PROGRESS_ABOUT,
-    PROGRESS_BEST,
-    PROGRESS_COURSE,
-    PROGRESS_CPU,
-    PROGRESS_ERRORS,
-    PROGRESS_INVALID,
-    PROGRESS_LEFT,
-    PROGRESS_MISSED,
-    PROGRESS_NO_REASON,
-    PROGRESS_OFFERED,
-    PROGRESS_OUTPUT_LOG,
-    PROGRESS_PATH,
-    PROGRESS_PROFILED,
-    PROGRESS_PROFILED_RATE,
-    PROGRESS_REUSED,
-    PROGRESS_SEARCH,
-    PROGRESS_TRIALS,
-    PROGRESS_UNJUDGED,
-    PROGRESS_UNSCORED,
-    PROGRESS_UNSCORED_FAILED,
-    PROGRESS_WITHOUT_RESULT,
-)
-from loadcell.model.message import Message, as_written
+from loadcell.model.message import Count, Message, MessageCode, as_written
+from loadcell.model.printable import printable
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.plan.expect import QUANTILES, enough
 from loadcell.plan.problems import Writer, in_english
+
+PROGRESS_SEARCH = MessageCode("progress.search", "info", trials=str)
+PROGRESS_TRIALS = MessageCode("progress.trials", "info", count=Count)
+PROGRESS_COURSE = MessageCode("progress.course", "info", size=Message, title=str)
+PROGRESS_REUSED = MessageCode("progress.reused", "info", trials=str)
+PROGRESS_ABOUT = MessageCode("progress.about", "info", duration=str)
+PROGRESS_PATH = MessageCode("progress.path", "info", path=str)
+PROGRESS_BEST = MessageCode("progress.best", "info", level=str, rate=str)
+PROGRESS_LEFT = MessageCode("progress.left", "info", duration=str)
+PROGRESS_UNSCORED = MessageCode("progress.unscored", "info", name=str, result=Message)
+PROGRESS_UNSCORED_FAILED = MessageCode(
+    "progress.unscored.failed", "info", name=str, reason=Message, remedy=Message
+)
+PROGRESS_OUTPUT_LOG = MessageCode("progress.output-log", "info")
+PROGRESS_PROFILED = MessageCode("progress.profiled", "info", count=Count, event=str)
+PROGRESS_PROFILED_RATE = MessageCode("progress.profiled.rate", "info", rate=str, samples=Message)
+PROGRESS_CPU = MessageCode("progress.cpu", "info")
+PROGRESS_NO_REASON = MessageCode("progress.no-reason", "info")
+PROGRESS_WITHOUT_RESULT = MessageCode("progress.without-result", "info", reason=Message, status=str)
+PROGRESS_OFFERED = MessageCode("progress.offered", "info", offered=str, throughput=str)
+PROGRESS_ERRORS = MessageCode("progress.errors", "info", errors=str)
+PROGRESS_MISSED = MessageCode("progress.missed", "info", conditions=list)
+PROGRESS_UNJUDGED = MessageCode("progress.unjudged", "info", condition=str, count=Count, needed=Count)
+PROGRESS_INVALID = MessageCode("progress.invalid", "info", reason=Message)
 
 #: Before the first trial has ended: what a trial takes besides its load (loadcell.design.estimate).
 _FIRST_GUESS_S = 2.0
@@ -238,7 +240,7 @@ class Progress:
     def unscored_ended(self, record: TrialRecord) -> None:
         """It has ended; its trial.json. That it failed has to be said: nothing else tells."""
         if record.status not in ("ok", "invalid"):
-            reason = _reason(record)
+            reason = reason_of(record)
             remedy = (reason and reason.remedy) or PROGRESS_OUTPUT_LOG()
             self.note(
                 PROGRESS_UNSCORED_FAILED(
@@ -249,11 +251,11 @@ class Progress:
     def run_ended(self) -> None:
         """The run has ended, however."""
 
-    def note(self, message: Message) -> None:
-        """Something the user should know; said once."""
+    def note(self, message: Message, *, key: str = "") -> None:
+        """Something the user should know; said once, as are messages that share a `key`."""
         text = self.write(message)
-        if text not in self._noted:
-            self._noted.add(text)
+        if (key or text) not in self._noted:
+            self._noted.add(key or text)
             self.say(self.noted(text))
 
     def noted(self, text: str) -> str:
@@ -262,7 +264,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Print a line."""
-        print(text, file=self.stream, flush=True)
+        print(printable(text), file=self.stream, flush=True)
 
 
 class LineProgress(Progress):
@@ -323,7 +325,7 @@ def profiled(record: TrialRecord) -> Message:
     return PROGRESS_PROFILED_RATE(samples=samples, rate=rate(record.totals.throughput_per_s or 0.0))
 
 
-def _reason(record: TrialRecord) -> Message | None:
+def reason_of(record: TrialRecord) -> Message | None:
     """Why a trial has no result, or an invalid one."""
     if not record.reason_code:
         return None if record.reason is None else as_written(record.reason, record.advice or "")
@@ -338,7 +340,7 @@ _SUSTAINED = 0.99
 def outcome(record: TrialRecord, write: Writer = in_english) -> str:
     """A finished trial in one line: its metrics, or why it has none."""
     name, totals = record.name.partition("-")[2], record.totals
-    reason = _reason(record) or PROGRESS_NO_REASON()
+    reason = reason_of(record) or PROGRESS_NO_REASON()
     if record.status not in ("ok", "invalid") or totals is None:
         return f"{name}  {write(PROGRESS_WITHOUT_RESULT(status=record.status, reason=reason))}"
     throughput = totals.throughput_per_s or 0.0

@@ -6,28 +6,14 @@ import time
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from loadcell.execution.messages import (
-    PROGRESS_BACKLOG,
-    PROGRESS_COLLECTING,
-    PROGRESS_ERRORS,
-    PROGRESS_INDEXING,
-    PROGRESS_LEFT,
-    PROGRESS_MADE,
-    PROGRESS_MEASURING,
-    PROGRESS_NOTE,
-    PROGRESS_PREPARING,
-    PROGRESS_PUTTING_AWAY,
-    PROGRESS_REUSED_LIVE,
-    PROGRESS_ROWS,
-    PROGRESS_STARTING,
-    PROGRESS_VERIFYING,
-    PROGRESS_WARMING_UP,
-)
 from loadcell.execution.progress import (
+    PROGRESS_ERRORS,
+    PROGRESS_LEFT,
     Course,
     Forecast,
     Progress,
@@ -39,8 +25,24 @@ from loadcell.execution.progress import (
     rate,
     unscored,
 )
+from loadcell.model.message import Count, MessageCode
+from loadcell.model.terminal import Terminal
 from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.problems import Writer, in_english
+
+PROGRESS_REUSED_LIVE = MessageCode("progress.reused.live", "info", trials=str)
+PROGRESS_NOTE = MessageCode("progress.note", "info")
+PROGRESS_STARTING = MessageCode("progress.phase.up", "info")
+PROGRESS_PREPARING = MessageCode("progress.phase.prepare", "info")
+PROGRESS_WARMING_UP = MessageCode("progress.phase.warmup", "info")
+PROGRESS_MEASURING = MessageCode("progress.phase.measure", "info")
+PROGRESS_COLLECTING = MessageCode("progress.phase.collect", "info")
+PROGRESS_VERIFYING = MessageCode("progress.phase.verify", "info")
+PROGRESS_PUTTING_AWAY = MessageCode("progress.phase.cleanup", "info")
+PROGRESS_ROWS = MessageCode("progress.rows", "info", rows=Count, share=str)
+PROGRESS_INDEXING = MessageCode("progress.indexing", "info", rows=Count)
+PROGRESS_MADE = MessageCode("progress.made", "info", share=str)
+PROGRESS_BACKLOG = MessageCode("progress.backlog", "info", count=Count)
 
 _REFRESH_PER_S = 4
 _STYLES = {"ok": "green", "invalid": "yellow", "failed": "red", "timed-out": "red", "aborted": "yellow"}
@@ -61,7 +63,7 @@ class LiveProgress(Progress):
 
     def __init__(self, console: Console | None = None, write: Writer = in_english) -> None:
         super().__init__(write=write)
-        self._console = console or Console(stderr=True, highlight=False)
+        self._console = console or Terminal(stderr=True, highlight=False)
         self._forecast: Forecast | None = None
         self._trial = ""
         self._phase = ""
@@ -177,4 +179,4 @@ class LiveProgress(Progress):
 
 def _safe(text: str) -> str:
     """Text from outside is not markup."""
-    return text.replace("[", "\\[")
+    return escape(text)

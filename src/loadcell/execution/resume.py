@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from loadcell.design.order import Trial
-from loadcell.execution.messages import (
-    RESUME_CHANGED,
-    RESUME_NOT_SET,
-    RESUME_ORDER,
-    RESUME_PLAN_CHANGED,
-    RESUME_TREATMENT_GONE,
-    RESUME_TREATMENT_NEW,
-    RESUME_WITHIN,
-)
-from loadcell.model.json import JsonObject, document
-from loadcell.model.message import Message, MessageError
+from loadcell.model.difference import differences, written
+from loadcell.model.json import JsonObject, JsonValue, document
+from loadcell.model.message import Message, MessageCode, MessageError
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store.read import StoredRun
+
+RESUME_PLAN_CHANGED = MessageCode("resume.plan-changed")
+RESUME_CHANGED = MessageCode("resume.changed", before=str, now=str, path=str)
+RESUME_WITHIN = MessageCode("resume.within", difference=Message, treatments=list)
+RESUME_TREATMENT_GONE = MessageCode("resume.treatment-gone", treatment=str)
+RESUME_TREATMENT_NEW = MessageCode("resume.treatment-new", treatment=str)
+RESUME_ORDER = MessageCode("resume.order")
 
 #: Not measured, but interrupted by the user: run again without being asked for.
 NOT_DONE = frozenset({"aborted"})
@@ -46,6 +44,25 @@ class Remaining:
     reusable: dict[str, TrialRecord]
 
 
+def in_stored_order(stored: RunRecord, trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """The plan's trials as the run planned them, whose seed may have given another order in another version;
+    the plan's own order where they are other trials.
+    """
+    by_identity = {(trial.treatment.id, trial.repeat, trial.arm): trial for trial in trials}
+    stored_identities = [(trial.treatment, trial.repeat, trial.arm) for trial in stored.trials]
+    if len(stored_identities) != len(trials) or set(stored_identities) != set(by_identity):
+        return tuple(trials)
+    return tuple(
+        replace(
+            by_identity[identity],
+            number=trial.number,
+            name=trial.name,
+            block=trial.repeat if trial.block is None else trial.block,
+        )
+        for identity, trial in zip(stored_identities, stored.trials, strict=True)
+    )
+
+
 def remaining(stored: StoredRun, trials: Sequence[Trial], *, retry_failed: bool) -> Remaining:
     """Split the trials of a plan into those still to be run and those that need not be."""
     again = NOT_DONE | _NOT_GOOD if retry_failed else NOT_DONE
@@ -58,34 +75,34 @@ def compare(before: RunRecord, now: RunRecord) -> None:
 
     Titles and time limits may change: they do not bear on what is measured.
     """
-    differences = list(_differences(before, now))
-    if differences:
-        raise PlanChangedError(differences)
+    changes = list(_changes(before, now))
+    if changes:
+        raise PlanChangedError(changes)
 
 
-def _differences(before: RunRecord, now: RunRecord) -> Iterator[Message]:
+def _changes(before: RunRecord, now: RunRecord) -> Iterator[Message]:
     for key in ("seed", "order", "design", "repeats"):
-        yield from _between(getattr(before, key), getattr(now, key), key)
-    yield from _between(_search(before), _search(now), "search")
+        yield from _changed(getattr(before, key), getattr(now, key), key)
+    yield from _changed(_search(before), _search(now), "search")
     old = {treatment.id: treatment.settings for treatment in before.treatments}
     new = {treatment.id: treatment.settings for treatment in now.treatments}
     for name in old.keys() - new.keys():
         yield RESUME_TREATMENT_GONE(treatment=name)
     for name in new.keys() - old.keys():
         yield RESUME_TREATMENT_NEW(treatment=name)
-    differences: dict[Message, list[str]] = {}
+    treatments_of: dict[Message, list[str]] = {}
     for name in old.keys() & new.keys():
         was, is_now = (
             {key: value for key, value in document[name].items() if key not in _FREE}
             for document in (old, new)
         )
-        for difference in _between(was, is_now, ""):
-            differences.setdefault(difference, []).append(name)
-    for difference, names in differences.items():  # reported once, not for each treatment
+        for change in _changed(was, is_now):
+            treatments_of.setdefault(change, []).append(name)
+    for change, names in treatments_of.items():  # reported once, not for each treatment
         if len(names) < len(old):
-            difference = RESUME_WITHIN(difference=difference, treatments=sorted(names)[:3])
-        yield difference
-    if not differences and old.keys() == new.keys():
+            change = RESUME_WITHIN(difference=change, treatments=sorted(names)[:3])
+        yield change
+    if not treatments_of and old.keys() == new.keys():
         names_before = [trial.name for trial in before.trials]
         names_now = [trial.name for trial in now.trials]
         if names_before != names_now:
@@ -96,13 +113,8 @@ def _search(run: RunRecord) -> JsonObject | None:
     return None if run.search is None else document(run.search)
 
 
-def _between(before: Any, now: Any, path: str) -> Iterator[Message]:
-    if isinstance(before, Mapping) and isinstance(now, Mapping):
-        for key in sorted({*before, *now}):
-            yield from _between(before.get(key), now.get(key), f"{path}.{key}".lstrip("."))
-    elif before != now:
-        yield RESUME_CHANGED(path=path, before=_shown(before), now=_shown(now))
-
-
-def _shown(value: Any) -> str | Message:
-    return RESUME_NOT_SET() if value is None else str(value)
+def _changed(before: JsonValue, now: JsonValue, path: str = "") -> Iterator[Message]:
+    for difference in differences(before, now, path):
+        yield RESUME_CHANGED(
+            path=difference.path, before=written(difference.before), now=written(difference.after)
+        )

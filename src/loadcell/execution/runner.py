@@ -22,15 +22,7 @@ from loadcell.execution.anonymise import anonymous_run
 from loadcell.execution.context import RunContext
 from loadcell.execution.executor import Executor, WorkerExecutor
 from loadcell.execution.failures import should_abort
-from loadcell.execution.interrupts import Interrupts
-from loadcell.execution.messages import (
-    NOTHING_LEFT,
-    NOTHING_PROFILED,
-    RUN_DIRECTORY_EXISTS,
-    RUN_INTERRUPTED,
-    RUN_NO_TRIAL,
-    TARGET_NOT_REMOVED,
-)
+from loadcell.execution.interrupts import NOTHING_LEFT, Interrupts
 from loadcell.execution.outcome import exit_status, verdicts
 from loadcell.execution.progress import Course, Progress
 from loadcell.execution.target_pool import TargetPool
@@ -42,20 +34,27 @@ from loadcell.execution.trial_source import (
     treatment_entry,
     trial_entry,
 )
-from loadcell.model.message import Message
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.model.numbers import utc_text
-from loadcell.model.run_record import Execution, RunRecord
+from loadcell.model.run_record import RUN_COMMAND, Execution, RunRecord
 from loadcell.model.trial_record import TrialRecord
-from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.load import LoadedPlan
 from loadcell.plan.parts import Parts
 from loadcell.plan.secrets import Secrets
 from loadcell.plan.treatment import Treatment
 from loadcell.store import layout
 from loadcell.store.layout import SCHEMA, StoreError, new_run_directory
 from loadcell.store.read import StoredRun, read_run
-from loadcell.store.write import RunWriter, redacted
+from loadcell.store.redaction import redacted
+from loadcell.store.write import RunWriter, is_free
 
-#: How long putting the targets away may take at the run's end.
+RUN_INTERRUPTED = MessageCode("run.interrupted")
+RUN_NO_TRIAL = MessageCode("run.no-trial", "info", resume=str)
+TARGET_NOT_REMOVED = MessageCode("target.not-removed", why=ForeignText)
+RUN_DIRECTORY_EXISTS = MessageCode("run.directory-exists", path=str, resume=str)
+NOTHING_PROFILED = MessageCode("nothing-profiled", "info")
+
+#: How long putting the targets away may take at the end of a search, whose treatments have limits each.
 _PUT_AWAY_LIMIT_S = 120.0
 
 
@@ -76,7 +75,7 @@ class Options:
     anonymous: bool = False
     command: tuple[str, ...] = ()
     #: the command that takes `--resume` for this run
-    by: str = layout.RUN_COMMAND
+    by: str = RUN_COMMAND
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Ended:
     path: Path
     state: str
     exit_status: int
-    reason: str | None = None
+    reason: Message | None = None
 
 
 @dataclass
@@ -103,6 +102,8 @@ class Runner:
     neighbours: Callable[[], list[int]] = neighbours.look
     #: the run's directory once it stands: from then on there is something to resume
     standing: Path | None = None
+    #: the command that resumes the run, by its record; None until that is known
+    resumed_by: str | None = None
 
     @property
     def begun(self) -> bool:
@@ -120,7 +121,7 @@ class Runner:
         except KeyboardInterrupt as error:
             path = self.standing
             message = NOTHING_LEFT() if path is None else RUN_NO_TRIAL(resume=self._again(path))
-            error.add_note(message.text)
+            error.add_note(self.progress.write(message))
             raise
 
     def _run(self) -> Ended:
@@ -130,13 +131,16 @@ class Runner:
         aa = self.options.aa if stored is None else bool(stored.run.aa)
         search = None if self.plan.search is None else Searching(self.plan, seed)
         ordered = trials(self.plan, seed, aa=aa) if search is None else ()
+        if stored is not None and search is None:
+            ordered = resume.in_stored_order(stored.run, ordered)
         treatments = self.plan.treatments if search is None else search.stored_treatments(stored)
         run = self._run_record(seed, ordered, treatments, aa)
         if stored is not None:
             planned = replace(run, trials=stored.run.trials) if search else run
             resume.compare(stored.run, anonymous_run(planned) if stored.run.anonymous else planned)
         path = self._path(stored)
-        writer = RunWriter(path, self.secrets.redact)
+        self.resumed_by = resumed_by = (run if stored is None else stored.run).resumed_by
+        writer = RunWriter(path, self.secrets.redact, resumed_by=resumed_by)
         try:
             writer.recover()
             reused: dict[str, TrialRecord] = {}
@@ -163,7 +167,7 @@ class Runner:
             if search is not None:
                 search.begin(run, writer, self.progress)
             return self._execute(writer, run, source, reused, seed)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, StoreError):
             if not self.begun:
                 writer.discard()
             raise
@@ -172,7 +176,7 @@ class Runner:
 
     def _again(self, path: Path) -> str:
         """The command that resumes the run."""
-        return layout.resume_command(path, by=self.options.by)
+        return layout.resume_command(path, self.resumed_by or self.options.by)
 
     def _remaining(
         self, stored: StoredRun, ordered: Sequence[Trial], search: Searching | None
@@ -201,14 +205,20 @@ class Runner:
                 neighbours=self.neighbours,
             )
             work = workdir.make(writer.path.name, self.work_home)
-            workdir.sweep(self.work_home)
-            pool = TargetPool(self.parts.targets, work, log=context.lines.put, secret=self.secrets.reveal)
-            self.progress.run_began(_course(source, run.title or "", writer.path, len(reused)))
+            pool = TargetPool(
+                self.parts.targets,
+                work,
+                log=context.lines.put,
+                secret=self.secrets.reveal,
+                note=self.progress.note,
+            )
             records = list(reused.values())
-            if self.plan.profile is not None:
-                profiling.forewarn(self.progress.note)
             state, reason = "failed", None
             try:
+                workdir.sweep(self.work_home, self._release)
+                self.progress.run_began(_course(source, run.title or "", writer.path, len(reused)))
+                if self.plan.profile is not None:
+                    profiling.forewarn(self.progress.note)
                 reason = self._trials(writer, source, seed, pool, context, records)
                 if reason is None and self.plan.profile is not None:
                     run = self._profile(
@@ -217,7 +227,9 @@ class Runner:
                 state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
             finally:
                 self._put_away(pool, context)
+                self._release(work)
                 workdir.remove(work)
+                workdir.sweep(self.work_home, self._release)  # servers that were still ending at the start
                 self.progress.run_ended()
                 state = "interrupted" if interrupts.requested else state
                 run = _current(run, source)
@@ -225,8 +237,7 @@ class Runner:
         status = exit_status(state, run.trials, records)
         if isinstance(source, Searching) and state == "finished":
             status = source.exit_status(records)
-        reason_text = None if reason is None else self.secrets.redact(reason.text)
-        return Ended(writer.path, state, status, reason_text)
+        return Ended(writer.path, state, status, reason and _redacted(reason, self.secrets.redact))
 
     def _trials(
         self,
@@ -301,10 +312,17 @@ class Runner:
             self.progress.unscored_ended(without_secrets(record, self.secrets.redact))
         return run
 
+    def _release(self, work: Path) -> None:
+        """Free what killed systems of a run hold outside its work directory."""
+        for name, part in self.parts.targets.items():
+            part.release(work / name)
+
     def _put_away(self, pool: TargetPool, context: RunContext) -> None:
         """Stop and remove the targets, whatever happened before; a second signal ends even this."""
         try:
-            with context.interrupts.bounded(_PUT_AWAY_LIMIT_S, breakable=False):
+            limits_s = (float(treatment.resolved.limits.cleanup) for treatment in self.plan.treatments)
+            limit_s = max(limits_s, default=_PUT_AWAY_LIMIT_S)
+            with context.interrupts.bounded(limit_s, breakable=False):
                 pool.destroy()
         except BaseException as error:  # the record must still be closed
             why = self.secrets.redact(str(error) or type(error).__name__)
@@ -346,9 +364,7 @@ class Runner:
         if stored is not None:
             return stored.path
         if self.options.out is not None:
-            if self.options.out.exists() and (
-                not self.options.out.is_dir() or any(self.options.out.iterdir())
-            ):
+            if not is_free(self.options.out):
                 raise StoreError(
                     RUN_DIRECTORY_EXISTS(path=self.options.out, resume=self._again(self.options.out))
                 )
@@ -389,6 +405,7 @@ class Runner:
             started_utc=utc_text(),
             state="running",
             command=tuple(self.options.command),
+            resumed_by=self.options.by,
         )
 
 
@@ -408,7 +425,7 @@ def _course(source: PlannedTrials | Searching, title: str, path: Path, reused: i
 
 def _engine_version() -> str | None:
     try:
-        from loadcell import _engine  # here, as a run without an engine reports it itself
+        from loadcell import _engine  # noqa: PLC0415 - a run without an engine reports it
     except ImportError:
         return None
     return str(_engine.version())
@@ -421,4 +438,13 @@ def without_secrets(record: TrialRecord, redact: Callable[[str], str]) -> TrialR
         reason=record.reason and redact(record.reason),
         advice=record.advice and redact(record.advice),
         reason_args={name: redacted(value, redact) for name, value in (record.reason_args or {}).items()},
+    )
+
+
+def _redacted(reason: Message, redact: Callable[[str], str]) -> Message:
+    """A reason for the screen, with secrets neither in its text nor in its arguments."""
+    return replace(
+        reason,
+        arguments={name: redacted(value, redact) for name, value in reason.plain_arguments.items()},
+        recorded=(redact(reason.text), redact(reason.advice)),
     )

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Message, MessageCode
 from loadcell.plan.model import Resolved
 from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.systems.base import Target, TargetContext
+
+TARGET_RESTARTED = MessageCode("target.restarted", "info")
 
 Event = Callable[[JsonObject], None]
 
@@ -33,11 +36,13 @@ class TargetPool:
         *,
         log: Callable[[str], None],
         secret: Callable[[str], str],
+        note: Callable[[Message], None],
     ) -> None:
         self._parts = parts
         self._work = work
         self._log = log
         self._secret = secret
+        self._note = note
         self._targets: dict[str, Target[Any]] = {}
         self._up: Target[Any] | None = None
         self._came_up: set[int] = set()
@@ -49,7 +54,7 @@ class TargetPool:
             self._up.down()
         self._up = target
         if id(target) in self._came_up and not target.alive():
-            event({"event": "restart", "reason": "the target no longer answered when the trial began"})
+            event({"event": "restart", "reason": TARGET_RESTARTED().text})
             target.down()
         target.up()
         self._came_up.add(id(target))
@@ -89,7 +94,7 @@ class TargetPool:
         if target is None:
             work = self._work / resolved.target_name
             work.mkdir(mode=0o755, exist_ok=True)
-            context = TargetContext(work=work, log=self._log, secret=self._secret, pin=pin)
+            context = TargetContext(work, self._log, self._secret, pin, self._note)
             part: type[Target[Any]] = self._parts[resolved.target_name]
             target = self._targets[options] = part(resolved.target, context)
         return target

@@ -14,10 +14,15 @@ from loadcell.design.order import Trial
 from loadcell.execution import affinity, checks, machine_watch, profiling
 from loadcell.execution.context import RunContext
 from loadcell.execution.executor import LoadHooks
-from loadcell.execution.failures import all_requests_failed, wanted
+from loadcell.execution.failures import (
+    DIED,
+    all_requests_failed,
+    most_requests_failed,
+    nothing_ended,
+    wanted,
+)
 from loadcell.execution.load_order import data_order, load_order, load_threads, trial_seed
 from loadcell.execution.load_watch import LoadWatch
-from loadcell.execution.messages import DIED
 from loadcell.execution.phases import LIMIT_KEYS, PHASES, Phases, TrialEndedError
 from loadcell.execution.record import metrics, with_result
 from loadcell.execution.server_checks import server_calls, server_counters
@@ -31,7 +36,7 @@ from loadcell.model.trial_record import Check, Status, TrialRecord
 from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.plan.workload import DATA_SEED
-from loadcell.profilers.cpu import CpuSampler
+from loadcell.profilers.perf import CpuSampler
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, Target
 from loadcell.workloads.composite import CompositeWorkload
@@ -51,13 +56,28 @@ class TrialRun:
     context: RunContext
     writer: TrialWriter
     sampler: CpuSampler | None = None
-    _checks: list[Check] = field(default_factory=list)
-    _target: Target[Any] | None = None
+    _workload: CompositeWorkload = field(init=False)
+    _record: TrialRecord = field(init=False)
+    _phases: Phases = field(init=False)
+    _watch: LoadWatch = field(init=False)
+    _checks: list[Check] = field(init=False, default_factory=list)
+    _target: Target[Any] | None = field(init=False, default=None)
     #: the target's processes; none when it is elsewhere, None when it may be any process of this machine
-    _target_here: list[int] | None = None
-    _pinning: affinity.Pinning = field(default_factory=affinity.Pinning)
+    _target_here: list[int] | None = field(init=False, default=None)
+    #: what the target had counted before the load
+    _counters_before: dict[str, int] = field(init=False, default_factory=dict)
+    _pinning: affinity.Pinning = field(init=False, default_factory=affinity.Pinning)
     #: what the engine speaks with the target
-    _protocol: str = ""
+    _protocol: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        context = self.context
+        self._workload = CompositeWorkload.of(self._resolved, context.parts)
+        self._record = self._begun()
+        self._phases = Phases(
+            context.interrupts, context.monotonic_ns, context.progress.phase, self.writer.output, self._event
+        )
+        self._watch = LoadWatch(context, self._phases, self.writer, self._resolved, self._event)
 
     @property
     def _resolved(self) -> Resolved:
@@ -65,13 +85,6 @@ class TrialRun:
 
     def execute(self) -> TrialRecord:
         """The whole life. Raises StoreError only."""
-        context, output = self.context, self.writer.output
-        self._workload = CompositeWorkload.of(self._resolved, context.parts)
-        self._record = self._begun()
-        self._phases = Phases(
-            context.interrupts, context.monotonic_ns, context.progress.phase, output, self._event
-        )
-        self._watch = LoadWatch(self.context, self._phases, self.writer, self._resolved, self._event)
         self._watch.meet(self.context.neighbours())
         try:
             self._live()
@@ -139,7 +152,9 @@ class TrialRun:
                     rows = (rows or 0) + loaded.rows
             return rows
 
-        return target.prepare(DataSpec(data), load, will_change=workload.changes_data)
+        return target.prepare(
+            DataSpec(data, workload.key_prefixes()), load, will_change=workload.changes_data
+        )
 
     def _load(self, target: Target[Any]) -> LoadResult:
         """Warm-up and measurement, by the executor; the engine reports the phases."""
@@ -158,8 +173,9 @@ class TrialRun:
                 pin=self._pin,
             )
             self._protocol = order.protocol
-            self._counters_before = target.counters()
-            self._watch.start_monitors(target)
+            with self.context.interrupts.bounded(float(resolved.limits.collect)):
+                self._counters_before = target.counters()
+                self._watch.start_monitors(target)
             roots = self._watch.target_processes
             is_identified = bool(roots) or target.in_worker or not machine_watch.on_this_machine(order.target)
             self._target_here = roots if is_identified else None
@@ -227,9 +243,12 @@ class TrialRun:
             self._checks.append(values)
             if values.verdict == "broken":
                 raise TrialEndedError(Status.FAILED, checks.broken(values))
-        nothing = all_requests_failed(self._record, self._protocol)
-        if nothing is not None and not wanted(self._resolved.expect, metrics(self._record)):
-            raise TrialEndedError(Status.FAILED, nothing)
+        if (silence := nothing_ended(self._record)) is not None:
+            raise TrialEndedError(Status.FAILED, silence)
+        failure = all_requests_failed(self._record, self._protocol)
+        failure = failure or most_requests_failed(self._record, self._protocol)
+        if failure is not None and not wanted(self._resolved.expect, metrics(self._record)):
+            raise TrialEndedError(Status.FAILED, failure)
         if (memory := target.examine()) is not None:
             self._record = replace(self._record, memory=memory)
             self.pool.stop()
@@ -321,6 +340,7 @@ class TrialRun:
         self._checks += [
             checks.steal(watch.steal_share),
             checks.clock_step(watch.disturbances.steps_s),
+            checks.sampling_gap(watch.gaps_ns, self._record.measure),
             checks.neighbour(sorted(watch.neighbours)),
             *self._of_machine(),
         ]

@@ -13,18 +13,20 @@ from typing import Protocol
 from loadcell.design.order import Trial
 from loadcell.design.search import answer
 from loadcell.design.search.searches import Searches, Step
-from loadcell.execution.messages import RESUME_SEARCH
 from loadcell.execution.outcome import EXIT_INCOMPLETE, EXIT_MISSED, EXIT_OK
 from loadcell.execution.outcome import missed as expectation_missed
 from loadcell.execution.progress import Course, Progress, Sought
 from loadcell.execution.record import metrics
 from loadcell.execution.resume import NOT_DONE, PlanChangedError
+from loadcell.model.message import MessageCode
 from loadcell.model.run_record import PlannedTrial, RunRecord, TreatmentRecord
 from loadcell.model.trial_record import SearchObservation, Status, TrialRecord
-from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.load import LoadedPlan
 from loadcell.plan.treatment import Treatment, short_keys
 from loadcell.store.read import StoredRun
 from loadcell.store.write import RunWriter
+
+RESUME_SEARCH = MessageCode("resume.search", trial=str)
 
 
 class TrialSource(Protocol):

@@ -10,14 +10,17 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from loadcell.linux import procfs
+from loadcell.linux import procfs, sessions
 from loadcell.model.json import JsonObject
 from loadcell.systems.shared.disk_image import undo_below
 
 HOME = Path("/var/tmp")  # noqa: S108 - on disk, survives a reboot, and what we make in it is checked to be ours
 _OWNER = "owner.json"
+#: Longest name of a work directory, in bytes: a Unix socket below it has a path of at most 107.
+_NAME_BYTES = 40
 #: A directory without an owner is one that was being made; after this long, by somebody who died.
 _HALF_MADE_S = 3600.0
 
@@ -25,12 +28,13 @@ _HALF_MADE_S = 3600.0
 def make(run_id: str, home: Path = HOME) -> Path:
     """A new directory for this process's run, readable by others (a server run by root has another user)."""
     base = _base(home)
+    run_name = os.fsencode(run_id)[:_NAME_BYTES].decode("utf-8", "ignore") or "run"
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=base))
     new.chmod(0o755)
     owner = {"pid": os.getpid(), "pid_start_time": procfs.started(os.getpid()), "run": run_id}
     (new / _OWNER).write_text(json.dumps(owner))
     for attempt in range(1, 100):
-        path = base / (run_id if attempt == 1 else f"{run_id}-{attempt}")
+        path = base / (run_name if attempt == 1 else f"{run_name}-{attempt}")
         with contextlib.suppress(OSError):  # a directory of that name that is not empty
             return new.rename(path)
     return new
@@ -38,15 +42,22 @@ def make(run_id: str, home: Path = HOME) -> Path:
 
 def _base(home: Path) -> Path:
     """`loadcell-<uid>`, if it is a directory of ours; else one that nobody could have made before us."""
-    base = home / f"loadcell-{os.getuid()}"
+    base = _usual(home)
     with contextlib.suppress(FileExistsError):
         base.mkdir(mode=0o755)
-    stat = base.lstat()
-    if not base.is_symlink() and base.is_dir() and stat.st_uid == os.getuid():
+    if _is_ours(base):
         return base
     made = Path(tempfile.mkdtemp(prefix=f"loadcell-{os.getuid()}-", dir=home))
     made.chmod(0o755)
     return made
+
+
+def _usual(home: Path = HOME) -> Path:
+    return home / f"loadcell-{os.getuid()}"
+
+
+def _is_ours(path: Path) -> bool:
+    return not path.is_symlink() and path.is_dir() and path.lstat().st_uid == os.getuid()
 
 
 def remove(path: Path) -> bool:
@@ -57,29 +68,42 @@ def remove(path: Path) -> bool:
     if not undo_below(path):
         return False
     shutil.rmtree(path, ignore_errors=True)
+    if path.parent.name != _usual().name:
+        with contextlib.suppress(OSError):  # another run is in it
+            path.parent.rmdir()
     return True
 
 
-def sweep(home: Path = HOME) -> list[str]:
+def sweep(home: Path = HOME, release: Callable[[Path], None] = lambda _: None) -> list[str]:
     """Remove what dead runs of this user left; returns their names.
 
-    What some process still works in stays.
+    What some process still works in stays, except processes that a killed program of such a run has left.
+    `release` frees what a run holds outside its directory.
     """
-    base = home / f"loadcell-{os.getuid()}"
     swept: list[str] = []
-    try:
-        places = [path for path in base.iterdir() if path.is_dir() and not path.is_symlink()]
-    except OSError:
-        return swept
-    abandoned = [path for path in places if _abandoned(path)]
+    abandoned = [path for path in _places(home) if _abandoned(path)]
     if not abandoned:
         return swept
+    for path in abandoned:
+        for target in path.glob("*/"):
+            sessions.end_recorded(target)
     busy = _working_directories()
     for path in abandoned:
         used = any(directory == path or path in directory.parents for directory in busy)
-        if not used and remove(path):
+        if used:
+            continue
+        release(path)
+        if remove(path):
             swept.append(path.name)
     return swept
+
+
+def _places(home: Path) -> Iterator[Path]:
+    """Work directories of this user's runs."""
+    bases = [base for base in (_usual(home), *home.glob(f"{_usual().name}-*")) if _is_ours(base)]
+    for base in bases:
+        with contextlib.suppress(OSError):
+            yield from (path for path in base.iterdir() if path.is_dir() and not path.is_symlink())
 
 
 def _abandoned(path: Path) -> bool:
@@ -93,6 +117,9 @@ def _abandoned(path: Path) -> bool:
 
 
 def _working_directories() -> set[Path]:
-    """Working directories of all processes, as far as readable: a dying server is still in its data."""
+    """Working directories of all processes, as far as readable: a dying server is still in its data.
+
+    One that has been removed under its process holds nothing any more.
+    """
     directories = (procfs.link(pid, "cwd") for pid in procfs.process_ids())
-    return {directory for directory in directories if directory is not None}
+    return {item for item in directories if item is not None and not item.name.endswith(" (deleted)")}

@@ -17,7 +17,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from loadcell.model.message import Message, MessageError
+from loadcell.model.message import Count, ForeignText, Message, MessageCode, MessageError
+
+#: Lines that stand for more than they are, among those that were not understood.
+OUTPUT_CUT_SHORT = MessageCode("output.cut-short", execution=str)
+OUTPUT_INCOMPLETE = MessageCode("output.incomplete", tool=str, reason=ForeignText)
+IMPORT_UNREAD = MessageCode("import.unread", "info", count=Count)
+IMPORT_UNREAD_LINE = MessageCode("import.unread-line", "info", source=str, lines=Message, example=str)
+IMPORT_UNREAD_LINES = MessageCode("import.unread-lines", "info", source=str, lines=Message, examples=str)
+IMPORT_ASSUMED_INTERVAL = MessageCode("import.assumed-interval", "info", source=str, tool=str, interval=str)
 
 #: Lines that were not understood are counted; this many are kept as examples.
 MOST_SHOWN = 5
@@ -42,6 +50,21 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class PrintedTotal:
+    """A total in the tool's own text, which the stored value of `figure` must agree with.
+
+    `label` is the tool's word for it. `figure` is a field of the execution (`throughput_per_s`, `succeeded`,
+    `attempted`), `intervals` (their mean throughput), a key of its response times or metrics, or a column of
+    samples (its mean). `value` has the unit of that figure; `rounding` is half of its last printed digit.
+    """
+
+    label: str
+    value: float
+    figure: str
+    rounding: float = 0.0
+
+
+@dataclass(frozen=True)
 class Measured:
     """One execution of a tool, or one of the parts that it reports apart.
 
@@ -49,7 +72,7 @@ class Measured:
     ...), only those that the tool gave; `figures` are its further metrics, the unit in the name; None is what
     the tool did not say, and is never guessed. `parts` are kinds of transaction that it counted apart;
     `began_s` is when it began, in seconds since 1970. Of a tool whose parts work at once, those of one `turn`
-    do, and turns follow each other.
+    do, and turns follow each other. `printed` are the totals to check stored values by.
     """
 
     title: str
@@ -67,6 +90,7 @@ class Measured:
     parts: Mapping[str, Part] = field(default_factory=dict)
     began_s: float | None = None
     turn: int = 0
+    printed: Sequence[PrintedTotal] = ()
 
 
 @dataclass(frozen=True)
@@ -201,6 +225,7 @@ _TIME_MS = {
     "s": 1e3,
     "sec": 1e3,
     "m": 6e4,
+    "h": 3.6e6,
 }
 
 
@@ -258,6 +283,8 @@ class Samples:
         #: How far apart instants were taken to be, where the monitor printed no times.
         self.assumed_interval_s: float | None = None
         self._origin_s: float | None = None
+        #: Means that the monitor printed of whole columns.
+        self.printed: Sequence[PrintedTotal] = ()
         self._others = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - closed with the samples
             _SPOOLED_BYTES, "w+", encoding="utf-8", newline=""
         )
@@ -279,6 +306,12 @@ class Samples:
         row = self._rows.get(at_s)
         value = math.nan if row is None else float(row[self._places[column]])
         return None if math.isnan(value) else value
+
+    def mean(self, column: str) -> float | None:
+        """Mean of a column over the instants that have it."""
+        position = self._places[column]
+        values = [row[position] for row in self._rows.values() if row[position] == row[position]]
+        return math.fsum(values) / len(values) if values else None
 
     def touch(self, at_s: float) -> None:
         """There was a sample at this instant, whatever it held. Raises TooManyError."""

@@ -10,21 +10,21 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from loadcell.ingest import text as texts_of_tools
-from loadcell.ingest.messages import (
-    PROPERTIES_CONNECTION,
-    PROPERTIES_DATABASE,
-    PROPERTIES_LENGTH,
-    PROPERTIES_MISSING,
-    PROPERTIES_NO_NUMBER,
-    PROPERTIES_NO_TEXT,
-    PROPERTIES_STORED_PROCEDURES,
-    PROPERTIES_TOO_LONG,
-    PROPERTIES_UNREADABLE,
-    PROPERTIES_WEIGHTS,
-    PROPERTIES_WRONG,
-    PROPERTIES_ZERO,
-)
+from loadcell.model.message import Count, ForeignText, MessageCode
 from loadcell.plan.problems import SettingError, nearest
+
+PROPERTIES_TOO_LONG = MessageCode("properties.too-long", path=str, length=Count)
+PROPERTIES_UNREADABLE = MessageCode("properties.unreadable", path=str, reason=ForeignText)
+PROPERTIES_NO_TEXT = MessageCode("properties.no-text", path=str)
+PROPERTIES_WRONG = MessageCode("properties.wrong", file=str, mistakes=list)
+PROPERTIES_MISSING = MessageCode("properties.missing", key=str)
+PROPERTIES_NO_NUMBER = MessageCode("properties.no-number", key=str, value=str)
+PROPERTIES_DATABASE = MessageCode("properties.database", database=str)
+PROPERTIES_CONNECTION = MessageCode("properties.connection", kind=str)
+PROPERTIES_WEIGHTS = MessageCode("properties.weights", total=str)
+PROPERTIES_LENGTH = MessageCode("properties.length")
+PROPERTIES_ZERO = MessageCode("properties.zero", key=str)
+PROPERTIES_STORED_PROCEDURES = MessageCode("properties.stored-procedures")
 
 #: Property -> option of workload `tpcc`.
 _OPTIONS = {

@@ -8,17 +8,16 @@ from itertools import dropwhile, islice
 from pathlib import Path
 
 from loadcell.ingest.base import ImportProblemError, Measured, Source, Unread, number
-from loadcell.ingest.messages import (
-    IMPORT_COLUMN_ROLE,
-    IMPORT_CSV_UNREADABLE,
-    IMPORT_FOLDER,
-    IMPORT_NO_COLUMN,
-    IMPORT_NO_HEAD,
-    IMPORT_NO_THROUGHPUT_COLUMN,
-    IMPORT_SEVERAL_COLUMNS,
-)
-from loadcell.ingest.read import is_directory, must_be_text
+from loadcell.ingest.read import IMPORT_FOLDER, is_directory, must_be_text
 from loadcell.ingest.text import BLOCK_BYTES, Output
+from loadcell.model.message import ForeignText, MessageCode
+
+IMPORT_CSV_UNREADABLE = MessageCode("import.csv-unreadable", path=str, reason=ForeignText)
+IMPORT_COLUMN_ROLE = MessageCode("import.column-role", text=str, roles=list)
+IMPORT_NO_THROUGHPUT_COLUMN = MessageCode("import.no-throughput-column")
+IMPORT_NO_COLUMN = MessageCode("import.no-column", path=str, column=str, columns=list)
+IMPORT_SEVERAL_COLUMNS = MessageCode("import.several-columns", path=str, column=str, columns=list)
+IMPORT_NO_HEAD = MessageCode("import.no-head", path=str, column=str)
 
 #: Roles of a column, besides a factor of its name: throughput, counts, time, and latencies by `latency.p99`
 #: ...

@@ -12,19 +12,18 @@ from statistics import mean, median
 from typing import TYPE_CHECKING
 
 from loadcell.ingest import base
-from loadcell.ingest.messages import (
-    FIGURE_CSV,
-    FIGURE_EMPTY_PATH,
-    FIGURE_JSON,
-    FIGURE_NO_NUMBER,
-    FIGURE_NOTHING,
-    FIGURE_PATH,
-    FIGURE_PATTERN,
-)
-from loadcell.model.message import MessageError
+from loadcell.model.message import Message, MessageCode, MessageError
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonValue
+
+FIGURE_NOTHING = MessageCode("figure.nothing", sought=Message)
+FIGURE_NO_NUMBER = MessageCode("figure.no-number", found=str, sought=Message)
+FIGURE_PATTERN = MessageCode("figure.pattern", text=str)
+FIGURE_JSON = MessageCode("figure.json", text=str)
+FIGURE_CSV = MessageCode("figure.csv", text=str)
+FIGURE_PATH = MessageCode("figure.path", text=str, example=str)
+FIGURE_EMPTY_PATH = MessageCode("figure.empty-path")
 
 #: Which of several values is the figure.
 TAKE: Mapping[str, Callable[[Sequence[float]], float]] = {

@@ -5,29 +5,37 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import re
+import select
 import shutil
+import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import Any, Self, TextIO
+
+from rich import progress
 
 from loadcell.ingest.base import ImportProblemError, Source
-from loadcell.ingest.messages import (
-    IMPORT_DAMAGED,
-    IMPORT_INPUT_UNREADABLE,
-    IMPORT_NOT_UNPACKED,
-    IMPORT_READING,
-)
+from loadcell.model import terminal
+from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.model.printable import printable
 
-if TYPE_CHECKING:
-    from rich.progress import Progress
+IMPORT_INPUT_UNREADABLE = MessageCode("import.input-unreadable", path=str, reason=ForeignText)
+IMPORT_DAMAGED = MessageCode("import.damaged", path=str, reason=ForeignText)
+IMPORT_NOT_UNPACKED = MessageCode("import.not-unpacked", path=str, directory=str, reason=ForeignText)
+IMPORT_WAITING = MessageCode("import.waiting", "info", path=str)
+IMPORT_ENDLESS = MessageCode("import.endless", path=str)
+IMPORT_READING = MessageCode("import.reading", "info")
 
+#: Seconds without input before a note about the wait.
+QUIET_S = 2
 #: Stands for standard input.
 STDIN = Path("-")
 #: How compressed files begin (RFC 1952; bzip2 and xz by their file formats), and what reads them.
@@ -62,7 +70,7 @@ class Inputs(AbstractContextManager["Inputs"]):
         packed = any(_unpacker(path) is not None for path in files)
         plain = []
         for number, path in enumerate(files):
-            if path == STDIN or _is_pipe(path):
+            if path == STDIN or _is_pipe(path) or _is_of_kernel(path):
                 plain.append(self._stored_copy(path, number))
             elif (unpack := _unpacker(path)) is not None:
                 plain.append(self._unpacked(path, unpack))
@@ -84,14 +92,19 @@ class Inputs(AbstractContextManager["Inputs"]):
             for source in sources
         ]
 
+    def naming(self, error: ImportProblemError) -> ImportProblemError:
+        """The same error with the files that were named in place of unpacked ones."""
+        files = {**self._named, **self._shown}
+        names = {str(plain): str(named) for plain, named in files.items()}
+        return ImportProblemError(_renamed(error.message, names)) if names else error
+
     def _stored_copy(self, path: Path, number: int) -> Path:
         copy = self._directory(number) / "stdin"
         try:
             if path == STDIN:
                 _copy(sys.stdin.buffer, copy)
             else:
-                with path.open("rb") as pipe:
-                    _copy(pipe, copy)
+                _copy_pipe(path, copy)
         except OSError as error:
             raise ImportProblemError(
                 IMPORT_INPUT_UNREADABLE(path=path, reason=error.strerror or error)
@@ -140,6 +153,49 @@ def _copy(source: Any, to: Path) -> None:
         shutil.copyfileobj(source, target, 2**20)
 
 
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """A message with other names of files in its arguments."""
+    if isinstance(value, Message):
+        arguments = {key: _renamed(item, names) for key, item in value.arguments.items()}
+        return replace(value, arguments=arguments)
+    if isinstance(value, list | tuple):
+        return type(value)(_renamed(item, names) for item in value)
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+def _copy_pipe(path: Path, to: Path) -> None:
+    """Copy what comes, after a note if nothing comes for a while.
+
+    Raises OSError, and ImportProblemError for a file of the kernel that has no end.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    noted = False
+    ready = select.poll()
+    ready.register(descriptor, select.POLLIN)
+    with os.fdopen(descriptor, "rb", buffering=0) as pipe, to.open("wb") as target:
+        while True:
+            while not regular and not ready.poll(QUIET_S * 1000):
+                if not noted:
+                    print(printable(str(IMPORT_WAITING(path=path))), file=sys.stderr, flush=True)
+                noted = True
+            block = pipe.read(2**20)
+            if block is None and regular:
+                raise ImportProblemError(IMPORT_ENDLESS(path=path))
+            if block == b"":
+                return
+            target.write(block or b"")
+
+
+def _is_of_kernel(path: Path) -> bool:
+    """A file of /proc, which may be read once, or never ends (`/proc/kmsg`)."""
+    try:
+        status = path.stat()
+        return stat.S_ISREG(status.st_mode) and status.st_dev == os.stat("/proc").st_dev  # noqa: PTH116
+    except OSError:
+        return False
+
+
 def _is_pipe(path: Path) -> bool:
     """A FIFO, `/dev/stdin`, or what `<(...)` of a shell makes: it can be read once."""
     try:
@@ -150,7 +206,7 @@ def _is_pipe(path: Path) -> bool:
 
 def _unpacker(path: Path) -> Callable[[Path], Any] | None:
     try:
-        if not path.is_file():
+        if not path.is_file() or _is_of_kernel(path):
             return None
         with path.open("rb") as file:
             head = file.read(6)
@@ -172,7 +228,7 @@ class Bar:
     def __init__(self, stream: TextIO, long: Callable[[], None] = lambda: None) -> None:
         self._stream = stream
         self._long = long
-        self._progress: Progress | None = None
+        self._progress: progress.Progress | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -188,16 +244,18 @@ class Bar:
         (task,) = self._progress.task_ids
         self._progress.update(task, completed=read_bytes, total=total_bytes)
 
-    def _started(self) -> Progress:
-        # Of long inputs on a terminal alone; `lazy` knows modules of loadcell, and rich is a package.
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
-
-        columns = (str(IMPORT_READING()), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        progress = Progress(*columns, console=Console(file=self._stream), transient=True)
-        progress.add_task("")
-        progress.start()
-        return progress
+    def _started(self) -> progress.Progress:
+        columns = (
+            str(IMPORT_READING()),
+            progress.BarColumn(),
+            progress.DownloadColumn(),
+            progress.TransferSpeedColumn(),
+        )
+        console = terminal.Terminal(file=self._stream)
+        started = progress.Progress(*columns, console=console, transient=True)
+        started.add_task("")
+        started.start()
+        return started
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -12,28 +12,32 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadcell.ingest.base import ImportProblemError, Measured, NotItsOutputError, Source
-from loadcell.ingest.messages import (
-    IMPORT_ARCHIVE,
-    IMPORT_BINARY,
-    IMPORT_EMPTY,
-    IMPORT_FOLDER,
-    IMPORT_FOR_PEOPLE,
-    IMPORT_NO_RESULT_FOLDER,
-    IMPORT_OTHER_TOOL,
-    IMPORT_REFUSAL,
-    IMPORT_RESULT_FOLDER,
-    IMPORT_SAMPLES_ELSEWHERE,
-    IMPORT_SAMPLES_SHARED,
-    IMPORT_SAMPLES_TWICE,
-    IMPORT_SAMPLES_UNMATCHED,
-    IMPORT_UNKNOWN_TOOL,
-    IMPORT_UNKNOWN_TOOL_NEAR,
-    IMPORT_UNREADABLE,
-    IMPORT_UTF16,
-    IMPORT_ZSTD,
-)
 from loadcell.ingest.readers import Read, Reader, all_readers, names, reader
 from loadcell.ingest.text import BLOCK_BYTES, OnProgress, Output
+from loadcell.model.message import Count, ForeignText, Message, MessageCode
+
+IMPORT_FOLDER = MessageCode("import.folder", path=str)
+IMPORT_NO_RESULT_FOLDER = MessageCode("import.no-result-folder", path=str, results=list)
+IMPORT_RESULT_FOLDER = MessageCode("import.result-folder", path=str, tool=str, result=str)
+IMPORT_UNREADABLE = MessageCode("import.unreadable", path=str, reason=ForeignText)
+IMPORT_EMPTY = MessageCode("import.empty", path=str)
+IMPORT_UTF16 = MessageCode("import.utf-16", path=str, name=str)
+IMPORT_NO_SETTING = MessageCode("import.no-setting", setting=str, settings=list)
+IMPORT_NO_SETTINGS = MessageCode("import.no-settings", setting=str)
+IMPORT_ARCHIVE = MessageCode("import.archive", path=str)
+IMPORT_ZSTD = MessageCode("import.zstd", path=str, name=str)
+IMPORT_BINARY = MessageCode("import.binary", path=str)
+IMPORT_OTHER_TOOL = MessageCode("import.other-tool", path=str, tool=str, why=Message, any=str)
+IMPORT_FOR_PEOPLE = MessageCode("import.for-people", path=str, tool=str, command=str)
+IMPORT_UNKNOWN_TOOL = MessageCode("import.unknown-tool", path=str, tools=list)
+IMPORT_UNKNOWN_TOOL_NEAR = MessageCode("import.unknown-tool-near", path=str, tools=list, refusals=list)
+IMPORT_REFUSAL = MessageCode("import.refusal", tool=str, why=Message)
+IMPORT_SAMPLES_TWICE = MessageCode(
+    "import.samples-twice", path=str, monitor=str, other=str, name=str, tool=str
+)
+IMPORT_SAMPLES_UNMATCHED = MessageCode("import.samples-unmatched", count=Count, monitor=str, loads=Count)
+IMPORT_SAMPLES_SHARED = MessageCode("import.samples-shared", path=str, executions=str, tool=str)
+IMPORT_SAMPLES_ELSEWHERE = MessageCode("import.samples-elsewhere", path=str, executions=str)
 
 #: Stands for whichever recognises the output.
 ANY = "auto"
@@ -244,12 +248,14 @@ class Arranged:
 
 
 def arrange(sources: Sequence[Source], *, by_file: bool, settings: Sequence[str] = ()) -> Arranged:
-    """Clients, parts and settings named in `own` are factors where they differ; files only when asked
-    (`by_file`).
+    """Clients, parts and printed settings are factors where they differ; files only when asked (`by_file`).
 
-    Executions that differ in none of these are repeats of each other.
+    `settings` come first among them. Executions that differ in none of these are repeats of each other.
+    ImportProblemError for a setting that none of them has.
     """
     measured = [(source, measured_part) for source in sources for measured_part in source.reading.measured]
+    _check_settings(settings, list(dict.fromkeys(key for _, part in measured for key in part.settings)))
+    settings = tuple(dict.fromkeys((*settings, *_varied([part for _, part in measured]))))
     all_levels = [
         _levels(source, measured_part, by_file=by_file, settings=settings)
         for source, measured_part in measured
@@ -271,6 +277,25 @@ def arrange(sources: Sequence[Source], *, by_file: bool, settings: Sequence[str]
             Execution(measured_part, source, levels_of_source, seen[treatment_id(levels_of_source)])
         )
     return Arranged(tuple(executions), {key: tuple(levels) for key, levels in factors.items()})
+
+
+def _varied(measured: Sequence[Measured]) -> list[str]:
+    """The settings in which executions of one kind differ: what was not the same is no repeat."""
+    values: dict[tuple[str, str], set[str]] = {}
+    for part in measured:
+        for key, value in part.settings.items():
+            values.setdefault((part.title, key), set()).add(repr(value))
+    return list(dict.fromkeys(key for (_, key), different in values.items() if len(different) > 1))
+
+
+def _check_settings(wanted: Sequence[str], printed: Sequence[str]) -> None:
+    for setting in wanted:
+        if setting not in printed:
+            raise ImportProblemError(
+                IMPORT_NO_SETTING(setting=repr(setting), settings=printed)
+                if printed
+                else IMPORT_NO_SETTINGS(setting=repr(setting))
+            )
 
 
 def _levels(

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, BinaryIO
 from loadcell import _engine
 from loadcell.ingest import columns
 from loadcell.ingest.base import NotItsOutputError, Unread
-from loadcell.ingest.messages import (
-    OUTPUT_JSON,
-    OUTPUT_JSON_BROKEN,
-    OUTPUT_JSON_CUT_OFF,
-    OUTPUT_JSON_NONE,
-    OUTPUT_JSON_TOO_DEEP,
-    OUTPUT_JSON_TOO_LONG,
-)
+from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
 if TYPE_CHECKING:
     from loadcell.ingest.columns import Column
     from loadcell.model.json import JsonObject
+
+OUTPUT_JSON = MessageCode("output.json", how=str, key=str, trouble=Message)
+OUTPUT_JSON_NONE = MessageCode("output.json.none", key=str)
+OUTPUT_JSON_CUT_OFF = MessageCode("output.json.cut-off", begin=str, line=str)
+OUTPUT_JSON_BROKEN = MessageCode("output.json.broken", begin=str, line=str, said=ForeignText)
+OUTPUT_JSON_TOO_LONG = MessageCode("output.json.too-long", limit_mib=Count)
+OUTPUT_JSON_TOO_DEEP = MessageCode("output.json.too-deep")
 
 BLOCK_BYTES = 8 * 2**20
 #: No tool prints longer lines; what is longer is no text, and its end is left out.

@@ -13,7 +13,9 @@ import numpy as np
 
 from loadcell import __version__
 from loadcell.analysis.error_codes import meaning
+from loadcell.ingest import totals as printed_totals
 from loadcell.ingest.base import (
+    IMPORT_UNREAD,
     OTHER_COLUMNS,
     ROWS_AT_ONCE,
     ImportProblemError,
@@ -23,12 +25,12 @@ from loadcell.ingest.base import (
     batched,
 )
 from loadcell.ingest.columns import UNJOINED, Column, Columns
-from loadcell.ingest.messages import IMPORT_NOTHING_MEASURED, IMPORT_UNREAD
 from loadcell.ingest.read import Arranged, Execution, Watched
 from loadcell.ingest.series import Intervals, Room
 from loadcell.model import run_record
 from loadcell.model.json import JsonObject
 from loadcell.model.latency import Latency
+from loadcell.model.message import Message, MessageCode
 from loadcell.model.numbers import utc_text
 from loadcell.model.run_record import (
     FactorRecord,
@@ -60,6 +62,8 @@ from loadcell.store.layout import (
     new_run_directory,
 )
 from loadcell.store.write import RunWriter, TrialWriter, sync_directory
+
+IMPORT_NOTHING_MEASURED = MessageCode("import.nothing-measured", sources=list, lines=Message)
 
 #: Digits behind the point in all files of a trial.
 _DIGITS = 6
@@ -251,6 +255,7 @@ def _trial(
         figures={name: value for name, value in measured.figures.items() if name != "queries_per_s"},
     )
     version = measured.settings.get("version")
+    agreement = printed_totals.check(execution)
     return TrialRecord(
         number,
         _trial_name(number, execution),
@@ -269,6 +274,7 @@ def _trial(
         totals=totals,
         operations={name: _operation(part, measured.duration_s) for name, part in measured.parts.items()},
         monitors=monitors,
+        checks=() if agreement is None else (agreement,),
         errors=tuple(
             ErrorRecord(code, count, message="", meaning=meaning(code))
             for code, count in measured.errors.items()

@@ -21,7 +21,10 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from loadcell.linux import launcher
+from loadcell.linux import launcher, procfs, sessions
+from loadcell.model.message import MessageCode
+
+ENDED_STATUS = MessageCode("ended.status", status=str)
 
 #: Numbers of prctl(2): linux/prctl.h.
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -133,15 +136,28 @@ class LineReader:
 class SupervisedProcess:
     """A long-lived program, one process at a time; `log` takes each line of its output, with its `name`
     before it.
+
+    What it starts ends with it, unless it left the program's session. Its session is recorded in `work`,
+    for a later run to end should this one be killed together with the program.
     """
 
-    def __init__(self, name: str, log: Callable[[str], None], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        log: Callable[[str], None],
+        environment: Mapping[str, str],
+        work: Path | None = None,
+    ) -> None:
         self.name = name
         self.log = log
         #: the last lines of its output
         self.output: deque[str] = deque(maxlen=_LAST_LINES)
+        #: number of lines of all processes so far
+        self.lines = 0
         self._environment = environment
+        self._work = work
         self._process: subprocess.Popen[bytes] | None = None
+        self._started = 0
         self._thread: threading.Thread | None = None
 
     @property
@@ -200,12 +216,16 @@ class SupervisedProcess:
         assert process.stdout is not None
         with contextlib.suppress(OSError, AttributeError):
             fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _OUTPUT_PIPE_BYTES)
+        self._started = procfs.started(process.pid) or 0
+        if self._work is not None:
+            sessions.record(self._work, process.pid, self._started)
         self._process = process
         started.put(process)
         with process.stdout as output:
             for raw in output:
                 line = raw.decode("utf-8", "replace").rstrip("\n")
                 self.output.append(line)
+                self.lines += 1
                 self.log(f"{self.name}: {line}")
         process.wait()
 
@@ -214,6 +234,11 @@ class SupervisedProcess:
         if self._thread is not None:
             self._thread.join(timeout=2)
         return list(self.output)
+
+    def output_since(self, lines: int) -> list[str]:
+        """The lines after the first `lines`, as far as they are among the last."""
+        count = self.lines - lines
+        return list(self.output)[-count:] if count > 0 else []
 
     def stop(self, steps: Sequence[StopStep]) -> bool:
         """Send one signal after the other until the process has ended. Return True if it had to be killed."""
@@ -229,6 +254,8 @@ class SupervisedProcess:
                 except subprocess.TimeoutExpired:
                     self.log(f"{self.name} did not end within {limit_s:.0f} s of a {kind} shutdown")
             killed = process.returncode == -signal.SIGKILL
+        if process is not None:
+            sessions.end(process.pid, self._started)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout=5)
         self._process = self._thread = None

@@ -1,15 +1,15 @@
 """Message codes of the engine: outcomes of a load, its steps, and the remedies for error codes of servers and
 of this machine.
 
-The texts are in `messages-engine.toml` and `messages-remedies.toml`.
+The texts are in `messages-engine.toml` and `messages-remedies.toml`. Standard library only, because the
+worker reports failures with them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadcell.model import catalogue
-from loadcell.model.json import JsonObject
 from loadcell.model.message import (
     NO_OUTPUT,
     Argument,
@@ -24,6 +24,9 @@ from loadcell.model.message import (
     unit_of,
 )
 
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
+
 
 def load_failure(code: str, finding: Message | str, remedy: Message | None) -> Message:
     """The failure of a load: its class, which is a server's or the engine's, and what was found."""
@@ -37,10 +40,13 @@ def load_failure(code: str, finding: Message | str, remedy: Message | None) -> M
 def engine_failure(document: JsonObject, protocol: str = "") -> Message:
     """The failure that the engine reports as `{"code", "reason": {"code", "args"}}`, of a load over
     `protocol`.
+
+    The arguments `attempts` (of a step that was repeated) and `group` (of a client group) belong to every
+    reason.
     """
     code, reason = str(document["code"]), document["reason"]
     arguments = dict(reason["args"])
-    group = arguments.pop("group", None)
+    group, attempts = arguments.pop("group", None), arguments.pop("attempts", None)
     finding = Message(
         str(reason["code"]),
         {name: _argument(reason["code"], name, value) for name, value in arguments.items()},
@@ -49,6 +55,9 @@ def engine_failure(document: JsonObject, protocol: str = "") -> Message:
     remedy = (
         Message(advice, finding.arguments) if advice in catalogue.texts() else failure_remedy(protocol, code)
     )
+    if attempts is not None:
+        finding = Message("engine.attempts", {"attempts": attempts, "finding": finding})
+        remedy = remedy or Message("engine.attempts.advice")
     return load_failure(code, finding if group is None else _of_group(group, finding), remedy)
 
 
@@ -115,6 +124,7 @@ UNEXPLAINED = MessageCode("unexplained", outcome=str)
 MessageCode("engine.error", said=ForeignText)
 MessageCode("engine.aborted")
 MessageCode("engine.group", finding=Message, group=str)
+MessageCode("engine.attempts", attempts=Count, finding=Message)
 MessageCode("engine.preparation-stopped")
 MessageCode("engine.rows-missing", name=str, sent=Count, taken=Count)
 MessageCode("engine.descriptors", allowed=Count, clients=Count, needed=str)

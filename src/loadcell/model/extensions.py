@@ -28,6 +28,8 @@ class Capability:
 POSTGRES, MYSQL, RESP, HTTP, STORE, DUCKDB, HOST = map(
     Capability, ("postgres", "mysql", "resp", "http", "store", "duckdb", "host")
 )
+#: `server` in the facts of a target that is the machine itself, beside which there is no client's machine.
+MACHINE: Final = "host"
 #: The target makes a database for the data of a workload, and removes it.
 DATABASES = Capability("databases")
 
@@ -45,6 +47,7 @@ WORKLOADS: Final = "loadcell.workloads"
 MONITORS: Final = "loadcell.monitors"
 READERS: Final = "loadcell.readers"
 PANELS: Final = "loadcell.panels"
+CLIENT_PROGRAMS: Final = "loadcell.client_programs"
 FINDINGS: Final = "loadcell.findings"
 
 EXTENSION_BROKEN = MessageCode("extension.broken", package=str, entry=str, error=ForeignText)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
@@ -21,6 +22,11 @@ JsonValue: TypeAlias = Any
 JsonObject: TypeAlias = dict[str, Any]
 
 Record = TypeVar("Record")
+
+#: Digits of the longest integer of 64 bits, with its sign.
+_MOST_DIGITS = 20
+_LONG_NUMBER = re.compile(rb"\d{19}")
+_HALF_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class _Omitted:
@@ -52,10 +58,36 @@ class MismatchError(ValueError):
 def read(kind: type[Record], text: bytes | str) -> Record:
     """Record of this kind from JSON text. Unknown keys are ignored. Raises MismatchError."""
     try:
+        if _LONG_NUMBER.search(text if isinstance(text, bytes) else text.encode("utf-8", "replace")):
+            parse(text)
         record: Record = _adapter(_class(kind)).validate_json(text, strict=True)
     except ValidationError as error:
         raise MismatchError(_mismatch(error)) from None
     return record
+
+
+def parse(text: bytes | str) -> JsonValue:
+    """Any JSON value, with the replacement character for half surrogates.
+
+    Raises MismatchError for text that is no JSON, is nested too deeply, or holds an integer beyond 64 bits,
+    which neither floats nor tables take.
+    """
+    try:
+        content = text.decode("utf-8") if isinstance(text, bytes) else text
+        value = json.loads(content, parse_int=_integer)
+        if _HALF_SURROGATE.search(content):
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except RecursionError:
+        raise MismatchError(None) from None
+    except ValueError as error:
+        raise error if isinstance(error, MismatchError) else MismatchError(None) from None
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS or abs(number := int(digits)) >= 2**63:
+        raise MismatchError(None)
+    return number
 
 
 def convert(kind: type[Record], document: Mapping[str, JsonValue]) -> Record:

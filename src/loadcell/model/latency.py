@@ -114,3 +114,41 @@ def contradiction(values: Mapping[str, float | None], bucket: float = BUCKET) ->
     if mean is not None and most is not None and mean > most * (1 + _ROUNDING):
         return {"mean_ms": mean, "max_ms": most}
     return {}
+
+
+#: The share of response times that the client's own lateness may make up, on average and at the 99th
+#: percentile. With less, a simulated p99 was at most 7 % too high (tests/truth/test_lateness.py).
+MOST_LATE = 0.10
+#: The percentile of response times whose lateness is judged.
+TAIL, _BEYOND = "p99_ms", 0.01
+
+
+def tail_lateness(
+    lateness: Mapping[str, float | None], response: Mapping[str, float | None]
+) -> dict[str, float] | None:
+    """Lateness that 1 % of all requests exceeded (`late_ms`), next to the response time that 1 % exceeded.
+
+    `lateness` may be of a part of the requests: those that found a free connection. The 1 % is of all of
+    them; where no percentile is stored for that, the next lower one counts. None when either is unknown.
+    """
+    response_ms, late, requests = response.get(TAIL), lateness.get("count"), response.get("count")
+    if not response_ms or late == 0:
+        return None
+    beyond = _BEYOND if late is None or not requests else _BEYOND * max(1.0, requests / late)
+    percentiles = {
+        float(percentile): value
+        for key, value in lateness.items()
+        if value is not None and (percentile := _percentile(key)) is not None
+    }
+    if not percentiles:
+        return None
+    stored = [percentile for percentile in percentiles if percentile <= 100 * (1 - beyond) + 1e-9]
+    return {"late_ms": percentiles[max(stored)] if stored else 0.0, "response_ms": response_ms}
+
+
+def late_in_tail(
+    lateness: Mapping[str, float | None] | None, response: Mapping[str, float | None] | None
+) -> dict[str, float]:
+    """`tail_lateness` where it exceeds `MOST_LATE` of the response time; empty where not, or unknown."""
+    tail = tail_lateness(lateness, response) if lateness and response else None
+    return tail if tail is not None and tail["late_ms"] > MOST_LATE * tail["response_ms"] else {}

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from loadcell.model.json import OMITTED, JsonObject, read
 from loadcell.model.latency import Latency
+from loadcell.model.message import Message
 from loadcell.model.trial_record import TRANSACTION, ErrorRecord, Lifetime, ToolRecord
 
 
@@ -338,11 +339,25 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailureReason:
+    """A message as another process writes it (`Message.document`); `code` is None if it has only words."""
+
+    code: str | None
+    args: JsonObject
+    finding: str
+    advice: str
+
+    @property
+    def message(self) -> Message:
+        return Message(self.code or "", self.args, recorded=(self.finding, self.advice))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The work has failed, with this message of the engine or of the catalogue: the last line."""
+    """The work has failed for this reason: the last line."""
 
     type: Literal["error"] = "error"
-    error: JsonObject
+    error: FailureReason
 
 
 LoadEvent = Pinned | Connected | Ready | PhaseBegan | Interval | Trouble | LoadingProgress

@@ -154,7 +154,10 @@ class Message:
         as `why`.
         """
         if self.recorded:
-            return as_written(self.recorded[1]) if self.recorded[1] else None
+            code = f"{self.code}.advice" if self.code else ""
+            return (
+                Message(code, self.arguments, recorded=(self.recorded[1], "")) if self.recorded[1] else None
+            )
         if f"{self.code}.advice" in catalogue.texts():
             return Message(f"{self.code}.advice", self.arguments)
         allowed, why = self.arguments.get("allowed"), self.arguments.get("why")

@@ -5,10 +5,12 @@ A part declares the metrics that it makes; those of every load are declared here
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
+
+from loadcell.model.message import Message, MessageCode, as_written
 
 #: The unit in expectations and values: `count` a bare number, `rate` per second, `share` a fraction (written
 #: in percent), `time` milliseconds (written with any unit of time).
@@ -27,7 +29,7 @@ class Metric:
 
     key: str
     kind: Kind
-    meaning: str
+    meaning: Message
     better: Direction = "higher"
     additive: bool = True
     per_group: bool = True
@@ -44,57 +46,84 @@ class MetricFacts:
 
 
 _declared: dict[str, Metric] = {}
+#: Each imports modules that declare metrics.
+_sources: list[Callable[[], None]] = []
 
 
 def declare(
     key: str,
     kind: Kind,
-    meaning: str,
+    meaning: Message | str,
     better: Direction = "higher",
     *,
     additive: bool = True,
     per_group: bool = True,
     headline: bool = False,
 ) -> Metric:
-    """Declare a metric. Raises ValueError for a key that is declared already."""
+    """Declare a metric; an extension may give its meaning in its own words.
+
+    Raises ValueError for a key that is declared already.
+    """
     if key in _declared:
         raise ValueError(f"metric {key!r} is declared twice")
-    _declared[key] = Metric(key, kind, meaning, better, additive, per_group, headline)
+    text = as_written(meaning) if isinstance(meaning, str) else meaning
+    _declared[key] = Metric(key, kind, text, better, additive, per_group, headline)
     return _declared[key]
 
 
+def add_source(load: Callable[[], None]) -> None:
+    """Call `load`, which imports modules that declare metrics, when a metric is not declared yet."""
+    _sources.append(load)
+
+
 def declared() -> Mapping[str, Metric]:
-    """Every metric of the modules imported so far, by key."""
+    """Every metric by key: those of imported modules and of all sources."""
+    for load in _sources:
+        load()
     return MappingProxyType(_declared)
 
 
+def find(key: str) -> Metric | None:
+    """The metric with this key, or None. Sources are asked if no imported module declares it."""
+    return _declared.get(key) or declared().get(key)
+
+
 def facts(keys: Iterable[str]) -> dict[str, MetricFacts]:
-    """Facts of those of these metrics that are declared, as the record of a trial has them."""
-    metrics = (_declared[key] for key in keys if key in _declared)
+    """Facts of those of these metrics that imported modules declare, as the record of a trial has them.
+
+    No source is asked: the parts that the trial used are imported, and one that is broken concerns no trial
+    without it.
+    """
+    metrics = (metric for key in keys if (metric := _declared.get(key)) is not None)
     return {metric.key: MetricFacts(metric.kind, metric.better, metric.headline) for metric in metrics}
 
 
 #: Statistics of latencies, as keys end in them.
 LATENCIES: Final = ("mean", "min", "max", "p50", "p90", "p95", "p99", "p99.9", "p99.99")
 
-declare("throughput", "rate", "transactions that succeeded, per second")
-declare("queries", "rate", "statements of transactions that succeeded, per second")
-declare("errors", "count", "transactions that failed", "lower")
-declare("error_rate", "share", "failed transactions as a share of those that ended", "lower")
-declare("retries", "count", "transactions tried again after a serialisation failure or deadlock", "lower")
+THROUGHPUT = MessageCode("metric-meaning.throughput", "info")
+QUERIES = MessageCode("metric-meaning.queries", "info")
+ERRORS = MessageCode("metric-meaning.errors", "info")
+ERROR_RATE = MessageCode("metric-meaning.error-rate", "info")
+RETRIES = MessageCode("metric-meaning.retries", "info")
+RESPONSE_TIME = MessageCode("metric-meaning.response-time", "info", statistic=str)
+SERVICE_TIME = MessageCode("metric-meaning.service-time", "info", statistic=str)
+OFFERED = MessageCode("metric-meaning.offered", "info")
+BACKLOG = MessageCode("metric-meaning.backlog", "info")
+PACING = MessageCode("metric-meaning.pacing", "info", statistic=str)
+CLIENT_CPU = MessageCode("metric-meaning.client-cpu", "info")
+
+declare("throughput", "rate", THROUGHPUT())
+declare("queries", "rate", QUERIES())
+declare("errors", "count", ERRORS(), "lower")
+declare("error_rate", "share", ERROR_RATE(), "lower")
+declare("retries", "count", RETRIES(), "lower")
 for _statistic in LATENCIES:
-    declare(f"latency.{_statistic}", "time", f"response time of transactions, {_statistic}", "lower")
+    declare(f"latency.{_statistic}", "time", RESPONSE_TIME(statistic=_statistic), "lower")
 for _statistic in LATENCIES:
-    declare(f"service.{_statistic}", "time", f"service time of transactions, {_statistic}", "lower")
-declare("offered", "rate", "transactions that were due in an open loop, per second", "neither")
-declare(
-    "backlog", "count", "the most transactions of an open loop that were due and not sent at once", "lower"
-)
+    declare(f"service.{_statistic}", "time", SERVICE_TIME(statistic=_statistic), "lower")
+declare("offered", "rate", OFFERED(), "neither")
+declare("backlog", "count", BACKLOG(), "lower")
 for _statistic in LATENCIES:
-    declare(
-        f"pacing.{_statistic}",
-        "time",
-        f"how late the client sent what it could have sent when it was due, {_statistic}",
-        "lower",
-    )
-declare("client.cpu", "share", "CPU use of the client's busiest thread", "lower", per_group=False)
+    declare(f"pacing.{_statistic}", "time", PACING(statistic=_statistic), "lower")
+declare("client.cpu", "share", CLIENT_CPU(), "lower", per_group=False)

@@ -153,10 +153,52 @@ class DipCause:
     total: str | None = None
 
 
-_declared: list[Panel | AggregateTable | DipCause] = []
+@dataclass(frozen=True)
+class DatabaseTables:
+    """Tables of the monitor of an SQL server, which a report sums up by treatment, with its events
+    `checkpoint` and `checkpoint-end`.
+
+    `samples` has the columns `looks`, `sessions_idle_in_transaction`, `elapsed_s` and some of `commits`,
+    `rollbacks`, `deadlocks`, `blocks_hit`, `blocks_read`, `temp_bytes`, `wal_bytes`, `wal_full_pages`.
+    `waits` has `wait_event_type` (`CPU`: none), `wait_event` and `sessions`; `statements` has `query`,
+    `calls`, `total_ms`, `rows`, `blocks_hit` and `blocks_read`.
+    """
+
+    samples: str
+    waits: str
+    statements: str
 
 
-def declare(*items: Panel | AggregateTable | DipCause) -> None:
+@dataclass(frozen=True)
+class KeyValueTable:
+    """The table of the monitor of a key-value server, which a report sums up by treatment.
+
+    It has `elapsed_s` and some of the columns `commands`, `cpu_s`, `hits`, `misses`, `evicted_keys`,
+    `expired_keys`, `used_memory_bytes`, `fragmentation` and `clients`. Columns `saving` are above 0 while the
+    server writes its data to disk. `eviction_settings` have an effect only where keys are evicted. `title` is
+    the code of the heading, which takes a `product`; with `.note` it is that of the note below it.
+    """
+
+    samples: str
+    title: str
+    saving: tuple[str, ...] = ()
+    eviction_settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FactUnit:
+    """Facts of a target whose names do not state their unit, by their paths in the record."""
+
+    unit: Literal["bytes", "count"]
+    paths: tuple[str, ...]
+
+
+Declaration: TypeAlias = Panel | AggregateTable | DipCause | DatabaseTables | KeyValueTable | FactUnit
+
+_declared: list[Declaration] = []
+
+
+def declare(*items: Declaration) -> None:
     """Declare what is made of a sample table."""
     _declared.extend(items)
 
@@ -177,8 +219,24 @@ def dip_causes() -> tuple[DipCause, ...]:
     return tuple(item for item in _all() if isinstance(item, DipCause))
 
 
+def database_tables() -> tuple[DatabaseTables, ...]:
+    """The tables of all monitors of SQL servers. Raises ExtensionError."""
+    return tuple(item for item in _all() if isinstance(item, DatabaseTables))
+
+
+def key_value_tables() -> tuple[KeyValueTable, ...]:
+    """The tables of all monitors of key-value servers. Raises ExtensionError."""
+    return tuple(item for item in _all() if isinstance(item, KeyValueTable))
+
+
 @cache
-def _all() -> tuple[Panel | AggregateTable | DipCause, ...]:
+def fact_units() -> Mapping[str, Literal["bytes", "count"]]:
+    """Units of facts by their paths. Raises ExtensionError."""
+    return {path: item.unit for item in _all() if isinstance(item, FactUnit) for path in item.paths}
+
+
+@cache
+def _all() -> tuple[Declaration, ...]:
     root = Path(__file__).parents[1]
     for file in sorted(root.rglob("panels.py")):
         importlib.import_module(".".join((root.name, *file.relative_to(root).with_suffix("").parts)))

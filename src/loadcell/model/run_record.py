@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from loadcell.model.json import OMITTED, JsonObject, JsonValue
+
+#: The command that runs and resumes a plan.
+RUN_COMMAND: Final = "loadcell run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ class RunRecord:
     """A run: its plan, seed, order, versions and state.
 
     `state` is running, finished, interrupted or failed. `reason`, `reason_code` and `reason_args` say why a
-    run ended early.
+    run ended early. `resumed_by` is the command that resumes the run with `--resume`.
     """
 
     schema: int = 1
@@ -150,5 +153,6 @@ class RunRecord:
     verdicts: Annotated[tuple[RunVerdict, ...] | None, OMITTED] = None
     executions: tuple[Execution, ...] = ()
     command: tuple[str, ...] = ()
+    resumed_by: str = RUN_COMMAND
     anonymous: Annotated[bool | None, OMITTED] = None
     imported: Annotated[tuple[ImportedFile, ...] | None, OMITTED] = None

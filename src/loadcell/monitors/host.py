@@ -14,7 +14,10 @@ from loadcell.plan.parts import Options
 
 #: Devices that are only a view of others, or memory: counting them too would count the same bytes twice.
 NOT_DISKS = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
-NOT_LINKS = ("lo", "docker", "br-", "veth", "virbr")
+NOT_LINKS = (
+    "lo", "docker", "br-", "veth", "virbr", "tun", "tap", "vnet", "macvtap", "macvlan", "ipvlan", "dummy",
+    "ifb", "wg", "vxlan", "flannel", "cni", "cali", "lxc", "lxdbr",
+)  # fmt: skip
 _SECTOR_BYTES = 512  # the unit of /proc/diskstats on every device
 
 

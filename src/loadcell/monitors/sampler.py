@@ -14,8 +14,8 @@ from loadcell.model import trial_record
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import INTERVAL_NS, Monitor, Row
 
-#: A monitor that hangs is left behind.
-_END_LIMIT_S = 10
+#: How long the monitors of a trial may take to end, all of them together: one that hangs is left behind.
+END_LIMIT_S = 4.0
 
 #: Takes a monitor's name (`postgres`, for a table beside it `postgres.waits`) and the rows of one sample;
 #: called in the sampler's thread.
@@ -108,12 +108,16 @@ class Sampler:
         """Begin: the first call sets the counters' base, samples follow one interval apart."""
         self._thread.start()
 
-    def stop(self) -> Account:
+    def ask_to_stop(self) -> None:
+        """Have it end without waiting for it."""
+        self._stop.set()
+
+    def stop(self, limit_s: float = END_LIMIT_S) -> Account:
         """End, and give back what the monitor holds."""
         self._stop.set()
-        self._thread.join(timeout=_END_LIMIT_S)
+        self._thread.join(timeout=max(0.0, limit_s))
         if self._thread.is_alive():
-            self.account.trouble = self.account.trouble or f"did not end within {_END_LIMIT_S} s"
+            self.account.trouble = self.account.trouble or f"did not end within {END_LIMIT_S:g} s"
         return self.account
 
     def _run(self) -> None:

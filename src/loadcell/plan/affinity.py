@@ -12,18 +12,16 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from loadcell.model.message import MessageCode
-from loadcell.plan.messages import (
-    ALLOWED_CPUS,
-    ALLOWED_MEMORY,
-    ALLOWED_NODE,
-    INVALID,
-    INVALID_BACKWARDS,
-    INVALID_NO_NUMBERS,
-    INVALID_TOO_LARGE_NUMBER,
-)
+from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Options
-from loadcell.plan.problems import SettingError, nearest, shown
+from loadcell.plan.problems import INVALID, SettingError, nearest, shown
+
+ALLOWED_CPUS = MessageCode("allowed.cpus")
+ALLOWED_MEMORY = MessageCode("allowed.memory")
+ALLOWED_NODE = MessageCode("allowed.node")
+INVALID_NO_NUMBERS = MessageCode("plan.found-no-numbers", value=str, allowed=Message)
+INVALID_BACKWARDS = MessageCode("plan.found-backwards", value=str, range=str, allowed=Message)
+INVALID_TOO_LARGE_NUMBER = MessageCode("plan.found-too-large-number", value=str, number=str, allowed=Message)
 
 #: levels that are made from the machine's layout
 ONE_NODE, HALF, ALL = "one node", "half the cores", "all"

@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.model.message import Message
+from loadcell.model.message import Message, MessageCode
 from loadcell.plan.affinity import Affinity
-from loadcell.plan.messages import AFFINITY_NODE_TWICE, AFFINITY_NOT_STARTED, AFFINITY_ONE_PROCESS
 from loadcell.plan.model import Resolved
 from loadcell.plan.nodes import Keys
 from loadcell.plan.parts import Advice, Options, Parts
 from loadcell.plan.problems import Problem, SettingError
-from loadcell.plan.topology import ANYWHERE, Pin, Topology
+from loadcell.plan.topology import AFFINITY_CPUS, ANYWHERE, Pin, Topology
+
+AFFINITY_NODE_TWICE = MessageCode("plan.affinity-node-twice")
+AFFINITY_NOT_STARTED = MessageCode("plan.affinity-not-started")
+AFFINITY_ONE_PROCESS = MessageCode("plan.affinity-one-process", client=str, key=str, target=str)
 
 
 def problems(
@@ -92,6 +95,11 @@ def meanings(resolved: Iterable[Resolved], machine: Topology) -> dict[str, dict[
                     machine.memory_of(placement) if key == "memory" else machine.written(placement)
                 )
     return meanings_by_key
+
+
+def position(key: str, meaning: str) -> Message | str:
+    """The meaning of a placement in words: `CPUs 0-3`, of memory the kernel's policy."""
+    return meaning if key == "memory" else AFFINITY_CPUS(cpus=meaning)
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from loadcell.model.message import Count, MessageCode
 from loadcell.plan.factors import Factor, Level
-from loadcell.plan.messages import CROSS_WITHOUT_DESIGN, NO_TREATMENT_LEFT, TOO_MANY_TREATMENTS
 from loadcell.plan.model import DesignName, Resolved
 from loadcell.plan.nodes import Keys, Scalar, at
 from loadcell.plan.problems import Mark, Problem
 from loadcell.plan.resolve import Resolver
 from loadcell.plan.treatment import BASELINE, Combination, Combinations, Table
+
+CROSS_WITHOUT_DESIGN = MessageCode("plan.cross-without-design")
+TOO_MANY_TREATMENTS = MessageCode("plan.too-many-treatments", count=Count, most=Count)
+NO_TREATMENT_LEFT = MessageCode("plan.no-treatment-left", values=list)
 
 #: more treatments than a machine's lifetime has room for: surely a slip
 MOST_TREATMENTS = 100_000

@@ -14,21 +14,20 @@ from decimal import Decimal
 from typing import Literal
 
 from loadcell.model import trial_record
-from loadcell.model.message import Message
-from loadcell.model.metrics import Kind, Metric, declared
+from loadcell.model.message import Message, MessageCode
+from loadcell.model.metrics import Kind, Metric, declared, find
 from loadcell.plan import units
-from loadcell.plan.messages import (
-    ALLOWED_COUNT,
-    ALLOWED_EXPECTATION,
-    ALLOWED_METRICS_OF_GROUPS,
-    ALLOWED_NAMES,
-    ALLOWED_THRESHOLD,
-    INVALID,
-    INVALID_COMPARISON,
-    INVALID_THRESHOLD,
-    UNKNOWN_METRIC,
-)
-from loadcell.plan.problems import SettingError, nearest, shown
+from loadcell.plan.problems import ALLOWED_NAMES, INVALID, SettingError, nearest, shown
+
+ALLOWED_EXPECTATION = MessageCode("allowed.expectation")
+ALLOWED_THRESHOLD = MessageCode("allowed.threshold", metric=str, value=Message)
+ALLOWED_COUNT = MessageCode("allowed.count")
+ALLOWED_METRICS_OF_GROUPS = MessageCode("allowed.metrics-of-groups", names=list, groups=list)
+INVALID_THRESHOLD = MessageCode("plan.found-threshold", value=str, allowed=Message)
+INVALID_COMPARISON = MessageCode("plan.found-comparison", comparator=str, allowed=Message)
+UNKNOWN_METRIC = MessageCode("plan.unknown-metric", name=str, allowed=Message)
+METRIC_OF_GROUP = MessageCode("metric-meaning.of-group", "info", group=str, meaning=Message)
+METRIC_OF_WORKLOAD = MessageCode("metric-meaning.of-workload", "info")
 
 #: The quantiles kept in every record, by their names in expectations.
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
@@ -65,14 +64,13 @@ def metric(name: str) -> Metric:
 
     Raises KeyError.
     """
-    metrics = declared()
-    if name in metrics:
-        return metrics[name]
+    if (of_load := find(name)) is not None:
+        return of_load
     group, _, key = name.partition(".")
-    of_load = metrics[key]
-    if not of_load.per_group:
+    of_group = find(key)
+    if of_group is None or not of_group.per_group:
         raise KeyError(name)
-    return replace(of_load, key=name, meaning=f"{group}: {of_load.meaning}")
+    return replace(of_group, key=name, meaning=METRIC_OF_GROUP(group=group, meaning=of_group.meaning))
 
 
 _ALLOWED: Mapping[Kind, Message] = {
@@ -128,7 +126,7 @@ class Expectation:
             raise SettingError(INVALID(value=shown(text), allowed=ALLOWED_EXPECTATION()))
         name, comparator, value = match.groups()
         judged_metric = (
-            Metric(name, "count", "of the workload's own") if name in figures else _metric_named(name, groups)
+            Metric(name, "count", METRIC_OF_WORKLOAD()) if name in figures else _metric_named(name, groups)
         )
         if judged_metric is None:
             metrics = declared()
@@ -172,7 +170,7 @@ class Expectation:
 
 
 def _metric_named(name: str, groups: Sequence[str]) -> Metric | None:
-    if name not in declared() and name.partition(".")[0] not in groups:
+    if find(name) is None and name.partition(".")[0] not in groups:
         return None
     try:
         return metric(name)

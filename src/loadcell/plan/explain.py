@@ -10,41 +10,37 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from loadcell.model.message import Message, MessageError, as_written
-from loadcell.plan.messages import (
-    ALLOWED_AT_LEAST,
-    ALLOWED_AT_MOST,
-    ALLOWED_CHOICE,
-    ALLOWED_EITHER,
-    ALLOWED_FINITE_NUMBER,
-    ALLOWED_INTEGER,
-    ALLOWED_LESS_THAN,
-    ALLOWED_LIST,
-    ALLOWED_MAPPING,
-    ALLOWED_MAXIMUM_CHARACTERS,
-    ALLOWED_MAXIMUM_ITEMS,
-    ALLOWED_MINIMUM_CHARACTERS,
-    ALLOWED_MINIMUM_ITEMS,
-    ALLOWED_MORE_THAN,
-    ALLOWED_MULTIPLE_OF,
-    ALLOWED_NOTHING,
-    ALLOWED_NUMBER,
-    ALLOWED_PATH,
-    ALLOWED_PATTERN,
-    ALLOWED_TEXT,
-    ALLOWED_TRUE_OR_FALSE,
-    ALLOWED_VALUE,
-    INVALID,
-    MISSING,
-    RESTATED,
-    SHOWN_SECRET,
-    UNKNOWN_SETTING,
-)
+from loadcell.model.message import Message, MessageCode, MessageError, as_written
 from loadcell.plan.nodes import Items, Keys, Node, plain
 from loadcell.plan.paths import fields_at
-from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
+from loadcell.plan.problems import INVALID, MISSING, UNKNOWN_SETTING, Mark, Problem, listed, nearest, shown
 from loadcell.plan.secrets import holds_literal, is_secret_key
 from loadcell.plan.units import Duration, Fraction, Rate, Size
+
+SHOWN_SECRET = MessageCode("shown.secret")
+ALLOWED_EITHER = MessageCode("allowed.either", first=Message, other=Message)
+ALLOWED_CHOICE = MessageCode("allowed.choice", choices=list, last=str)
+ALLOWED_NOTHING = MessageCode("allowed.nothing")
+ALLOWED_VALUE = MessageCode("allowed.value")
+ALLOWED_INTEGER = MessageCode("allowed.whole-number")
+ALLOWED_NUMBER = MessageCode("allowed.number")
+ALLOWED_FINITE_NUMBER = MessageCode("allowed.finite-number")
+ALLOWED_TEXT = MessageCode("allowed.text")
+ALLOWED_TRUE_OR_FALSE = MessageCode("allowed.true-or-false")
+ALLOWED_MAPPING = MessageCode("allowed.mapping")
+ALLOWED_LIST = MessageCode("allowed.list")
+ALLOWED_PATH = MessageCode("allowed.path")
+ALLOWED_AT_LEAST = MessageCode("allowed.at-least", bound=str)
+ALLOWED_MORE_THAN = MessageCode("allowed.more-than", bound=str)
+ALLOWED_AT_MOST = MessageCode("allowed.at-most", bound=str)
+ALLOWED_LESS_THAN = MessageCode("allowed.less-than", bound=str)
+ALLOWED_MINIMUM_CHARACTERS = MessageCode("allowed.minimum-characters", bound=str)
+ALLOWED_MAXIMUM_CHARACTERS = MessageCode("allowed.maximum-characters", bound=str)
+ALLOWED_MINIMUM_ITEMS = MessageCode("allowed.minimum-items", bound=str)
+ALLOWED_MAXIMUM_ITEMS = MessageCode("allowed.maximum-items", bound=str)
+ALLOWED_MULTIPLE_OF = MessageCode("allowed.multiple-of", bound=str)
+ALLOWED_PATTERN = MessageCode("allowed.pattern", bound=str)
+RESTATED = MessageCode("plan.restated", finding=Message, allowed=Message)
 
 #: The choices in the context of pydantic's errors: `'a', 'b' or 3`.
 _CHOICE = re.compile(r"'[^']*'|(?<!\S)(?!or\b)[^\s,']+")

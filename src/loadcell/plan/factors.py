@@ -12,28 +12,34 @@ from dataclasses import dataclass, replace
 
 from loadcell.model import run_record
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Message, MessageCode
 from loadcell.plan import ranges
-from loadcell.plan.messages import (
-    ALLOWED_FACTOR_OF_PLAN,
-    ALLOWED_FACTORS,
-    ALLOWED_LEVEL_SETTINGS,
-    ALLOWED_LEVELS,
-    ALLOWED_NAMES,
-    FACTOR_EMPTY,
-    FACTOR_PARENT,
-    FACTOR_PART,
-    FACTOR_SAME_SETTING,
-    FACTOR_TWICE,
-    INVALID,
-    INVALID_NO_LEVELS,
-    LEVEL_SETS_TWICE,
-    LEVEL_TWICE,
-    UNKNOWN_FACTOR,
-)
 from loadcell.plan.nodes import Items, Keys, Node, Scalar, plain, put
 from loadcell.plan.parts import Parts
 from loadcell.plan.paths import locate
-from loadcell.plan.problems import Mark, Problem, SettingError, listed, shown
+from loadcell.plan.problems import (
+    ALLOWED_NAMES,
+    INVALID,
+    UNKNOWN_FACTOR,
+    Mark,
+    Problem,
+    SettingError,
+    listed,
+    shown,
+)
+
+ALLOWED_FACTORS = MessageCode("allowed.factors")
+ALLOWED_FACTOR_OF_PLAN = MessageCode("allowed.factor-of-plan")
+ALLOWED_LEVELS = MessageCode("allowed.levels", range=Message, named=str)
+ALLOWED_LEVEL_SETTINGS = MessageCode("allowed.level-settings", example=str)
+INVALID_NO_LEVELS = MessageCode("plan.found-no-levels", value=str, allowed=Message)
+FACTOR_EMPTY = MessageCode("plan.factor-empty", allowed=Message)
+FACTOR_TWICE = MessageCode("plan.factor-twice", factor=str, line=str)
+FACTOR_SAME_SETTING = MessageCode("plan.factor-same-setting", path=str, factor=str)
+FACTOR_PART = MessageCode("plan.factor-part", path=str, whole=str, factor=str)
+FACTOR_PARENT = MessageCode("plan.factor-whole", path=str, part=str, factor=str)
+LEVEL_TWICE = MessageCode("plan.level-twice", label=str)
+LEVEL_SETS_TWICE = MessageCode("plan.level-sets-twice", path=str)
 
 _FORMS = ALLOWED_LEVELS(range=ranges.FORM, named="small: {path: value}")
 

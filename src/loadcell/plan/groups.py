@@ -14,38 +14,47 @@ from dataclasses import dataclass, replace
 
 from loadcell.model import metrics
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message
+from loadcell.model.message import Count, Message, MessageCode
 from loadcell.plan import rate
-from loadcell.plan.messages import (
-    ALLOWED_GROUP,
-    ALLOWED_GROUP_LOAD,
-    ALLOWED_GROUPS,
-    ALLOWED_NUMBER_ABOVE_0,
-    GROUP_LISTED_TWICE,
-    GROUP_METRIC_NAME,
-    GROUP_NO_SHARE,
-    GROUP_NO_WORKLOAD,
-    GROUP_SHARE_AND_LOAD,
-    GROUP_UNKNOWN_SETTING,
-    GROUP_WINDOW,
-    GROUP_WORKLOADS,
-    GROUPS_AND_WORKLOAD,
-    GROUPS_FEW_CLIENTS,
-    GROUPS_LOAD_UNUSED,
-    GROUPS_MIXED,
-    GROUPS_NONE,
-    GROUPS_OTHER_DATA,
-    GROUPS_TOO_MANY,
-    INVALID,
-    INVALID_GROUP_NAME,
-    INVALID_NO_NAME,
-    UNKNOWN_SETTING,
-)
 from loadcell.plan.model import OF_A_GROUP, Group, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Scalar, plain
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.paths import of_group
-from loadcell.plan.problems import Mark, PlanError, Problem, in_order, listed, nearest, shown
+from loadcell.plan.problems import (
+    INVALID,
+    UNKNOWN_SETTING,
+    Mark,
+    PlanError,
+    Problem,
+    in_order,
+    listed,
+    nearest,
+    shown,
+)
+
+ALLOWED_NUMBER_ABOVE_0 = MessageCode("allowed.number-above-0")
+ALLOWED_GROUPS = MessageCode("allowed.groups", example=str)
+ALLOWED_GROUP = MessageCode("allowed.group", names=list, example=str)
+ALLOWED_GROUP_LOAD = MessageCode("allowed.group-load", example=str)
+INVALID_NO_NAME = MessageCode("plan.found-no-name", value=str, example=str)
+INVALID_GROUP_NAME = MessageCode("plan.found-group-name", name=str)
+GROUP_LISTED_TWICE = MessageCode("plan.group-listed-twice", name=str)
+GROUPS_AND_WORKLOAD = MessageCode("plan.groups-beside-workload")
+GROUPS_NONE = MessageCode("plan.groups-none", allowed=Message)
+GROUPS_TOO_MANY = MessageCode("plan.groups-too-many", count=Count, most=Count)
+GROUP_METRIC_NAME = MessageCode("plan.group-metric-name", name=str)
+GROUP_UNKNOWN_SETTING = MessageCode("plan.group-unknown-setting", name=str, settings=list)
+GROUP_WORKLOADS = MessageCode("plan.group-workloads", count=Count, names=list, allowed=Message)
+GROUP_NO_WORKLOAD = MessageCode("plan.group-no-workload", allowed=Message)
+GROUP_SHARE_AND_LOAD = MessageCode("plan.group-share-and-load", load=str)
+GROUP_NO_SHARE = MessageCode("plan.group-no-share", load=str)
+GROUPS_MIXED = MessageCode("plan.groups-mixed", shared=list, loads=list)
+GROUPS_LOAD_UNUSED = MessageCode("plan.groups-load-unused")
+GROUP_WINDOW = MessageCode("plan.group-window", key=str)
+GROUPS_FEW_CLIENTS = MessageCode("plan.groups-few-clients", clients=Count, groups=Count)
+GROUPS_OTHER_DATA = MessageCode(
+    "plan.groups-other-data", section=str, key=str, value=str, other=str, settings=list
+)
 
 #: each has dedicated threads and connections; a report's colours distinguish no more
 MOST_GROUPS = 8

@@ -5,32 +5,34 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
-from loadcell.model.metrics import declared
-from loadcell.plan import groups, secrets
+from loadcell.model import metrics
+from loadcell.model.message import MessageCode
+from loadcell.plan import groups, search_requests, secrets
 from loadcell.plan.arrange import Arrangement, arrange
 from loadcell.plan.expect import Expectation
-from loadcell.plan.factors import read_factors
-from loadcell.plan.loaded import LoadedPlan
-from loadcell.plan.messages import (
-    ALLOWED_EXPECTATION_TEXT,
-    ALLOWED_EXPECTATIONS,
-    INVALID,
-    PLAN_EMPTY,
-    PLAN_NO_MAPPING,
-    UNKNOWN_KEY,
-)
-from loadcell.plan.model import Head
-from loadcell.plan.nodes import Items, Keys, Scalar, plain
+from loadcell.plan.factors import Factor, read_factors
+from loadcell.plan.model import DesignName, Head, Limits, OrderName, Resolved
+from loadcell.plan.nodes import Items, Keys, Scalar, at, plain, scalars
 from loadcell.plan.overrides import apply_sets, chosen_levels
-from loadcell.plan.parts import Parts
+from loadcell.plan.parts import Options, Parts
 from loadcell.plan.paths import SECTIONS, settings
-from loadcell.plan.problems import Mark, PlanError, Problem, SettingError, in_order, nearest, shown
-from loadcell.plan.profile import read_profile, strangers
+from loadcell.plan.problems import INVALID, Mark, PlanError, Problem, SettingError, in_order, nearest, shown
+from loadcell.plan.profile import CpuProfile, read_profile, strangers
 from loadcell.plan.resolve import Resolver, read_model, with_monitors_by_name
-from loadcell.plan.search import is_search, names, read_search, useless
-from loadcell.plan.source import compose, read_text
+from loadcell.plan.search import Search, is_search, names, read_search, useless
+from loadcell.plan.source import PLAN_NUL_BYTE, compose, read_text
+from loadcell.plan.treatment import Table, Treatment
+
+ALLOWED_EXPECTATIONS = MessageCode("allowed.expectations")
+ALLOWED_EXPECTATION_TEXT = MessageCode("allowed.expectation-text")
+UNKNOWN_KEY = MessageCode("plan.unknown-key", key=str, keys=list)
+PLAN_EMPTY = MessageCode("plan.empty", keys=list)
+PLAN_NO_MAPPING = MessageCode("plan.no-mapping", value=str, keys=list)
 
 #: the keys a plan may have
 KEYS = (
@@ -42,6 +44,83 @@ KEYS = (
 )
 #: up to here every treatment is checked when the plan is loaded; of more, this many spread evenly over all
 CHECKED_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True)
+class LoadedPlan:
+    """A plan with its factors, and its treatments for the asking.
+
+    `directory` is where files are that it names (absolute); `text` is the file as written; `name` is safe in
+    a path; `base` is the plan's own settings without any factor (in a full design whose plan leaves a setting
+    to a factor: with that factor's first level); in a `search` the last factor is the one searched, and its
+    treatments are those that may be measured; `seed` is None when it is to be drawn for each run; `profile`
+    says what is sampled after the ordinary trials; `sets` and `only` are what the command line changed.
+    """
+
+    path: Path
+    directory: Path
+    text: str
+    name: str
+    title: str
+    question: str
+    base: Resolved
+    factors: tuple[Factor, ...]
+    design: DesignName | Literal["search"]
+    search: Search | None
+    repeats: int
+    order: OrderName
+    seed: int | None
+    expect: tuple[Expectation, ...]
+    profile: CpuProfile | None
+    sets: tuple[str, ...]
+    only: tuple[str, ...]
+    _table: Table = field(repr=False)
+
+    @property
+    def monitors(self) -> Mapping[str, Options]:
+        """Monitors by name, with the options the plan itself gives them."""
+        return self.base.monitors
+
+    @property
+    def limits(self) -> Limits:
+        """The plan's own time limits."""
+        return self.base.limits
+
+    @property
+    def treatment_count(self) -> int:
+        """Number of treatments there are, without building any."""
+        return len(self._table)
+
+    def size(self) -> int:
+        """Number of trials a run has, without building any."""
+        return self.treatment_count * self.repeats
+
+    def treatment(self, index: int) -> Treatment:
+        """The treatment with this number (from 0) in the order of the plan.
+
+        Raises PlanError when it proves to be wrong.
+        """
+        treatment, problems = self._table.build(index)
+        if treatment is None:
+            raise PlanError(in_order(problems))
+        return treatment
+
+    @cached_property
+    def treatments(self) -> tuple[Treatment, ...]:
+        """Every treatment, in the order of the plan.
+
+        Raises PlanError when one of very many proves to be wrong.
+        """
+        problems: list[Problem] = []
+        built: list[Treatment] = []
+        for index in range(self.treatment_count):
+            treatment, problem = self._table.build(index)
+            problems.extend(problem)
+            if treatment is not None:
+                built.append(treatment)
+        if problems:
+            raise PlanError(in_order(problems))
+        return tuple(built)
 
 
 def load_plan(
@@ -85,6 +164,7 @@ def load_text(
     problems.extend(_unknown_keys(root, parts))
     root = groups.by_name(root.without(*(key for key in root.entries if key not in KEYS)), problems)
     root = apply_sets(root, sets, parts, problems)
+    problems.extend(_nul_bytes(root))
     problems.extend(secrets.problems_of(root, os.environ if env is None else env))
     searching = is_search(root)
     head = _head(root.without("design") if searching else root, problems)
@@ -107,7 +187,7 @@ def load_text(
     problems.extend(strangers(profile, root, plan.table.names))
     if problems or head is None or plan.base is None:
         raise PlanError(in_order(problems))
-    return LoadedPlan(
+    loaded = LoadedPlan(
         path=path,
         directory=directory,
         text=text,
@@ -127,6 +207,29 @@ def load_text(
         only=tuple(only),
         _table=plan.table,
     )
+    if (problem := _too_few_requests(loaded, root)) is not None:
+        raise PlanError([problem])
+    return loaded
+
+
+def _too_few_requests(plan: LoadedPlan, root: Keys) -> Problem | None:
+    """The first lowest level of a search that has too few requests for its bounds."""
+    if plan.search is None:
+        return None
+    for index in range(0, plan.treatment_count, len(plan.search.labels)):
+        message = search_requests.too_few(plan.search, plan.treatment(index).resolved.load)
+        if message is not None:
+            node = at(root, ("design", "search"))
+            mark = node.mark_of("between") if isinstance(node, Keys) else root.mark
+            return Problem(mark, "design.search.between", message)
+    return None
+
+
+def _nul_bytes(root: Keys) -> Iterator[Problem]:
+    """Values with a NUL byte (an escape in YAML): no program, file or variable takes one."""
+    for path, scalar in scalars(root):
+        if isinstance(scalar.value, str) and "\0" in scalar.value:
+            yield Problem(scalar.mark, ".".join(path), PLAN_NUL_BYTE())
 
 
 def _tree(text: str, path: Path, problems: list[Problem], placed: bool) -> Keys:
@@ -151,10 +254,9 @@ def _slug(stem: str) -> str:
 
 
 def _unknown_keys(root: Keys, parts: Parts) -> Iterator[Problem]:
-    everything = settings(parts)
     for key, entry in root.entries.items():
         if key not in KEYS:
-            deeper = [path for path in everything if path.rpartition(".")[2] == key]
+            deeper = [path for path in settings(parts) if path.rpartition(".")[2] == key]
             near = deeper[0] if deeper else nearest(key, KEYS)
             yield Problem(entry.mark, key, UNKNOWN_KEY(key=shown(key), keys=KEYS), near)
 
@@ -173,7 +275,11 @@ def _figures(root: Keys) -> tuple[str, ...]:
         else []
     )
     return tuple(
-        name for node in named if isinstance(node, Keys) for name in node.entries if name not in declared()
+        name
+        for node in named
+        if isinstance(node, Keys)
+        for name in node.entries
+        if metrics.find(name) is None
     )
 
 

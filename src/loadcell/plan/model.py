@@ -12,14 +12,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from loadcell.model.json import JsonObject
+from loadcell.model.message import MessageCode
 from loadcell.plan import rate as rates
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
-from loadcell.plan.messages import ALLOWED_INTEGER_OR_CPUS, INVALID
 from loadcell.plan.parts import Options
-from loadcell.plan.problems import SettingError, nearest, shown
+from loadcell.plan.problems import INVALID, SettingError, nearest, shown
 from loadcell.plan.rate import AnyRate
 from loadcell.plan.units import Duration
+
+ALLOWED_INTEGER_OR_CPUS = MessageCode("allowed.whole-number-or-cpus")
 
 DesignName = Literal["full", "one-at-a-time"]
 OrderName = Literal["blocks", "as-written"]

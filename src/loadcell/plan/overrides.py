@@ -5,24 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from loadcell.model.message import Message, MessageCode
 from loadcell.plan.factors import Factor, Level
-from loadcell.plan.messages import (
-    ALLOWED_ASSIGNMENT,
-    ALLOWED_LEVEL_CHOICE,
-    ALLOWED_NO_FACTORS,
-    ALLOWED_PATH_START_OR,
-    FACTOR_SET_REPLACED,
-    INVALID,
-    UNKNOWN_FACTOR,
-    UNKNOWN_LEVEL,
-)
 from loadcell.plan.model import Head
 from loadcell.plan.nodes import Keys, Node, Scalar, at, put
 from loadcell.plan.parts import Parts
 from loadcell.plan.paths import locate
-from loadcell.plan.problems import Mark, PlanError, Problem, SettingError, listed, nearest, shown
+from loadcell.plan.problems import (
+    INVALID,
+    UNKNOWN_FACTOR,
+    Mark,
+    PlanError,
+    Problem,
+    SettingError,
+    listed,
+    nearest,
+    shown,
+)
 from loadcell.plan.resolve import with_monitors_by_name
 from loadcell.plan.source import compose
+
+ALLOWED_NO_FACTORS = MessageCode("allowed.no-factors")
+ALLOWED_ASSIGNMENT = MessageCode("allowed.assignment")
+ALLOWED_LEVEL_CHOICE = MessageCode("allowed.level-choice", factors=list)
+ALLOWED_PATH_START_OR = MessageCode("allowed.path-start-or", allowed=Message, sections=list)
+UNKNOWN_LEVEL = MessageCode("plan.unknown-level", label=str, labels=list)
+FACTOR_SET_REPLACED = MessageCode("plan.factor-set-replaced", path=str)
 
 _FACTOR_SECTIONS = ("factors", "cross")
 _PROSE = ("title", "question")

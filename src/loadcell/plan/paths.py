@@ -6,6 +6,7 @@ mistake with a place, not a silent no-op. Under a free-form mapping (`settings` 
 
 from __future__ import annotations
 
+import itertools
 import types
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -13,19 +14,18 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from typing_extensions import TypeAliasType
 
+from loadcell.model.message import Message, MessageCode
 from loadcell.plan.affinity import Affinity
-from loadcell.plan.messages import (
-    ALLOWED_PATH_START,
-    NO_SETTING_OF_TREATMENTS,
-    SINGLE_VALUE,
-    UNKNOWN_MONITOR,
-    UNKNOWN_SETTING,
-    UNKNOWN_TARGET,
-    UNKNOWN_WORKLOAD,
-)
 from loadcell.plan.model import GroupLoad, Limits, Load
 from loadcell.plan.parts import Parts
-from loadcell.plan.problems import SettingError, listed, nearest, shown
+from loadcell.plan.problems import UNKNOWN_SETTING, SettingError, listed, nearest, shown
+
+ALLOWED_PATH_START = MessageCode("allowed.path-start", sections=list)
+UNKNOWN_TARGET = MessageCode("plan.unknown-target", name=str, names=list)
+UNKNOWN_WORKLOAD = MessageCode("plan.unknown-workload", name=str, names=list)
+UNKNOWN_MONITOR = MessageCode("plan.unknown-monitor", name=str, names=list)
+NO_SETTING_OF_TREATMENTS = MessageCode("plan.no-setting-of-treatments", path=str, allowed=Message)
+SINGLE_VALUE = MessageCode("plan.single-value", path=str)
 
 #: the sections of a plan whose settings a treatment has; all else says how the experiment is done
 SECTIONS = ("target", "workload", "workloads", "load", "affinity", "monitors", "limits")
@@ -88,13 +88,27 @@ def settings(
     return paths
 
 
-def of_group(parts: Parts) -> dict[str, object]:
+class OptionModels(Mapping[str, Any]):
+    """Models of the options of parts by name, and then `others`; of a part that is not asked for, the module
+    need not be imported.
+    """
+
+    def __init__(self, parts: Mapping[str, type[Any]], **others: object) -> None:
+        self._parts, self._others = parts, others
+
+    def __getitem__(self, name: str) -> Any:
+        return self._others[name] if name in self._others else self._parts[name].Options
+
+    def __iter__(self) -> Iterator[str]:
+        return itertools.chain(self._parts, self._others)
+
+    def __len__(self) -> int:
+        return len(self._parts) + len(self._others)
+
+
+def of_group(parts: Parts) -> OptionModels:
     """Settings of a client group: a workload, and its share of the load."""
-    return {
-        **{name: part.Options for name, part in parts.workloads.items()},
-        "share": float,
-        "load": GroupLoad,
-    }
+    return OptionModels(parts.workloads, share=float, load=GroupLoad)
 
 
 def fields_at(annotation: Any, keys: tuple[str | int, ...]) -> list[str]:
@@ -117,7 +131,7 @@ def _section(section: str, parts: Parts) -> Any:
     if section in fixed:
         return fixed[section]
     installed = {"target": parts.targets, "workload": parts.workloads, "monitors": parts.monitors}[section]
-    return {name: part.Options for name, part in installed.items()}
+    return OptionModels(installed)
 
 
 def _step(tree: Any, segments: list[str], done: tuple[str, ...]) -> tuple[str, ...]:

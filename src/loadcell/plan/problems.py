@@ -8,28 +8,32 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from loadcell.model.message import Message, MessageCode, MessageError
-from loadcell.plan.messages import (
-    ALLOWED_NOTHING_INSTALLED,
-    MISSING,
-    PROBLEM_ALLOWED,
-    PROBLEM_COUNT,
-    PROBLEM_HIDDEN,
-    PROBLEM_NEAREST,
-    PROBLEM_ONE,
-    SHOWN_EMPTY_LIST,
-    SHOWN_EMPTY_MAPPING,
-    SHOWN_LIST,
-    SHOWN_MAPPING,
-    SHOWN_NOTHING,
-)
+from loadcell.model.message import Count, Message, MessageCode, MessageError
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
 
+PROBLEM_ALLOWED = MessageCode("problem.allowed", allowed=Message)
+PROBLEM_NEAREST = MessageCode("problem.nearest", nearest=str)
+PROBLEM_HIDDEN = MessageCode("problem.hidden", count=Count)
+PROBLEM_COUNT = MessageCode("problem.count", count=Count)
+PROBLEM_ONE = MessageCode("problem.one")
+SHOWN_MAPPING = MessageCode("shown.mapping", keys=list)
+SHOWN_EMPTY_MAPPING = MessageCode("shown.empty-mapping")
+SHOWN_LIST = MessageCode("shown.list", count=Count)
+SHOWN_EMPTY_LIST = MessageCode("shown.empty-list")
+SHOWN_NOTHING = MessageCode("shown.nothing")
+ALLOWED_NAMES = MessageCode("allowed.names", names=list)
+ALLOWED_NOTHING_INSTALLED = MessageCode("allowed.nothing-installed")
+INVALID = MessageCode("plan.found", value=str, allowed=Message)
+MISSING = MessageCode("plan.missing", allowed=Message)
+UNKNOWN_SETTING = MessageCode("plan.unknown-setting", name=str, section=str, settings=list)
+UNKNOWN_FACTOR = MessageCode("plan.unknown-factor", name=str, allowed=Message)
+
 #: more than this many mistakes are counted, not listed: nobody reads the 51st before mending the first
 SHOWN_AT_MOST = 50
 _VALUE_SHOWN_AT_MOST = 60
+_TEXT_SHOWN_AT_MOST = 2000
 
 #: Writes a message in the reader's language.
 Writer = Callable[[Message], str]
@@ -115,16 +119,21 @@ class Problem:
     def written(self, write: Writer) -> str:
         """The mistake in lines for people."""
         subject = f"{self.path}: " if self.path else ""
-        finding = write(self.message).replace("\n", "\n    ")
+        finding = _cut(write(self.message)).replace("\n", "\n    ")
         lines = [f"{self.mark}: {subject}{finding}"]
         if self.message.remedy is not None:
-            lines.append(f"    {write(PROBLEM_ALLOWED(allowed=self.message.remedy))}")
+            lines.append(f"    {_cut(write(PROBLEM_ALLOWED(allowed=self.message.remedy)))}")
         if self.nearest:
             lines.append(f"    {write(PROBLEM_NEAREST(nearest=self.nearest))}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.written(in_english)
+
+
+def _cut(text: str) -> str:
+    """A text that lists no more than a person reads."""
+    return text if len(text) <= _TEXT_SHOWN_AT_MOST else f"{text[: _TEXT_SHOWN_AT_MOST - 3]}..."
 
 
 class PlanError(Exception):

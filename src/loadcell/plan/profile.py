@@ -8,11 +8,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from loadcell.model.json import JsonObject
-from loadcell.plan.messages import ALLOWED_PROFILE, INVALID, UNKNOWN_TREATMENT
+from loadcell.model.message import MessageCode
 from loadcell.plan.nodes import Keys, Scalar, plain
 from loadcell.plan.parts import Options
-from loadcell.plan.problems import Problem, listed, nearest, shown
+from loadcell.plan.problems import INVALID, Problem, listed, nearest, shown
 from loadcell.plan.resolve import read_model
+
+ALLOWED_PROFILE = MessageCode("allowed.profile", example=str)
+UNKNOWN_TREATMENT = MessageCode("plan.unknown-treatment", name=str, names=list)
 
 KINDS = ("cpu",)
 

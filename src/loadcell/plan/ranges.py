@@ -8,28 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 
-from loadcell.model.message import Message
+from loadcell.model.message import Count, Message, MessageCode
 from loadcell.plan import units
-from loadcell.plan.messages import (
-    ALLOWED_NUMBER_WITH_UNIT,
-    ALLOWED_RANGE,
-    INVALID,
-    RANGE_MISSING,
-    RANGE_OTHER_UNIT,
-    RANGE_SMALL_STEP,
-    RANGE_SMALL_TIMES,
-    RANGE_STEP_0,
-    RANGE_STEP_DOWN,
-    RANGE_STEP_OR_TIMES,
-    RANGE_STEP_UP,
-    RANGE_TIMES_0,
-    RANGE_TIMES_DOWN,
-    RANGE_TIMES_UNIT,
-    RANGE_TIMES_UP,
-    RANGE_UNKNOWN_KEY,
-)
 from loadcell.plan.nodes import Keys, Node, Scalar, plain
-from loadcell.plan.problems import Mark, Problem, nearest, shown
+from loadcell.plan.problems import INVALID, Mark, Problem, nearest, shown
+
+ALLOWED_NUMBER_WITH_UNIT = MessageCode("allowed.number-with-unit")
+ALLOWED_RANGE = MessageCode("allowed.range", steps=str, factors=str)
+RANGE_UNKNOWN_KEY = MessageCode("plan.range-unknown-key", key=str, allowed=Message)
+RANGE_MISSING = MessageCode("plan.range-missing", keys=list, allowed=Message)
+RANGE_STEP_OR_TIMES = MessageCode("plan.range-step-or-times", allowed=Message)
+RANGE_OTHER_UNIT = MessageCode("plan.range-other-unit", symbol=str, first_symbol=str)
+RANGE_STEP_0 = MessageCode("plan.range-step-0")
+RANGE_STEP_DOWN = MessageCode("plan.range-step-down", first=str, last=str, step=str)
+RANGE_STEP_UP = MessageCode("plan.range-step-up", first=str, last=str, step=str)
+RANGE_SMALL_STEP = MessageCode("plan.range-small-step", most=Count)
+RANGE_SMALL_TIMES = MessageCode("plan.range-small-times", most=Count)
+RANGE_TIMES_UNIT = MessageCode("plan.range-times-unit", symbol=str)
+RANGE_TIMES_0 = MessageCode("plan.range-times-0", first=str, last=str)
+RANGE_TIMES_DOWN = MessageCode("plan.range-times-down", first=str, last=str, times=str)
+RANGE_TIMES_UP = MessageCode("plan.range-times-up", first=str, last=str, times=str)
 
 KEYS = ("from", "to", "step", "times")
 #: more levels than anyone can run; the guard is against a slip such as `step: 0.001`

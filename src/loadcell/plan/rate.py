@@ -12,19 +12,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from loadcell.plan.messages import (
-    RATE_FEW_SAMPLES,
-    RATE_FLAT_ZERO,
-    RATE_ONLY_PAUSES,
-    RATE_TOO_FEW_CONNECTIONS,
-)
+from loadcell.model.message import Count, Message, MessageCode, Microseconds
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Duration, Rate
+
+RATE_TOO_FEW_CONNECTIONS = MessageCode(
+    "rate.too-few-connections", "caution", connections=Count, rate=str, share_us=Microseconds
+)
+RATE_FEW_SAMPLES = MessageCode(
+    "rate.few-samples", "caution", count=Count, duration=str, rate=str, slowest=Count
+)
+RATE_ONLY_PAUSES = MessageCode("plan.rate-only-pauses")
+RATE_FLAT_ZERO = MessageCode("plan.rate-flat-zero")
+RATE_STEP = MessageCode("rate.step", "info", rate=str, duration=str)
+RATE_THEN = MessageCode("rate.then", "info", first=Message, step=Message)
+RATE_RAMP = MessageCode("rate.ramp", "info", start=str, end=str, duration=str)
 
 #: what the engine takes; requests closer together are one burst to any machine
 HIGHEST = 10_000_000
@@ -182,12 +190,18 @@ def highest(rate: Rate | Steps | Ramp) -> float:
 
 
 def text(rate: Rate | Steps | Ramp) -> str:
+    """The phrase in English."""
+    return str(phrase(rate))
+
+
+def phrase(rate: Rate | Steps | Ramp) -> Message | str:
     """In a few words: `2000/s`, `500/s for 10s, then 1000/s for 10s`, `100/s to 5000/s over 1min`."""
     match rate:
         case Steps():
-            return ", then ".join(f"{step.rate.text} for {step.for_.text}" for step in rate.steps)
+            steps = [RATE_STEP(rate=step.rate.text, duration=step.for_.text) for step in rate.steps]
+            return reduce(lambda first, step: RATE_THEN(first=first, step=step), steps)
         case Ramp():
-            return f"{rate.from_.text} to {rate.to.text} over {rate.over.text}"
+            return RATE_RAMP(start=rate.from_.text, end=rate.to.text, duration=rate.over.text)
     return rate.text
 
 
@@ -209,7 +223,7 @@ def advice(
         yield Advice(
             "load.rate",
             RATE_FEW_SAMPLES(
-                rate=text(rate),
+                rate=phrase(rate),
                 count=round(count),
                 duration=Duration(duration_s).text,
                 slowest=max(1, round(count / 100)),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loadcell.plan.messages import PLAN_NOT_READY_MADE
+from loadcell.model.message import MessageCode
 from loadcell.plan.problems import Mark, PlanError, Problem, nearest
+
+PLAN_NOT_READY_MADE = MessageCode("plan.not-ready-made", names=list)
 
 #: in an installed package, and in a checkout
 _PLACES = (Path(__file__).parent.parent / "ready_plans", Path(__file__).parents[3] / "plans")
@@ -23,7 +25,7 @@ def ready_plans() -> dict[str, Path]:
 def find(text: str) -> Path:
     """The plan a user names: a path, or, when there is no such file, the name of a ready-made plan.
 
-    Raises PlanError when it is neither, but nearly the latter.
+    Raises PlanError when it is neither.
     """
     path = Path(text)
     if "/" in text or path.suffix not in ("", ".yaml") or path.exists():
@@ -32,6 +34,4 @@ def find(text: str) -> Path:
     near = nearest(path.stem, ready)
     if path.stem in ready:
         return ready[path.stem]
-    if near is None:
-        return path
     raise PlanError([Problem(Mark(text), "", PLAN_NOT_READY_MADE(names=list(ready)), near)])

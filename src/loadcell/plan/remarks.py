@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadcell.model.message import Message
+from loadcell.model.message import Count, Message, MessageCode
 from loadcell.plan import affinity_check, rate
 from loadcell.plan.affinity import ALL, ONE_NODE
-from loadcell.plan.loaded import LoadedPlan
-from loadcell.plan.messages import AFFINITY_SAME_PLACE, LOAD_MANY_INTERVALS
+from loadcell.plan.load import LoadedPlan
 from loadcell.plan.model import Load, Resolved
 from loadcell.plan.parts import Advice, Parts
 from loadcell.plan.treatment import Treatment
+
+LOAD_MANY_INTERVALS = MessageCode(
+    "load.many-intervals", "caution", duration=str, interval=str, megabytes=Count, rows=Count
+)
+AFFINITY_SAME_PLACE = MessageCode("affinity.same-place", "caution", placements=list, where=Message)
 
 #: of more treatments, this many from the first to the last are asked about
 _ASKED_AT_MOST = 1_000
@@ -65,9 +69,9 @@ def _same_places(every: Sequence[Treatment], parts: Parts) -> Iterator[Remark]:
         (treatment.resolved for treatment in every), parts.topology()
     ).items():
         named: dict[str, list[str]] = {}
-        for words, position in places.items():
-            named.setdefault(position, []).append(words)
-        for position, alike in named.items():
+        for words, meaning in places.items():
+            named.setdefault(meaning, []).append(words)
+        for meaning, alike in named.items():
             if len(alike) == 1 or set(alike) == {ONE_NODE, ALL}:  # of these two the topology has remarked
                 continue
             affected = [
@@ -75,8 +79,9 @@ def _same_places(every: Sequence[Treatment], parts: Parts) -> Iterator[Remark]:
                 for treatment in every
                 if treatment.resolved.affinity.placements.get(key) in alike
             ]
-            where = position if key == "memory" else f"CPUs {position}"
-            message = AFFINITY_SAME_PLACE(placements=[f"`{words}`" for words in alike], where=where)
+            message = AFFINITY_SAME_PLACE(
+                placements=[f"`{words}`" for words in alike], where=affinity_check.position(key, meaning)
+            )
             yield Remark(f"affinity.{key}", message, affected[-1], len(affected) - 1)
 
 

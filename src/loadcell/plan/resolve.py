@@ -12,38 +12,35 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message
+from loadcell.model.message import Count, Message, MessageCode
 from loadcell.plan import affinity_check, explain, groups, rate
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
-from loadcell.plan.messages import (
-    ALLOWED_CLIENTS,
-    ALLOWED_CONNECTIONS,
-    ALLOWED_MONITOR,
-    ALLOWED_MONITOR_LIST,
-    ALLOWED_OFFERING_TARGET,
-    ALLOWED_PART,
-    ALLOWED_TARGETS,
-    INVALID,
-    INVALID_NAMES,
-    LISTED_TWICE,
-    LOAD_COUNT_OF_ONE,
-    LOAD_COUNT_WITH_RATE,
-    LOAD_FEW_REQUESTS,
-    LOAD_SHORTER_THAN_INTERVAL,
-    LOAD_SHORTER_THAN_RATE,
-    LOAD_TWO_COUNTS,
-    LOAD_WITHOUT_RATE,
-    MISSING,
-    MONITOR_MISFIT,
-    WORKLOAD_ALONE,
-    WORKLOAD_MISFIT,
-)
 from loadcell.plan.model import BOUNDS, OPEN_LOOP, Group, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
 from loadcell.plan.parts import Misfit, Options, Parts
 from loadcell.plan.paths import UNKNOWN_PART
-from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
+from loadcell.plan.problems import INVALID, MISSING, Mark, Problem, listed, nearest, shown
+
+ALLOWED_CLIENTS = MessageCode("allowed.clients")
+ALLOWED_CONNECTIONS = MessageCode("allowed.connections")
+ALLOWED_MONITOR_LIST = MessageCode("allowed.monitor-list")
+ALLOWED_MONITOR = MessageCode("allowed.monitor", example=str)
+ALLOWED_PART = MessageCode("allowed.part", names=list, example=str)
+ALLOWED_TARGETS = MessageCode("allowed.targets", targets=list)
+ALLOWED_OFFERING_TARGET = MessageCode("allowed.offering-target", needs=list)
+INVALID_NAMES = MessageCode("plan.found-names", count=Count, names=list, allowed=Message)
+LISTED_TWICE = MessageCode("plan.listed-twice", name=str)
+WORKLOAD_MISFIT = MessageCode("plan.workload-misfit", workload=str, target=str, allowed=Message)
+MONITOR_MISFIT = MessageCode("plan.monitor-misfit", monitor=str, target=str, allowed=Message)
+WORKLOAD_ALONE = MessageCode("plan.workload-alone", workload=str)
+LOAD_COUNT_OF_ONE = MessageCode("plan.load-count-of-one")
+LOAD_TWO_COUNTS = MessageCode("plan.load-two-counts")
+LOAD_FEW_REQUESTS = MessageCode("plan.load-few-requests", requests=Count, clients=Count)
+LOAD_COUNT_WITH_RATE = MessageCode("plan.load-count-with-rate")
+LOAD_SHORTER_THAN_INTERVAL = MessageCode("plan.load-shorter-than-interval", duration=str, interval=str)
+LOAD_SHORTER_THAN_RATE = MessageCode("plan.load-shorter-than-rate", duration=str, length=str)
+LOAD_WITHOUT_RATE = MessageCode("plan.load-without-rate")
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -132,8 +129,7 @@ class Resolver:
             return self._several(root)
         problems: list[Problem] = []
         target = self._target(root, problems)
-        fitting = self._parts.workloads if target is None else self._parts.workloads_for(target[0])
-        workload = self._one_part(root, "workload", self._parts.workloads, problems, fitting)
+        workload = self._one_part(root, "workload", self._parts.workloads, problems, target and target[0])
         load = self._load(root, workload, problems)
         limits = self._section(root, "limits", Limits, problems)
         affinity = self._affinity(root, target, problems)
@@ -270,31 +266,36 @@ class Resolver:
         section: str,
         installed: Mapping[str, type[Any]],
         problems: list[Problem],
-        fitting: Mapping[str, type[Any]] | None = None,
+        target: str | None = None,
     ) -> tuple[str, Options] | None:
-        """The only part named in `section`, with its options; where there is none, `fitting` are those that
-        could be.
-        """
-        mark = root.mark_of(section)
+        """The only part named in `section`, with its options. A mistake lists those for `target`."""
         node = root.get(section)
-        fitting = fitting or installed
+        if not isinstance(node, Keys) or len(node.entries) != 1:
+            problems.append(self._not_one_part(root, section, self._fitting(installed, target)))
+            return None
+        name, entry = next(iter(node.entries.items()))
+        options = self._options(section, name, entry, installed, problems, target)
+        return (name, options) if options is not None else None
+
+    def _fitting(self, installed: Mapping[str, type[Any]], target: str | None) -> Mapping[str, type[Any]]:
+        """The workloads for `target`, or all installed parts where it is not known."""
+        return (target and self._parts.workloads_for(target)) or installed
+
+    @staticmethod
+    def _not_one_part(root: Keys, section: str, fitting: Mapping[str, type[Any]]) -> Problem:
+        """A section that has to name one part and does not; `fitting` are those it could name."""
+        node = root.get(section)
         example = next(iter(fitting), "name")
         form = ALLOWED_PART(names=listed(fitting), example=f"{section}: {{{example}: {{...}}}}")
         if node is None or plain(node) is None:
-            problems.append(Problem(mark, section, MISSING(allowed=form)))
-            return None
-        if not isinstance(node, Keys) or len(node.entries) != 1:
-            if isinstance(node, Keys):
-                message = INVALID_NAMES(count=len(node.entries), names=listed(node.entries), allowed=form)
-            else:
-                message = INVALID(value=shown(plain(node)), allowed=form)
-            near = nearest(node.text, fitting) if isinstance(node, Scalar) else None
-            near = f"{section}: {{{near}: {{}}}}" if near else None
-            problems.append(Problem(node.mark, section, message, near))
-            return None
-        name, entry = next(iter(node.entries.items()))
-        options = self._options(section, name, entry, installed, problems, fitting)
-        return (name, options) if options is not None else None
+            return Problem(root.mark_of(section), section, MISSING(allowed=form))
+        if isinstance(node, Keys):
+            message = INVALID_NAMES(count=len(node.entries), names=listed(node.entries), allowed=form)
+        else:
+            message = INVALID(value=shown(plain(node)), allowed=form)
+        near = nearest(node.text, fitting) if isinstance(node, Scalar) else None
+        near = f"{section}: {{{near}: {{}}}}" if near else None
+        return Problem(node.mark, section, message, near)
 
     def _options(
         self,
@@ -303,10 +304,10 @@ class Resolver:
         entry: Entry,
         installed: Mapping[str, type[Any]],
         problems: list[Problem],
-        fitting: Mapping[str, type[Any]] | None = None,
+        target: str | None = None,
     ) -> Options | None:
         if name not in installed:
-            fitting = fitting or installed
+            fitting = self._fitting(installed, target)
             near = nearest(name, fitting)
             message = UNKNOWN_PART[section](name=shown(name), names=listed(fitting))
             near = f"{section}.{near}" if near else None

@@ -14,32 +14,38 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from loadcell.model import run_record
+from loadcell.model.message import Count, MessageCode
 from loadcell.plan import ranges
 from loadcell.plan.expect import Expectation
 from loadcell.plan.factors import Factor, conflicts, of_levels
-from loadcell.plan.messages import (
-    ALLOWED_DESIGN,
-    ALLOWED_NAMES,
-    ALLOWED_STEP_ABOVE_0,
-    ALLOWED_STEP_OR_PERCENTAGE,
-    ALLOWED_STEP_WITH_UNIT_OR_PERCENTAGE,
-    INVALID,
-    MISSING,
-    SEARCH_CHOOSES_LEVELS,
-    SEARCH_FALLING,
-    SEARCH_NO_BOUND,
-    SEARCH_PERCENTAGE_OF_0,
-    SEARCH_TARGET_CPU,
-    SEARCH_TOO_MANY_LEVELS,
-    SEARCH_UNITS,
-)
 from loadcell.plan.nodes import Items, Keys, Node, Scalar, at, plain
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.paths import locate
-from loadcell.plan.problems import Mark, Problem, SettingError, nearest, shown
+from loadcell.plan.problems import (
+    ALLOWED_NAMES,
+    INVALID,
+    MISSING,
+    Mark,
+    Problem,
+    SettingError,
+    nearest,
+    shown,
+)
 from loadcell.plan.ranges import RangeError
 from loadcell.plan.resolve import read_model
 from loadcell.plan.units import Fraction
+
+ALLOWED_STEP_OR_PERCENTAGE = MessageCode("allowed.step-or-percentage")
+ALLOWED_STEP_WITH_UNIT_OR_PERCENTAGE = MessageCode("allowed.step-with-unit-or-percentage", symbol=str)
+ALLOWED_STEP_ABOVE_0 = MessageCode("allowed.step-above-0")
+ALLOWED_DESIGN = MessageCode("allowed.design", search=str)
+SEARCH_NO_BOUND = MessageCode("plan.search-no-bound", factor=str)
+SEARCH_CHOOSES_LEVELS = MessageCode("plan.search-chooses-levels")
+SEARCH_TARGET_CPU = MessageCode("plan.search-target-cpu")
+SEARCH_UNITS = MessageCode("plan.search-units", symbol=str, other=str)
+SEARCH_FALLING = MessageCode("plan.search-falling", low=str, high=str)
+SEARCH_TOO_MANY_LEVELS = MessageCode("plan.search-too-many-levels", most=Count)
+SEARCH_PERCENTAGE_OF_0 = MessageCode("plan.search-percentage-of-0", low=str)
 
 _FORM = "{search: {factor: load.clients, between: [1, 256], objective: max throughput}}"
 #: objectives of a search: metrics of which more is better

@@ -6,22 +6,24 @@ manage.
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
-from loadcell.model.message import MessageError, as_written
-from loadcell.plan.messages import (
-    INVALID,
-    PASSWORD_WRITTEN,
-    SECRET_MISSING,
-    SECRET_WRITTEN,
-    VARIABLE_NOT_SET,
-)
+from loadcell.model.message import Count, MessageCode, MessageError, as_written
 from loadcell.plan.nodes import Keys, Node, scalars
-from loadcell.plan.problems import Problem, nearest, shown
+from loadcell.plan.problems import INVALID, Problem, nearest, shown
+
+SECRET_MISSING = MessageCode("secret.missing", name=str)
+SECRET_SHORT = MessageCode("secret.short", name=str, shortest=Count)
+SECRET_WRITTEN = MessageCode("plan.secret-written", reference=str)
+PASSWORD_WRITTEN = MessageCode("plan.password-written", reference=str)
+VARIABLE_NOT_SET = MessageCode("plan.variable-not-set", name=str)
 
 #: How a plan refers to a secret.
 _FORM = "${env:NAME}"
@@ -33,15 +35,28 @@ _PLACE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _WITH_PLACES = ("workload", "workloads")
 _FACTORS = ("factors", "cross")
 _SECRET_KEY = re.compile(r"(^|[_.-])(password|passwd|pwd|passphrase|secret|token|pgpassword)$", re.IGNORECASE)
-_IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/@:\s]*:(?P<secret>[^@\s]+)@")
+#: Characters of a user or a secret in a text; without bounds the search takes quadratic time in long ones.
+_MOST_OF_SECRET = 1000
+_IN_URL = re.compile(
+    rf"[A-Za-z][A-Za-z0-9+.-]{{0,31}}://[^/@:\s]{{0,{_MOST_OF_SECRET}}}:(?P<secret>[^@\s]{{1,{_MOST_OF_SECRET}}})@"
+)
 _IN_WORDS = re.compile(
-    r"(?:^|[\s?&;,'\"])-{0,2}(?:pg|ssl)?(?:password|passwd|pwd)\s*=\s*(?P<secret>'[^']*'|[^\s&;]+)",
+    r"(?:^|[\s?&;,'\"])-{0,2}(?:pg|ssl)?(?:password|passwd|pwd)\s{0,9}=\s{0,9}"
+    rf"(?P<secret>'[^']{{0,{_MOST_OF_SECRET}}}'|[^\s&;]{{1,{_MOST_OF_SECRET}}})",
     re.IGNORECASE,
 )
 
 
+#: Shortest secret in characters: a shorter text is part of too many others to be found in them.
+SHORTEST = 4
+#: A word or a number. It may be part of another one by chance, as no other secret of this length is.
+_COMMON = re.compile(r"[^\W\d_]+|[\d.,:+-]+|.{1,7}", re.DOTALL)
+#: What continues a number or an instant on either side: `2026` in `2026-11-22` or `1.2026` is no secret.
+_IN_NUMBER = r"(?<!\d[.,:+-])", r"(?![.,:+-]\d)"
+
+
 class MissingSecretError(MessageError, ValueError):
-    """A secret was asked for whose environment variable is not set."""
+    """A secret was asked for whose environment variable is not set, or holds too short a text."""
 
 
 class Secrets:
@@ -64,18 +79,54 @@ class Secrets:
             name = match[1]
             if name not in self._env:
                 raise MissingSecretError(SECRET_MISSING(name=name))
+            if is_short(self._env[name]):
+                raise MissingSecretError(SECRET_SHORT(name=name, shortest=SHORTEST))
             self._values[self._env[name]] = match[0]
             return self._env[name]
 
         return REFERENCE.sub(value, text)
 
     def redact(self, text: str) -> str:
-        """`text` with every secret revealed so far replaced by the reference it came from."""
+        """One value with every secret revealed so far replaced by the reference it came from.
+
+        A secret that is a word or a number, or is short, is replaced where it stands by itself, not where it
+        is part of a longer word, number or instant, or of a line of separators.
+        """
         for secret in sorted(self._values, key=len, reverse=True):
-            for form in (secret, quote(secret, safe="")):
-                if form:
-                    text = text.replace(form, self._values[secret])
+            reference = self._values[secret]
+            for form in _forms(secret):
+                if form in text:
+                    text = reference.join(_occurrences(form).split(text))
         return text
+
+
+def is_short(secret: str) -> bool:
+    """True if a text is too short to be taken out of others; an empty one is no secret."""
+    return 0 < len(secret) < SHORTEST
+
+
+@cache
+def _forms(secret: str) -> tuple[str, ...]:
+    """A secret as it is, and as URLs, JSON and shells write it; none of an empty one."""
+    written = (secret, quote(secret, safe=""), json.dumps(secret)[1:-1], shlex.quote(secret))
+    return tuple(form for form in dict.fromkeys(written) if secret)
+
+
+@cache
+def _occurrences(secret: str) -> re.Pattern[str]:
+    """Where a secret stands in a text by itself, also directly after the letter of an option (`-pSECRET`)."""
+    pattern = re.escape(secret)
+    if not _COMMON.fullmatch(secret):
+        return re.compile(pattern)
+    before, after = (_apart(end) for end in (secret[0], secret[-1]))
+    alone = rf"(?<!{before})" if not secret[0].isalnum() else r"(?:(?<!\w)|(?<=\s-\w)|(?<=^-\w))"
+    digits = _IN_NUMBER if any(character.isdigit() for character in secret) else ("", "")
+    return re.compile(f"{alone}{digits[0]}{pattern}{digits[1]}(?!{after})")
+
+
+def _apart(end: str) -> str:
+    """Pattern of characters that must not be next to a secret that begins or ends so."""
+    return r"\w" if end.isalnum() or end == "_" else re.escape(end)
 
 
 def revealed(value: Any, reveal: Callable[[str], str]) -> Any:
@@ -143,3 +194,5 @@ def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -
             elif reference[1] not in env:
                 message = VARIABLE_NOT_SET(name=reference[1])
                 yield Problem(scalar.mark, where, message, nearest(reference[1], env))
+            elif is_short(env[reference[1]]):
+                yield Problem(scalar.mark, where, SECRET_SHORT(name=reference[1], shortest=SHORTEST))

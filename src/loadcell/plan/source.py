@@ -8,7 +8,9 @@ text (as PostgreSQL's settings want them), dates are text, and no tag can constr
 from __future__ import annotations
 
 import math
+import os
 import re
+import select
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,33 +19,35 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from loadcell.model.message import Message
-from loadcell.plan.messages import (
-    PLAN_CONTROL_CHARACTER,
-    PLAN_DIRECTORY,
-    PLAN_NO_FILE,
-    PLAN_NOT_UTF8,
-    PLAN_NUL_BYTE,
-    PLAN_TOO_LARGE,
-    PLAN_UNREADABLE,
-    YAML_ALIAS,
-    YAML_INVALID,
-    YAML_KEY,
-    YAML_REPEATED_KEY,
-    YAML_SECOND_DOCUMENT,
-    YAML_SURROGATE,
-    YAML_TAB,
-    YAML_TAB_INSIDE,
-    YAML_TAG,
-    YAML_TOO_DEEP,
-    YAML_TOO_MANY_VALUES,
-    YAML_UNINTELLIGIBLE,
-)
+from loadcell.model.message import Count, ForeignText, Message, MessageCode, Seconds
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Plain, Scalar
 from loadcell.plan.problems import Mark, PlanError, Problem, nearest, shown
 
+PLAN_UNREADABLE = MessageCode("plan.unreadable", reason=ForeignText)
+PLAN_DIRECTORY = MessageCode("plan.directory")
+PLAN_NO_FILE = MessageCode("plan.no-file")
+PLAN_TOO_LARGE = MessageCode("plan.too-large", kibibytes=Count)
+PLAN_NOT_UTF8 = MessageCode("plan.not-utf8", byte=str, offset=str)
+PLAN_NOTHING_COMES = MessageCode("plan.nothing-comes", wait_s=Seconds)
+PLAN_NUL_BYTE = MessageCode("plan.nul-byte")
+PLAN_CONTROL_CHARACTER = MessageCode("plan.control-character", character=str)
+YAML_TAB = MessageCode("plan.yaml-tab")
+YAML_TAB_INSIDE = MessageCode("plan.yaml-tab-inside")
+YAML_INVALID = MessageCode("plan.yaml-invalid", reason=ForeignText)
+YAML_UNINTELLIGIBLE = MessageCode("plan.yaml-unintelligible")
+YAML_SECOND_DOCUMENT = MessageCode("plan.yaml-second-document")
+YAML_TOO_MANY_VALUES = MessageCode("plan.yaml-too-many-values", count=Count)
+YAML_TOO_DEEP = MessageCode("plan.yaml-too-deep", depth=Count)
+YAML_ALIAS = MessageCode("plan.yaml-alias", name=str)
+YAML_TAG = MessageCode("plan.yaml-tag", tag=str)
+YAML_SURROGATE = MessageCode("plan.yaml-surrogate")
+YAML_KEY = MessageCode("plan.yaml-key")
+YAML_REPEATED_KEY = MessageCode("plan.yaml-repeated-key", key=str, line=str)
+
 #: a plan is a page or two of text; what is larger is some other file
 LARGEST_BYTES = 256 * 1024
+#: Seconds that a pipe may have nothing to read.
+LONGEST_WAIT_S = 10
 #: values after following every alias; a plan of ten factors has a few hundred
 LARGEST_NODES = 50_000
 DEEPEST = 40
@@ -52,6 +56,26 @@ _INT = re.compile(r"[-+]?[0-9]{1,30}|0o[0-7]{1,30}|0x[0-9a-fA-F]{1,30}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,4})?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
 _LEADING_TAB = re.compile(r"^[ ]*\t", re.MULTILINE)
+
+
+def _content(path: Path) -> bytes | None:
+    """The file up to the largest size of a plan; None where it waits for a writer. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        ready = select.poll()
+        ready.register(descriptor, select.POLLIN)
+        content = b""
+        while len(content) <= LARGEST_BYTES:
+            if not ready.poll(LONGEST_WAIT_S * 1000):
+                return None
+            if not (block := os.read(descriptor, LARGEST_BYTES + 1)):
+                break
+            content += block
+        return content
+    except BlockingIOError:
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def read_text(path: Path) -> str:
@@ -66,8 +90,9 @@ def read_text(path: Path) -> str:
             raise refused(PLAN_DIRECTORY())
         if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
             raise refused(PLAN_NO_FILE())
-        with path.open("rb") as file:
-            raw = file.read(LARGEST_BYTES + 1)
+        raw = _content(path)
+        if raw is None:
+            raise refused(PLAN_NOTHING_COMES(wait_s=LONGEST_WAIT_S))
     except (OSError, ValueError) as error:
         message = PLAN_UNREADABLE(reason=getattr(error, "strerror", None) or str(error))
         raise PlanError([Problem(Mark(str(path)), "", message, _similar_file(path))]) from None

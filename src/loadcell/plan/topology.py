@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from loadcell.model.message import Message
+from loadcell.model.message import Message, MessageCode
 from loadcell.plan.affinity import (
     ALL,
     HALF,
@@ -18,30 +18,31 @@ from loadcell.plan.affinity import (
     numbers,
     ranges,
 )
-from loadcell.plan.messages import (
-    AFFINITY_CPUS,
-    AFFINITY_EQUAL_LEVELS,
-    AFFINITY_INTERLEAVED,
-    AFFINITY_MEMORY_AT,
-    AFFINITY_MEMORY_OF,
-    AFFINITY_MEMORY_ONE_NODE,
-    AFFINITY_NO_CPU,
-    AFFINITY_NO_MEMORY,
-    AFFINITY_NO_NODE,
-    AFFINITY_NODE,
-    AFFINITY_NODES,
-    AFFINITY_NODES_WITHOUT_CPU,
-    AFFINITY_OFFLINE,
-    AFFINITY_ONE_CORE,
-    AFFINITY_ONE_NODE,
-    AFFINITY_PARTLY_USABLE,
-    AFFINITY_RESTRICTED,
-    AFFINITY_SHARED_CPUS,
-    AFFINITY_SIBLING_THREADS,
-    PLACEMENT_IMPOSSIBLE,
-)
 from loadcell.plan.parts import Advice
 from loadcell.plan.problems import SettingError
+
+AFFINITY_NO_CPU = MessageCode("affinity.no-cpu", cpus=str)
+AFFINITY_OFFLINE = MessageCode("affinity.offline", cpus=str)
+AFFINITY_RESTRICTED = MessageCode("affinity.kept-from", cpus=str)
+AFFINITY_NO_NODE = MessageCode("affinity.no-node", node=str)
+AFFINITY_NO_MEMORY = MessageCode("affinity.no-memory", node=str)
+AFFINITY_NODES_WITHOUT_CPU = MessageCode("affinity.nodes-without-cpu", nodes=str)
+AFFINITY_CPUS = MessageCode("affinity.cpus", cpus=str)
+AFFINITY_NODE = MessageCode("affinity.node", nodes=str)
+AFFINITY_NODES = MessageCode("affinity.nodes", nodes=str)
+AFFINITY_MEMORY_OF = MessageCode("affinity.memory-of", nodes=str)
+AFFINITY_MEMORY_ONE_NODE = MessageCode("affinity.memory-one-node", "caution", placement=str)
+AFFINITY_SHARED_CPUS = MessageCode("affinity.shared-cpus", "caution", cpus=str)
+AFFINITY_EQUAL_LEVELS = MessageCode(
+    "affinity.equal-levels", "caution", all=str, cpus=str, half=str, one_node=str
+)
+AFFINITY_ONE_CORE = MessageCode("affinity.one-core", "caution", cpus=str)
+AFFINITY_ONE_NODE = MessageCode("affinity.one-node", "caution", cpus=str, half=str, placement=str)
+AFFINITY_SIBLING_THREADS = MessageCode("affinity.sibling-threads", "caution", cpus=str)
+AFFINITY_PARTLY_USABLE = MessageCode("affinity.partly-usable", "caution", cpus=str, placement=str, usable=str)
+PLACEMENT_IMPOSSIBLE = MessageCode("plan.placement-impossible", finding=Message, allowed=Message)
+AFFINITY_INTERLEAVED = MessageCode("affinity.interleaved")
+AFFINITY_MEMORY_AT = MessageCode("affinity.memory-at", placement=str)
 
 
 @dataclass(frozen=True)

@@ -12,23 +12,25 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from loadcell.model.json import JsonObject
-from loadcell.model.message import Message
-from loadcell.plan.messages import (
-    ALLOWED_DURATION,
-    ALLOWED_RATE,
-    ALLOWED_SHARE,
-    ALLOWED_SIZE,
-    INVALID,
-    INVALID_NEGATIVE,
-    INVALID_UNKNOWN_UNIT,
-    INVALID_WITHOUT_UNIT,
-)
-from loadcell.plan.problems import SettingError, nearest, shown
+from pydantic_core import core_schema
 
-if TYPE_CHECKING:  # who only reads quantities does not wait for it
+from loadcell.model.json import JsonObject
+from loadcell.model.message import Message, MessageCode
+from loadcell.plan.problems import INVALID, SettingError, nearest, shown
+
+if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
+
+ALLOWED_DURATION = MessageCode("allowed.duration")
+ALLOWED_SIZE = MessageCode("allowed.size")
+ALLOWED_RATE = MessageCode("allowed.rate")
+ALLOWED_SHARE = MessageCode("allowed.share")
+INVALID_WITHOUT_UNIT = MessageCode("plan.found-without-unit", value=str, allowed=Message)
+INVALID_UNKNOWN_UNIT = MessageCode(
+    "plan.found-unknown-unit", value=str, symbol=str, symbols=list, allowed=Message
+)
+INVALID_NEGATIVE = MessageCode("plan.found-negative", value=str, allowed=Message)
 
 _QUANTITY = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*(\S*)\s*")
 
@@ -150,8 +152,6 @@ class _Quantity:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        from pydantic_core import core_schema
-
         return core_schema.no_info_plain_validator_function(
             cls.read,
             serialization=core_schema.plain_serializer_function_ser_schema(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
+from loadcell.model.verification import Verification
 from loadcell.plan.parts import Advice, Misfit, Options
 
 if TYPE_CHECKING:
@@ -44,6 +45,19 @@ class Condition:
     example: str = ""
 
 
+@dataclass(frozen=True)
+class Variants:
+    """Variants of a workload that need nothing but their name: `NAME:VARIANT` on a command line.
+
+    `option` takes the variant, as the only one of a list if `listed`. Without `names` there is but one,
+    `NAME`.
+    """
+
+    option: str = ""
+    names: tuple[str, ...] = ()
+    listed: bool = False
+
+
 class Workload(ABC, Generic[Opts]):
     """A workload, as one treatment sets it."""
 
@@ -52,6 +66,8 @@ class Workload(ABC, Generic[Opts]):
     Options: ClassVar[type[Options]]
     #: what its throughput counts: transaction, request or operation
     unit: ClassVar[str] = declare_unit("transaction")
+    #: variants that can be named on a command line; None: it needs options
+    variants: ClassVar[Variants | None] = None
     #: the module that makes its load in the worker, with the engine's contract (see
     #: `loadcell.execution.worker`); None: the engine
     made_by: ClassVar[str | None] = None
@@ -71,6 +87,10 @@ class Workload(ABC, Generic[Opts]):
     def loading(self) -> JsonObject | None:
         """The section that data are loaded from: that of the load, of which the data are a part."""
         return self.engine() if self.data() else None
+
+    def key_prefixes(self) -> tuple[str, ...]:
+        """Prefixes of the keys of its data set, for targets that keep data sets as keys."""
+        return ()
 
     @property
     @abstractmethod
@@ -121,8 +141,8 @@ class Workload(ABC, Generic[Opts]):
     #: whether the engine holds every value that it reads against what it wrote
     verifies_values: bool = False
 
-    #: name of the check that `verify` is; None when there is nothing to verify
-    verified: ClassVar[str | None] = None
+    #: the check that `verify` is; None when there is nothing to verify
+    verified: ClassVar[Verification | None] = None
 
     def verify(self, ask: Ask) -> list[Condition]:  # noqa: ARG002
         """Hold the data against what must be true of them after the load, whatever was done.

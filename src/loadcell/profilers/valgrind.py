@@ -16,23 +16,19 @@ from typing import Any
 from xml.parsers import expat
 
 from loadcell.model import trial_record
+from loadcell.model.message import ForeignText, MessageCode, MessageError
 from loadcell.model.metrics import declare
 
-for _kind in ("definite", "indirect"):
-    declare(
-        f"leak.{_kind}",
-        "count",
-        f"bytes {_kind}ly lost when the server ended, under valgrind",
-        "lower",
-        per_group=False,
-    )
-declare(
-    "leak.possible",
-    "count",
-    "bytes possibly lost when the server ended, under valgrind",
-    "lower",
-    per_group=False,
-)
+NO_ACCOUNT = MessageCode("valgrind.no-account", said=ForeignText)
+ACCOUNT_CUT = MessageCode("valgrind.account-cut", said=ForeignText)
+ACCOUNT_DOCUMENT_TYPE = MessageCode("valgrind.account-document-type")
+LEAK_DEFINITE = MessageCode("metric-meaning.leak-definite", "info")
+LEAK_INDIRECT = MessageCode("metric-meaning.leak-indirect", "info")
+LEAK_POSSIBLE = MessageCode("metric-meaning.leak-possible", "info")
+
+declare("leak.definite", "count", LEAK_DEFINITE(), "lower", per_group=False)
+declare("leak.indirect", "count", LEAK_INDIRECT(), "lower", per_group=False)
+declare("leak.possible", "count", LEAK_POSSIBLE(), "lower", per_group=False)
 
 #: Kinds of loss, by valgrind's names of them.
 KINDS = {
@@ -52,7 +48,7 @@ _CHUNK = 1 << 16
 _DEEPEST = 12
 
 
-class UnreadableError(Exception):
+class UnreadableError(MessageError):
     """The account is not whole, or none."""
 
 
@@ -83,9 +79,9 @@ def read(account: Path) -> trial_record.MemoryRecord:
                 reader.parser.Parse(chunk, False)
         reader.parser.Parse(b"", True)
     except OSError as error:
-        raise UnreadableError(f"valgrind left no account ({error.strerror})") from None
+        raise UnreadableError(NO_ACCOUNT(said=error.strerror)) from None
     except (expat.ExpatError, ValueError) as error:
-        raise UnreadableError(f"valgrind's account is not whole ({error})") from None
+        raise UnreadableError(ACCOUNT_CUT(said=error)) from None
     lost = {
         kind: trial_record.LostMemory(
             sum(record.bytes for record in reader.records if record.kind == kind),
@@ -117,7 +113,7 @@ class _Reader:
         self._stacks = 0
 
     def _refuse(self, *_: Any) -> None:
-        raise ValueError("it has a document type")
+        raise UnreadableError(ACCOUNT_DOCUMENT_TYPE())
 
     def _begins(self, name: str, _: Any) -> None:
         self._path.append(name)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from loadcell.report import publish
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -23,6 +25,4 @@ def write(
     `loadcell.store.layout.StoreError` when the run cannot be read or the place not written, ValueError for a
     language or format that there is not.
     """
-    from loadcell.report.publish import publish  # importing the package must not load its modules
-
-    return publish(run_dir, lang, formats, out)
+    return publish.publish(run_dir, lang, formats, out)

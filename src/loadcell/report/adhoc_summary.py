@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadcell.analysis.finding import Subject
 from loadcell.analysis.quantiles import carried
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import lack
@@ -33,7 +34,7 @@ from loadcell.store.layout import quoted
 from loadcell.store.read import StoredRun
 
 #: Kinds of findings that are shown besides the values; all others are for the report.
-_SHOWN = ("checks", "expectations", "open-loop")
+_SHOWN = (Subject.CHECKS, Subject.EXPECTATIONS, Subject.OPEN_LOOP)
 _SINGLE = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
 _SEVERAL = ("mean_ms", "p50_ms", "p90_ms", "p99_ms", "p99.9_ms", "max_ms")
 #: Columns that a narrow terminal leaves out, the first of them first; the report has them.
@@ -126,7 +127,7 @@ def of_run(stored: StoredRun, language: str) -> Report:
     findings = [
         finding
         for finding in context.findings
-        if finding.kind in _SHOWN and finding.severity in ("caution", "problem")
+        if finding.subject in _SHOWN and finding.severity in ("caution", "problem")
     ]
     sections = [
         Section("results", "", results),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loadcell import __version__
+from loadcell.model.message import Labels
 
 if TYPE_CHECKING:
     from loadcell.analysis.finding import Finding
@@ -166,6 +167,11 @@ class Chart:
     choices: Sequence[tuple[str, str]] = ()
     chosen: Sequence[str] = ()
     series: dict[str, TrialSamples] = field(default_factory=dict)
+
+
+#: Kinds of bars in flame graphs, in the order that the page's script knows them by; the outermost ones are
+#: processes.
+FLAME_KINDS = Labels("kind", ("process", "user", "kernel", "jit", "unresolved"))
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from loadcell.analysis import error_codes
 from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.open_loop import all_results, open_loop_result
-from loadcell.analysis.recommend import reach
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
 from loadcell.model import numbers
-from loadcell.report import evidence, figures
+from loadcell.report import evidence
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -26,8 +25,9 @@ from loadcell.report.blocks import (
     Table,
 )
 from loadcell.report.context import STATUS, ReportContext
-from loadcell.report.sections import memory, reproduce, summary
+from loadcell.report.sections import profile, reproduce, summary
 from loadcell.report.sections.breakdown import factor_columns
+from loadcell.report.values import foremost, metric_value
 from loadcell.store.layout import FLAMES, OUTPUT, quoted, resume_command
 from loadcell.store.read import StoredRun
 
@@ -55,7 +55,7 @@ def build(context: ReportContext) -> Report:
     links = [
         Link(evidence.section(finding), texts(f"section.{evidence.section(finding)}")) for finding in findings
     ]
-    lost = memory.summary(context)
+    lost = profile.lost_memory(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
     sections = [
         Section("results", "", _results(context)),
@@ -130,7 +130,7 @@ def next_steps(context: ReportContext) -> list[tuple[str, str]]:
     if stored.run.aa:
         steps.append((texts("terminal.compare-arms"), f"loadcell compare {quoted(path)}"))
     if any(trial.status in {"not-run", "aborted"} for trial in context.analysis.trials):
-        steps.append((texts("terminal.resume"), resume_command(path)))
+        steps.append((texts("terminal.resume"), resume_command(path, stored.run.resumed_by)))
     return steps
 
 
@@ -159,6 +159,9 @@ def table(context: ReportContext) -> Table:
         items.insert(1, (error_codes.figure_code(foremost), _figure(foremost, shown)))
         values = dict(items)
     titles = {"terminal.throughput": "terminal.throughput.mixed"} if context.mixed else {}
+    descriptive = {item.throughput.descriptive_only for item in shown if len(item.throughput.values) > 1}
+    if len(descriptive) == 1:
+        titles["terminal.interval"] = "compact.range" if descriptive == {True} else "column.interval"
     names, name = treatment_names(context, shown)
     columns = [
         Column(name),
@@ -202,13 +205,13 @@ def _is_open(context: ReportContext) -> bool:
 
 def _foremost(context: ReportContext) -> str | None:
     """The metric of the workload that the whole run is about."""
-    return figures.foremost([treatment for treatment in context.analysis.treatments if treatment.measured])
+    return foremost([treatment for treatment in context.analysis.treatments if treatment.measured])
 
 
 def _figure(name: str, treatments: Sequence[Treatment]) -> list[str | None]:
     metrics = [treatment.figures.get(name) for treatment in treatments]
     return [
-        None if metric is None or metric.median is None else figures.write(metric.median, metric.values)
+        None if metric is None or metric.median is None else metric_value(metric.median, metric.values)
         for metric in metrics
     ]
 
@@ -258,5 +261,5 @@ def _written(values: Sequence[float | None], write: numbers.Write) -> list[str |
 
 def interval(treatment: Treatment) -> str | None:
     """`1,172–1,233`: the interval of the median throughput, or with few repeats their range."""
-    ends = reach(treatment.throughput)
+    ends = treatment.throughput.reach
     return None if ends is None else "–".join(map(numbers.rate, ends))

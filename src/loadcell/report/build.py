@@ -10,7 +10,6 @@ from loadcell.report.context import ReportContext
 from loadcell.report.sections import (
     environment,
     http,
-    memory,
     method,
     open_loop,
     pictures,
@@ -18,12 +17,12 @@ from loadcell.report.sections import (
     reproduce,
     results,
     saturation,
-    search,
     server,
     summary,
     trouble,
 )
 from loadcell.report.texts import STATE
+from loadcell.report.values import minute
 
 if TYPE_CHECKING:
     from loadcell.store.read import StoredRun
@@ -38,7 +37,7 @@ def of_context(context: ReportContext) -> Report:
     """The same of a run that was looked at already."""
     stored = context.stored
     sections = [
-        search.section(context),
+        saturation.search(context),
         results.section(context),
         http.section(context),
         open_loop.section(context),
@@ -48,10 +47,10 @@ def of_context(context: ReportContext) -> Report:
         saturation.recommendation(context),
         pictures.percentiles(context),
         server.section(context),
-        memory.sampled(context),
+        pictures.sampled(context),
         method.files_read(context),
         profile.section(context),
-        memory.section(context),
+        profile.memory(context),
         pictures.series(context),
         environment.section(context),
         method.section(context),
@@ -79,13 +78,6 @@ def _badges(context: ReportContext) -> list[tuple[str, Tone]]:
     state = context.stored.state
     state_text = context.texts.or_none(STATE(state)) or context.texts("state.unknown")
     badges: list[tuple[str, Tone]] = [(state_text, "good" if state == "finished" else "caution")]
-    started = context.stored.run.started_utc
-    if started:
-        when = str(started)[:16].replace("T", " ")
+    if when := minute(context.stored.run.started_utc):
         badges.append((context.texts("badge.imported", when=when) if context.imported else f"{when} UTC", ""))
-    badges += [
-        (str(host["hostname"]), "")
-        for host in context.stored.environment.get("hosts") or ()
-        if host.get("hostname")
-    ]
-    return badges
+    return [*badges, *((name, "") for name in context.stored.hostnames)]

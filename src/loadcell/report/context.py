@@ -7,19 +7,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from loadcell.analysis import comparability, finding, import_findings, server, steadiness
+from loadcell.analysis import comparability, finding, import_findings, key_value_server, server, steadiness
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import STATUSES
-from loadcell.model import numbers
+from loadcell.model import numbers, panels
 from loadcell.model.message import Labels
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
-    from loadcell.analysis.server import Evidence, RedisServed
+    from loadcell.analysis.key_value_server import KeyValueServed
+    from loadcell.analysis.server import Evidence
     from loadcell.store.read import StoredRun
 
 
@@ -90,6 +91,11 @@ class ReportContext:
             *import_findings.findings(self.stored.run),
             *steadiness.trend_findings(treatments),
             *steadiness.findings(self.steadiness, treatments),
+            *(
+                remark
+                for table, served in self.key_value
+                for remark in key_value_server.findings(served, table.eviction_settings)
+            ),
             *finding.of_extensions(self.stored, self.analysis),
         )
 
@@ -111,19 +117,29 @@ class ReportContext:
     def server(self) -> Evidence:
         """Facts that a database server reported."""
         stored = self.stored
+        declared = panels.database_tables()
+        tables = next((tables for tables in declared if len(stored.samples(tables.samples))), declared[0])
         return server.evidence(
-            stored.samples("postgres"),
-            stored.samples("postgres.waits"),
-            stored.samples("postgres.statements"),
+            stored.samples(tables.samples),
+            stored.samples(tables.waits),
+            stored.samples(tables.statements),
             stored.events(),
             stored.trials,
             self.analysis.treatments,
         )
 
     @cached_property
-    def redis(self) -> tuple[RedisServed, ...]:
-        """Activity of a Redis at each treatment."""
-        return server.redis_by_treatment(self.stored.samples("redis"), self.analysis.treatments)
+    def key_value(self) -> tuple[tuple[panels.KeyValueTable, tuple[KeyValueServed, ...]], ...]:
+        """Activity of key-value servers at each treatment, by the tables of those that were watched."""
+        treatments = self.analysis.treatments
+        served = (
+            (
+                table,
+                key_value_server.by_treatment(self.stored.samples(table.samples), table.saving, treatments),
+            )
+            for table in panels.key_value_tables()
+        )
+        return tuple((table, by_treatment) for table, by_treatment in served if by_treatment)
 
     @cached_property
     def best(self) -> Treatment | None:

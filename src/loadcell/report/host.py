@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Finding, Subject
 from loadcell.analysis.hosts.facts import Host, cache_sizes, clock_mhz, memory_mts
 from loadcell.model import numbers
-from loadcell.model.message import Labels, Message
+from loadcell.model.message import Labels, Message, MessageCode
 from loadcell.report.blocks import Definitions, Report, Section, Sentences
-from loadcell.report.messages import HOST_NOTHING_NOTICED
 from loadcell.report.texts import Texts
 from loadcell.report.values import name, plain
+
+HOST_NOTHING_NOTICED = MessageCode("host-found.none", "good")()
 
 Row = tuple[str, str]
 
@@ -207,7 +208,7 @@ def brief(host: Host, findings: Sequence[Finding], language: str) -> Report:
         Section(
             "findings",
             texts("host-page.findings"),
-            [Sentences(findings or [Finding("host", HOST_NOTHING_NOTICED)])],
+            [Sentences(findings or [Finding(Subject.HOST, HOST_NOTHING_NOTICED)])],
         ),
         *(Section("part", part.title, [Definitions(part.rows)]) for part in parts(host, texts)),
     ]

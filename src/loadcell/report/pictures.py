@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import subprocess
 import sys
 import threading
 from types import TracebackType
 
+from loadcell.linux import child_environment
 from loadcell.model.json import JsonObject
 
 #: The Vega-Lite version charts are written for.
 VEGA_LITE = "v6.4"
 #: Anything: it only makes Vega ready.
 _WARM_UP = {"data": {"values": [{"x": 1}]}, "mark": "point", "encoding": {"x": {"field": "x"}}}
+
+#: Escapes of JSON text, among them all of C0, and characters that XML or JavaScript forbids, JSON not.
+_UNFIT = re.compile(r"\\(?:u[0-9a-f]{4}|.)|[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_SHORT = {"b": 0x08, "f": 0x0C}
 
 
 class Painter:
@@ -39,6 +45,7 @@ class Painter:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                env=child_environment.plain(),
             )
 
     def __enter__(self) -> Painter:
@@ -77,10 +84,27 @@ class Painter:
 
 def paint(spec: JsonObject, version: str) -> str:
     """One specification, with its data, as SVG. Raises ValueError when Vega refuses it."""
-    import vl_convert  # the command that starts a painter does without; this file is the painter's program
+    import vl_convert  # noqa: PLC0415 - the command that starts a painter does without
 
-    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=version)
+    svg: str = vl_convert.vegalite_to_svg(fit(spec), vl_version=version)
     return svg
+
+
+def fit(spec: JsonObject) -> str:
+    """A specification as JSON text without characters that XML 1.0 forbids; each has a sign in its place.
+
+    The picture library aborts its process on them, and names of levels and files may hold them.
+    """
+    return _UNFIT.sub(_sign, json.dumps(spec, ensure_ascii=False))
+
+
+def _sign(match: re.Match[str]) -> str:
+    """The picture of a control character (U+2400 and following), or the replacement character."""
+    written = match[0]
+    if not written.startswith("\\"):
+        return "\ufffd"
+    code = _SHORT.get(written[1], int(written[2:], 16) if len(written) > 2 else None)
+    return written if code is None else chr(0x2400 + code) if code < 0x20 else "\ufffd"
 
 
 def main() -> None:

@@ -1,25 +1,36 @@
-"""Reads a run and writes its report files, each by rename."""
+"""Documents of blocks (a run's report, a comparison, a history, a machine) and their files, each written by
+rename.
+"""
 
 from __future__ import annotations
 
+import errno
 import gc
 import sys
+import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from loadcell import lazy
-from loadcell.report import FORMATS, build, charts
+from loadcell.model import catalogue
+from loadcell.model.message import MessageCode
+from loadcell.report import FORMATS, brief, build, charts
+from loadcell.report import context as contexts
 from loadcell.report.blocks import Report
-from loadcell.report.context import ReportContext
-from loadcell.report.messages import OUT_WRONG_SUFFIX
 from loadcell.report.pictures import VEGA_LITE, Painter
-from loadcell.report.render import html, json, markdown
+from loadcell.report.render import html, json, markdown, terminal
 from loadcell.report.texts import Texts
-from loadcell.store.layout import StoreError, cannot_write
+from loadcell.stats import distributions
+from loadcell.store.layout import StoreError, cannot_write, is_run, resume_command
 from loadcell.store.read import read_run
 from loadcell.store.write import write_text
+
+OUT_WRONG_SUFFIX = MessageCode("out.wrong-suffix", path=str, suffix=str)
 
 _ENDINGS = {"html": (".html", ".htm"), "md": (".md", ".markdown")}
 
@@ -29,38 +40,43 @@ def publish(run_dir: Path, lang: str, formats: Sequence[str], out: Path | None) 
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise ValueError(f"no format {unknown[0]!r}: there are {', '.join(FORMATS)}")
-    where = {name: _place(run_dir, name, out) for name in formats}
-    return write_report(lambda: _of_run(run_dir, lang), where, run_dir, run_dir)
+    where = places(run_dir if out is None else out, "report", formats)
+    return write_report(lambda: _of_run(run_dir, lang), where, run_dir if out is None else out, run_dir)
 
 
 def _of_run(run_dir: Path, lang: str) -> Report:
-    context = ReportContext.of(read_run(run_dir), lang)
+    context = contexts.ReportContext.of(read_run(run_dir), lang)
     keep_loaded()
     return build.of_context(context)
 
 
+#: Errors of a disk without room.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
 @dataclass(frozen=True)
-class ComparisonPages:
-    """A comparison in every form: a page (with pictures or without), the brief report of a terminal, and
-    JSON.
+class Document:
+    """A document of blocks in every form: a page (with pictures or without), the brief report of a terminal,
+    and JSON.
 
     `stem` names its files; `brief` takes the command that writes the page, None where the page was written.
+    With `texts` each finding has its sentence in the JSON, too. `run_dir` is the directory of the run that it
+    is about, where it is about one.
     """
 
     stem: str
     page: Callable[[bool], Report]
     brief: Callable[[str | None], Report]
-    document: Callable[[], Mapping[str, object]]
-    texts: Texts | None
-    verdicts: frozenset[str]
-    incomplete: bool
+    data: Callable[[], Mapping[str, object]]
+    texts: Texts | None = None
+    run_dir: Path | None = None
 
     def publish(self, formats: Sequence[str], out: Path) -> list[Path]:
         """Write `stem.html` and `stem.md` (with its pictures) to a directory, or one file.
 
         Raises StoreError when the place cannot be written.
         """
-        return write_report(lambda: self.page(True), places(out, self.stem, formats), out)
+        return write_report(lambda: self.page(True), places(out, self.stem, formats), out, self.run_dir)
 
     def markdown(self) -> str:
         """Markdown without pictures, for the comment of a pull request."""
@@ -68,15 +84,31 @@ class ComparisonPages:
 
     def json(self) -> str:
         """All of it for scripts."""
-        return json.render(self.document(), self.texts)
+        return json.render(self.data(), self.texts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonDocument(Document):
+    """A comparison of runs or machines: `verdicts` are the words of all its rows that a gate may rely on,
+    `incomplete` says that something has no value to compare with, `undecided` that the design allows no
+    verdict.
+    """
+
+    verdicts: frozenset[str]
+    incomplete: bool
+    undecided: bool = False
 
 
 def places(out: Path, stem: str, formats: Sequence[str]) -> dict[str, Path]:
     """Where each format goes: to `stem.html` and `stem.md` in a directory, or to the one file that `out`
-    names.
+    names. Raises StoreError for a file of another format.
     """
-    single = bool(out.suffix) and not out.is_dir()
-    return {name: out if single else out / f"{stem}.{name}" for name in formats}
+    if out.is_dir() or not out.suffix:
+        return {name: out / f"{stem}.{name}" for name in formats}
+    for name in formats:
+        if out.suffix not in _ENDINGS[name]:
+            raise StoreError(OUT_WRONG_SUFFIX(path=out, suffix=name))
+    return dict.fromkeys(formats, out)
 
 
 def write_report(
@@ -95,7 +127,12 @@ def write_report(
         charts.load()  # after the painter has started: charts and renderers take a second to load
         lazy.load(html)
         keep_loaded()
-        report = make()
+        try:
+            report = make()
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            raise cannot_write(Path(error.filename or tempfile.gettempdir()), error) from None
         if painter is not None:
             painter.hand_over([markdown.drawing(chart) for chart in report.charts()])
         try:
@@ -105,18 +142,12 @@ def write_report(
                 write_pictures(where["md"].parent / markdown.PICTURES, report, painter)
                 write(where["md"], markdown.render(report))
         except OSError as error:
-            raise cannot_write(Path(error.filename or out), error, run_dir) from None
+            path = Path(error.filename or out)
+            if run_dir is None or not is_run(run_dir):
+                raise cannot_write(path, error) from None
+            resumed_by = read_run(run_dir).run.resumed_by
+            raise cannot_write(path, error, resume_command(run_dir, resumed_by)) from None
     return list(where.values())
-
-
-def _place(run_dir: Path, name: str, out: Path | None) -> Path:
-    if out is None:
-        return run_dir / f"report.{name}"
-    if out.is_dir() or not out.suffix:
-        return out / f"report.{name}"
-    if out.suffix not in _ENDINGS[name]:
-        raise StoreError(OUT_WRONG_SUFFIX(path=out, suffix=name))
-    return out
 
 
 def write(path: Path, text: str) -> None:
@@ -149,3 +180,51 @@ def keep_loaded() -> None:
     """
     if "duckdb" not in sys.modules:
         gc.freeze()
+
+
+class Prewarm:
+    """Preparation of a report while its run is made: the painter starts at once, the loading of modules with
+    `begin`. `publish` once the run exists.
+
+    What draws, writes and prints a report takes a second and more of a processor's time, which a long output
+    that the engine reads leaves on every core but its own.
+    """
+
+    def __init__(self) -> None:
+        self._painter = Painter(VEGA_LITE)
+        self._loading: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._painter.__exit__(kind, error, trace)
+
+    def begin(self) -> None:
+        """Start a thread that loads what is still to be loaded; what has begun is not begun again."""
+        if self._loading is None:
+            self._loading = threading.Thread(target=_load, daemon=True)
+            self._loading.start()
+
+    def publish(self, run_dir: Path, lang: str) -> contexts.ReportContext:
+        """Write report.html and report.md into the run's directory; returns what they were made of.
+
+        Raises StoreError.
+        """
+        if self._loading is not None:
+            self._loading.join()
+        context = contexts.ReportContext.of(read_run(run_dir), lang)
+        where = places(run_dir, "report", FORMATS)
+        write_report(lambda: build.of_context(context), where, run_dir, run_dir, self._painter)
+        return context
+
+
+def _load() -> None:
+    """Load what `publish` and printing need: modules, texts, templates."""
+    with uncollected():
+        lazy.load(distributions, brief, build, html, markdown, terminal)
+        catalogue.texts()
+        for template in html.environment().list_templates(["j2"]):
+            html.environment().get_template(template)

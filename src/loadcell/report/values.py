@@ -1,20 +1,26 @@
-"""Values of a record, of whatever shape, as people read them; a number's unit is the end of its name."""
+"""Values of a record, of whatever shape, as people read them; a number's unit is the end of its name.
+Metrics of a workload, tool or monitor: names and formats.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
+from loadcell.analysis.error_codes import figure_name
+from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.model.numbers import milliseconds, seconds, size, whole
+from loadcell.model.panels import fact_units
 from loadcell.report.texts import Texts
 
-#: What of a Redis's memory is bytes, without saying so.
-_OF_REDIS = ("used_memory", "used_memory_rss", "used_memory_peak", "used_memory_dataset", "maxmemory")
+if TYPE_CHECKING:
+    from loadcell.analysis.treatments import Treatment
+    from loadcell.report.texts import Texts
+
+
 _UNITS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("_bytes", size),
-    *((f"memory.{field}", size) for field in _OF_REDIS),
-    *((field, whole) for field in ("database.keys", "rdb_changes_since_last_save")),
     ("_ms", milliseconds),
     ("_s", seconds),
     ("mhz", lambda value: f"{whole(value)} MHz"),
@@ -45,6 +51,11 @@ TARGET_FACT = Labels("fact", (
 ))  # fmt: skip
 
 
+def minute(utc: str | None) -> str:
+    """`2026-03-09 08:00`: an instant to the minute; empty where none is recorded."""
+    return (utc or "")[:16].replace("T", " ")
+
+
 def fact(path: str, texts: Texts) -> str:
     """Name of a target's fact, with its parent: `data.image.path` is `Data: image: path`."""
     parent, _, part = path.rpartition(".")
@@ -64,6 +75,9 @@ def plain(key: str, value: Any, texts: Texts) -> str:
     if value is None or value == "":
         return texts("mark.none")
     if isinstance(value, int | float):
+        unit = fact_units().get(key)
+        if unit is not None and value >= 0:
+            return size(value) if unit == "bytes" else whole(value)
         for suffix, write in _UNITS:
             if f"_{key}".endswith(suffix) and value >= 0:
                 return write(value)
@@ -75,3 +89,44 @@ def plain(key: str, value: Any, texts: Texts) -> str:
             f"{name(part, texts)} {plain(part, item, texts)}" for part, item in value.items()
         )
     return str(value)
+
+
+#: Metrics drawn instead of throughput in records that do not declare their metrics: older ones and imports.
+UNDECLARED_HEADLINES = ("access_ns", "mib_per_s", "mbit_per_s", "mbits_per_s")
+#: By so small a part its ratio to throughput may vary where throughput says the same.
+SAME_SHARE = 0.01
+
+
+def metric_name(metric: str, texts: Texts) -> str:
+    """A metric's name in the reader's language, with its unit."""
+    return texts.message(figure_name(metric))
+
+
+def metric_value(value: float, repeats: Iterable[float]) -> str:
+    """Format of a value: counts (retransmits) in full, everything else by its first digits."""
+    counted = value == round(value) and all(repeat == round(repeat) for repeat in repeats)
+    return numbers.whole(value) if counted else numbers.rate(value)
+
+
+def foremost(treatments: Sequence[Treatment]) -> str | None:
+    """The figure of their own that all these treatments are about; None where there is none, or throughput in
+    another unit.
+    """
+    for name in _headlines(treatments):
+        values = [treatment.figures[name].median for treatment in treatments if name in treatment.figures]
+        if values and len(values) == len(treatments) and all(values):
+            ratios = [
+                (value or 0) / (treatment.throughput.median or 1)
+                for value, treatment in zip(values, treatments, strict=True)
+            ]
+            same = len(ratios) > 1 and max(ratios) - min(ratios) <= SAME_SHARE * max(ratios)
+            return None if same else name
+    return None
+
+
+def _headlines(treatments: Sequence[Treatment]) -> Sequence[str]:
+    """Keys of the metrics that their parts declared as headlines."""
+    facts = [trial.metrics for treatment in treatments for trial in treatment.trials if trial.metrics]
+    if not facts:
+        return UNDECLARED_HEADLINES
+    return list(dict.fromkeys(key for metrics in facts for key, fact in metrics.items() if fact.headline))

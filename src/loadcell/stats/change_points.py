@@ -3,8 +3,10 @@
 E-divisive (Matteson and James 2014) splits a series where the two sides are most unlike (`energy`), asks
 whether that could be chance, and continues within the parts.
 
-- `by_t_test`: Student's test of the two sides. As the place was chosen by looking at every place, its p is
-  multiplied by how many there were (Bonferroni). Sharp for few values; takes the values to be about normal.
+- `by_t_test`: Student's test of the most unlike two sides, and of the most unlike stretch beside what came
+  before it, which finds a level that came back. Each has half the level. As places and stretches were chosen
+  by looking at all of them, p is multiplied by how many there were (Bonferroni). Sharp for few values; takes
+  the values to be about normal. Values that depend on their predecessors count as fewer (`student`).
 - `by_permutation`: the original's. Values are shuffled within the parts found so far; the split is real when
   few shuffles can be split as well. No assumption on the distribution, but few values have few orders: below
   about ten nothing can be found at a level of 1 %.
@@ -25,13 +27,17 @@ from itertools import pairwise
 import numpy as np
 
 from loadcell.stats import distributions
-from loadcell.stats.energy import Array, Split, best_split, highest
+from loadcell.stats.energy import Array, Split, best_halves, best_split, highest
 
 #: Chance of seeing a change in a series without one.
 LEVEL = 0.01
 PERMUTATIONS = 999
 #: The shuffles are the same each time: the same history gives the same answer.
 SEED = 20_140_101
+#: The estimate counts from this many of its standard errors on: lower, and it costs short series their power;
+#: higher, and dependent values show changes that are none.
+_NOTABLE_CORRELATION = 0.85
+_HIGHEST_CORRELATION = 0.9
 #: Values of one batch of shuffled distances: what fits into a processor's cache.
 _BATCH = 100_000
 
@@ -74,13 +80,29 @@ class _Part:
     values: Array
 
 
-#: Judges a split of a part, all parts at hand: how likely chance alone makes it.
-_Judge = Callable[[Sequence[_Part], _Part, Split], float]
+@dataclass(frozen=True)
+class _Place:
+    """A place in the series where it may have changed: index of the first value after it, and its p."""
+
+    at: int
+    p: float
+
+
+#: The next place to split at, of all parts, with at least some values on either side; None if there is none.
+_Judge = Callable[[Sequence[_Part], int], _Place | None]
 
 
 def by_t_test(values: Sequence[float], level: float = LEVEL, least: int = 1) -> tuple[ChangePoint, ...]:
-    """Every change, in order of place, with at least `least` values between two of them."""
-    return tuple(_divide(_array(values), level, least, partial(_corrected, least=least)))
+    """Every change, in order of place, with at least `least` values between two of them.
+
+    Values are taken as independent first; if those between the changes are not, the changes are sought again
+    with what their correlation leaves of the evidence.
+    """
+    series = _array(values)
+    changes = _divide(series, level, least, _by_student)
+    if series.size and (dependence := correlation(series, [point.at for point in changes])):
+        changes = _divide(series, level, least, partial(_by_student, dependence=dependence))
+    return tuple(changes)
 
 
 def by_permutation(
@@ -91,25 +113,44 @@ def by_permutation(
     seed: int = SEED,
 ) -> tuple[ChangePoint, ...]:
     """The same. Shuffling ends early once it is clear that a split is not significant."""
-    judge = partial(
-        _shuffled, level=level, least=least, permutations=permutations, chance=np.random.default_rng(seed)
-    )
+    permutations = max(permutations, math.ceil(1 / level))  # fewer cannot reach the level
+    judge = partial(_by_shuffling, level=level, permutations=permutations, chance=np.random.default_rng(seed))
     return tuple(_divide(_array(values), level, least, judge))
 
 
-def student(before: Array, after: Array) -> float:
+def student(before: Array, after: Array, correlation: float = 0.0) -> float:
     """Student's two-sided test of equal means, variances taken as equal; 1 when there is nothing
     to judge by.
+
+    `correlation` of neighbouring values (first order, 0 to 1) widens the standard error of a mean by
+    sqrt((1 + r) / (1 - r)) and reduces the degrees of freedom likewise (Bayley and Hammersley 1946).
     """
-    freedom = before.size + after.size - 2
-    if freedom <= 0:
+    count = before.size + after.size
+    if count <= 2:
         return 1.0
-    pooled = (before.size * before.var() + after.size * after.var()) / freedom
+    inflation = (1 + correlation) / (1 - correlation)
+    freedom = max(1.0, count / inflation - 2)
+    pooled = (before.size * before.var() + after.size * after.var()) / (count - 2)
     difference = abs(before.mean() - after.mean())
     if pooled == 0:
         return 0.0 if difference else 1.0
-    t = difference / math.sqrt(pooled * (1 / before.size + 1 / after.size))
+    t = difference / math.sqrt(pooled * inflation * (1 / before.size + 1 / after.size))
     return float(2 * distributions.stdtr(freedom, -t))
+
+
+def correlation(series: Array, changes: Sequence[int]) -> float:
+    """Correlation of neighbouring values about the means of their stretches, 0 to 0.9; 0 if maybe chance.
+
+    The estimate is too low by about (1 + 3r) / n for each mean that is estimated (Marriott and Pope 1954).
+    """
+    residuals = [part.values - part.values.mean() for part in _parts(series, changes)]
+    squares = sum(float(values @ values) for values in residuals)
+    if squares == 0:
+        return 0.0
+    measured = sum(float(values[1:] @ values[:-1]) for values in residuals) / squares
+    if measured < _NOTABLE_CORRELATION / math.sqrt(series.size):
+        return 0.0
+    return min(_HIGHEST_CORRELATION, measured + (1 + 3 * measured) * len(residuals) / series.size)
 
 
 def by_windows(
@@ -129,10 +170,7 @@ def by_windows(
     begin = 0
     while begin < series.size:
         part = series[begin : begin + window]
-        inside = [
-            begin + point.at
-            for point in _divide(part, generous, 1, lambda _, part, split: test(*_sides(part, split)))
-        ]
+        inside = [begin + point.at for point in _divide(part, generous, 1, partial(_by_test, test=test))]
         weak = sorted({*weak, *inside})
         begin = max(inside[-1] if inside else 0, begin + window // 2)
     points = _described(weak, series, test)
@@ -147,19 +185,17 @@ def by_windows(
 
 
 def _divide(series: Array, level: float, least: int, judge: _Judge) -> list[ChangePoint]:
-    """E-divisive: of all parts the most unlike split, for as long as it is not chance."""
+    """E-divisive: split the parts, the judged best place first, for as long as it is not chance."""
     gains: dict[int, float] = {}
-    while True:
-        parts = _parts(series, gains)
-        splits = [(part, split) for part in parts if (split := best_split(part.values, least)) is not None]
-        if not splits:
-            break
-        part, split = max(splits, key=lambda candidate: candidate[1].q)
-        p = judge(parts, part, split)
-        if p > level:
-            break
-        gains[part.begin + split.at] = p
+    while (best := judge(_parts(series, gains), least)) is not None and best.p <= level:
+        gains[best.at] = best.p
     return [replace(point, p=gains[point.at]) for point in _described(gains, series)]
+
+
+def _most_unlike(parts: Sequence[_Part], least: int) -> tuple[_Part, Split] | None:
+    """The part with the most unlike split, of all parts."""
+    splits = [(part, split) for part in parts if (split := best_split(part.values, least)) is not None]
+    return max(splits, key=lambda candidate: candidate[1].q) if splits else None
 
 
 def _array(values: Sequence[float]) -> Array:
@@ -171,26 +207,43 @@ def _parts(series: Array, changes: Sequence[int] | dict[int, float]) -> list[_Pa
     return [_Part(begin, series[begin:end]) for begin, end in pairwise(ends)]
 
 
-def _sides(part: _Part, split: Split) -> tuple[Array, Array]:
-    return part.values[: split.at], part.values[split.at :]
+def _by_student(parts: Sequence[_Part], least: int, *, dependence: float = 0.0) -> _Place | None:
+    """The place with the smallest p of Student's test, corrected for the choices there were in all parts.
 
-
-def _corrected(parts: Sequence[_Part], part: _Part, split: Split, *, least: int) -> float:
-    """Student's p, times the places there were to choose from in all parts."""
-    places = sum(max(0, segment.values.size - 2 * least + 1) for segment in parts)
-    return min(1.0, student(*_sides(part, split)) * places)
-
-
-def _shuffled(
-    parts: Sequence[_Part], part: _Part, split: Split, *,
-    level: float, least: int, permutations: int, chance: np.random.Generator,
-) -> float:  # fmt: skip
-    """The share of shuffles whose best split is at least as good, the series itself counted as one of them.
-
-    Once too many reach it for the level to be reached, the remaining ones cannot change the answer (Besag and
-    Clifford 1991).
+    A split in two was chosen among its places, a stretch among all pairs of its two ends; each has half the
+    level.
     """
-    del part
+    places = [max(0, part.values.size - 2 * least + 1) for part in parts]
+    splits = 2 * sum(places)
+    stretches = sum(count * (count + 1) for count in places)
+    candidates = []
+    for part in parts:
+        for split, choices in zip(best_halves(part.values, least), (splits, stretches), strict=False):
+            before, after = part.values[: split.at], part.values[split.at : split.end]
+            p = student(before, after, dependence) * choices
+            candidates.append(_Place(part.begin + split.at, min(1.0, p)))
+    return min(candidates, key=lambda candidate: candidate.p, default=None)
+
+
+def _by_test(parts: Sequence[_Part], least: int, *, test: Test) -> _Place | None:
+    """The most unlike split, and its p by a test of the two sides."""
+    if (most := _most_unlike(parts, least)) is None:
+        return None
+    part, split = most
+    return _Place(part.begin + split.at, test(part.values[: split.at], part.values[split.at :]))
+
+
+def _by_shuffling(
+    parts: Sequence[_Part], least: int, *, level: float, permutations: int, chance: np.random.Generator
+) -> _Place | None:
+    """The most unlike split; its p is the share of shuffles whose best split is at least as good.
+
+    The series itself counts as one of them. Once too many reach it for the level to be reached, the remaining
+    ones cannot change the answer (Besag and Clifford 1991).
+    """
+    if (most := _most_unlike(parts, least)) is None:
+        return None
+    part, split = most
     enough = math.floor(level * (permutations + 1))
     able = [segment.values for segment in parts if segment.values.size >= 2 * least]
     batch = max(1, _BATCH // max(values.size for values in able) ** 2)
@@ -203,7 +256,7 @@ def _shuffled(
             best = np.maximum(best, highest(shuffled, least))
         done += size
         reached += int(np.count_nonzero(best >= split.q * (1 - 1e-12)))
-    return (1 + reached) / (done + 1)
+    return _Place(part.begin + split.at, (1 + reached) / (done + 1))
 
 
 def _described(

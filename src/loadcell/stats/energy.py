@@ -22,9 +22,10 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Split:
-    """The most unlike neighbours: `Z[:at]` and what follows it; `q` is their statistic."""
+    """The most unlike neighbours: `Z[:at]` and `Z[at:end]`; `q` is their statistic."""
 
     at: int
+    end: int
     q: float
 
 
@@ -85,7 +86,24 @@ def best_split(series: Array, least: int = 1) -> Split | None:
     q = statistics(series)[least : series.size - least + 1]
     at, end = np.unravel_index(np.argmax(q), q.shape)
     highest = float(q[at, end])
-    return Split(int(at) + least, highest) if highest > 0 else None
+    return Split(int(at) + least, int(end), highest) if highest > 0 else None
+
+
+def best_halves(series: Array, least: int) -> tuple[Split, ...]:
+    """The most unlike two sides of the whole series, then the most unlike stretch beside what came before it.
+
+    Both have at least `least` values on either side. Empty if the series is too short or constant.
+    """
+    n = series.size
+    if n < 2 * least:
+        return ()
+    q = statistics(series)
+    rows, columns = np.ogrid[: n + 1, : n + 1]
+    q[(rows < least) | (columns - rows < least)] = -np.inf
+    halves = int(np.argmax(q[:, n]))
+    at, end = np.unravel_index(np.argmax(q), q.shape)
+    splits = Split(halves, n, float(q[halves, n])), Split(int(at), int(end), float(q[at, end]))
+    return splits if splits[1].q > 0 else ()
 
 
 def highest(series: Array, least: int = 1) -> Array:

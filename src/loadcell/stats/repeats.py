@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from functools import cache
+from statistics import fmean, median, stdev
 
 #: Coverage an interval must reach to be shown.
 COVERAGE = 0.95
@@ -49,11 +50,22 @@ class Repeats:
         return self.interval is None
 
     @property
+    def reach(self) -> tuple[float, float] | None:
+        """Where the median may lie: the interval, or with too few repeats for one the extremes."""
+        if self.interval is not None:
+            return self.interval.low, self.interval.high
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
     def spread(self) -> float | None:
-        """(highest - lowest) / median: None with fewer than two values or a median of 0."""
-        if self.median is None or self.low is None or self.high is None or len(self.values) < 2:
+        """Coefficient of variation, standard deviation / mean: None with fewer than two values or a mean of
+        0.
+
+        A range would grow with the number of repeats.
+        """
+        if len(self.values) < 2 or not (mean := fmean(self.values)):
             return None
-        return (self.high - self.low) / self.median if self.median else None
+        return stdev(self.values) / abs(mean)
 
 
 def coverage(n: int, j: int) -> float:
@@ -64,25 +76,48 @@ def coverage(n: int, j: int) -> float:
     """
     if not 1 <= j <= n // 2:
         raise ValueError(f"j={j} does not name a pair of order statistics of {n} values")
-    return 1 - 2 * sum(math.comb(n, i) for i in range(j)) / float(2**n)
+    # Whole numbers, divided once: 2**1024 and beyond is no float.
+    cases: int = 2**n
+    return (cases - 2 * sum(math.comb(n, i) for i in range(j))) / cases
 
 
 def interval(values: Sequence[float], at_least: float = COVERAGE) -> Interval | None:
-    """The narrowest interval `[x(j), x(n+1-j)]` for the median that covers `at_least`; None when
-    none does.
+    """The interval for the median of coverage `at_least`; None if the extremes cover less.
+
+    Between order statistics it is interpolated: with `d` the largest rank whose pair `[x(d), x(n+1-d)]`
+    covers at least that much, and c(d), c(d+1) the coverages of it and of the next one,
+
+        I = (c(d) - at_least) / (c(d) - c(d+1)),   w = (n - d) I / (d + (n - 2d) I)
+
+    its ends lie at w between x(d) and x(d+1), and between their counterparts (Hettmansperger and Sheather
+    1986; Nyblom 1992). That is nearly free of assumptions on the distribution; whole ranks alone would cover
+    96 to 99 %, and be wider with 8 repeats than with 6.
     """
     n = len(values)
-    interval = None
-    for j in range(1, n // 2 + 1):
-        reached = coverage(n, j)
-        if reached < at_least:
-            break
-        interval = (j, reached)
-    if interval is None:
+    d = _last_rank(n, at_least)
+    if not d:
         return None
     ordered = sorted(values)
-    j, reached = interval
-    return Interval(ordered[j - 1], ordered[n - j], reached)
+    if d + 1 > n // 2:
+        return Interval(ordered[d - 1], ordered[n - d], coverage(n, d))
+    share = (coverage(n, d) - at_least) / (coverage(n, d) - coverage(n, d + 1))
+    weight = (n - d) * share / (d + (n - 2 * d) * share)
+    low = ordered[d - 1] + weight * (ordered[d] - ordered[d - 1])
+    high = ordered[n - d] - weight * (ordered[n - d] - ordered[n - d - 1])
+    return Interval(low, high, at_least)
+
+
+@cache
+def _last_rank(n: int, at_least: float) -> int:
+    """The largest rank whose pair of order statistics covers `at_least`; 0 if none does.
+
+    Coverage falls with the rank: by bisection, as each is a sum of huge whole numbers.
+    """
+    low, high = 0, n // 2
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (low, middle - 1) if coverage(n, middle) < at_least else (middle, high)
+    return low
 
 
 def summarise(values: Sequence[float | None]) -> Repeats:

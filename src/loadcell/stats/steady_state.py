@@ -12,7 +12,8 @@ mean of the remainder is surest by its own scatter,
 on means of 5 neighbouring values, and looks only at the first half: a minimum beyond it says that the series
 has not come to rest (White 1997; White, Cobb and Spratt 2000). Where the minimum lies is a matter of chance
 in a series that is at rest, so a cut counts only when what it cuts off differs from the rest, by more than
-chance and by enough to matter.
+chance and by enough to matter. A series with a minimum beyond the middle has come to rest nevertheless if
+the values between the minimum of its first half and that one do not differ from the rest.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class Cut:
     difference: float
 
 
-def mser(series: Array) -> int:
-    """Number of batches MSER cuts off.
+def mser(series: Array, most: int | None = None) -> int:
+    """Number of batches MSER cuts off, at most `most`.
 
     The last few are never left alone: of two values that are alike, nothing is learnt.
     """
@@ -65,7 +66,7 @@ def mser(series: Array) -> int:
     total = series[::-1].cumsum()[::-1]
     squares = (series**2)[::-1].cumsum()[::-1]
     scatter = np.maximum(squares - total**2 / remaining, 0.0) / remaining.astype(np.float64) ** 2
-    return int(np.argmin(scatter[: n - BATCH + 1]))
+    return int(np.argmin(scatter[: (n - BATCH if most is None else most) + 1]))
 
 
 def cut(series: Array) -> Cut | None:
@@ -76,14 +77,22 @@ def cut(series: Array) -> Cut | None:
         return None
     batches = batch_means(series, size)
     centred = batches - batches.mean()
-    off = mser(centred)
     dropped = series.size - count * size
-    beyond = off > count // 2
-    begins = dropped + off * size if off else 0
-    difference = _difference(series, begins)
-    if difference is None or (beyond and abs(difference) < NOTABLE_LATE):
+    late, early = (_begin(mser(centred, most), dropped) for most in (None, count // 2))
+    if late > early:
+        unsettled = _difference(series[early:], late - early)
+        if unsettled is not None and abs(unsettled) >= NOTABLE_LATE:
+            difference = _difference(series, late)
+            return Cut(late, settled=False, difference=unsettled if difference is None else difference)
+    difference = _difference(series, early)
+    if difference is None:
         return Cut(0, settled=True, difference=0.0)
-    return Cut(begins, settled=not beyond, difference=difference)
+    return Cut(early, settled=True, difference=difference)
+
+
+def _begin(batches: int, dropped: int) -> int:
+    """Number of values before the remainder if this many batches are cut off, after `dropped` values."""
+    return dropped + batches * BATCH if batches else 0
 
 
 def _difference(series: Array, begins: int) -> float | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from functools import cache
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import duckdb
@@ -20,18 +20,23 @@ def read_csv(content: bytes, text: Collection[str]) -> Frame | None:
     is not of its column's type, or a line too long.
     """
     types = column_types(header_of(content), text)
-    with NamedTemporaryFile(prefix="loadcell-", suffix=".csv") as file:
+    # In memory: the disk of temporary files may be full, and is no faster.
+    with os.fdopen(os.memfd_create("loadcell-csv"), "wb") as file:
         file.write(content)
         file.flush()
         try:
             relation = _connection().read_csv(
-                file.name, header=True, delimiter=",", quotechar='"', escapechar='"',
+                f"/proc/self/fd/{file.fileno()}", header=True, delimiter=",", quotechar='"', escapechar='"',
                 columns=sql_types(types), auto_detect=False, null_padding=True, parallel=False,
             )  # fmt: skip
             columns = relation.fetchnumpy()
         except duckdb.Error:
             return None
     return Frame({name: _column(columns[name], kind) for name, kind in types.items()})
+
+
+#: No measured value is so large; sums of larger ones leave the range of floats. They count as missing.
+_BEYOND_MEASURE = 1e100
 
 
 @cache
@@ -46,4 +51,5 @@ def _column(values: npt.NDArray[Any], kind: ColumnType) -> Column:
         texts = np.ma.getdata(values)
         texts[np.ma.getmaskarray(values)] = None
         return Text.of(texts.tolist())
-    return np.ma.filled(values.astype(np.float64), np.nan)
+    numbers: npt.NDArray[np.float64] = np.ma.filled(values.astype(np.float64), np.nan)
+    return np.where(np.abs(numbers) < _BEYOND_MEASURE, numbers, np.nan)

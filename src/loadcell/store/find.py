@@ -7,33 +7,68 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
-from loadcell.model.message import Message
+from loadcell.model.message import Count, ForeignText, Message, MessageCode
+from loadcell.model.numbers import utc_text
+from loadcell.store import layout
 from loadcell.store.layout import StoreError, cannot_write, is_run
-from loadcell.store.messages import (
-    BASELINE_BAD_NAME,
-    BASELINE_GONE,
-    BASELINE_MISSING,
-    BASELINE_UNKNOWN,
-    BASELINES_LIST,
-    BASELINES_NONE,
-    BASELINES_NOT_A_LIST,
-    BASELINES_UNREADABLE,
-    RUN_AMBIGUOUS,
-    RUN_NO_SUCH,
-    RUN_NO_SUCH_HERE,
-)
 from loadcell.store.write import write_text
+
+BASELINES_NOT_A_LIST = MessageCode("baselines.not-a-list", path=str)
+BASELINE_MISSING = MessageCode("baseline.missing", name=str, quoted=str, registered=str)
+BASELINE_GONE = MessageCode("baseline.gone", name=str, path=str, quoted=str)
+BASELINE_BAD_NAME = MessageCode("baseline.bad-name", name=str)
+BASELINES_UNREADABLE = MessageCode("baselines.unreadable", path=str, said=ForeignText)
+RUN_NO_SUCH = MessageCode("run.no-such", latest=str, name=str)
+RUN_IS_PLAN = MessageCode("run.is-plan", name=str, run=str)
+RUN_NO_SUCH_HERE = MessageCode("run.no-such-here", name=str, results=str)
+RUN_AMBIGUOUS = MessageCode("run.ambiguous", count=Count, matches=str, name=str)
+BASELINES_LIST = MessageCode("baselines.list", "info", names=list)
+BASELINES_NONE = MessageCode("baselines.none", "info")
+BASELINE_UNKNOWN = MessageCode("baseline.unknown", quoted=str, registered=Message)
 
 DEFAULT_RESULTS = Path("results")
 LAST = "last"
 
 
 def runs_under(results: Path) -> list[Path]:
-    """Every run in `results` itself, in it, or one level below (`results/<plan>/<run>`), oldest first."""
-    return sorted(_runs(results), key=lambda path: (path.name, path))
+    """Every run in `results` itself, in it, or one level below (`results/<plan>/<run>`), by start."""
+    runs = list(_runs(results))
+    seconds = {run: _second(run) for run in runs}
+    per_second = Counter(seconds.values())
+
+    def order(run: Path) -> tuple[str, str, str, Path]:
+        second = seconds[run]
+        exact = _started(run) if per_second[second] > 1 else ""
+        return second, exact, run.name, run
+
+    return sorted(runs, key=order)
+
+
+def _second(run: Path) -> str:
+    """When a run began, in UTC to the second (`20261123T195503`): by its name, or by its record under a name
+    that the user chose.
+    """
+    match = layout.STARTED.match(run.name)
+    return match[1] if match else re.sub(r"[-:]", "", _started(run))[:15]
+
+
+def _started(run: Path) -> str:
+    """When a run began, as its record says; the time of the file where the record is damaged."""
+    file = run / layout.RUN
+    try:
+        started = datetime.fromisoformat(json.loads(file.read_text(encoding="utf-8"))["started_utc"])
+        return f"{started.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        pass
+    try:
+        return utc_text(file.stat().st_mtime_ns)
+    except OSError:
+        return ""
 
 
 def _runs(results: Path) -> Iterator[Path]:
@@ -73,6 +108,8 @@ def find_run(name: str, results: Path = DEFAULT_RESULTS) -> Path:
     shown = ", ".join(str(run) for run in (matches or runs[-5:])[:5])
     if matches:
         raise StoreError(RUN_AMBIGUOUS(name=repr(name), count=len(matches), matches=shown))
+    if of_plan := [run for run in runs if run.parent.name == name]:
+        raise StoreError(RUN_IS_PLAN(name=repr(name), run=of_plan[-1].name.rpartition("-")[2]))
     raise StoreError(RUN_NO_SUCH(name=repr(name), latest=shown))
 
 
@@ -96,7 +133,7 @@ def baselines(results: Path = DEFAULT_RESULTS) -> dict[str, Path]:
         return {}
     except OSError as error:
         raise StoreError(BASELINES_UNREADABLE(path=file, said=error.strerror)) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict) or not all(isinstance(value, str) for value in document.values()):
         raise StoreError(BASELINES_NOT_A_LIST(path=file))

@@ -13,18 +13,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from loadcell.model.message import MessageError
-from loadcell.store.messages import (
-    UNWRITABLE,
-    UNWRITABLE_NO_PERMISSION,
-    UNWRITABLE_NO_SPACE,
-    UNWRITABLE_NOT_A_DIRECTORY,
-    UNWRITABLE_QUOTA,
-    UNWRITABLE_READ_ONLY,
-)
+from loadcell.model.message import ForeignText, MessageCode, MessageError
 
 if TYPE_CHECKING:
     from loadcell.model.trial_record import TrialRecord
+
+UNWRITABLE_NO_SPACE = MessageCode("unwritable.no-space", path=str, said=ForeignText, resume=str)
+UNWRITABLE_QUOTA = MessageCode("unwritable.quota", path=str, said=ForeignText, resume=str)
+UNWRITABLE_READ_ONLY = MessageCode("unwritable.read-only", path=str, said=ForeignText)
+UNWRITABLE_NO_PERMISSION = MessageCode("unwritable.no-permission", path=str, said=ForeignText)
+UNWRITABLE_NOT_A_DIRECTORY = MessageCode("unwritable.not-a-directory", path=str, said=ForeignText)
+UNWRITABLE = MessageCode("unwritable", path=str, said=ForeignText)
 
 SCHEMA: Final = 1
 
@@ -89,6 +88,10 @@ def new_run_directory(results: Path, plan_name: str, started: datetime, short_id
     return results / plan_name / f"{started.astimezone(UTC):%Y%m%dT%H%M%SZ}-{short_id}"
 
 
+#: The time in the names of such directories.
+STARTED = re.compile(r"(\d{8}T\d{6})Z-")
+
+
 def is_run(path: Path) -> bool:
     """True if this directory is a run's."""
     return (path / RUN).is_file()
@@ -140,12 +143,8 @@ def header_of(content: bytes) -> list[str]:
     return content.partition(b"\n")[0].decode("utf-8", "replace").split(",")
 
 
-#: The command that runs and resumes a plan.
-RUN_COMMAND: Final = "loadcell run"
-
-
-def resume_command(run: Path | str, *, by: str = RUN_COMMAND) -> str:
-    """The command that resumes a run."""
+def resume_command(run: Path | str, by: str) -> str:
+    """The command that resumes a run: that of its record (`resumed_by`) with its directory."""
     return f"{by} --resume {quoted(run)}"
 
 
@@ -171,8 +170,7 @@ _UNWRITABLE = {
 }
 
 
-def cannot_write(path: Path, error: OSError, run: Path | None = None) -> StoreError:
-    """The error for a failed write to `path`; `run` is the directory a later --resume would name."""
+def cannot_write(path: Path, error: OSError, resume: str = "--resume") -> StoreError:
+    """The error for a failed write to `path`; `resume` is the command that resumes the run."""
     code = _UNWRITABLE.get(error.errno or 0, UNWRITABLE)
-    command = "--resume" if run is None else resume_command(run)
-    return StoreError(code.pick(path=path, said=error.strerror or error, resume=command))
+    return StoreError(code.pick(path=path, said=error.strerror or error, resume=resume))

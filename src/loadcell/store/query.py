@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ import duckdb
 
 from loadcell.model.json import document
 from loadcell.model.latency import Latency
+from loadcell.model.message import Count, ForeignText, MessageCode, Seconds
 from loadcell.model.panels import Row
 from loadcell.model.trial_record import Counts, Totals, TrialRecord
 from loadcell.store import layout
@@ -33,8 +35,20 @@ from loadcell.store.layout import (
     sql_types,
     text_columns,
 )
-from loadcell.store.messages import QUERY_FAILED, QUERY_NOT_SELECT
 from loadcell.store.read import StoredRun, front, read_run
+
+QUERY_NOT_SELECT = MessageCode("query.not-select")
+QUERY_FAILED = MessageCode("query.failed", said=ForeignText, views=list)
+
+QUERY_TOO_LONG = MessageCode("query.too-long", limit_s=Seconds)
+QUERY_TOO_LARGE = MessageCode("query.too-large", count=Count)
+
+#: A query that takes longer is stopped; with its results it may take that much memory.
+LONGEST_S = 120.0
+_MEMORY = "2GB"
+#: Values that an answer may have: about 600 MB as Python holds them.
+MOST_VALUES = 10_000_000
+_BLOCK_ROWS = 10_000
 
 VIEWS = ("trials", "intervals", "samples", "events")
 
@@ -55,12 +69,28 @@ def query(paths: Sequence[Path], sql: str) -> Answer:
     runs = [read_run(path) for path in paths]
     try:
         with _connect(runs, sql) as connection:
-            result = connection.sql(_the_select(connection, sql))
-            if result is None:
-                return Answer((), [])
-            return Answer(tuple(result.columns), result.fetchall())
+            limit = threading.Timer(LONGEST_S, connection.interrupt)
+            limit.start()
+            try:
+                return _answer(connection.execute(_the_select(connection, sql)))
+            finally:
+                limit.cancel()
+    except duckdb.InterruptException:
+        raise StoreError(QUERY_TOO_LONG(limit_s=LONGEST_S)) from None
     except duckdb.Error as error:
         raise StoreError(QUERY_FAILED(said=error, views=list(VIEWS))) from None
+
+
+def _answer(result: duckdb.DuckDBPyConnection) -> Answer:
+    """The rows of a result as long as they are few enough to be held. Raises StoreError."""
+    columns = tuple(str(column[0]) for column in result.description or ())
+    most = max(1, MOST_VALUES // max(1, len(columns)))
+    rows: list[tuple[Any, ...]] = []
+    while block := result.fetchmany(_BLOCK_ROWS):
+        rows += block
+        if len(rows) > most:
+            raise StoreError(QUERY_TOO_LARGE(count=most))
+    return Answer(columns, rows)
 
 
 def _the_select(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
@@ -88,6 +118,7 @@ def _connect(runs: list[StoredRun], sql: str) -> duckdb.DuckDBPyConnection:
         _create_table(connection, "events", types, rows)
     connection.execute("SET allowed_paths = ?", [[str(path) for path in readable]])
     connection.execute("SET enable_external_access = false")
+    connection.execute(f"SET memory_limit = '{_MEMORY}'")
     connection.execute("SET lock_configuration = true")
     return connection
 

@@ -13,36 +13,35 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.model import json as json_records
 from loadcell.model.json import JsonObject, Record
-from loadcell.model.message import Message
+from loadcell.model.message import Count, ForeignText, Message, MessageCode
 from loadcell.model.panels import Row
 from loadcell.model.run_record import PlannedTrial, RunRecord
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.store import csv_tables, frames, layout
 from loadcell.store.layout import EVENT_COLUMNS, FRONT, StoreError, text_columns
-from loadcell.store.messages import (
-    DAMAGED,
-    DAMAGED_CSV,
-    DAMAGED_CUT,
-    DAMAGED_CUT_OFF,
-    DAMAGED_JSON,
-    DAMAGED_KEY,
-    DAMAGED_LINE,
-    DAMAGED_MISSING,
-    DAMAGED_OBJECT,
-    DAMAGED_UNREADABLE,
-    LEFT_LINES,
-    LEFT_NO_ENVIRONMENT,
-    LEFT_NOT_FINISHED,
-    LEFT_OTHER_LINES,
-    LEFT_WITHOUT,
-    RUN_DAMAGED_RECORD,
-    RUN_NEWER_SCHEMA,
-    RUN_NO_DIRECTORY,
-    RUN_NO_RECORD,
-)
 
 if TYPE_CHECKING:
     from loadcell.store.frames import Frame
+
+DAMAGED = MessageCode("damaged", file=str, found=str, left=str)
+DAMAGED_UNREADABLE = MessageCode("damaged.unreadable", said=ForeignText)
+DAMAGED_CUT = MessageCode("damaged.cut", size=str)
+DAMAGED_CUT_OFF = MessageCode("damaged.cut-off", size=str, whole=str)
+DAMAGED_LINE = MessageCode("damaged.line", line=str)
+DAMAGED_CSV = MessageCode("damaged.csv")
+DAMAGED_MISSING = MessageCode("damaged.missing")
+DAMAGED_JSON = MessageCode("damaged.json")
+DAMAGED_OBJECT = MessageCode("damaged.object")
+DAMAGED_KEY = MessageCode("damaged.key", expected=str, found=str, key=str)
+LEFT_WITHOUT = MessageCode("left.without")
+LEFT_LINES = MessageCode("left.lines", count=Count)
+LEFT_OTHER_LINES = MessageCode("left.other-lines")
+LEFT_NO_ENVIRONMENT = MessageCode("left.no-environment")
+LEFT_NOT_FINISHED = MessageCode("left.not-finished")
+RUN_NO_DIRECTORY = MessageCode("run.no-directory", path=str)
+RUN_NO_RECORD = MessageCode("run.no-record", file=str, path=str)
+RUN_DAMAGED_RECORD = MessageCode("run.damaged-record", file=str, path=str, trials=str, why=Message)
+RUN_NEWER_SCHEMA = MessageCode("run.newer-schema", found=str, path=str, supported=str)
 
 
 @dataclass(frozen=True)
@@ -96,6 +95,12 @@ class StoredRun:
         """
         state = self.run.state
         return "killed" if state == "running" and not _is_being_written(self.path) else state
+
+    @property
+    def hostnames(self) -> list[str]:
+        """Names of the machines, as far as they are known."""
+        hosts = self.environment.get("hosts") or ()
+        return [str(host["hostname"]) for host in hosts if host.get("hostname")]
 
     @property
     def planned(self) -> tuple[PlannedTrial, ...]:
@@ -172,14 +177,18 @@ class StoredRun:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         except FileNotFoundError:
             return
+        except OSError as error:
+            self._note(path, DAMAGED_UNREADABLE(said=error.strerror), LEFT_WITHOUT())
+            return
         for number, line in enumerate(lines, 1):
             try:
-                event = json.loads(line)
-            except ValueError:
+                event = json_records.parse(line)
+            except json_records.MismatchError:
+                event = None
+            if not isinstance(event, dict) or not _is_event(event):
                 self._note(path, DAMAGED_LINE(line=str(number)), LEFT_OTHER_LINES())
                 continue
-            if isinstance(event, dict):
-                yield event
+            yield event
 
     def _frames(self, file_of: Callable[[TrialRecord], str | None]) -> Frame:
         """One frame of a CSV file of every trial.
@@ -229,6 +238,13 @@ class StoredRun:
             self.damage.append(damage)
 
 
+def _is_event(event: JsonObject) -> bool:
+    """True if an event's instant is a number, and its name and time are texts, where it has them."""
+    instant = event.get("mono_ns")
+    named = all(isinstance(event.get(key), str | None) for key in ("utc", "event"))
+    return named and (instant is None or (isinstance(instant, int) and not isinstance(instant, bool)))
+
+
 def _intervals_of(trial: TrialRecord) -> str | None:
     """File of intervals; None where nothing was measured, or an imported output has no intervals."""
     unwritten = trial.files is not None and layout.INTERVALS not in trial.files
@@ -255,6 +271,8 @@ def read_run(path: Path) -> StoredRun:
         )
     stored = StoredRun(path, run, {}, [], [])
     environment = _json(path / layout.ENVIRONMENT)
+    if not isinstance(environment, Message) and not _has_hosts(environment):
+        environment = DAMAGED_KEY(key="hosts", expected="[{...}]", found=str(environment.get("hosts"))[:60])
     if isinstance(environment, Message):
         stored._note(path / layout.ENVIRONMENT, environment, LEFT_NO_ENVIRONMENT())
     else:
@@ -273,6 +291,8 @@ def _read_trials(stored: StoredRun) -> None:
             stored.unfinished.append(part_of)
         elif part_of is not None or (entry.is_dir() and not entry.name.startswith(".")):
             record = _record(TrialRecord, entry / layout.TRIAL)
+            if isinstance(record, TrialRecord):
+                record = _contradiction(record, part_of or entry.name) or record
             if isinstance(record, Message):
                 stored._note(entry / layout.TRIAL, record, LEFT_NOT_FINISHED())
                 stored.unfinished.append(part_of or entry.name)
@@ -282,6 +302,19 @@ def _read_trials(stored: StoredRun) -> None:
                 stored.unfinished.append(part_of)
     for trials in (stored.trials, stored.unscored):
         trials.sort(key=lambda trial: trial.number)
+
+
+def _contradiction(record: TrialRecord, name: str) -> Message | None:
+    """The damage of a record that has the name of another trial, or names files outside its directory."""
+    if record.name != name:
+        return DAMAGED_KEY(key="name", expected=name, found=record.name)
+    load = record.settings.get("load")
+    if not isinstance(load, dict | None):
+        return DAMAGED_KEY(key="settings.load", expected="{...}", found=str(load)[:60])
+    for file in (*layout.sample_files(record).values(), *(record.files or ())):
+        if Path(file).name != file:
+            return DAMAGED_KEY(key="files", expected=layout.INTERVALS, found=file)
+    return None
 
 
 @dataclass(frozen=True)
@@ -337,6 +370,12 @@ def _record(kind: type[Record], path: Path) -> Record | Message:
     return DAMAGED_KEY(key=mismatch.key, expected=mismatch.expected, found=mismatch.value)
 
 
+def _has_hosts(environment: JsonObject) -> bool:
+    """True if the hosts of an environment are objects, where there are any."""
+    hosts = environment.get("hosts")
+    return hosts is None or (isinstance(hosts, list) and all(isinstance(host, dict) for host in hosts))
+
+
 def _schema(path: Path) -> int:
     """Schema that a file names which is no record of this version; 0 where it names none."""
     values = _json(path)
@@ -347,12 +386,12 @@ def _schema(path: Path) -> int:
 def _json(path: Path) -> JsonObject | Message:
     """A JSON object; or what is wrong with the file."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json_records.parse(path.read_bytes())
     except FileNotFoundError:
         return DAMAGED_MISSING()
     except OSError as error:
         return DAMAGED_UNREADABLE(said=error.strerror)
-    except ValueError:
+    except json_records.MismatchError:
         return DAMAGED_JSON()
     return document if isinstance(document, dict) else DAMAGED_OBJECT()
 

@@ -13,17 +13,24 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from loadcell.model.json import JsonObject, document
+from loadcell.model.message import MessageCode
 from loadcell.model.panels import Cell
-from loadcell.model.run_record import RunRecord
+from loadcell.model.run_record import RUN_COMMAND, RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store import layout
 from loadcell.store.layout import StoreError, cannot_write
-from loadcell.store.messages import RUN_BEING_WRITTEN
+from loadcell.store.redaction import Redact, is_vocabulary, redacted, redacted_plan, redacted_record
+
+RUN_BEING_WRITTEN = MessageCode("run.being-written", path=str)
+
+
+#: A file by which a writer finds out that it may write.
+_PROBE = ".writable"
 
 
 def sync_directory(path: Path) -> None:
@@ -39,7 +46,8 @@ def write_text(path: Path, text: str) -> None:
     """Replace `path` as a whole. Raises OSError; the old content is then still there."""
     new = path.with_name(f".{path.name}.new")
     try:
-        with new.open("w", encoding="utf-8") as file:
+        # Names of files may be no UTF-8.
+        with new.open("w", encoding="utf-8", errors="replace") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -55,34 +63,38 @@ def json_text(document: Any) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-Redact = Callable[[str], str]
-
-
-def redacted(value: Any, redact: Redact) -> Any:
-    """The same plain JSON value with every string in it, keys too, passed through `redact`."""
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, Mapping):
-        return {redact(str(key)): redacted(item, redact) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [redacted(item, redact) for item in value]
-    return value
+def is_free(path: Path) -> bool:
+    """True if a run can begin in this directory: it does not exist, is empty, or holds the beginning of a run
+    that was killed before it had a record.
+    """
+    begun = {layout.PLAN, layout.ENVIRONMENT, layout.TRIALS, _PROBE}
+    begun |= {f".{name}.new" for name in (layout.PLAN, layout.ENVIRONMENT, layout.RUN)}
+    try:
+        names = {file.name for file in path.iterdir()}
+        return not names or (
+            layout.TRIALS in names and names <= begun and not any((path / layout.TRIALS).iterdir())
+        )
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 class RunWriter:
     """The one writer of a run directory; a second one, in whatever process, is refused while it is open."""
 
-    def __init__(self, path: Path, redact: Redact = str) -> None:
+    def __init__(self, path: Path, redact: Redact = str, *, resumed_by: str = RUN_COMMAND) -> None:
         """Open `path`, made if it is not there. Raises StoreError when it cannot be written or is in use."""
         self.path = path
         self.redact = redact
+        self._resume = layout.resume_command(path, resumed_by)
         self._lock = -1
         self._made = [ancestor for ancestor in (path, *path.parents) if not ancestor.exists()]
         try:
             (path / layout.TRIALS).mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             _lock(self._lock)
-            probe = path / ".writable"
+            probe = path / _PROBE
             probe.touch()
             probe.unlink()
         except BlockingIOError:
@@ -90,7 +102,7 @@ class RunWriter:
             raise StoreError(RUN_BEING_WRITTEN(path=path)) from None
         except OSError as error:
             self.close()
-            raise cannot_write(path, error, path) from None
+            raise self.unwritable(path, error) from None
 
     def close(self) -> None:
         """Let go of the directory."""
@@ -102,17 +114,18 @@ class RunWriter:
         """Remove what was written of a run that never began, and the directories that were made for it."""
         for name in (layout.PLAN, layout.ENVIRONMENT, layout.RUN):
             (self.path / name).unlink(missing_ok=True)
+            (self.path / f".{name}.new").unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # something else is there
             for made in (self.path / layout.TRIALS, *self._made):
                 made.rmdir()
 
     def write_plan(self, text: str) -> None:
         """Keep the plan as its author wrote it."""
-        self._replace(layout.PLAN, self.redact(text))
+        self._replace(layout.PLAN, redacted_plan(text, self.redact))
 
     def write_run(self, run: RunRecord) -> None:
         """Replace run.json."""
-        self._replace(layout.RUN, json_text(redacted(document(run), self.redact)))
+        self._replace(layout.RUN, json_text(redacted_record(document(run), self.redact)))
 
     def write_environment(self, document: JsonObject) -> None:
         """Replace environment.json."""
@@ -123,10 +136,10 @@ class RunWriter:
         text = self.redact("".join(line.rstrip("\n") + "\n" for line in lines))
         try:
             if text:
-                with (self.path / layout.OUTPUT).open("a", encoding="utf-8") as file:
+                with (self.path / layout.OUTPUT).open("a", encoding="utf-8", errors="replace") as file:
                     file.write(text)
         except OSError as error:
-            raise cannot_write(self.path / layout.OUTPUT, error, self.path) from None
+            raise self.unwritable(self.path / layout.OUTPUT, error) from None
 
     def trial(self, name: str) -> TrialWriter:
         """Begin a trial; what an earlier, killed attempt left unfinished under this name is thrown away."""
@@ -142,11 +155,15 @@ class RunWriter:
                 recovered.append(name)
         return recovered
 
+    def unwritable(self, path: Path, error: OSError) -> StoreError:
+        """The error for a failed write to a file of the run."""
+        return cannot_write(path, error, self._resume)
+
     def _replace(self, name: str, text: str) -> None:
         try:
             write_text(self.path / name, text)
         except OSError as error:
-            raise cannot_write(self.path / name, error, self.path) from None
+            raise self.unwritable(self.path / name, error) from None
 
     def _publish(self, part: Path, name: str) -> None:
         """Move a finished trial to its name. An earlier attempt's record stays, hidden, beside it."""
@@ -185,7 +202,7 @@ class TrialWriter:
                 shutil.rmtree(self.path)
             self.path.mkdir()
         except OSError as error:
-            raise cannot_write(self.path, error, run.path) from None
+            raise run.unwritable(self.path, error) from None
 
     def intervals(self, rows: Iterable[Mapping[str, Cell]]) -> None:
         """Append rows to intervals.csv."""
@@ -198,21 +215,21 @@ class TrialWriter:
         if file not in self._files:
             table.writerow(columns)
         for row in rows:
-            table.writerow([self._field(row.get(column)) for column in columns])
+            table.writerow([self._field(column, row.get(column)) for column in columns])
         self._append(file, text.getvalue())
 
     def event(self, event: JsonObject) -> None:
         """Append one event."""
-        line = json.dumps(redacted(event, self._run.redact), ensure_ascii=False, allow_nan=False)
+        line = json.dumps(redacted_record(event, self._run.redact), ensure_ascii=False, allow_nan=False)
         self._append(layout.EVENTS, line + "\n")
 
     def output(self, line: str) -> None:
         """Append one line of the output of the target or a tool."""
-        self._append(layout.OUTPUT, line.rstrip("\n") + "\n")
+        self._append(layout.OUTPUT, self._run.redact(line.rstrip("\n")) + "\n")
 
     def text(self, name: str, text: str) -> None:
         """Write a text file of this name."""
-        self._append(name, text)
+        self._append(name, self._run.redact(text))
 
     def latency(self, lines: Iterable[str]) -> None:
         """Append lines of the histogram log's body; its head comes with `latency_head`."""
@@ -230,7 +247,7 @@ class TrialWriter:
             self._files[layout.LATENCY].flush()
             body.unlink()
         except OSError as error:
-            raise cannot_write(body, error, self._run.path) from None
+            raise self._run.unwritable(body, error) from None
 
     def finish(self, record: TrialRecord) -> Path:
         """Write trial.json, with the size of every other file in it, and give the trial its name."""
@@ -246,11 +263,11 @@ class TrialWriter:
                 file.close()
                 sizes[name] = (self.path / name).stat().st_size
             self._files.clear()
-            record_document = {**redacted(document(record), self._run.redact), "files": sizes}
+            record_document = {**redacted_record(document(record), self._run.redact), "files": sizes}
             write_text(self.path / layout.TRIAL, json_text(record_document))
             self._run._publish(self.path, self.name)
         except OSError as error:
-            raise cannot_write(self.path, error, self._run.path) from None
+            raise self._run.unwritable(self.path, error) from None
         return self.path.with_name(self.name)
 
     def abandon(self) -> None:
@@ -262,22 +279,20 @@ class TrialWriter:
                 continue
         self._files.clear()
 
-    def _field(self, value: Any) -> Any:
-        """At most six digits after the point, so that files stay readable; no secrets (quoting would hide
-        them later).
-        """
+    def _field(self, column: str, value: Any) -> Any:
+        """At most six digits after the point, so that files stay readable; no secrets."""
         if isinstance(value, float):
             return f"{value:.6f}".rstrip("0").rstrip(".")
         if isinstance(value, str):
-            return self._run.redact(value)
+            return value if is_vocabulary(column) else self._run.redact(value)
         return "" if value is None else value
 
     def _append(self, name: str, text: str) -> None:
         try:
             file = self._files.get(name)
             if file is None:
-                file = self._files[name] = (self.path / name).open("w", encoding="utf-8")
-            file.write(self._run.redact(text))
+                file = self._files[name] = (self.path / name).open("w", encoding="utf-8", errors="replace")
+            file.write(text)
             file.flush()
         except OSError as error:
-            raise cannot_write(self.path / name, error, self._run.path) from None
+            raise self._run.unwritable(self.path / name, error) from None

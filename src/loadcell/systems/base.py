@@ -17,14 +17,19 @@ from pydantic import SecretStr
 from loadcell.linux.time_limits import ask
 from loadcell.model.extensions import Capability
 from loadcell.model.json import OMITTED, JsonObject, JsonValue
-from loadcell.model.message import Message, MessageCode, MessageError
+from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.topology import ANYWHERE, Pin
-from loadcell.systems.messages import HOME_NO_DIRECTORY, HOME_NOT_USABLE, IMAGE_NO_DIRECTORY, TARGET_NO_SQL
 
 if TYPE_CHECKING:
     from loadcell.model.trial_record import MemoryRecord
     from loadcell.plan.model import Load
+
+TARGET_NOT_UP = MessageCode("target.not-up")
+TARGET_NO_SQL = MessageCode("target.no-sql", target=str)
+IMAGE_NO_DIRECTORY = MessageCode("image.no-directory", kind=str, path=str)
+HOME_NO_DIRECTORY = MessageCode("home.no-directory", option=str, path=str)
+HOME_NOT_USABLE = MessageCode("home.not-usable", kind=str, path=str, said=ForeignText)
 
 #: Text that is never shown or written; `get_secret_value` reveals it.
 Secret = SecretStr
@@ -113,9 +118,13 @@ class TargetFacts:
 
 @dataclass(frozen=True)
 class DataSpec:
-    """Description of a data set: its options by kind (`sysbench`, `kv` ...)."""
+    """Description of a data set: its options by kind (`sysbench`, `kv` ...).
+
+    `key_prefixes` are those of its keys, where it is kept as keys.
+    """
 
     sections: JsonObject
+    key_prefixes: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -141,6 +150,9 @@ class TargetError(MessageError):
         self.during = during
 
 
+def _ignore(_: Message) -> None: ...
+
+
 @dataclass(frozen=True)
 class TargetContext:
     """Where a target may put its things, and how it says what it does.
@@ -148,13 +160,14 @@ class TargetContext:
     `work` is a directory of the run's own, readable by other users, removed at the run's end.
     `log` takes one line at a time for the trial's output.log; secrets are removed by the receiver.
     `secret` turns `${env:NAME}` in an option into its value, and makes sure that it is never written.
-    `pin` is where the processes run that the target starts.
+    `pin` is where the processes run that the target starts. `note` tells the user something at once.
     """
 
     work: Path
     log: Callable[[str], None]
     secret: Callable[[str], str]
     pin: Pin = ANYWHERE
+    note: Callable[[Message], None] = _ignore
 
 
 @dataclass(frozen=True)
@@ -310,6 +323,13 @@ class Target(ABC, Generic[Opts]):
         Called once, at the run's end; never raises.
         """
         self.down()
+
+    @staticmethod
+    def release(work: Path) -> None:
+        """Free what a system that died together with its run holds outside its work directory `work`.
+
+        Called when nothing of the run is alive, before the directory is removed; never raises.
+        """
 
     @classmethod
     def advice(cls, options: Opts, load: Load) -> list[Advice]:  # noqa: ARG003

@@ -22,8 +22,8 @@ from pydantic import Field, model_validator
 from loadcell.linux import disks
 from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Advice, Options
-from loadcell.plan.problems import SettingError
 from loadcell.systems.base import (
+    TARGET_NOT_UP,
     DataSet,
     DataSpec,
     Endpoint,
@@ -32,16 +32,10 @@ from loadcell.systems.base import (
     TargetContext,
     TargetError,
 )
-from loadcell.systems.messages import (
-    HOME_LOST_CONTENTS,
-    KEEP_DATA_IN_IMAGE,
-    KEEP_DATA_WITHOUT_DATA,
-    TARGET_NOT_UP,
-)
 from loadcell.systems.shared.account import Account
 from loadcell.systems.shared.data_sets import DataSets, Mark, Owner, Prepared, State
-from loadcell.systems.shared.disk_image import DataLocation, Image
-from loadcell.systems.shared.owned_directory import OwnedDirectory
+from loadcell.systems.shared.disk_image import DataLocation, Image, check_retained
+from loadcell.systems.shared.owned_directory import HOME_LOST_CONTENTS, OwnedDirectory
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -175,12 +169,6 @@ class FileDataSets(DataSets[None]):
     def _copies(self) -> OwnedDirectory:
         return self.files
 
-    def _save_copy(self, digest: str) -> None:
-        self.files.save_copy(digest)
-
-    def _restore_copy(self, digest: str) -> None:
-        self.files.restore_copy(digest)
-
 
 class InProcessOptions(Options):
     """Options of such a target: where the data lie, and whether they stay at the run's end."""
@@ -192,10 +180,8 @@ class InProcessOptions(Options):
 
     @model_validator(mode="after")
     def _kept_data_have_a_directory(self) -> InProcessOptions:
-        if self.keep_data and self.data is None:
-            raise SettingError(KEEP_DATA_WITHOUT_DATA())
-        if self.keep_data and isinstance(self.data, Image):
-            raise SettingError(KEEP_DATA_IN_IMAGE())
+        if self.keep_data:
+            check_retained(self.data)
         return self
 
 

@@ -4,10 +4,11 @@ running.
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
@@ -15,8 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
 from loadcell.linux import disks
 from loadcell.linux import process as supervision
 from loadcell.model.json import OMITTED, JsonObject
+from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import (
+    TARGET_NOT_UP,
     DataSet,
     DataSpec,
     Loader,
@@ -27,17 +30,20 @@ from loadcell.systems.base import (
     TargetError,
     TargetFacts,
 )
-from loadcell.systems.messages import PROCESS_NO_ANSWER, PROCESS_NOT_STARTED, TARGET_NOT_UP
 from loadcell.systems.server_options import ManagedOrExternalOptions, Setting
 from loadcell.systems.shared.account import environment
 from loadcell.systems.shared.data_sets import DataSets, Prepared
 from loadcell.systems.shared.disk_image import DataLocation
-from loadcell.systems.shared.owned_directory import OwnedDirectory
+from loadcell.systems.shared.owned_directory import OwnedDirectory, no_room
+from loadcell.systems.shared.run_lock import RunLock
+from loadcell.systems.shared.server_errors import PortTakenError, StillHeldError
 from loadcell.systems.shared.sockets import SocketDirectory, free_port
-from loadcell.systems.shared.startup_errors import PortTakenError, StillHeldError
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
+
+PROCESS_NOT_STARTED = MessageCode("process.not-started", said=ForeignText)
+PROCESS_NO_ANSWER = MessageCode("process.no-answer", limit_s=Seconds, why=Message)
 
 #: How long a server may take to answer whether it is alive.
 ALIVE_LIMIT_S = 3
@@ -47,6 +53,8 @@ _HELD_LIMIT_S = 20.0
 #: A start may have to recover from a crash; the trial's own limit is the sharper one.
 _START_LIMIT_S = 600.0
 _POLL_S = 0.03
+#: How long a line of the log may take to arrive after the error of a statement.
+_LOG_DELAY_S = 0.2
 
 OptionsT = TypeVar("OptionsT", bound=ManagedOrExternalOptions)
 AddressT = TypeVar("AddressT", bound="ServerAddress")
@@ -120,6 +128,8 @@ class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
     `name` precedes its lines in the log; `sockets` is the preferred directory of its Unix socket.
     """
 
+    #: what the server's log has of a full device
+    device_full: ClassVar[re.Pattern[str]]
     #: from an orderly shutdown to SIGKILL; the first signal is also sent if loadcell dies
     stop_steps: ClassVar[tuple[supervision.StopStep, ...]]
 
@@ -166,6 +176,18 @@ class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
 
     def _warm_up(self) -> None:
         """Wait for work that a server does after it answers first. Raises TargetError."""
+
+    @contextmanager
+    def noticing_a_full_device(self, during: str) -> Iterator[None]:
+        """Give errors of the block their cause, where the server's log has that its device is full."""
+        before = self._process.lines
+        try:
+            yield
+        except TargetError as error:
+            time.sleep(_LOG_DELAY_S)
+            if any(map(self.device_full.search, self._process.output_since(before))):
+                raise no_room(self.directory.kind, str(self.directory.data), during) from error
+            raise
 
     def socket_path(self) -> str | None:
         """Path of the Unix socket while the server runs."""
@@ -239,6 +261,7 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         self._external: AddressT | None = None
         self._prepared: Prepared | None = None
         self._touched = False
+        self._lock: RunLock | None = None
 
     # -- what a system defines
 
@@ -328,11 +351,11 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
             server = self._server
             if server is None:
                 if self._external is not None and self._touched:
-                    self._data_sets().sweep()
+                    self._sweep()
             elif self.options.keep_data:
                 if self._touched and server.directory.made:
                     self.up()
-                    self._data_sets().sweep()
+                    self._sweep()
                 server.stop()
             else:
                 server.stop(quickly=True)
@@ -341,12 +364,26 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         except TargetError as error:
             self.context.log(f"cannot clean up: {error.finding}: {error.advice}")
             self.down()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+
+    def _sweep(self) -> None:
+        for message in self._data_sets().sweep():
+            self.context.note(message)
 
     # -- data and facts
 
     def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
+        data_sets = self._data_sets()
+        if self._lock is None:
+            self._lock = data_sets.lock()
+        if self._lock is not None:
+            self._lock.hold()
         self._touched = True
-        self._prepared = self._data_sets().prepare(spec, load, will_change=will_change)
+        server = self._server
+        with nullcontext() if server is None else server.noticing_a_full_device("prepare"):
+            self._prepared = data_sets.prepare(spec, load, will_change=will_change)
         return self._prepared.data_set
 
     def describe(self) -> ServerFacts:

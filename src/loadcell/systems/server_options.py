@@ -13,19 +13,16 @@ from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import SettingError
 from loadcell.systems.base import SettingFacts
-from loadcell.systems.messages import (
-    KEEP_DATA_IN_IMAGE,
-    KEEP_DATA_WITHOUT_DATA,
-    OPTION_EXTERNAL_ONLY,
-    OPTION_LINES,
-    OPTION_NO_LOCATION,
-    OPTION_NO_SETTING,
-    OPTION_NOT_RECONFIGURED,
-    OPTION_NOT_STARTED,
-    OPTION_RESERVED,
-    OPTION_TWICE,
-)
-from loadcell.systems.shared.disk_image import Image
+from loadcell.systems.shared.disk_image import Image, check_retained
+
+OPTION_NO_SETTING = MessageCode("option.no-setting", kind=str, setting=str)
+OPTION_RESERVED = MessageCode("option.reserved", reason=str, setting=str)
+OPTION_LINES = MessageCode("option.lines", setting=str)
+OPTION_TWICE = MessageCode("option.twice", setting=str)
+OPTION_NOT_RECONFIGURED = MessageCode("option.not-reconfigured")
+OPTION_NOT_STARTED = MessageCode("option.not-started", option=str)
+OPTION_EXTERNAL_ONLY = MessageCode("option.external-only", option=str)
+OPTION_NO_LOCATION = MessageCode("option.no-location", example=str, option=str)
 
 #: A value as the plan gives it.
 Setting = str | int | float | bool
@@ -161,8 +158,6 @@ class ManagedOrExternalOptions(Options):
         location = self.external_location
         if self.server == "external" and location is not None and getattr(self, location[0]) is None:
             raise SettingError(OPTION_NO_LOCATION(option=location[0], example=location[1]))
-        if self.keep_data and self.server != "external" and self.data is None:
-            raise SettingError(KEEP_DATA_WITHOUT_DATA())
-        if self.keep_data and isinstance(self.data, Image):
-            raise SettingError(KEEP_DATA_IN_IMAGE())
+        if self.keep_data and self.server != "external":
+            check_retained(self.data)
         return self

@@ -11,34 +11,39 @@ from urllib.parse import urlsplit
 from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_validator, model_validator
 
 from loadcell.ingest import benchmarksql_properties
-from loadcell.ingest.benchmarksql_properties import Properties
-from loadcell.ingest.messages import PROPERTIES_WRONG
+from loadcell.ingest.benchmarksql_properties import PROPERTIES_WRONG, Properties
 from loadcell.model.extensions import TargetKind
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message
+from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.model.verification import Verification
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Ask, Condition, Workload
-from loadcell.workloads.messages import (
-    BENCHMARKSQL_CONNECTION,
-    BENCHMARKSQL_FILE_REMARKS,
-    BENCHMARKSQL_NOT_FIXED,
-    BENCHMARKSQL_OPTION,
-    BENCHMARKSQL_OTHER_ADDRESS,
-    BENCHMARKSQL_OTHER_DURATION,
-    BENCHMARKSQL_OTHER_SERVER,
-    BENCHMARKSQL_OTHER_TERMINALS,
-    BENCHMARKSQL_PASSWORD,
-    BENCHMARKSQL_TRANSACTIONS,
-    BENCHMARKSQL_UNKNOWN,
-    BENCHMARKSQL_UNKNOWN_NEAR,
-    BENCHMARKSQL_WITHOUT_MEANING,
-)
 from loadcell.workloads.sysbench import SqlState, each_once
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
+
+BENCHMARKSQL_FILE_REMARKS = MessageCode("benchmarksql.file-remarks", "caution", name=str, remarks=list)
+BENCHMARKSQL_OTHER_TERMINALS = MessageCode(
+    "benchmarksql.other-terminals", "caution", clients=str, terminals=str
+)
+BENCHMARKSQL_PASSWORD = MessageCode("benchmarksql.password", "caution", form=str)
+BENCHMARKSQL_WITHOUT_MEANING = MessageCode("benchmarksql.without-meaning", "caution", names=list)
+BENCHMARKSQL_UNKNOWN = MessageCode("benchmarksql.unknown", "caution", key=str)
+BENCHMARKSQL_UNKNOWN_NEAR = MessageCode("benchmarksql.unknown-near", "caution", key=str, near=str)
+BENCHMARKSQL_NOT_FIXED = MessageCode("benchmarksql.not-fixed", "caution")
+BENCHMARKSQL_TRANSACTIONS = MessageCode("benchmarksql.transactions", "caution", count=str)
+BENCHMARKSQL_CONNECTION = MessageCode("benchmarksql.connection", "caution")
+BENCHMARKSQL_OTHER_DURATION = MessageCode("benchmarksql.other-duration", "caution", duration=str, minutes=str)
+BENCHMARKSQL_OTHER_SERVER = MessageCode(
+    "benchmarksql.other-server", "caution", where=str, server=str, remedy=str
+)
+BENCHMARKSQL_OTHER_ADDRESS = MessageCode(
+    "benchmarksql.other-address", "caution", where=str, measured=str, remedy=str
+)
+BENCHMARKSQL_OPTION = MessageCode("benchmarksql.option", name=str, value=str, reason=ForeignText)
 
 
 class BenchmarkSqlOptions(Options):
@@ -108,7 +113,7 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     summary = "TPC-C with the settings of a BenchmarkSQL property file"
     Options = BenchmarkSqlOptions
     needs = Tpcc.needs
-    verified: ClassVar[str | None] = Tpcc.verified
+    verified: ClassVar[Verification | None] = Tpcc.verified
 
     def __init__(self, options: BenchmarkSqlOptions) -> None:
         super().__init__(options)

@@ -8,7 +8,7 @@ from typing import Any
 
 from loadcell.model import load_result, trial_record
 from loadcell.model.json import JsonObject
-from loadcell.model.metrics import declared
+from loadcell.model.metrics import find
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
 from loadcell.plan.workload import Ask, Condition
@@ -40,6 +40,13 @@ class CompositeWorkload:
         """The specification for loading them, by the kind of data."""
         return _merged(workload.loading() for _, workload in self.members) or {}
 
+    def key_prefixes(self) -> tuple[str, ...]:
+        """Prefixes of the keys of all data sets, without repetition; none if one declares none."""
+        if any(workload.data() and not workload.key_prefixes() for _, workload in self.members):
+            return ()
+        prefixes = (prefix for _, workload in self.members for prefix in workload.key_prefixes())
+        return tuple(dict.fromkeys(prefixes))
+
     @property
     def changes_data(self) -> bool:
         """True if any of them does."""
@@ -53,11 +60,11 @@ class CompositeWorkload:
     def figures(self, result: load_result.LoadResult) -> dict[str, float]:
         """Metrics of all groups combined; of several groups only additive ones."""
         every = self.figures_of_groups(result)
-        metrics = declared()
         totals: dict[str, float] = {}
         for of_group in every.values():
             for name, value in of_group.items():
-                if len(every) == 1 or name not in metrics or metrics[name].additive:
+                metric = None if len(every) == 1 else find(name)
+                if metric is None or metric.additive:
                     totals[name] = totals.get(name, 0.0) + value
         return totals
 
@@ -107,8 +114,8 @@ class CompositeWorkload:
         """
         by_check: dict[str, list[Condition]] = {}
         for group, workload in self.members:
-            name = workload.verified
-            if name is None:
+            verified = workload.verified
+            if verified is None:
                 continue
             others = [
                 other
@@ -118,11 +125,15 @@ class CompositeWorkload:
             conditions = workload.verify(ask)
             for other in others:
                 stated = (
-                    {condition.says for condition in other.verify(ask)} if other.verified == name else set()
+                    {condition.says for condition in other.verify(ask)}
+                    if other.verified == verified
+                    else set()
                 )
                 conditions = [condition for condition in conditions if condition.says in stated]
-            expressions = {condition.says for condition in by_check.setdefault(name, [])}
-            by_check[name] += [condition for condition in conditions if condition.says not in expressions]
+            expressions = {condition.says for condition in by_check.setdefault(verified.name, [])}
+            by_check[verified.name] += [
+                condition for condition in conditions if condition.says not in expressions
+            ]
         return by_check
 
 

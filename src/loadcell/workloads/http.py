@@ -21,29 +21,29 @@ from loadcell import _engine
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import HTTP, TargetKind
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Count, ForeignText, Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
 from loadcell.plan.workload import Workload, declare_unit
-from loadcell.workloads.messages import (
-    HTTP_FILE_EMPTY,
-    HTTP_FILE_NOT_UTF8,
-    HTTP_FILE_TOO_LARGE,
-    HTTP_FILE_UNREADABLE,
-    HTTP_METHOD_CAPITALS,
-    HTTP_MISPLACED,
-    HTTP_NEVER_SENT,
-    HTTP_PARAMETER_RANGE,
-    HTTP_PARAMETER_SOURCE,
-    HTTP_PARAMETER_THETA,
-    HTTP_REFUSED,
-    HTTP_REQUEST_NAME,
-    HTTP_STREAMS_WITH_RATE,
-    HTTP_UNUSED_PARAMETER,
-)
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
+
+HTTP_UNUSED_PARAMETER = MessageCode("http.unused-parameter", "caution", place=str)
+HTTP_NEVER_SENT = MessageCode("http.never-sent", "caution")
+HTTP_STREAMS_WITH_RATE = MessageCode("http.streams-with-rate")
+HTTP_METHOD_CAPITALS = MessageCode("http.method-capitals", method=str)
+HTTP_PARAMETER_SOURCE = MessageCode("http.parameter-source")
+HTTP_PARAMETER_RANGE = MessageCode("http.parameter-range")
+HTTP_PARAMETER_THETA = MessageCode("http.parameter-theta")
+HTTP_MISPLACED = MessageCode("http.misplaced", key=str)
+HTTP_REQUEST_NAME = MessageCode("http.request-name", name=str)
+HTTP_FILE_NOT_UTF8 = MessageCode("http.file-not-utf8", path=str, byte=str)
+HTTP_FILE_EMPTY = MessageCode("http.file-empty", path=str)
+HTTP_FILE_TOO_LARGE = MessageCode("http.file-too-large", path=str, mebibytes=Count)
+HTTP_FILE_UNREADABLE = MessageCode("http.file-unreadable", path=str, reason=ForeignText)
+HTTP_REFUSED = MessageCode("http.refused", problem=Message, remedy=Message)
 
 #: How long a request may take where the plan does not say: who waits longer has gone away.
 TIMEOUT = "5s"

@@ -13,39 +13,38 @@ from loadcell import _engine
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import RESP, STORE, Capability, TargetKind
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Labels, Message
+from loadcell.model.message import Labels, Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Duration, Fraction, Size
 from loadcell.plan.workload import Workload, declare_unit
 from loadcell.workloads import Distribution
-from loadcell.workloads.messages import (
-    KV_BELL,
-    KV_COMMAND_NAME,
-    KV_EMPTY_COMMAND,
-    KV_FOREIGN_KEYS,
-    KV_KEY_SIZE,
-    KV_MIX_AND_READS,
-    KV_MSET_WITHOUT_TTL,
-    KV_NO_BATCH,
-    KV_NO_KEYS,
-    KV_NO_SCAN,
-    KV_NO_SHARE,
-    KV_NOT_EMBEDDED,
-    KV_ONLY_DELETES,
-    KV_PIPELINE_WITH_RATE,
-    KV_PLACEHOLDER,
-    KV_RANGE,
-    KV_SHARED_PREFIX,
-    KV_THETA,
-    KV_TOO_FEW_KEYS,
-    KV_VERIFY_COMMANDS,
-    KV_VERIFY_SIZE,
-    KV_VERIFY_TTL,
-)
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
+
+KV_ONLY_DELETES = MessageCode("kv.only-deletes", "caution")
+KV_NO_KEYS = MessageCode("kv.no-keys", "caution")
+KV_NOT_EMBEDDED = MessageCode("kv.not-embedded", name=str)
+KV_NO_SCAN = MessageCode("kv.no-scan")
+KV_PIPELINE_WITH_RATE = MessageCode("kv.pipeline-with-rate")
+KV_MSET_WITHOUT_TTL = MessageCode("kv.mset-without-ttl")
+KV_NO_BATCH = MessageCode("kv.no-batch")
+KV_TOO_FEW_KEYS = MessageCode("kv.too-few-keys", clients=str, keys=str)
+KV_FOREIGN_KEYS = MessageCode("kv.foreign-keys", "caution", place=str, good=str, bad=str)
+KV_SHARED_PREFIX = MessageCode("kv.shared-prefix", "caution", group=str, prefix=str)
+KV_RANGE = MessageCode("kv.range", start=str, end=str)
+KV_BELL = MessageCode("kv.bell", instead=str)
+KV_EMPTY_COMMAND = MessageCode("kv.empty-command", example=str)
+KV_PLACEHOLDER = MessageCode("kv.placeholder", name=str, names=list)
+KV_MIX_AND_READS = MessageCode("kv.mix-and-reads")
+KV_NO_SHARE = MessageCode("kv.no-share")
+KV_COMMAND_NAME = MessageCode("kv.command-name", name=str)
+KV_KEY_SIZE = MessageCode("kv.key-size", size=str, keys=str, needed=str)
+KV_THETA = MessageCode("kv.theta", distribution=str)
+KV_VERIFY_TTL = MessageCode("kv.verify-ttl")
+KV_VERIFY_COMMANDS = MessageCode("kv.verify-commands")
+KV_VERIFY_SIZE = MessageCode("kv.verify-size", smallest=str, needed=str)
 
 #: Outcomes that reports explain.
 _OUTCOME = Labels("outcome", ("missed",))
@@ -371,6 +370,9 @@ class Kv(Workload[KvOptions]):
         if not self.options.load:
             return {"kv": {"load": False, "key_prefix": section["key_prefix"]}}
         return {"kv": {name: section[name] for name in _OF_THE_DATA}}
+
+    def key_prefixes(self) -> tuple[str, ...]:
+        return (self.options.key_prefix,)
 
     @property
     def changes_data(self) -> bool:

@@ -20,29 +20,29 @@ from loadcell import _engine
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import POSTGRES
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Labels
+from loadcell.model.message import Count, ForeignText, Labels, Message, MessageCode
+from loadcell.model.verification import Verification
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import SettingError, nearest
 from loadcell.plan.units import Duration
-from loadcell.plan.workload import Ask, Condition, Workload
-from loadcell.workloads.messages import (
-    PGBENCH_BUILTIN_NAME,
-    PGBENCH_NO_SCRIPT,
-    PGBENCH_NO_SCRIPT_NEAR,
-    PGBENCH_NO_SCRIPTS,
-    PGBENCH_REFUSED,
-    PGBENCH_SCRIPT_BINARY,
-    PGBENCH_SCRIPT_NAME,
-    PGBENCH_SCRIPT_NOT_UTF8,
-    PGBENCH_SCRIPT_TOO_LARGE,
-    PGBENCH_SCRIPT_UNREADABLE,
-    PGBENCH_SMALL_SCALE,
-    PGBENCH_STEPS_NO_KEYS,
-    PGBENCH_STEPS_NO_TABLES,
-    PGBENCH_STEPS_TWICE,
-    PGBENCH_WEIGHT,
-)
+from loadcell.plan.workload import Ask, Condition, Variants, Workload
 from loadcell.workloads.sysbench import LOAD_WORKERS
+
+PGBENCH_SMALL_SCALE = MessageCode("pgbench.small-scale", "caution")
+PGBENCH_WEIGHT = MessageCode("pgbench.weight", name=str, weight=str)
+PGBENCH_SCRIPT_TOO_LARGE = MessageCode("pgbench.script-too-large", path=str, mebibytes=Count)
+PGBENCH_SCRIPT_NOT_UTF8 = MessageCode("pgbench.script-not-utf8", path=str, byte=str)
+PGBENCH_SCRIPT_UNREADABLE = MessageCode("pgbench.script-unreadable", path=str, reason=ForeignText)
+PGBENCH_SCRIPT_BINARY = MessageCode("pgbench.script-binary", path=str, line=str)
+PGBENCH_BUILTIN_NAME = MessageCode("pgbench.builtin-name", name=str)
+PGBENCH_SCRIPT_NAME = MessageCode("pgbench.script-name", name=str)
+PGBENCH_NO_SCRIPT = MessageCode("pgbench.no-script", path=str, scripts=list)
+PGBENCH_NO_SCRIPT_NEAR = MessageCode("pgbench.no-script-near", path=str, near=str)
+PGBENCH_STEPS_NO_TABLES = MessageCode("pgbench.steps-no-tables", steps=str)
+PGBENCH_STEPS_TWICE = MessageCode("pgbench.steps-twice", steps=str)
+PGBENCH_STEPS_NO_KEYS = MessageCode("pgbench.steps-no-keys", steps=str)
+PGBENCH_NO_SCRIPTS = MessageCode("pgbench.no-scripts")
+PGBENCH_REFUSED = MessageCode("pgbench.refused", problem=Message, remedy=Message)
 
 #: Outcomes that reports explain.
 _OUTCOME = Labels("outcome", ("late",))
@@ -263,10 +263,11 @@ class Pgbench(Workload[PgbenchOptions]):
     """pgbench's tables and scripts, as the engine runs them."""
 
     name = "pgbench"
+    variants = Variants("scripts", tuple(BUILTINS), listed=True)
     summary = "pgbench's scripts: tpcb-like, simple-update, select-only, and your own files"
     Options = PgbenchOptions
     needs = frozenset({POSTGRES})
-    verified: ClassVar[str | None] = "pgbench-balances"
+    verified: ClassVar[Verification | None] = Verification("pgbench-balances")
 
     def data(self) -> JsonObject | None:
         if not self.options.init_steps.strip():

@@ -8,10 +8,10 @@ from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.extensions import HOST, TargetKind
 from loadcell.model.json import JsonObject
+from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Workload
-from loadcell.workloads.messages import PROBE_IN_MEMORY, PROBE_KIND, PROBE_NO_RATE
 from loadcell.workloads.probe_options import (
     CpuOptions,
     DiskOptions,
@@ -23,6 +23,10 @@ from loadcell.workloads.probe_options import (
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
+
+PROBE_NO_RATE = MessageCode("probe.no-rate")
+PROBE_IN_MEMORY = MessageCode("probe.in-memory", "caution", memory=str)
+PROBE_KIND = MessageCode("probe.kind", kinds=list)
 
 
 class ProbeOptions(Options):

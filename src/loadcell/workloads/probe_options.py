@@ -8,27 +8,34 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Labels
+from loadcell.model.message import Labels, MessageCode
 from loadcell.model.metrics import declare
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Fraction, Size
 from loadcell.plan.workload import declare_unit
-from loadcell.workloads.messages import (
-    PROBE_BLOCK_SIZE,
-    PROBE_LESS_THAN_BLOCK,
-    PROBE_NO_OPTION,
-    PROBE_NOTHING_WRITTEN,
-    PROBE_OF_ARRAYS,
-    PROBE_OF_SYSBENCH,
-    PROBE_PSYNC_DEPTH,
-    PROBE_SECTORS,
-    PROBE_WORDS,
-)
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
 
+PROBE_BLOCK_SIZE = MessageCode("probe.block-size", "caution", block=str)
+PROBE_OF_SYSBENCH = MessageCode("probe.of-sysbench", option=str, test=str)
+PROBE_OF_ARRAYS = MessageCode("probe.of-arrays")
+PROBE_WORDS = MessageCode("probe.words", option=str, size=str, word=str)
+PROBE_LESS_THAN_BLOCK = MessageCode("probe.less-than-block", size=str, block=str)
+PROBE_SECTORS = MessageCode("probe.sectors", block=str)
+PROBE_PSYNC_DEPTH = MessageCode("probe.psync-depth", depth=str)
+PROBE_NOTHING_WRITTEN = MessageCode("probe.nothing-written", access=str)
+PROBE_NO_OPTION = MessageCode("probe.no-option", test=str, option=str)
+PROBE_EVENTS = MessageCode("metric-meaning.probe-events", "info")
+PROBE_ACCESS = MessageCode("metric-meaning.probe-access", "info")
+PROBE_MEMORY_RATE = MessageCode("metric-meaning.probe-memory-rate", "info")
+PROBE_MEMORY_BEST = MessageCode("metric-meaning.probe-memory-best", "info")
+PROBE_IOPS = MessageCode("metric-meaning.probe-iops", "info")
+PROBE_READ_RATE = MessageCode("metric-meaning.probe-read-rate", "info")
+PROBE_WRITE_RATE = MessageCode("metric-meaning.probe-write-rate", "info")
+PROBE_NETWORK_REQUESTS = MessageCode("metric-meaning.probe-network-requests", "info")
+PROBE_NETWORK_STREAMS = MessageCode("metric-meaning.probe-network-streams", "info")
 
 #: What the throughput of probes counts.
 PASS, EVENT, BLOCK = map(declare_unit, ("pass", "event", "block"))
@@ -69,7 +76,7 @@ class Section(Options):
         return []
 
 
-declare("events_per_s", "rate", "probe cpu: events by sysbench's definition, of all threads together")
+declare("events_per_s", "rate", PROBE_EVENTS())
 
 
 _CPU_NOTE = Labels("note", ("probe.cpu",))
@@ -105,7 +112,7 @@ class CpuOptions(Section):
 declare(
     "access_ns",
     "count",
-    "probe latency: nanoseconds that one access takes",
+    PROBE_ACCESS(),
     "lower",
     additive=False,
     headline=True,
@@ -133,11 +140,11 @@ class LatencyOptions(Section):
         return _LATENCY_NOTE.names
 
 
-declare("mib_per_s", "count", "probe memory: MiB a second, of all threads together", headline=True)
+declare("mib_per_s", "count", PROBE_MEMORY_RATE(), headline=True)
 declare(
     "best_mib_per_s",
     "count",
-    "probe memory, STREAM's tests by one thread: MiB a second in the best pass",
+    PROBE_MEMORY_BEST(),
     additive=False,
 )
 
@@ -212,9 +219,9 @@ class MemoryOptions(Section):
         return (f"probe.memory.{_TOOLS[self.test]}",)
 
 
-declare("iops", "rate", "probe disk: blocks read and written, of all clients together")
-declare("read_mib_per_s", "count", "probe disk: MiB read, per second")
-declare("write_mib_per_s", "count", "probe disk: MiB written, per second")
+declare("iops", "rate", PROBE_IOPS())
+declare("read_mib_per_s", "count", PROBE_READ_RATE())
+declare("write_mib_per_s", "count", PROBE_WRITE_RATE())
 
 _DISK_NOTE = Labels("note", ("probe.disk", "probe.disk.direct", "probe.disk.cached"))
 #: What any device's sector is a multiple of, and what nearly all can do.
@@ -312,8 +319,8 @@ class DiskOptions(Section):
         return []
 
 
-declare("transactions_per_s", "rate", "probe network: requests answered, of all connections together")
-declare("mbit_per_s", "count", "probe network: 10^6 bits that arrived of streams, per second", headline=True)
+declare("transactions_per_s", "rate", PROBE_NETWORK_REQUESTS())
+declare("mbit_per_s", "count", PROBE_NETWORK_STREAMS(), headline=True)
 
 _NETWORK_NOTE = Labels("note", ("probe.network.rr", "probe.network.crr", "probe.network.stream"))
 _NETWORK_LONGEST = 16 * 2**20

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
 from loadcell.model.extensions import MYSQL, POSTGRES, TargetKind
 from loadcell.model.json import JsonObject
+from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
-from loadcell.plan.workload import Workload
-from loadcell.workloads.messages import (
-    SQL_NO_PROTOCOL,
-    SYSBENCH_LARGEST_ID,
-    SYSBENCH_NO_INDEX,
-    SYSBENCH_NO_STATEMENT,
-    SYSBENCH_ONE_TABLE,
-    SYSBENCH_ONLY_DELETES,
-    SYSBENCH_RANGE_TOO_LARGE,
-)
+from loadcell.plan.workload import Variants, Workload
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
+
+SYSBENCH_ONE_TABLE = MessageCode("sysbench.one-table", "caution", script=str)
+SYSBENCH_ONLY_DELETES = MessageCode("sysbench.only-deletes", "caution")
+SYSBENCH_NO_INDEX = MessageCode("sysbench.no-index", "caution")
+SYSBENCH_RANGE_TOO_LARGE = MessageCode("sysbench.range-too-large", "caution", range_size=str, table_size=str)
+SQL_NO_PROTOCOL = MessageCode("sql.no-protocol", protocol=str)
+SYSBENCH_LARGEST_ID = MessageCode("sysbench.largest-id", name=str, largest=str)
+SYSBENCH_NO_STATEMENT = MessageCode("sysbench.no-statement", script=str)
 
 Script = Literal[
     "oltp_read_write",
@@ -156,6 +156,7 @@ class Sysbench(Workload[SysbenchOptions]):
     """sysbench's OLTP tables and scripts, as the engine runs them."""
 
     name = "sysbench"
+    variants = Variants("script", get_args(Script))
     summary = "sysbench's OLTP scripts: oltp_read_write, oltp_read_only, ..."
     Options = SysbenchOptions
     needs = frozenset({POSTGRES, MYSQL})

@@ -9,16 +9,22 @@ from pydantic import Field, model_validator
 
 from loadcell.model.extensions import MYSQL, POSTGRES, TargetKind
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Labels
+from loadcell.model.message import Labels, MessageCode, Seconds
 from loadcell.model.metrics import declare
+from loadcell.model.verification import Verification
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
-from loadcell.plan.workload import Ask, Condition, Workload
-from loadcell.workloads.messages import TPCC_SHORT_TRIAL, TPCC_TOO_MANY_TERMINALS, TPCC_WEIGHTS
+from loadcell.plan.workload import Ask, Condition, Variants, Workload
 from loadcell.workloads.sysbench import SqlState, each_once, unknown_protocol
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
+
+TPCC_TOO_MANY_TERMINALS = MessageCode("tpcc.too-many-terminals", clients=str, most=str, warehouses=str)
+TPCC_SHORT_TRIAL = MessageCode("tpcc.short-trial", "caution", cycle_s=Seconds, duration_s=Seconds)
+TPCC_WEIGHTS = MessageCode("tpcc.weights", total=str, weights=str)
+TPCC_NEW_ORDERS = MessageCode("metric-meaning.tpcc-new-orders", "info")
+TPCC_TRANSACTIONS = MessageCode("metric-meaning.tpcc-transactions", "info")
 
 #: Outcomes that reports explain.
 _OUTCOME = Labels("outcome", ("new_order_rolled_back", "delivery_skipped"))
@@ -40,8 +46,8 @@ TERMINALS_PER_WAREHOUSE = 10
 _CYCLE_S = 21
 _ENOUGH_CYCLES = 5
 
-declare("tpmC", "count", "TPC-C: New-Orders completed per minute, rolled back as specified or committed")
-declare("tpmTotal", "count", "TPC-C: transactions of all types completed per minute")
+declare("tpmC", "count", TPCC_NEW_ORDERS())
+declare("tpmTotal", "count", TPCC_TRANSACTIONS())
 
 _Weight = Annotated[int, Field(ge=0, le=100)]
 
@@ -118,10 +124,11 @@ class Tpcc(Workload[TpccOptions]):
     """TPC-C's tables and terminals, as the engine runs them."""
 
     name = "tpcc"
+    variants = Variants()
     summary = "TPC-C as BenchmarkSQL 5 runs it: tpmC and tpmTotal"
     Options = TpccOptions
     needs = frozenset({POSTGRES, MYSQL})
-    verified: ClassVar[str | None] = "tpcc-consistency"
+    verified: ClassVar[Verification | None] = Verification("tpcc-consistency")
 
     def data(self) -> JsonObject:
         return {"tpcc": {"warehouses": self.options.warehouses}}

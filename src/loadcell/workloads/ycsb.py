@@ -18,26 +18,27 @@ from pydantic import (
 
 from loadcell.model.extensions import MYSQL, POSTGRES, RESP, STORE, TargetKind
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Labels
+from loadcell.model.message import Labels, MessageCode
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import nearest
-from loadcell.plan.workload import Workload
+from loadcell.plan.workload import Variants, Workload
 from loadcell.workloads import ycsb_properties
-from loadcell.workloads.messages import (
-    YCSB_FILE_REMARKS,
-    YCSB_OTHER_CLIENTS,
-    YCSB_OTHER_RATE,
-    YCSB_UNKNOWN,
-    YCSB_UNKNOWN_NEAR,
-)
 from loadcell.workloads.sysbench import LOAD_WORKERS, SqlState, each_once, unknown_protocol
 from loadcell.workloads.ycsb_properties import File, Given, Properties
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
 
+YCSB_FILE_REMARKS = MessageCode("ycsb.file-remarks", "caution", name=str, remarks=list)
+YCSB_UNKNOWN = MessageCode("ycsb.unknown", "caution", key=str)
+YCSB_UNKNOWN_NEAR = MessageCode("ycsb.unknown-near", "caution", key=str, near=str)
+YCSB_OTHER_CLIENTS = MessageCode("ycsb.other-clients", "caution", clients=str, threads=str)
+YCSB_OTHER_RATE = MessageCode("ycsb.other-rate", "caution", rate=str)
+
 #: Operations that reports explain.
 _TYPE = Labels("type", ("READ-MODIFY-WRITE",))
+#: Prefixes of the keys in a Redis: those of records, and of their index.
+_KEY_PREFIXES = ("user", "_indices")
 #: What decides the records that are loaded.
 _OF_THE_DATA = (
     *("recordcount", "insertstart", "insertcount", "fieldcount", "fieldlength", "minfieldlength"),
@@ -139,6 +140,7 @@ class Ycsb(Workload[YcsbOptions]):
     """Records of some fields under a key: read, updated, inserted, scanned."""
 
     name = "ycsb"
+    variants = Variants("workload", tuple("abcdef"))
     summary = "YCSB's core workloads A to F, from property files or keys of the plan"
     Options = YcsbOptions
     needs = frozenset({RESP, STORE, POSTGRES, MYSQL})
@@ -171,6 +173,9 @@ class Ycsb(Workload[YcsbOptions]):
                 "table": section["table"],
             }
         return {"ycsb": data}
+
+    def key_prefixes(self) -> tuple[str, ...]:
+        return _KEY_PREFIXES
 
     @property
     def changes_data(self) -> bool:

@@ -8,24 +8,22 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, ValidationError, create_model, model_validator
 
-from loadcell.ingest.benchmarksql_properties import read_properties
-from loadcell.ingest.messages import PROPERTIES_WRONG, PROPERTIES_ZERO
+from loadcell.ingest.benchmarksql_properties import PROPERTIES_WRONG, PROPERTIES_ZERO, read_properties
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message, MessageError, as_written
+from loadcell.model.message import Message, MessageCode, MessageError, as_written
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError
-from loadcell.workloads.messages import (
-    YCSB_DATA_INTEGRITY,
-    YCSB_EXPECTED_INSERTS,
-    YCSB_HISTOGRAM,
-    YCSB_INSERT_COUNT,
-    YCSB_INSERT_START,
-    YCSB_MORE_THAN,
-    YCSB_NO_PROPORTION,
-    YCSB_NOT_CORE,
-    YCSB_PROPERTY,
-    YCSB_WRONG,
-)
+
+YCSB_NO_PROPORTION = MessageCode("ycsb.no-proportion")
+YCSB_MORE_THAN = MessageCode("ycsb.more-than", name=str, value=str, limit=str, limit_value=str)
+YCSB_EXPECTED_INSERTS = MessageCode("ycsb.expected-inserts", inserts=str, most=str)
+YCSB_INSERT_START = MessageCode("ycsb.insert-start", start=str, records=str)
+YCSB_INSERT_COUNT = MessageCode("ycsb.insert-count", start=str, count=str, records=str)
+YCSB_NOT_CORE = MessageCode("ycsb.not-core", kind=str, core=str)
+YCSB_DATA_INTEGRITY = MessageCode("ycsb.data-integrity")
+YCSB_HISTOGRAM = MessageCode("ycsb.histogram")
+YCSB_PROPERTY = MessageCode("ycsb.property", name=str, value=str, why=Message)
+YCSB_WRONG = MessageCode("ycsb.wrong", mistakes=list)
 
 RequestDistribution = Literal["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"]
 

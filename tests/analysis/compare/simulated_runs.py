@@ -1,63 +1,64 @@
-"""Runs as documents whose truth is known: drift that blocks share, noise of their own, and a true ratio."""
+"""Runs as records whose truth is known: drift that blocks share, noise of their own, and a true ratio."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from documents import sides
+from loadcell.analysis.compare import sides
 from loadcell.analysis.compare.sides import Sides
+from loadcell.model.run_record import PlannedTrial, RunRecord, TreatmentRecord
+from loadcell.model.trial_record import Counts, Status, Totals, TrialRecord, Window
+from records import latency
 
-Document = tuple[dict[str, Any], list[dict[str, Any]]]
+Records = tuple[RunRecord, list[TrialRecord]]
 
 
-def record(
-    number: int, treatment: str, block: int, throughput: float | None, *, status: str = "ok", **more: Any
-) -> dict[str, Any]:
-    """A trial.json with a closed loop's response times; without throughput one that failed."""
-    head = {
-        "number": number, "name": f"{number:03d}-{treatment}-r{block}", "treatment": treatment,
-        "repeat": block,
-        "block": block, "status": "failed" if throughput is None else status, **more,
-    }  # fmt: skip
+def record(number: int, treatment: str, block: int, throughput: float | None, **more: Any) -> TrialRecord:
+    """Record of a trial with a closed loop's response times; without throughput one that failed."""
+    record = TrialRecord(
+        number, f"{number:03d}-{treatment}-r{block}", treatment, block, Status.OK, block=block, **more
+    )
     if throughput is None:
-        return {**head, "reason": "the server went away", "totals": None}
-    result = 4000 / throughput if throughput else 0.0
-    response = {
-        "count": 20_000, "mean_ms": result, "min_ms": result / 4, "max_ms": result * 9,
-        "p50_ms": result * 0.9,
-        "p90_ms": result * 1.5, "p95_ms": result * 2, "p99_ms": result * 3, "p99.9_ms": result * 5,
-        "p99.99_ms": result * 8,
-    }  # fmt: skip
-    totals = {
-        "throughput_per_s": throughput, "queries_per_s": throughput * 20, "response": response,
-        "transactions": {"attempted": 20_000, "succeeded": 20_000, "failed": 0, "retried": 0},
-    }  # fmt: skip
-    return {**head, "totals": totals, "measure": {"duration_s": 10.0}}
+        return replace(record, status=Status.FAILED, reason="the server went away")
+    mean_ms = 4000 / throughput if throughput else 0.0
+    response = latency(
+        20_000, mean_ms=mean_ms, min_ms=mean_ms / 4, max_ms=mean_ms * 9, p50_ms=mean_ms * 0.9,
+        p90_ms=mean_ms * 1.5, p95_ms=mean_ms * 2, p99_ms=mean_ms * 3, p99_9_ms=mean_ms * 5,
+        p99_99_ms=mean_ms * 8,
+    )  # fmt: skip
+    totals = Totals(
+        Counts(attempted=20_000, succeeded=20_000), throughput_per_s=throughput,
+        queries_per_s=throughput * 20, response=response,
+    )  # fmt: skip
+    return replace(record, totals=totals, measure=Window(10.0))
 
 
 def run_of(
     figures: Mapping[str, Sequence[float | None]],
     factor: str = "target.setting",
     levels: Mapping[str, Mapping[str, str]] | None = None,
-    **more: Any,
-) -> Document:
-    """A run with a treatment for each key, a block for each figure."""
+    settings: Mapping[str, dict[str, Any]] | None = None,
+) -> Records:
+    """A run with a treatment for each key, a block for each figure; `settings` are by
+    treatment.
+    """
     levels = levels or {name: {factor: name} for name in figures}
-    treatments = [
-        {"id": name, "levels": dict(levels[name]), "values": {}, "settings": {}} for name in figures
-    ]
-    records = []
+    treatments = tuple(
+        TreatmentRecord(name, dict(levels[name]), settings=(settings or {}).get(name, {})) for name in figures
+    )
+    records: list[TrialRecord] = []
     for block in range(1, max(len(values) for values in figures.values()) + 1):
         for name, values in figures.items():
             if block <= len(values):
                 records.append(record(len(records) + 1, name, block, values[block - 1]))
-    planned = [
-        {key: item[key] for key in ("number", "name", "treatment", "repeat", "block")} for item in records
-    ]
-    return {"treatments": treatments, "trials": planned, **more}, records
+    planned = tuple(
+        PlannedTrial(item.number, item.name, item.treatment, item.repeat, item.block) for item in records
+    )
+    return RunRecord(order="blocks", treatments=treatments, trials=planned), records
 
 
 def drifting(

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from analysis.compare.simulated_runs import drifting, levels_of, record, run_of, runs_of
-from documents import sides
-from loadcell.analysis.compare import findings
+from loadcell.analysis.compare import findings, sides
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row, compare, noise_floor
 from loadcell.analysis.compare.metrics import METRICS, CannotCompareError, named
 from loadcell.analysis.compare.sides import Side, Sides
+from loadcell.analysis.separation import of as separated
+from loadcell.analysis.treatments import treatments
+from loadcell.analysis.trials import of_run
+from records import with_field
 
 CHANCE = np.random.default_rng(42)
 A, B = drifting(CHANCE, 10, 1.1)
@@ -53,7 +56,7 @@ def test_pairs_see_what_drift_hides_from_two_runs() -> None:
     wild_a, wild_b = drifting(np.random.default_rng(8), 10, 1.05, drift=0.2)
     paired, unpaired = compare(levels_of(wild_a, wild_b)), compare(runs_of(wild_a, wild_b))
     assert row(paired).verdict.word == "faster"
-    assert row(unpaired).verdict.word == "ambiguous"
+    assert (row(unpaired).verdict.word, row(unpaired).verdict.reason) == ("insufficient", "one-run")
 
 
 def test_other_methods_agree_where_it_is_clear() -> None:
@@ -140,7 +143,7 @@ def test_one_repeat_describes_itself() -> None:
     assert throughput.effect is not None
     assert throughput.effect.ratio == pytest.approx(1.1)
     assert throughput.effect.low is None
-    assert (throughput.verdict.word, throughput.verdict.reason) == ("ambiguous", "few")
+    assert (throughput.verdict.word, throughput.verdict.reason) == ("insufficient", "few")
     assert throughput.checked is None
     assert {"compare.few", "compare.descriptive"} <= keys(comparison)
 
@@ -206,10 +209,15 @@ def test_a_treatment_that_only_fails_on_one_side_does_not_move_the_whole() -> No
 
 def test_a_percentile_needs_transactions_beyond_it() -> None:
     run, records = run_of({"off": [100.0] * 6, "on": [100.0] * 6})
-    for item in records:
-        item["totals"]["response"]["count"] = 400
+    records = [with_field(item, "totals.response.count", 400) for item in records]
     comparison = compare(sides.levels(run, records), named(["p95", "p99", "p99.9"]))
     assert [item.effect is not None for item in comparison.rows] == [True, False, False]
+    assert not comparison.incomplete, "neither side has them"
+    one_side = [
+        with_field(item, "totals.response.count", 20_000) if item.treatment == "on" else item
+        for item in records
+    ]
+    assert compare(sides.levels(run, one_side), named(["p95", "p99"])).incomplete
 
 
 def test_ten_thousand_trials_take_seconds() -> None:
@@ -240,10 +248,24 @@ def test_a_side_that_lacks_a_context_altogether() -> None:
 
 def test_failed_transactions_are_reported() -> None:
     run, records = run_of({"off": list(A), "on": list(B)})
-    changed: dict[str, Any] = records[1]["totals"]["transactions"]
-    changed["failed"] = 50
+    records[1] = with_field(records[1], "totals.transactions.failed", 50)
     by_name = {
         f.message.code: f.message.arguments for f in findings.find(compare(sides.levels(run, records)), None)
     }
     assert by_name["compare.errors"]["count"] == 50
     assert by_name["compare.errors"]["side"] == "setting = on"
+
+
+def test_a_ranking_tells_apart_what_the_report_does() -> None:
+    chance = np.random.default_rng(8)
+    for _ in range(20):
+        figures = {
+            name: list(1000 * np.exp(chance.normal(0.02 * n, 0.02, 6))) for n, name in enumerate("abcd")
+        }
+        run, records = run_of(figures)
+        comparison = compare(sides.levels(run, records), cross_checks=0)
+        groups = {figures_of.index: set(figures_of.groups) for figures_of in comparison.ranking}
+        reported = list(treatments(run, of_run(run, records)))
+        separation = separated(reported, lambda trial: trial.throughput_per_s)
+        for first, other in combinations(range(4), 2):
+            assert separation.apart(reported[first], reported[other]) == (not groups[first] & groups[other])

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from documents import designs, plans, targets, tools
-from loadcell.analysis.compare.differences import hosts
+from loadcell.analysis.compare.differences import designs, hosts, plans, targets, tools
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import TrialRecord
+from records import treatment, trial
+
+SETTINGS: dict[str, Any] = {"load": {"clients": 4}, "limits": {"up": 60}, "expect": []}
 
 
-def plan(*treatments: str, **settings: Any) -> dict[str, Any]:
-    return {
-        "treatments": [
-            {"id": name, "settings": {"load": {"clients": 4, **settings}, "limits": {"up": 60}, "expect": []}}
-            for name in treatments
-        ]
-    }
+def plan(*treatments: str, **load: Any) -> RunRecord:
+    """A run of these treatments, whose settings of `load` are these as well."""
+    settings = {**SETTINGS, "load": {"clients": 4, **load}}
+    return RunRecord(treatments=tuple(treatment(settings, name) for name in treatments))
 
 
 def test_the_same_plan_has_no_differences_and_limits_are_none() -> None:
-    other = plan("a", "b")
-    other["treatments"][0]["settings"]["limits"]["up"] = 120
-    other["treatments"][0]["settings"]["expect"] = ["errors == 0"]
+    limited = treatment({**SETTINGS, "limits": {"up": 120}, "expect": ["errors == 0"]}, "a")
+    other = RunRecord(treatments=(limited, treatment(SETTINGS, "b")))
     assert plans(plan("a", "b"), other) == ()
 
 
@@ -30,8 +30,9 @@ def test_a_setting_that_differs_everywhere_is_reported_once() -> None:
 
 
 def test_one_that_differs_in_some_treatments_names_them() -> None:
-    other = plan("a", "b")
-    other["treatments"][1]["settings"]["load"]["clients"] = 8
+    other = RunRecord(
+        treatments=(treatment(SETTINGS, "a"), treatment({**SETTINGS, "load": {"clients": 8}}, "b"))
+    )
     (result,) = plans(plan("a", "b"), other)
     assert str(result) == "load.clients: 4 → 8 (treatment b)"
 
@@ -68,15 +69,15 @@ def test_machines_are_matched_by_role() -> None:
 
 
 def test_targets_differ_in_what_was_the_same_in_all_trials() -> None:
-    def trials(version: str, *shared_buffers: str) -> list[dict[str, Any]]:
+    def trials(version: str, *shared_buffers: str) -> list[TrialRecord]:
         return [
-            {
-                "target": {
+            trial(
+                target={
                     "version": version,
                     "port": n,
                     "settings": [{"name": "shared_buffers", "value": value}],
                 }
-            }
+            )
             for n, value in enumerate(shared_buffers)
         ]
 
@@ -90,5 +91,9 @@ def test_targets_differ_in_what_was_the_same_in_all_trials() -> None:
 
 
 def test_tools_and_design() -> None:
-    assert [str(tool) for tool in tools({"python": "3.11"}, {"python": "3.12"})] == ["python: 3.11 → 3.12"]
-    assert [str(design) for design in designs({"repeats": 3}, {"repeats": 6})] == ["repeats: 3 → 6"]
+    assert [str(tool) for tool in tools(RunRecord(python="3.11"), RunRecord(python="3.12"))] == [
+        "python: 3.11 → 3.12"
+    ]
+    assert [str(design) for design in designs(RunRecord(repeats=3), RunRecord(repeats=6))] == [
+        "repeats: 3 → 6"
+    ]

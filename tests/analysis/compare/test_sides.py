@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from analysis.compare.simulated_runs import Document, record, run_of
-from documents import sides
+from analysis.compare.simulated_runs import Records, record, run_of
+from loadcell.analysis.compare import findings, sides
+from loadcell.analysis.compare.compare import compare
 from loadcell.analysis.compare.metrics import CannotCompareError
 from loadcell.analysis.compare.sides import Sides
+from loadcell.model.run_record import ImportedFile
 
 TWO_FACTORS = {
     f"{fsync}-{clients}": {"target.fsync": fsync, "load.clients": clients}
@@ -64,12 +68,14 @@ def test_levels_that_cannot_be_compared(arguments: dict[str, object], message: s
     assert str(error.value).startswith(message)
 
 
-def probed(accesses: dict[str, str]) -> Document:
+def probed(accesses: dict[str, str]) -> Records:
     """A run of the disk's probe, a level for each of these accesses; one without any failed."""
-    run, records = run_of({level: [1.0 if access else None] for level, access in accesses.items()}, "probe")
-    for treatment in run["treatments"]:
-        treatment["settings"] = {"workload": {"probe": {"disk": {"access": accesses[treatment["id"]]}}}}
-    return run, [{**record, "unit": "MiB"} for record in records]
+    throughputs = {level: [1.0 if access else None] for level, access in accesses.items()}
+    settings = {
+        level: {"workload": {"probe": {"disk": {"access": access}}}} for level, access in accesses.items()
+    }
+    run, records = run_of(throughputs, "probe", settings=settings)
+    return run, [replace(record, unit="MiB") for record in records]
 
 
 UNLIKE = probed({"scan": "read", "shuffle": "write", "jump": "read", "broken": ""})
@@ -136,3 +142,34 @@ def test_runs_with_nothing_in_common() -> None:
         sides.runs([("a", *first), ("b", *second)])
     anyway = sides.runs([("a", *first), ("b", *second)], anyway=True)
     assert shape(anyway) == {"a": {"": [1]}, "b": {"": [1]}}
+
+
+@pytest.mark.parametrize(
+    ("options", "one_server"),
+    [
+        (({"fresh": False}, {"fresh": False}), True),
+        (({"fresh": True}, {"fresh": True}), False),
+        (({"fresh": False, "storage": "a"}, {"fresh": False, "storage": "b"}), False),  # started for each
+        (({}, {}), False),
+    ],
+)
+def test_one_process_of_the_server_for_all_trials_is_noticed(
+    options: tuple[dict[str, object], dict[str, object]], one_server: bool
+) -> None:
+    settings = {
+        name: {"target": {"postgres": option}} for name, option in zip(("off", "on"), options, strict=True)
+    }
+    throughputs = {"off": [1.0] * 6, "on": [1.1] * 6}
+    chosen = sides.levels(*run_of(throughputs, settings=settings))
+    assert chosen.one_server is one_server
+    codes = {finding.message.code for finding in findings.find(compare(chosen), None)}
+    assert ("compare.one-server" in codes) is one_server
+
+
+def test_imports_and_orders_as_written_are_no_pairs() -> None:
+    run, records = run_of({"off": [1.0] * 6, "on": [1.1] * 6})
+    assert sides.levels(run, records).paired
+    imported = replace(run, imported=(ImportedFile("ab.txt", "ab"),))
+    for unshuffled in (replace(run, order="as-written"), imported):
+        chosen = sides.levels(unshuffled, records)
+        assert (chosen.paired, chosen.lack(1)) == (False, "order")

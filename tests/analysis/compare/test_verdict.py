@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.analysis.compare.compare import judge
+from loadcell.analysis.compare.verdict import judge
 from loadcell.stats.hodges_lehmann import Effect
 
 
@@ -22,7 +22,9 @@ def effect(ratio: float, low: float | None, high: float | None) -> Effect:
         (effect(1.03, 0.99, 1.07), 0.1, "ambiguous", "wide"),
         (effect(1.05, 1.01, 1.09), 0.2, "ambiguous", "chance"),  # did not outlive the correction
         (effect(1.015, 1.005, 1.025), 0.001, "ambiguous", "small"),
-        (effect(1.05, None, None), None, "ambiguous", "few"),
+        (effect(1.03, 1.01, 1.05), 0.001, "faster", "estimate"),  # whether it matters rests on the estimate
+        (effect(0.97, 0.95, 0.99), 0.001, "slower", "estimate"),
+        (effect(1.05, None, None), None, "insufficient", "few"),
         (None, None, "ambiguous", "no-figure"),
     ],
 )

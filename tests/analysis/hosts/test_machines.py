@@ -72,7 +72,7 @@ def test_few_repeats_give_a_range_and_no_verdict() -> None:
     (row,) = held({"latency-4KiB/access_ns": ([2.0, 2.2, 2.1], [1.0, 1.1, 1.2])}).rows
     assert (row.times.low, row.times.high) == (pytest.approx(2.0 / 1.2), pytest.approx(2.2))
     assert not row.times.sure
-    assert (row.verdict.word, row.verdict.reason) == ("ambiguous", "few")
+    assert (row.verdict.word, row.verdict.reason) == ("insufficient", "few")
 
 
 def test_single_values_have_no_range() -> None:

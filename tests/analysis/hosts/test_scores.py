@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import machines
-from documents import scores as documents
-from loadcell.analysis.hosts.scores import Score, of_document, of_run
+from loadcell.analysis.hosts.scores import Score, of_document, of_run, probed
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import Totals
 from loadcell.store.read import read_run
+from records import treatment, trial
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +51,11 @@ def test_what_never_succeeded_is_no_score(scores: dict[str, Score]) -> None:
 
 
 def test_a_run_is_a_baseline_when_every_treatment_probes() -> None:
-    probe = {"id": "a", "settings": {"workload": {"probe": {"cpu": {}, "memory": None}}}}
-    other = {"id": "b", "settings": {"workload": {"sysbench": {}}}}
-    assert documents.probed({"treatments": [probe]})
-    assert not documents.probed({"treatments": [probe, other]})
-    assert not documents.probed({"treatments": []})
+    probe = treatment({"workload": {"probe": {"cpu": {}, "memory": None}}}, "a")
+    other = treatment({"workload": {"sysbench": {}}}, "b")
+    assert probed(RunRecord(treatments=(probe,)))
+    assert not probed(RunRecord(treatments=(probe, other)))
+    assert not probed(RunRecord())
 
 
 def test_json_gives_back_what_was_written(scores: dict[str, Score]) -> None:
@@ -82,12 +82,11 @@ def test_json_that_is_wrong_says_where(wrong: object, message: str) -> None:
         of_document([wrong])
 
 
-def test_records_of_any_shape_are_read(tmp_path: Path) -> None:
-    treatment = {"id": "a", "levels": {}, "settings": {"workload": {"probe": {"cpu": {}}}, "load": None}}
+def test_records_of_any_shape_are_read() -> None:
+    probe = treatment({"workload": {"probe": {"cpu": {}}}, "load": None}, "a")
     records = [
-        {"treatment": "a", "status": "ok", "totals": None},
-        {"treatment": "a", "status": "ok", "totals": {"figures": {"events_per_s": float("nan")}}},
-        {"treatment": "a", "status": "ok", "totals": {"figures": {"events_per_s": 7}}},
+        trial(treatment="a", totals=None),
+        *(trial(treatment="a", totals=Totals(figures={"events_per_s": x})) for x in (float("nan"), 7)),
     ]
-    (score,) = documents.of_run({"treatments": [treatment]}, records)
+    (score,) = of_run(RunRecord(treatments=(probe,)), records)
     assert (score.id, score.values, score.threads) == ("a/events_per_s", (7.0,), 1)

@@ -159,6 +159,29 @@ def test_repeats_that_contradict_move_the_candidate() -> None:
     assert GRID[result.level] == 25
 
 
+def test_the_value_is_that_of_trials_that_did_not_choose_the_level() -> None:
+    def flattered(_: list[Seen], seen: Seen) -> Seen:
+        return Seen(seen.level, seen.stage, (seen.value or 0) * (1.2 if seen.stage != "confirm" else 1), True)
+
+    result, _ = search(question(), usl(0.02, 120), tell=flattered)
+    assert result.level is not None
+    true = usl(0.02, 120)(GRID[result.level])
+    assert result.values[:3] == pytest.approx((true, true, true))
+    assert result.plateau == result.alike, "repeats without noise tell levels apart"
+
+
+def test_a_level_that_repeats_chose_is_repeated_once_more() -> None:
+    chosen = 0
+    for seed in range(20):
+        result, seen = search(question(), SHAPES["very flat"], noise=0.1, seed=seed)
+        repeats = [item for item in seen if item.stage == "confirm" and item.level == result.level]
+        assert len(repeats) in (3, 6)
+        if len(repeats) == 6:
+            chosen += 1
+            assert list(result.values[:3]) == [item.value for item in repeats[3:]]
+    assert chosen
+
+
 def test_an_overload_it_does_not_come_back_from_is_reported() -> None:
     def metastable(before: list[Seen], seen: Seen) -> Seen:
         broken = any(item.stage == "overload" for item in before) and seen.stage == "after"

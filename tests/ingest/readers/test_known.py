@@ -148,6 +148,45 @@ def test_places_are_the_loads_and_the_targets_and_never_a_secret() -> None:
     assert of_target(Endpoint("host", directory="/tmp")) == {}
 
 
+@pytest.mark.parametrize(
+    ("server", "variables"),
+    [
+        (
+            Endpoint(
+                "postgres", "h", 5, user="u", password="p", database="d", sslmode="require",
+                sslrootcert="/ca", options="-c x=1",
+            ),
+            {"PGHOST": "h", "PGPORT": "5", "PGUSER": "u", "PGDATABASE": "d", "PGPASSWORD": "p",
+             "PGSSLMODE": "require", "PGSSLROOTCERT": "/ca", "PGOPTIONS": "-c x=1"},
+        ),
+        (
+            Endpoint("mysql", "h", 5, socket="/s", user="u", password="p", sslmode="require", options="x"),
+            {"MYSQL_HOST": "h", "MYSQL_TCP_PORT": "5", "MYSQL_UNIX_PORT": "/s", "MYSQL_PWD": "p"},
+        ),
+        (Endpoint("resp", "h", 5, password="p", sslmode="require"), {"REDISCLI_AUTH": "p"}),
+        (Endpoint("http", "h", 5, password="p"), {}),
+        (Endpoint("unknown", "h", 5, password="p"), {}),
+    ],
+)  # fmt: skip
+def test_clients_take_the_connection_from_their_environment(
+    server: Endpoint, variables: dict[str, str]
+) -> None:
+    assert client_environment(server, of_target(server)) == variables
+
+
+@pytest.mark.parametrize(
+    ("server", "url"),
+    [
+        (Endpoint("mysql", "h", 5, user="u", database="d"), "mysql://u@h:5/d"),
+        (Endpoint("resp", "h", 5, database=2), "redis://h:5/2"),
+        (Endpoint("postgres", "h", 5, socket="/s/x", user="u"), "postgresql://u@/"),
+        (Endpoint("unknown", "h", 5), None),
+    ],
+)
+def test_the_url_of_a_target_is_that_of_its_protocol(server: Endpoint, url: str | None) -> None:
+    assert of_target(server).get("url") == url
+
+
 def test_a_place_without_a_value_is_named() -> None:
     with pytest.raises(NoValueError, match="port"):
         fill(["a", "${port}"], {"host": "x"})

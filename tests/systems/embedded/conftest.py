@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from documents import load_order
 from loadcell.execution.executor import LoadHooks, WorkerExecutor
 from loadcell.execution.load_order import LoadOrder
 from loadcell.model.load_result import Interval, LoadEvent, LoadResult
@@ -16,6 +15,7 @@ from loadcell.plan.workload import DATA_SEED
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetContext
 from loadcell.systems.embedded.target import Store, StoreOptions
 from loadcell.workloads.kv import Kv, KvOptions
+from specifications import load_order
 
 MS = 1_000_000
 KEYS = 500

@@ -4,11 +4,7 @@ with.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pymysql
@@ -17,6 +13,7 @@ import pytest
 from loadcell.systems.base import DataSpec, ServerEndpoint, TargetContext
 from loadcell.systems.mysql.options import MysqlOptions
 from loadcell.systems.mysql.target import Mysql
+from systems.bench import Bench, temporary
 
 ROWS = 500
 DATA = DataSpec({"small": {"rows": ROWS}})
@@ -57,43 +54,14 @@ def load(endpoint: ServerEndpoint) -> int:
     return 2 * ROWS
 
 
-@dataclass
-class Bench:
-    """Makes targets that share one work directory, as the targets of one run do; `log` is what they said."""
-
-    work: Path
-    env: dict[str, str] = field(default_factory=dict)
-    log: list[str] = field(default_factory=list)
-    made: list[Mysql] = field(default_factory=list)
-
-    def reveal(self, text: str) -> str:
-        for name, value in self.env.items():
-            text = text.replace(f"${{env:{name}}}", value)
-        return text
-
-    def target(self, **options: Any) -> Mysql:
-        if options.get("server") != "external":  # nobody waits for a disk here
-            quick = {"innodb_flush_log_at_trx_commit": 0, "innodb_log_file_size": "16M"}
-            options["settings"] = {**quick, **options.get("settings", {})}
-        context = TargetContext(self.work, self.log.append, self.reveal)
-        self.made.append(Mysql(MysqlOptions(**options), context))
-        return self.made[-1]
-
-    def up(self, **options: Any) -> Mysql:
-        target = self.target(**options)
-        target.up()
-        return target
+def make(context: TargetContext, **options: Any) -> Mysql:
+    if options.get("server") != "external":  # nobody waits for a disk here
+        quick = {"innodb_flush_log_at_trx_commit": 0, "innodb_log_file_size": "16M"}
+        options["settings"] = {**quick, **options.get("settings", {})}
+    return Mysql(MysqlOptions(**options), context)
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    # A directory that other users can reach; pytest's own are closed to them.
-    directory = Path(tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp"))
-    directory.chmod(0o755)
-    made = Bench(directory / "work")
-    made.work.mkdir(mode=0o755)
-    yield made
-    for target in made.made:
-        target.down()
-        target.destroy()
-    shutil.rmtree(directory, ignore_errors=True)
+def bench() -> Iterator[Bench[Mysql]]:
+    with temporary(make) as bench:
+        yield bench

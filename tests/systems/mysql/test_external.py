@@ -10,11 +10,12 @@ from loadcell.model.json import document
 from loadcell.systems.base import ServerEndpoint, TargetError
 from loadcell.systems.mysql.target import Mysql
 from mariadb import MariadbServer
+from systems.bench import Bench
 
-from .conftest import DATA, OTHER, ROWS, Bench, ask, load
+from .conftest import DATA, OTHER, ROWS, ask, load
 
 
-def _target(bench: Bench, server: MariadbServer, database: str = "", **options: Any) -> Mysql:
+def _target(bench: Bench[Mysql], server: MariadbServer, database: str = "", **options: Any) -> Mysql:
     bench.env["MYSQL_SECRET"] = server.password
     return bench.up(
         server="external",
@@ -25,7 +26,7 @@ def _target(bench: Bench, server: MariadbServer, database: str = "", **options: 
     )
 
 
-def test_data_sets_have_databases_of_their_own(bench: Bench, mariadb_server: MariadbServer) -> None:
+def test_data_sets_have_databases_of_their_own(bench: Bench[Mysql], mariadb_server: MariadbServer) -> None:
     target = _target(bench, mariadb_server)
     first = target.prepare(DATA, load, will_change=True)
     assert first.how == "loaded"
@@ -44,7 +45,9 @@ def test_data_sets_have_databases_of_their_own(bench: Bench, mariadb_server: Mar
     assert not mariadb_server.sql(f"SHOW DATABASES LIKE '{name}'")
 
 
-def test_a_named_database_holds_one_data_set_at_a_time(bench: Bench, mariadb_server: MariadbServer) -> None:
+def test_a_named_database_holds_one_data_set_at_a_time(
+    bench: Bench[Mysql], mariadb_server: MariadbServer
+) -> None:
     mariadb_server.sql("CREATE DATABASE named")
     target = _target(bench, mariadb_server, "named")
     assert target.prepare(DATA, load, will_change=False).how == "loaded"
@@ -56,7 +59,7 @@ def test_a_named_database_holds_one_data_set_at_a_time(bench: Bench, mariadb_ser
 
 
 def test_tables_that_loadcell_did_not_make_are_left_alone(
-    bench: Bench, mariadb_server: MariadbServer
+    bench: Bench[Mysql], mariadb_server: MariadbServer
 ) -> None:
     mariadb_server.sql("CREATE DATABASE theirs")
     mariadb_server.sql("CREATE TABLE sbtest1 (id INTEGER)", database="theirs")
@@ -68,7 +71,7 @@ def test_tables_that_loadcell_did_not_make_are_left_alone(
     assert mariadb_server.sql("SHOW TABLES", database="theirs") == [("sbtest1",)]
 
 
-def test_a_table_put_beside_loadcells_stops_it(bench: Bench, mariadb_server: MariadbServer) -> None:
+def test_a_table_put_beside_loadcells_stops_it(bench: Bench[Mysql], mariadb_server: MariadbServer) -> None:
     mariadb_server.sql("CREATE DATABASE mixed")
     target = _target(bench, mariadb_server, "mixed", keep_data=True)
     target.prepare(DATA, load, will_change=True)
@@ -79,7 +82,22 @@ def test_a_table_put_beside_loadcells_stops_it(bench: Bench, mariadb_server: Mar
     assert ("theirs",) in mariadb_server.sql("SHOW TABLES", database="mixed")
 
 
-def test_a_load_that_was_aborted_is_begun_again(bench: Bench, mariadb_server: MariadbServer) -> None:
+def test_a_table_in_a_database_of_loadcells_is_kept_and_reported(
+    bench: Bench[Mysql], mariadb_server: MariadbServer
+) -> None:
+    target = _target(bench, mariadb_server)
+    name = target.prepare(DATA, load, will_change=True).database
+    mariadb_server.sql("CREATE TABLE precious (id INTEGER)", database=name)
+    with pytest.raises(TargetError, match="did not make: precious"):
+        target.prepare(DATA, load, will_change=False)
+    target.destroy()
+    assert ("precious",) in mariadb_server.sql("SHOW TABLES", database=name)
+    [note] = bench.notes
+    assert note.text.startswith(f"{name} was not dropped: ")
+    mariadb_server.sql(f"DROP DATABASE {name}")
+
+
+def test_a_load_that_was_aborted_is_begun_again(bench: Bench[Mysql], mariadb_server: MariadbServer) -> None:
     def broken(endpoint: ServerEndpoint) -> int:
         ask(endpoint, "CREATE TABLE sbtest1 (id INTEGER)")
         raise RuntimeError("given up")
@@ -91,7 +109,9 @@ def test_a_load_that_was_aborted_is_begun_again(bench: Bench, mariadb_server: Ma
     assert ask(target.endpoint(), "SELECT count(*) FROM sbtest1") == [(ROWS,)]
 
 
-def test_a_user_without_rights_learns_what_is_missing(bench: Bench, mariadb_server: MariadbServer) -> None:
+def test_a_user_without_rights_learns_what_is_missing(
+    bench: Bench[Mysql], mariadb_server: MariadbServer
+) -> None:
     mariadb_server.sql("CREATE USER IF NOT EXISTS poor@'%' IDENTIFIED BY 'poor'")
     bench.env["POOR"] = "poor"
     url = f"mysql://poor@{mariadb_server.host}:{mariadb_server.port}"
@@ -113,7 +133,7 @@ def test_a_user_without_rights_learns_what_is_missing(bench: Bench, mariadb_serv
     ],
 )
 def test_a_server_that_cannot_be_reached_says_why(
-    bench: Bench, mariadb_server: MariadbServer, change: dict[str, str], finding: str, advice: str
+    bench: Bench[Mysql], mariadb_server: MariadbServer, change: dict[str, str], finding: str, advice: str
 ) -> None:
     options = {"url": mariadb_server.url(), "password": mariadb_server.password, **change}
     with pytest.raises(TargetError) as raised:

@@ -11,15 +11,17 @@ import pytest
 
 from loadcell.model.json import document
 from loadcell.systems.base import ServerEndpoint, TargetError
+from loadcell.systems.mysql.target import Mysql
+from systems.bench import Bench
 
-from .conftest import DATA, OTHER, ROWS, Bench, ask, load
+from .conftest import DATA, OTHER, ROWS, ask, load
 
 
 def _count(target_endpoint: ServerEndpoint) -> int:
     return int(ask(target_endpoint, "SELECT count(*) FROM sbtest1")[0][0])
 
 
-def test_it_comes_up_is_described_and_goes_without_a_trace(bench: Bench) -> None:
+def test_it_comes_up_is_described_and_goes_without_a_trace(bench: Bench[Mysql]) -> None:
     target = bench.up(settings={"innodb_buffer_pool_size": "64M", "innodb-io-capacity": 300})
     assert target.alive()
     [pid] = target.processes()
@@ -49,7 +51,7 @@ def test_it_comes_up_is_described_and_goes_without_a_trace(bench: Bench) -> None
     assert list(bench.work.iterdir()) == []
 
 
-def test_the_loads_user_reaches_loadcells_databases_only(bench: Bench) -> None:
+def test_the_loads_user_reaches_loadcells_databases_only(bench: Bench[Mysql]) -> None:
     target = bench.up(connect="socket")
     target.prepare(DATA, load, will_change=False)
     endpoint = target.endpoint()
@@ -58,7 +60,7 @@ def test_the_loads_user_reaches_loadcells_databases_only(bench: Bench) -> None:
     assert seen == {"information_schema", endpoint.database}
 
 
-def test_what_nobody_changed_is_used_again_and_what_was_changed_is_put_back(bench: Bench) -> None:
+def test_what_nobody_changed_is_used_again_and_what_was_changed_is_put_back(bench: Bench[Mysql]) -> None:
     target = bench.up()
     assert target.prepare(DATA, load, will_change=False).how == "loaded"
     assert target.prepare(DATA, load, will_change=False).how == "reused"
@@ -75,7 +77,7 @@ def test_what_nobody_changed_is_used_again_and_what_was_changed_is_put_back(benc
     assert target.prepare(DATA, load, will_change=False).how == "reused"
 
 
-def test_data_sets_are_put_back_each_by_itself(bench: Bench) -> None:
+def test_data_sets_are_put_back_each_by_itself(bench: Bench[Mysql]) -> None:
     target = bench.up()
     for data in (DATA, OTHER):
         assert target.prepare(data, load, will_change=True).how == "loaded"
@@ -85,7 +87,7 @@ def test_data_sets_are_put_back_each_by_itself(bench: Bench) -> None:
         assert _count(target.endpoint()) == ROWS
 
 
-def test_another_setting_runs_on_the_same_data(bench: Bench) -> None:
+def test_another_setting_runs_on_the_same_data(bench: Bench[Mysql]) -> None:
     setting = bench.up()
     setting.prepare(DATA, load, will_change=True)
     ask(setting.endpoint(), "DELETE FROM sbtest1")
@@ -95,7 +97,7 @@ def test_another_setting_runs_on_the_same_data(bench: Bench) -> None:
     assert _count(other.endpoint()) == ROWS
 
 
-def test_a_server_that_was_killed_comes_up_again_with_its_data(bench: Bench) -> None:
+def test_a_server_that_was_killed_comes_up_again_with_its_data(bench: Bench[Mysql]) -> None:
     target = bench.up(settings={"innodb_flush_log_at_trx_commit": 1})
     target.prepare(DATA, load, will_change=False)
     os.kill(target.processes()[0], signal.SIGKILL)
@@ -108,7 +110,7 @@ def test_a_server_that_was_killed_comes_up_again_with_its_data(bench: Bench) -> 
     assert _count(target.endpoint()) == ROWS
 
 
-def test_data_that_are_kept_are_there_for_the_next_run(bench: Bench) -> None:
+def test_data_that_are_kept_are_there_for_the_next_run(bench: Bench[Mysql]) -> None:
     directory = bench.work.parent / "another"
     directory.mkdir(mode=0o755)
     first = bench.up(data=str(directory), keep_data=True)
@@ -131,7 +133,7 @@ def test_data_that_are_kept_are_there_for_the_next_run(bench: Bench) -> None:
     ],
 )
 def test_what_cannot_come_up_says_why(
-    bench: Bench, options: dict[str, object], finding: str, advice: str
+    bench: Bench[Mysql], options: dict[str, object], finding: str, advice: str
 ) -> None:
     with pytest.raises(TargetError) as raised:
         bench.up(**options)
@@ -139,7 +141,7 @@ def test_what_cannot_come_up_says_why(
     assert advice in raised.value.advice
 
 
-def test_a_directory_of_somebody_else_is_left_alone(bench: Bench) -> None:
+def test_a_directory_of_somebody_else_is_left_alone(bench: Bench[Mysql]) -> None:
     directory = bench.work.parent / "theirs"
     directory.mkdir()
     (directory / "ibdata1").touch()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from loadcell.systems.base import DataSpec, ServerEndpoint, TargetContext
 from loadcell.systems.postgres.options import PostgresOptions
 from loadcell.systems.postgres.target import Postgres
 from servers import PostgresServer
+from systems.bench import Bench, open_directory, temporary
 
 ROWS = 500
 DATA = DataSpec({"small": {"rows": ROWS}})
@@ -52,54 +51,20 @@ def query(target: Postgres, statement: str) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall()) if cursor.description else []
 
 
-@dataclass
-class Bench:
-    """Makes targets that share one work directory, as the targets of one run do; `log` is what they said."""
-
-    work: Path
-    env: dict[str, str] = field(default_factory=dict)
-    log: list[str] = field(default_factory=list)
-    made: list[Postgres] = field(default_factory=list)
-
-    def reveal(self, text: str) -> str:
-        for name, value in self.env.items():
-            text = text.replace(f"${{env:{name}}}", value)
-        return text
-
-    def target(self, **options: Any) -> Postgres:
-        if options.get("server") != "external":  # nobody waits for a disk here
-            options["settings"] = {"fsync": "off", **options.get("settings", {})}
-        context = TargetContext(self.work, self.log.append, self.reveal)
-        self.made.append(Postgres(PostgresOptions(**options), context))
-        return self.made[-1]
-
-    def up(self, **options: Any) -> Postgres:
-        target = self.target(**options)
-        target.up()
-        return target
-
-
-def open_directory() -> Path:
-    """A directory that other users can reach; pytest's own are closed to them."""
-    path = Path(tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp"))
-    path.chmod(0o755)
-    return path
+def make(context: TargetContext, **options: Any) -> Postgres:
+    if options.get("server") != "external":  # nobody waits for a disk here
+        options["settings"] = {"fsync": "off", **options.get("settings", {})}
+    return Postgres(PostgresOptions(**options), context)
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    directory = open_directory()
-    made = Bench(directory / "work")
-    made.work.mkdir(mode=0o755)
-    yield made
-    for target in made.made:
-        target.down()
-        target.destroy()
-    shutil.rmtree(directory, ignore_errors=True)
+def bench() -> Iterator[Bench[Postgres]]:
+    with temporary(make) as bench:
+        yield bench
 
 
 @pytest.fixture
-def another_directory(bench: Bench) -> Path:
+def another_directory(bench: Bench[Postgres]) -> Path:
     """A place outside the work directory, as a plan may name for the data."""
     path = bench.work.parent / "another"
     path.mkdir(mode=0o755)
@@ -108,15 +73,15 @@ def another_directory(bench: Bench) -> Path:
 
 @pytest.fixture(scope="module")
 def _one_directory() -> Iterator[Path]:
-    made = Bench(open_directory())
+    made = Bench(open_directory(), make)
     yield made.work
     shutil.rmtree(made.work, ignore_errors=True)
 
 
 @pytest.fixture
-def shared(_one_directory: Path) -> Iterator[Bench]:
+def shared(_one_directory: Path) -> Iterator[Bench[Postgres]]:
     """A bench on a data directory shared by the tests of a module: quicker, as `initdb` is run once."""
-    made = Bench(_one_directory)
+    made = Bench(_one_directory, make)
     yield made
     for target in made.made:
         target.down()
@@ -125,7 +90,7 @@ def shared(_one_directory: Path) -> Iterator[Bench]:
 @pytest.fixture(scope="module")
 def embedded() -> Iterator[Postgres]:
     """One embedded server for tests that leave it as it is."""
-    made = Bench(open_directory())
+    made = Bench(open_directory(), make)
     yield made.up(settings={"shared_buffers": "48MB", "fsync": False, "synchronous_commit": "off"})
     made.made[0].destroy()
     shutil.rmtree(made.work, ignore_errors=True)
@@ -149,7 +114,7 @@ def standing() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def external(bench: Bench, standing: PostgresServer) -> Iterator[Callable[..., Postgres]]:
+def external(bench: Bench[Postgres], standing: PostgresServer) -> Iterator[Callable[..., Postgres]]:
     """Targets on the standing server, for one of its roles; what they and the tests made is removed."""
 
     def of(role: str, **options: Any) -> Postgres:

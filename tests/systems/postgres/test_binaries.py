@@ -11,10 +11,12 @@ import pytest
 from loadcell.systems.base import TargetError
 from loadcell.systems.postgres import binaries
 from loadcell.systems.postgres.binaries import Binaries
+from loadcell.systems.postgres.target import Postgres
 from loadcell.systems.shared import account
 from servers import debian_postgres
+from systems.bench import Bench
 
-from .conftest import DATA, ROWS, Bench, load, query
+from .conftest import DATA, ROWS, load, query
 
 
 @pytest.fixture
@@ -101,7 +103,7 @@ def test_none_at_all(nothing_installed: None) -> None:
 
 
 def test_programs_where_only_root_can_go_are_copied_once(
-    bench: Bench, another_directory: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench[Postgres], another_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when loadcell was installed under /root. A user's own programs are always within his reach."""
     wheel = binaries.embedded().directory.parents[1]

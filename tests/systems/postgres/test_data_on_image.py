@@ -10,12 +10,11 @@ import pytest
 from loadcell.plan.model import Load
 from loadcell.systems.postgres.options import PostgresOptions
 from loadcell.systems.postgres.target import Postgres
+from systems.bench import Bench
 from systems.test_image import images_in, refusal
 
-from .conftest import Bench
 
-
-def test_a_server_on_an_image_and_nothing_of_it_afterwards(bench: Bench) -> None:
+def test_a_server_on_an_image_and_nothing_of_it_afterwards(bench: Bench[Postgres]) -> None:
     directory = bench.work.parent
     target = bench.target(data={"image": str(directory), "size": "256MiB"})
     if refusal(target.up) is not None:

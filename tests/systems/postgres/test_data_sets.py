@@ -13,8 +13,9 @@ from loadcell.systems.base import DataSpec, ServerEndpoint, TargetError
 from loadcell.systems.postgres.target import Postgres
 from loadcell.systems.shared.data_sets import Mark, parse
 from servers import PostgresServer
+from systems.bench import Bench
 
-from .conftest import DATA, OTHER, ROWS, Bench, load, query, session
+from .conftest import DATA, OTHER, ROWS, load, query, session
 
 External = Callable[..., Postgres]
 
@@ -97,7 +98,7 @@ class TestOnManagedServer:
         assert embedded.prepare(data, load, will_change=False).how == "loaded"
         assert query(embedded, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
 
-    def test_a_server_killed_while_loading_is_a_finding_and_made_again(self, bench: Bench) -> None:
+    def test_a_server_killed_while_loading_is_a_finding_and_made_again(self, bench: Bench[Postgres]) -> None:
         target = bench.up()
 
         def killed(endpoint: ServerEndpoint) -> int:
@@ -153,7 +154,7 @@ class TestOnAnotherServer:
         assert marks(standing) == {}, "a run that does not keep it has it dropped"
 
     def test_what_others_keep_is_left_alone(
-        self, external: External, bench: Bench, standing: PostgresServer
+        self, external: External, bench: Bench[Postgres], standing: PostgresServer
     ) -> None:
         keeping = external("maker", keep_data=True)
         keeping.up()
@@ -190,6 +191,26 @@ class TestOnAnotherServer:
             target.prepare(DATA, never, will_change=True)
         target.destroy()
         assert standing.sql("SELECT count(*) FROM precious", database=name) == [(0,)]
+
+    @pytest.mark.parametrize("in_copy", [False, True])
+    def test_a_table_of_somebody_in_a_database_of_loadcells_is_kept_and_reported(
+        self, external: External, standing: PostgresServer, bench: Bench[Postgres], in_copy: bool
+    ) -> None:
+        target = external("maker")
+        target.up()
+        data_set = target.prepare(DATA, load, will_change=True)
+        query(target, "CREATE TABLE made_by_the_load (id int)")
+        name = data_set.database if in_copy else f"loadcell_{data_set.fingerprint}"
+        assert name is not None
+        standing.sql("CREATE TABLE precious (id int)", database=name)
+        with pytest.raises(TargetError, match="did not make: precious"):
+            target.prepare(DATA, never, will_change=True)
+        target.destroy()
+        assert standing.sql("SELECT count(*) FROM precious", database=name) == [(0,)]
+        assert list(marks(standing)) == [name], "the other one was dropped"
+        [note] = bench.notes
+        assert note.text.startswith(f"{name} was not dropped: the database {name} at ")
+        assert note.text.endswith("holds what loadcell did not make: precious")
 
     def test_a_data_set_in_use_by_somebody_else_is_not_torn_from_them(
         self, external: External, standing: PostgresServer, monkeypatch: pytest.MonkeyPatch

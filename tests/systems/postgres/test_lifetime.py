@@ -15,7 +15,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from .conftest import Bench
+from execution.live import living, until
+from loadcell.systems.postgres.target import Postgres
+from systems.bench import Bench
 
 _RUNNER = Path(__file__).with_name("runner.py")
 
@@ -58,7 +60,7 @@ def gone(pid: int, limit_s: float = 10) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_killed_run_takes_its_server_along(shared: Bench, number: signal.Signals) -> None:
+def test_a_killed_run_takes_its_server_along(shared: Bench[Postgres], number: signal.Signals) -> None:
     with runner(shared.work) as (process, server):
         children = psutil.Process(server).children(recursive=True)
         assert children
@@ -67,7 +69,7 @@ def test_a_killed_run_takes_its_server_along(shared: Bench, number: signal.Signa
         assert all(gone(child.pid) for child in children)
 
 
-def test_its_data_are_sound_afterwards(shared: Bench) -> None:
+def test_its_data_are_sound_afterwards(shared: Bench[Postgres]) -> None:
     with runner(shared.work) as (process, server):
         process.kill()
         assert gone(server)
@@ -77,14 +79,14 @@ def test_its_data_are_sound_afterwards(shared: Bench) -> None:
     )
 
 
-def test_a_server_outlives_the_thread_that_brought_it_up(shared: Bench) -> None:
+def test_a_server_outlives_the_thread_that_brought_it_up(shared: Bench[Postgres]) -> None:
     with runner(shared.work, "thread") as (process, server):
         assert psutil.pid_exists(server)
         process.kill()
         assert gone(server)
 
 
-def test_a_normal_user_runs_one_too(bench: Bench) -> None:
+def test_a_normal_user_runs_one_too(bench: Bench[Postgres]) -> None:
     prefix: tuple[str, ...] = ()
     if os.geteuid() == 0:
         prefix = tuple(_AS_NOBODY)
@@ -98,3 +100,53 @@ def test_a_normal_user_runs_one_too(bench: Bench) -> None:
         assert process.wait(timeout=30) == 0
         assert gone(server, limit_s=0)
     assert list(bench.work.iterdir()) == []
+
+
+def shared_memory() -> set[str]:
+    """Names of PostgreSQL's files in /dev/shm, and numbers of System V segments."""
+    segments = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    files = {path.name for path in Path("/dev/shm").glob("PostgreSQL.*")}
+    return files | {line.split()[1] for line in segments}
+
+
+def killed(server: int) -> None:
+    """Kill a server with all its processes, so that nothing is left to put anything away."""
+    processes = [psutil.Process(server), *psutil.Process(server).children(recursive=True)]
+    os.kill(server, signal.SIGSTOP)
+    for process in reversed(processes):
+        process.kill()
+    until(lambda: not living([process.pid for process in processes]), "its end")
+
+
+def held(server: int) -> set[str]:
+    """Shared memory of a server, of that present."""
+    maps = {Path(entry.path).name for entry in psutil.Process(server).memory_maps(grouped=False)}
+    lines = [line.split() for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
+    return {name for name in maps if name.startswith("PostgreSQL.")} | {
+        line[1] for line in lines if int(line[4]) == server
+    }
+
+
+def test_a_server_killed_with_its_run_leaves_no_shared_memory(bench: Bench[Postgres]) -> None:
+    with runner(bench.work) as (process, server):
+        memory = held(server)
+        assert len(memory) >= 2, "a file and a segment"
+        os.kill(server, signal.SIGSTOP)
+        process.kill()
+        killed(server)
+        process.wait()
+        assert memory <= shared_memory(), "nobody was there to remove it"
+        Postgres.release(bench.work)
+        assert not memory & shared_memory()
+
+
+def test_shared_memory_in_use_is_left_alone(shared: Bench[Postgres]) -> None:
+    target = shared.up()
+    [server] = target.processes()
+    memory = held(server)
+    Postgres.release(shared.work)
+    assert memory <= shared_memory()
+    assert target.alive()
+    killed(server)
+    target.down()
+    assert not memory & shared_memory(), "the end of a killed server removes it"

@@ -14,14 +14,15 @@ import pytest
 from loadcell.model.json import document
 from loadcell.systems.base import DataSpec, Secret, TargetError
 from loadcell.systems.postgres.target import Postgres
+from systems.bench import Bench
 
-from .conftest import DATA, ROWS, Bench, load, query, session
+from .conftest import DATA, ROWS, load, query, session
 
 
 @pytest.mark.parametrize(
     "options", [{"server": "embedded"}, {"server": "local"}, {"server": "embedded", "version": 16}]
 )
-def test_a_server_lives_from_up_to_destroy(bench: Bench, options: dict[str, object]) -> None:
+def test_a_server_lives_from_up_to_destroy(bench: Bench[Postgres], options: dict[str, object]) -> None:
     target = bench.up(**options)
     assert target.alive()
     [postmaster] = target.processes()
@@ -108,7 +109,7 @@ def test_the_load_is_no_superuser_and_uses_a_password(embedded: Postgres) -> Non
         session(replace(embedded.endpoint(), password=Secret("another")))
 
 
-def test_the_load_can_use_the_unix_socket(shared: Bench) -> None:
+def test_the_load_can_use_the_unix_socket(shared: Bench[Postgres]) -> None:
     target = shared.up(connect="socket")
     target.prepare(DATA, load, will_change=False)
     socket = target.endpoint().socket
@@ -116,7 +117,7 @@ def test_the_load_can_use_the_unix_socket(shared: Bench) -> None:
     assert query(target, "SELECT inet_client_addr()") == [(None,)]
 
 
-def test_a_work_directory_with_a_long_name_is_no_trouble(bench: Bench) -> None:
+def test_a_work_directory_with_a_long_name_is_no_trouble(bench: Bench[Postgres]) -> None:
     bench.work = bench.work / ("long" * 30)
     bench.work.mkdir(mode=0o755)
     target = bench.up(connect="socket")
@@ -127,7 +128,7 @@ def test_a_work_directory_with_a_long_name_is_no_trouble(bench: Bench) -> None:
     assert not directory.exists()
 
 
-def test_one_data_directory_serves_targets_with_other_settings(shared: Bench) -> None:
+def test_one_data_directory_serves_targets_with_other_settings(shared: Bench[Postgres]) -> None:
     first = shared.up(settings={"work_mem": "8MB"})
     first.prepare(DATA, load, will_change=False)
     first.down()
@@ -136,7 +137,7 @@ def test_one_data_directory_serves_targets_with_other_settings(shared: Bench) ->
     assert query(second, "SHOW work_mem") == [("16MB",)]
 
 
-def test_fresh_restarts_the_server_for_each_trial(shared: Bench) -> None:
+def test_fresh_restarts_the_server_for_each_trial(shared: Bench[Postgres]) -> None:
     target = shared.up(fresh=True)
     data = DataSpec({"small": "fresh"})
     before = target.processes()
@@ -150,7 +151,7 @@ def test_fresh_restarts_the_server_for_each_trial(shared: Bench) -> None:
     assert target.processes() == second
 
 
-def test_a_killed_server_recovers_at_the_next_up(shared: Bench) -> None:
+def test_a_killed_server_recovers_at_the_next_up(shared: Bench[Postgres]) -> None:
     target = shared.up()
     target.prepare(DATA, load, will_change=True)
     query(target, "DELETE FROM sbtest1")
@@ -166,13 +167,13 @@ def test_a_killed_server_recovers_at_the_next_up(shared: Bench) -> None:
     assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
 
 
-def test_what_the_server_says_goes_to_the_log(shared: Bench) -> None:
+def test_what_the_server_says_goes_to_the_log(shared: Bench[Postgres]) -> None:
     shared.up().down()
     assert any("database system is ready to accept connections" in line for line in shared.log)
     assert any("database system is shut down" in line for line in shared.log), "a fast shutdown, not a crash"
 
 
-def test_counters_hold_what_the_load_did(shared: Bench) -> None:
+def test_counters_hold_what_the_load_did(shared: Bench[Postgres]) -> None:
     target = shared.up(server="local")
     target.prepare(DATA, load, will_change=True)
     before = target.counters()
@@ -189,7 +190,7 @@ def test_counters_hold_what_the_load_did(shared: Bench) -> None:
     assert {"xact_rollback", "blks_hit", "blks_read", "deadlocks", "temp_bytes", "checkpoints"} <= set(after)
 
 
-def test_data_go_where_the_plan_says_and_away_again(bench: Bench, another_directory: Path) -> None:
+def test_data_go_where_the_plan_says_and_away_again(bench: Bench[Postgres], another_directory: Path) -> None:
     directory = another_directory / "made" / "by-us"
     target = bench.up(data=str(directory))
     assert (directory / "postgres-18" / "pgdata" / "PG_VERSION").exists()
@@ -198,14 +199,16 @@ def test_data_go_where_the_plan_says_and_away_again(bench: Bench, another_direct
     assert not directory.exists()
 
 
-def test_a_directory_that_was_there_stays_when_the_data_goes(bench: Bench, another_directory: Path) -> None:
+def test_a_directory_that_was_there_stays_when_the_data_goes(
+    bench: Bench[Postgres], another_directory: Path
+) -> None:
     (another_directory / "other.txt").write_text("not ours")
     target = bench.up(data=str(another_directory))
     target.destroy()
     assert [path.name for path in another_directory.iterdir()] == ["other.txt"]
 
 
-def test_kept_data_is_there_for_the_next_run(bench: Bench, another_directory: Path) -> None:
+def test_kept_data_is_there_for_the_next_run(bench: Bench[Postgres], another_directory: Path) -> None:
     target = bench.up(data=str(another_directory), keep_data=True)
     target.prepare(DATA, load, will_change=True)
     target.down()
@@ -219,7 +222,9 @@ def test_kept_data_is_there_for_the_next_run(bench: Bench, another_directory: Pa
     assert target.prepare(DATA, load, will_change=False).how == "reused"
 
 
-def test_the_second_on_one_data_directory_learns_who_uses_it(bench: Bench, another_directory: Path) -> None:
+def test_the_second_on_one_data_directory_learns_who_uses_it(
+    bench: Bench[Postgres], another_directory: Path
+) -> None:
     first = bench.up(data=str(another_directory))
     second = bench.target(data=str(another_directory))
     with pytest.raises(TargetError, match=f"in use by the server with process id {first.processes()[0]}"):

@@ -11,8 +11,9 @@ from loadcell.model.json import document
 from loadcell.systems.postgres import target
 from loadcell.systems.postgres.server import Server
 from loadcell.systems.postgres.target import Postgres, scram_verifier
+from systems.bench import Bench
 
-from .conftest import DATA, Bench, load, query
+from .conftest import DATA, load, query
 
 
 def command_lines() -> str:
@@ -32,7 +33,7 @@ def files_below(directory: Path) -> bytes:
     return b"".join(path.read_bytes() for path in directory.rglob("*") if path.is_file())
 
 
-def test_the_password_of_our_own_server(shared: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_password_of_our_own_server(shared: Bench[Postgres], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     started = Server.start
 
@@ -56,7 +57,7 @@ def test_the_password_of_our_own_server(shared: Bench, monkeypatch: pytest.Monke
     assert password not in repr(made._load_address())
 
 
-def test_each_start_has_another_password(shared: Bench) -> None:
+def test_each_start_has_another_password(shared: Bench[Postgres]) -> None:
     made = shared.up()
     first = made.endpoint().password.get_secret_value()
     made.down()
@@ -65,7 +66,9 @@ def test_each_start_has_another_password(shared: Bench) -> None:
     assert query(made, "SELECT 1") == [(1,)]
 
 
-def test_the_password_of_an_external_server(external: Callable[..., Postgres], bench: Bench) -> None:
+def test_the_password_of_an_external_server(
+    external: Callable[..., Postgres], bench: Bench[Postgres]
+) -> None:
     made = external("maker")
     made.up()
     made.prepare(DATA, load, will_change=True)
@@ -75,7 +78,7 @@ def test_the_password_of_an_external_server(external: Callable[..., Postgres], b
     assert b"maker-secret" not in files_below(bench.work)
 
 
-def test_a_setting_from_the_environment_is_not_read_back(shared: Bench) -> None:
+def test_a_setting_from_the_environment_is_not_read_back(shared: Bench[Postgres]) -> None:
     shared.env["NAME"] = "hidden-value"
     made = shared.up(settings={"cluster_name": "${env:NAME}"})
     assert query(made, "SHOW cluster_name") == [("hidden-value",)]

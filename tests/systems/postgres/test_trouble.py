@@ -9,17 +9,20 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
 from loadcell.model.json import document
 from loadcell.systems.base import TargetError
+from loadcell.systems.postgres import databases
 from loadcell.systems.postgres.server import DataDirectory, initdb_error, startup_error
 from loadcell.systems.postgres.target import Postgres
 from servers import PostgresServer, free_port
+from systems.bench import Bench
 
-from .conftest import DATA, ROWS, Bench, load, query
+from .conftest import DATA, ROWS, load, query
 
 External = Callable[..., Postgres]
 
@@ -101,7 +104,7 @@ class TestSettings:
         ],
     )
     def test_a_refused_setting_is_named_with_the_servers_words(
-        self, shared: Bench, settings: dict[str, str | int], finding: str, advice: str
+        self, shared: Bench[Postgres], settings: dict[str, str | int], finding: str, advice: str
     ) -> None:
         target = shared.target(server="local", settings=settings)
         trouble = trouble_of(target)
@@ -127,7 +130,7 @@ class TestSettings:
 
 class TestDataDirectory:
     def test_a_cluster_of_somebody_elses_is_refused_and_untouched(
-        self, bench: Bench, another_directory: Path
+        self, bench: Bench[Postgres], another_directory: Path
     ) -> None:
         (another_directory / "PG_VERSION").write_text("15\n")
         trouble = trouble_of(bench.target(data=str(another_directory)))
@@ -135,7 +138,9 @@ class TestDataDirectory:
         bench.made[0].destroy()
         assert [path.name for path in another_directory.iterdir()] == ["PG_VERSION"]
 
-    def test_so_is_one_that_stands_where_ours_would(self, bench: Bench, another_directory: Path) -> None:
+    def test_so_is_one_that_stands_where_ours_would(
+        self, bench: Bench[Postgres], another_directory: Path
+    ) -> None:
         theirs = another_directory / "postgres-18"
         theirs.mkdir()
         (theirs / "precious").write_text("data")
@@ -144,7 +149,7 @@ class TestDataDirectory:
         bench.made[0].destroy()
         assert (theirs / "precious").read_text() == "data"
 
-    def test_one_of_another_major_version(self, bench: Bench, another_directory: Path) -> None:
+    def test_one_of_another_major_version(self, bench: Bench[Postgres], another_directory: Path) -> None:
         target = bench.up(data=str(another_directory), keep_data=True)
         target.down()
         version = another_directory / "postgres-18" / "pgdata" / "PG_VERSION"
@@ -152,7 +157,7 @@ class TestDataDirectory:
         assert "is of PostgreSQL 16, the server of 18." in trouble_of(target).finding
         version.write_text("18\n")
 
-    def test_one_that_belongs_to_another_user(self, bench: Bench, another_directory: Path) -> None:
+    def test_one_that_belongs_to_another_user(self, bench: Bench[Postgres], another_directory: Path) -> None:
         home = another_directory / "postgres-18"
         (home / "pgdata").mkdir(parents=True)
         (home / "loadcell.json").write_text(json.dumps({"made_by": "loadcell", "state": "ready"}))
@@ -162,18 +167,22 @@ class TestDataDirectory:
         else:
             assert "has lost its contents" in trouble_of(me).finding
 
-    def test_a_file_in_its_place(self, bench: Bench, another_directory: Path) -> None:
+    def test_a_file_in_its_place(self, bench: Bench[Postgres], another_directory: Path) -> None:
         (another_directory / "file").write_text("")
         assert "is not a directory" in trouble_of(bench.target(data=str(another_directory / "file"))).finding
 
-    def test_one_that_the_servers_user_cannot_reach(self, bench: Bench, another_directory: Path) -> None:
+    def test_one_that_the_servers_user_cannot_reach(
+        self, bench: Bench[Postgres], another_directory: Path
+    ) -> None:
         closed = another_directory / "closed"
         closed.mkdir(mode=0o700 if os.geteuid() == 0 else 0o500)
         trouble = trouble_of(bench.target(data=str(closed / "data")))
         assert str(closed) in trouble.finding
         assert "target.postgres.data" in trouble.advice
 
-    def test_initdb_broken_off_is_done_again(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_initdb_broken_off_is_done_again(
+        self, bench: Bench[Postgres], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def killed(self: DataDirectory, state: str, made_parent: bool) -> None:
             write(self, state, made_parent)
             if state == "initdb":
@@ -191,7 +200,7 @@ class TestDataDirectory:
 
 class TestPorts:
     def test_a_port_that_is_taken_meanwhile_is_changed_for_another(
-        self, shared: Bench, monkeypatch: pytest.MonkeyPatch
+        self, shared: Bench[Postgres], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             ports = iter([taken.getsockname()[1], taken.getsockname()[1], free_port()])
@@ -200,7 +209,7 @@ class TestPorts:
             assert target.endpoint().port != taken.getsockname()[1]
 
     def test_when_every_port_is_taken_it_says_so(
-        self, shared: Bench, monkeypatch: pytest.MonkeyPatch
+        self, shared: Bench[Postgres], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             monkeypatch.setattr("loadcell.systems.server.free_port", lambda: taken.getsockname()[1])
@@ -227,6 +236,27 @@ class TestRoom:
         )
         assert "no room left" in startup_error([output], {}).finding
 
+    def test_a_checkpoint_of_a_managed_server(
+        self, bench: Bench[Postgres], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The server says that the checkpoint failed, and only its log says why."""
+        target = bench.up()
+
+        def failed(connection: psycopg.Connection[Any]) -> None:
+            connection.execute("DO $$ BEGIN RAISE LOG 'could not fsync: No space left on device'; END $$")
+            connection.execute("DO $$ BEGIN RAISE 'checkpoint request failed'; END $$")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(databases, "checkpoint", failed)
+            with pytest.raises(TargetError, match="no room left") as caught:
+                target.prepare(DATA, load, will_change=False)
+        assert caught.value.during == "prepare"
+        with monkeypatch.context() as patched:
+            patched.setattr(databases, "checkpoint", lambda connection: connection.execute("SELECT 1 / 0"))
+            with pytest.raises(TargetError, match="division by zero"):
+                target.prepare(DATA, load, will_change=False)
+        assert target.prepare(DATA, load, will_change=False).how == "reused"
+
     def test_prepare(self, external: External, standing: PostgresServer) -> None:
         target = external("maker")
         target.up()
@@ -245,26 +275,26 @@ class TestRoom:
 class TestReaching:
     """An external server that cannot be reached, or not in this way."""
 
-    def test_a_wrong_password(self, external: External, bench: Bench) -> None:
+    def test_a_wrong_password(self, external: External, bench: Bench[Postgres]) -> None:
         target = external("maker")
         bench.env["PW_maker"] = "wrong-horse"
         trouble = trouble_of(target)
         assert "refused the password of user maker" in trouble.finding
         assert "wrong-horse" not in trouble.finding + trouble.advice
 
-    def test_no_password(self, bench: Bench, standing: PostgresServer) -> None:
+    def test_no_password(self, bench: Bench[Postgres], standing: PostgresServer) -> None:
         target = bench.target(
             server="external", dsn=f"postgresql://maker@{standing.host}:{standing.port}/maker"
         )
         assert "no password supplied" in trouble_of(target).finding
 
-    def test_no_server(self, bench: Bench) -> None:
+    def test_no_server(self, bench: Bench[Postgres]) -> None:
         target = bench.target(server="external", dsn=f"postgresql://maker@127.0.0.1:{free_port()}/maker")
         trouble = trouble_of(target)
         assert "no server answers at 127.0.0.1:" in trouble.finding
         assert not target.alive()
 
-    def test_no_such_host(self, bench: Bench) -> None:
+    def test_no_such_host(self, bench: Bench[Postgres]) -> None:
         target = bench.target(server="external", dsn="postgresql://maker@nowhere.invalid/maker")
         assert "the host name of nowhere.invalid:5432 is unknown" in trouble_of(target).finding
 
@@ -276,7 +306,9 @@ class TestReaching:
         assert "does not offer TLS" in trouble.finding
         assert "sslmode: prefer" in trouble.advice
 
-    def test_certificates_that_do_not_check_out(self, bench: Bench, encrypted: PostgresServer) -> None:
+    def test_certificates_that_do_not_check_out(
+        self, bench: Bench[Postgres], encrypted: PostgresServer
+    ) -> None:
         dsn = encrypted.dsn()
         trusted = str(encrypted.data / "server.crt")
         missing = bench.target(
@@ -290,7 +322,7 @@ class TestReaching:
         name = bench.target(server="external", dsn=dsn, sslmode="verify-full", sslrootcert=trusted)
         assert "is for another name" in trouble_of(name).finding
 
-    def test_tls_that_works_is_in_the_record(self, bench: Bench, encrypted: PostgresServer) -> None:
+    def test_tls_that_works_is_in_the_record(self, bench: Bench[Postgres], encrypted: PostgresServer) -> None:
         trusted = str(encrypted.data / "server.crt")
         target = bench.up(server="external", dsn=encrypted.dsn(), sslmode="verify-ca", sslrootcert=trusted)
         assert target.describe().tls is True
@@ -303,17 +335,17 @@ class TestReaching:
         monkeypatch.setattr("loadcell.systems.postgres.target.OLDEST", 99)
         assert "which is too old" in trouble_of(external("maker")).finding
 
-    def test_a_dsn_that_is_none_is_not_repeated(self, bench: Bench) -> None:
+    def test_a_dsn_that_is_none_is_not_repeated(self, bench: Bench[Postgres]) -> None:
         trouble = trouble_of(bench.target(server="external", dsn="postgresql://u:pass%zzword@host/db"))
         assert "is not a connection string" in trouble.finding
         assert "pass" not in trouble.finding
 
-    def test_a_client_certificate(self, bench: Bench) -> None:
+    def test_a_client_certificate(self, bench: Bench[Postgres]) -> None:
         target = bench.target(server="external", dsn="host=127.0.0.1 sslcert=/x.crt sslkey=/x.key")
         assert "a client certificate" in trouble_of(target).finding
 
     def test_what_the_dsn_leaves_out_comes_from_the_environment(
-        self, bench: Bench, standing: PostgresServer, monkeypatch: pytest.MonkeyPatch
+        self, bench: Bench[Postgres], standing: PostgresServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PGPASSWORD", "maker-secret")
         monkeypatch.setenv("PGPORT", str(standing.port))
@@ -326,7 +358,7 @@ class TestReaching:
         )
         assert endpoint.sslmode == "prefer"
 
-    def test_a_server_that_goes_away_is_not_alive(self, bench: Bench) -> None:
+    def test_a_server_that_goes_away_is_not_alive(self, bench: Bench[Postgres]) -> None:
         with PostgresServer() as server:
             target = bench.up(server="external", dsn=server.dsn())
             assert target.alive()
@@ -334,7 +366,7 @@ class TestReaching:
             assert not target.alive()
             assert target.processes() == []
 
-    def test_a_server_without_a_free_connection_is_alive(self, bench: Bench) -> None:
+    def test_a_server_without_a_free_connection_is_alive(self, bench: Bench[Postgres]) -> None:
         settings = {"max_connections": "4", "superuser_reserved_connections": "1", "max_wal_senders": "0"}
         with PostgresServer(settings=settings) as server:
             server.sql("CREATE ROLE visitor LOGIN")
@@ -358,19 +390,19 @@ class TestReaching:
 
 
 class TestPrograms:
-    def test_a_version_that_is_not_there(self, bench: Bench) -> None:
+    def test_a_version_that_is_not_there(self, bench: Bench[Postgres]) -> None:
         trouble = trouble_of(bench.target(server="embedded", version=13))
         assert "no PostgreSQL 13 embedded, only 16." in trouble.finding
 
-    def test_a_directory_without_programs(self, bench: Bench, another_directory: Path) -> None:
+    def test_a_directory_without_programs(self, bench: Bench[Postgres], another_directory: Path) -> None:
         trouble = trouble_of(bench.target(server="local", binaries=str(another_directory)))
         assert "does not hold the programs `postgres` and `initdb`" in trouble.finding
 
-    def test_a_user_that_is_not_there(self, bench: Bench) -> None:
+    def test_a_user_that_is_not_there(self, bench: Bench[Postgres]) -> None:
         trouble = trouble_of(bench.target(run_as="nosuchuser"))
         assert "nosuchuser" in trouble.finding
 
-    def test_root_itself(self, bench: Bench) -> None:
+    def test_root_itself(self, bench: Bench[Postgres]) -> None:
         trouble = trouble_of(bench.target(run_as="root"))
         assert ("refuses to run as root" if os.geteuid() == 0 else "only root can") in trouble.finding
 
@@ -394,7 +426,7 @@ def test_an_external_servers_record_has_settings_but_no_secrets(external: Extern
     assert record["tls"] is False
 
 
-def test_ctrl_c_for_loadcell_is_not_one_for_the_server(bench: Bench) -> None:
+def test_ctrl_c_for_loadcell_is_not_one_for_the_server(bench: Bench[Postgres]) -> None:
     """The terminal sends its interrupt to the whole process group: the server must not be in it."""
     target = bench.up()
     output = subprocess.run(

@@ -15,8 +15,9 @@ from loadcell.systems.postgres.target import Postgres
 from loadcell.workloads.sysbench import Sysbench, SysbenchOptions
 from servers import PostgresServer
 from specifications import complete
+from systems.bench import Bench
 
-from .conftest import Bench, query
+from .conftest import query
 
 External = Callable[..., Postgres]
 
@@ -54,7 +55,7 @@ def tables(target: Postgres) -> list[Any]:
 
 
 @pytest.mark.parametrize("connect", ["tcp", "socket"])
-def test_on_our_own_server(shared: Bench, connect: str) -> None:
+def test_on_our_own_server(shared: Bench[Postgres], connect: str) -> None:
     target = shared.up(connect=connect)
     workload = Sysbench(SysbenchOptions(tables=2, table_size=200 if connect == "tcp" else 300))
     assert prepare(target, workload) == "loaded"
@@ -91,7 +92,7 @@ def test_on_a_server_of_somebody_elses(external: External, standing: PostgresSer
     assert prepare(target, reading) == "reused"
 
 
-def test_a_load_that_breaks_off_leaves_nothing_that_could_be_taken_for_data(shared: Bench) -> None:
+def test_a_load_that_breaks_off_leaves_nothing_that_could_be_taken_for_data(shared: Bench[Postgres]) -> None:
     target = shared.up()
     workload = Sysbench(SysbenchOptions(tables=2, table_size=150))
 

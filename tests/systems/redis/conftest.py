@@ -4,11 +4,7 @@ with.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +14,11 @@ from loadcell.systems.base import DataSpec, ServerEndpoint, TargetContext
 from loadcell.systems.redis.connection import Address
 from loadcell.systems.redis.options import RedisOptions
 from loadcell.systems.redis.target import Redis
+from systems.bench import Bench, temporary
 
 KEYS = 1500
-DATA = DataSpec({"kv": {"keys": KEYS, "key_prefix": "key:"}})
-OTHER = DataSpec({"kv": {"keys": KEYS, "key_prefix": "other:"}})
+DATA = DataSpec({"kv": {"keys": KEYS, "key_prefix": "key:"}}, ("key:",))
+OTHER = DataSpec({"kv": {"keys": KEYS, "key_prefix": "other:"}}, ("other:",))
 
 
 def address(endpoint: ServerEndpoint) -> Address:
@@ -53,40 +50,11 @@ def loader(prefix: str = "key:") -> Any:
 load = loader()
 
 
-@dataclass
-class Bench:
-    """Makes targets that share one work directory, as the targets of one run do; `log` is what they said."""
-
-    work: Path
-    env: dict[str, str] = field(default_factory=dict)
-    log: list[str] = field(default_factory=list)
-    made: list[Redis] = field(default_factory=list)
-
-    def reveal(self, text: str) -> str:
-        for name, value in self.env.items():
-            text = text.replace(f"${{env:{name}}}", value)
-        return text
-
-    def target(self, **options: Any) -> Redis:
-        context = TargetContext(self.work, self.log.append, self.reveal)
-        self.made.append(Redis(RedisOptions(**options), context))
-        return self.made[-1]
-
-    def up(self, **options: Any) -> Redis:
-        target = self.target(**options)
-        target.up()
-        return target
+def make(context: TargetContext, **options: Any) -> Redis:
+    return Redis(RedisOptions(**options), context)
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    # A directory that other users can reach; pytest's own are closed to them.
-    directory = Path(tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp"))
-    directory.chmod(0o755)
-    made = Bench(directory / "work")
-    made.work.mkdir(mode=0o755)
-    yield made
-    for target in made.made:
-        target.down()
-        target.destroy()
-    shutil.rmtree(directory, ignore_errors=True)
+def bench() -> Iterator[Bench[Redis]]:
+    with temporary(make) as bench:
+        yield bench

@@ -15,8 +15,9 @@ from loadcell.model.json import document
 from loadcell.systems.base import DataSpec, ServerEndpoint, TargetError
 from loadcell.systems.redis.target import Redis
 from redis_server import RedisServer, with_tls
+from systems.bench import Bench
 
-from .conftest import DATA, KEYS, OTHER, Bench, ask, load, loader
+from .conftest import DATA, KEYS, OTHER, ask, load, loader
 
 
 @pytest.fixture
@@ -26,20 +27,22 @@ def server(redis_server: RedisServer) -> RedisServer:
     return redis_server
 
 
-def external(bench: Bench, server: RedisServer, **options: Any) -> Redis:
+def external(bench: Bench[Redis], server: RedisServer, **options: Any) -> Redis:
     bench.env["SECRET"] = server.password
     return bench.up(
         server="external", host=server.host, port=server.port, password="${env:SECRET}", **options
     )
 
 
-def test_keys_are_loaded_beside_others_and_removed_alone(bench: Bench, server: RedisServer) -> None:
+def test_keys_are_loaded_beside_others_and_removed_alone(bench: Bench[Redis], server: RedisServer) -> None:
     target = external(bench, server)
     assert target.prepare(DATA, load, will_change=True).how == "loaded"
     assert target.prepare(DATA, load, will_change=False).how == "restored"
     assert target.prepare(DATA, load, will_change=False).how == "reused"
     assert target.prepare(OTHER, loader("other:"), will_change=False).how == "loaded"
-    assert server.ask("DBSIZE") == KEYS + 3, "the first data set has made room"
+    assert server.ask("DBSIZE") == KEYS + 2 + 2, (
+        "the first data set has made room; mark and lock are keys too"
+    )
     assert target.processes() == [server.pid]
     record = document(target.describe())
     assert (record["server"], record["tls"], record["host"]) == ("external", False, "127.0.0.1")
@@ -50,7 +53,7 @@ def test_keys_are_loaded_beside_others_and_removed_alone(bench: Bench, server: R
     assert "2 keys are left in database 0" in "\n".join(bench.log)
 
 
-def test_a_server_may_be_reached_by_its_unix_socket(bench: Bench, server: RedisServer) -> None:
+def test_a_server_may_be_reached_by_its_unix_socket(bench: Bench[Redis], server: RedisServer) -> None:
     bench.env["SECRET"] = server.password
     path = str(server.root / "s")
     target = bench.up(server="external", socket=path, password="${env:SECRET}")
@@ -62,15 +65,16 @@ def test_a_server_may_be_reached_by_its_unix_socket(bench: Bench, server: RedisS
         bench.up(server="external", socket=f"{path}x")
 
 
-def test_keys_that_loadcell_did_not_make_are_left_alone(bench: Bench, server: RedisServer) -> None:
+def test_keys_that_loadcell_did_not_make_are_left_alone(bench: Bench[Redis], server: RedisServer) -> None:
     server.ask("SET", "key:theirs", "x")
     target = external(bench, server)
     with pytest.raises(TargetError, match="prefix `key:` that loadcell did not make") as raised:
         target.prepare(DATA, load, will_change=False)
     assert "key_prefix" in raised.value.advice
     assert target.prepare(OTHER, loader("other:"), will_change=False).how == "loaded"
-    with pytest.raises(TargetError, match="did not make"):
-        target.prepare(DataSpec({"kv": {"key_prefix": ""}}), load, will_change=False)
+    for prefixes, message in (((), "declares no prefix"), (("",), "not make"), (("other:", ""), "not make")):
+        with pytest.raises(TargetError, match=message):
+            target.prepare(DataSpec({"kv": {"some": "data"}}, prefixes), load, will_change=False)
     target.destroy()
     assert server.ask("DBSIZE") == 3
     server.ask("SET", "loadcell:mark", "not a mark")
@@ -78,11 +82,13 @@ def test_keys_that_loadcell_did_not_make_are_left_alone(bench: Bench, server: Re
         external(bench, server).prepare(OTHER, load, will_change=False)
 
 
-def test_signs_in_a_prefix_mean_themselves(bench: Bench, server: RedisServer) -> None:
+def test_signs_in_a_prefix_mean_themselves(bench: Bench[Redis], server: RedisServer) -> None:
     server.ask("SET", "aXb", "theirs")
     target = external(bench, server)
     assert (
-        target.prepare(DataSpec({"kv": {"key_prefix": "a?b"}}), loader("a?b"), will_change=False).how
+        target.prepare(
+            DataSpec({"kv": {"key_prefix": "a?b"}}, ("a?b",)), loader("a?b"), will_change=False
+        ).how
         == "loaded"
     )
     target.destroy()
@@ -90,18 +96,19 @@ def test_signs_in_a_prefix_mean_themselves(bench: Bench, server: RedisServer) ->
     assert server.ask("DBSIZE") == 3
 
 
-def test_another_database_and_keeping_the_keys(bench: Bench, server: RedisServer) -> None:
+def test_another_database_and_keeping_the_keys(bench: Bench[Redis], server: RedisServer) -> None:
     target = external(bench, server, database=5, keep_data=True)
     assert target.prepare(DATA, load, will_change=False).how == "loaded"
-    assert server.ask("DBSIZE", database=5) == KEYS + 1
+    assert server.ask("DBSIZE", database=5) == KEYS + 2, "mark and lock are keys, too"
     target.destroy()
+    assert server.ask("DBSIZE", database=5) == KEYS + 1
     again = external(bench, server, database=5)
     assert again.prepare(DATA, load, will_change=False).how == "reused"
     again.destroy()
     assert server.ask("DBSIZE", database=5) == 0
 
 
-def test_a_load_that_was_aborted_is_begun_again(bench: Bench, server: RedisServer) -> None:
+def test_a_load_that_was_aborted_is_begun_again(bench: Bench[Redis], server: RedisServer) -> None:
     def broken(endpoint: ServerEndpoint) -> int:
         ask(endpoint, "SET", "key:1", "half")
         raise RuntimeError("given up")
@@ -125,7 +132,7 @@ def test_a_load_that_was_aborted_is_begun_again(bench: Bench, server: RedisServe
     ],
 )
 def test_a_server_that_cannot_be_reached_says_why(
-    bench: Bench, redis_server: RedisServer, change: dict[str, Any], finding: str, advice: str
+    bench: Bench[Redis], redis_server: RedisServer, change: dict[str, Any], finding: str, advice: str
 ) -> None:
     options = {"host": redis_server.host, "port": redis_server.port, "password": redis_server.password}
     with pytest.raises(TargetError) as raised:
@@ -135,7 +142,7 @@ def test_a_server_that_cannot_be_reached_says_why(
     assert redis_server.password not in raised.value.finding
 
 
-def test_a_node_among_others_of_a_cluster_is_refused(bench: Bench) -> None:
+def test_a_node_among_others_of_a_cluster_is_refused(bench: Bench[Redis]) -> None:
     with RedisServer({"cluster-enabled": "yes"}) as first, RedisServer({"cluster-enabled": "yes"}) as second:
         for node, slots in ((first, ("0", "8000")), (second, ("8001", "16383"))):
             node.ask("CLUSTER", "ADDSLOTSRANGE", *slots)
@@ -154,7 +161,7 @@ def test_a_node_among_others_of_a_cluster_is_refused(bench: Bench) -> None:
         assert "cluster of 2 primaries" in until(refusal, "the nodes to meet")
 
 
-def test_tls(bench: Bench, tmp_path: Path) -> None:
+def test_tls(bench: Bench[Redis], tmp_path: Path) -> None:
     server, certificate = with_tls(tmp_path)
     with server:
         bench.env["SECRET"] = server.password
@@ -216,7 +223,7 @@ def _saying(answer: bytes) -> Iterator[int]:
         b"+half a line\n",
     ],
 )
-def test_what_is_no_redis_is_recognised(bench: Bench, answer: bytes) -> None:
+def test_what_is_no_redis_is_recognised(bench: Bench[Redis], answer: bytes) -> None:
     with _saying(answer) as port, pytest.raises(TargetError) as raised:
         bench.up(server="external", host="127.0.0.1", port=port)
     assert raised.value.advice

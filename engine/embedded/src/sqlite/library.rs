@@ -1,11 +1,10 @@
 //! The part of SQLite's C interface that is used (sqlite3.h).
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
-use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::Fault;
-use crate::library::{Library, Object, functions};
+use crate::library::{self, Library, Object, functions};
 
 functions! {
     "sqlite3_";
@@ -27,27 +26,17 @@ functions! {
 }
 
 /// SQLite's library.
-pub struct Loaded {
-    functions: Functions,
-    pub path: PathBuf,
-}
+pub type Loaded = library::Loaded<Functions>;
 
-impl Deref for Loaded {
-    type Target = Functions;
-
-    fn deref(&self) -> &Functions {
-        &self.functions
-    }
+/// Load SQLite's library at `named`, or search the system for it.
+pub fn find(named: Option<&Path>) -> Result<Loaded, Fault> {
+    // SAFETY: the signatures are those of SQLite's header.
+    Library::find("SQLite", "libsqlite3.so", "sqlite3_libversion", named, |library| unsafe {
+        Functions::of(library)
+    })
 }
 
 impl Loaded {
-    pub fn find(named: Option<&Path>) -> Result<Self, Fault> {
-        // SAFETY: the signatures are those of SQLite's header.
-        let (library, functions) =
-            Library::find("SQLite", "libsqlite3.so", named, |library| unsafe { Functions::of(library) })?;
-        Ok(Self { functions, path: library.path("sqlite3_libversion") })
-    }
-
     pub fn version(&self) -> String {
         // SAFETY: a constant of the library.
         unsafe { CStr::from_ptr((self.libversion)()) }.to_string_lossy().into_owned()

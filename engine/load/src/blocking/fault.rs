@@ -1,13 +1,15 @@
-//! Failures of a call, by a few codes common to all called libraries.
+//! Failures of calls in this process, by a few codes common to all called libraries.
 
 use std::borrow::Cow;
 use std::io;
 
 use loadcell_core::error::{Failure, LoadError, LoadStep};
+use loadcell_core::os;
 
-/// Why a call did not do what it was asked.
+/// Failure of a call to a store, a callable or the operating system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
+    /// Mostly a constant: a failing call does not allocate for it.
     pub code: Cow<'static, str>,
     pub message: String,
     /// The called library or callable is unusable from now on.
@@ -53,9 +55,7 @@ impl From<io::Error> for Fault {
             _ if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => DAMAGED,
             _ => IO,
         };
-        // "No space left on device (os error 28)": the number is of no use to people.
-        let text = error.to_string();
-        Self::new(code, text.split(" (os error").next().unwrap_or_default())
+        Self::new(code, os::error_text(&error))
     }
 }
 

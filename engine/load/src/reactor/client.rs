@@ -13,6 +13,10 @@ use loadcell_core::pace::Pacer;
 use loadcell_core::session::{Context, NextAction, Session};
 use loadcell_transport::Transport;
 
+/// Limit of output in bytes that a server does not read while it asks for more: for such output that is added
+/// to output that already waits.
+const MOST_UNSENT: usize = 32 << 20;
+
 /// State of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -42,11 +46,12 @@ impl State {
     }
 }
 
-/// Reason why a connection cannot be used, or not any longer.
+/// Failure of a connection that could not be made, or is lost.
 #[derive(Clone, Debug)]
 pub struct Loss {
     pub why: Failure,
-    /// Error number of the operating system, where a system call failed.
+    /// Error number of the operating system, where a system call failed. Sessions and the retries of a first
+    /// connection distinguish more of them than failure codes do.
     pub errno: Option<i32>,
 }
 
@@ -62,6 +67,15 @@ impl Loss {
     /// A transaction exceeded its timeout.
     pub fn unanswered(timeout_ns: Nanos) -> Self {
         Self::new("timeout", format!("no answer within {} s", timeout_ns as f64 / 1e9))
+    }
+
+    /// The server does not read the replies that it asks for.
+    pub fn unread() -> Self {
+        let unread = MOST_UNSENT >> 20;
+        Self::new(
+            "protocol",
+            format!("the server asks for replies and does not read them: {unread} MiB wait"),
+        )
     }
 
     pub fn connect_timeout(settings: &Settings) -> Self {
@@ -204,7 +218,6 @@ impl<S: Session> Client<S> {
                 }
                 self.state = State::Securing;
             }
-            NextAction::Close => return Err(Loss::new("connection", "the conversation is over")),
         }
         self.send(shared)
     }
@@ -379,6 +392,9 @@ impl<S: Session> Client<S> {
         let sent = transport.send(&shared.output);
         shared.output.clear();
         let complete = sent?;
+        if self.blocked && !complete && transport.unsent() > MOST_UNSENT {
+            return Err(Loss::unread());
+        }
         if complete == self.blocked { self.set_blocked(shared, !complete) } else { Ok(()) }
     }
 

@@ -15,8 +15,7 @@ mod timers;
 
 pub use client::Loss;
 pub use control::{Bounds, Control, EventSender, ThreadEvent};
-pub use epoll::{Epoll, Waker};
-pub use precise_wait::PreciseWait;
+pub use epoll::Waker;
 pub use shared::Settings;
 pub use thread_state::{ThreadContext, ThreadState};
 
@@ -38,6 +37,10 @@ const MIN_SWEEP_PERIOD: Nanos = MILLISECOND;
 
 /// Size of the read buffer: more than a server's send buffer, so that one read takes all that has arrived.
 const READ_SIZE: usize = 64 * 1024;
+
+/// Reads of one socket before other clients, timers and decisions have their turn: more than the longest
+/// answers take, so that only a server that sends without end is interrupted.
+const READS_AT_ONCE: usize = 16;
 
 /// Event loop of one thread's clients.
 pub struct Reactor<S: Session, P: Pacer> {
@@ -238,6 +241,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                     self.on_loss(index, now, loss);
                 }
             }
+            Timer::Receive => self.receive(index, true),
             Timer::Connect if client.state == State::Waiting => self.connect(index, now),
             Timer::ConnectTimeout if client.state.is_connecting() => {
                 self.on_loss(index, now, Loss::connect_timeout(&self.shared.settings))
@@ -280,7 +284,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     /// Reads what has arrived, passes it to the session, and sends the session's output.
     fn receive(&mut self, index: usize, hung_up: bool) {
         let client = &mut self.clients[index];
-        loop {
+        for _ in 0..READS_AT_ONCE {
             let Some(transport) = &mut client.transport else { return };
             let count = match transport.read(&mut self.input) {
                 Ok(0) => return self.on_peer_closed(index),
@@ -309,6 +313,8 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 return;
             }
         }
+        // Its socket reports no further event for what has arrived already.
+        self.shared.timers.set(clock::now(), Timer::Receive, client.token());
     }
 
     #[cold]

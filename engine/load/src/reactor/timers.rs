@@ -13,6 +13,8 @@ pub enum Timer {
     Start,
     /// A pause within a transaction is over.
     Resume,
+    /// Read on, as a server sends without end.
+    Receive,
     /// Connect (again).
     Connect,
     /// The limit of an attempt to connect.

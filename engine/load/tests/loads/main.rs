@@ -107,8 +107,6 @@ impl Session for Echo {
         }
         Reconnect::Later
     }
-
-    fn goodbye(&mut self, _: &mut Vec<u8>) {}
 }
 
 struct Echoes {

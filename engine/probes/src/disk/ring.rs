@@ -16,6 +16,7 @@ use super::psync::cut;
 use super::{Disk, FLUSHING, doing, fatal};
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::LoadError;
+use loadcell_core::os;
 use loadcell_core::random::Random;
 use loadcell_core::record::{Recorder, TRANSACTION};
 use loadcell_load::blocking::Fault;
@@ -60,14 +61,12 @@ pub fn available() -> Result<(), LoadError> {
 }
 
 fn refused(error: &io::Error) -> LoadError {
-    let text = error.to_string();
-    let message = text.split(" (os error").next().unwrap_or_default();
     let step = match error.raw_os_error() {
         Some(libc::ENOSYS) => "engine.io-uring-missing",
         Some(libc::ENOMEM) => "engine.io-uring-memory",
         _ => "engine.io-uring-forbidden",
     };
-    LoadError::with_text("io-uring", message, step, json!({}))
+    LoadError::with_text("io-uring", os::error_text(error), step, json!({}))
 }
 
 impl<'d> Ring<'d> {

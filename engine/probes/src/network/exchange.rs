@@ -8,10 +8,11 @@ use super::fault;
 use super::handshake::Options;
 use super::handshake::{HELLO_BYTES, Hello, Test};
 use super::peer::{TIMEOUT, open};
-use super::socket_io::{PIECE, dial, pass, write};
+use super::socket_io::{PIECE, pass, write};
 use loadcell_core::clock::Nanos;
 use loadcell_core::record::{Recorder, TRANSACTION};
 use loadcell_load::blocking::Fault;
+use loadcell_transport::dial;
 
 /// Pause when no local port is available. Ports become free in batches, a minute after their use, and
 /// constant retries would slow down other clients.

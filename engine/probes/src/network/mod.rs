@@ -27,7 +27,7 @@ use loadcell_core::spec::Spec;
 use loadcell_load::Measurement;
 use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, Fault};
 
-pub use server::{Server, ServerTotals, serve};
+pub use server::{Server, serve};
 
 /// Shared state of a network probe's clients.
 pub struct Network {
@@ -125,10 +125,8 @@ fn fault(error: &io::Error) -> Fault {
         BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, TimedOut, UnexpectedEof,
         WouldBlock,
     };
-    let text = error.to_string();
-    let message = text.split(" (os error").next().unwrap_or_default();
     if let Some(code) = error.raw_os_error().and_then(os::local_exhaustion) {
-        return Fault { fatal: code != os::PORTS, ..Fault::new(code, message) };
+        return Fault { fatal: code != os::PORTS, ..Fault::new(code, os::error_text(error)) };
     }
     match error.kind() {
         WouldBlock | TimedOut => Fault::fatal("timeout", "the peer did not answer in time"),
@@ -136,6 +134,6 @@ fn fault(error: &io::Error) -> Fault {
             Fault::fatal("reset", "the peer broke the connection off")
         }
         ConnectionRefused => Fault::fatal("refused", "the peer takes no connection any more"),
-        _ => Fault::fatal("connection", message),
+        _ => Fault::fatal("connection", os::error_text(error)),
     }
 }

@@ -6,11 +6,11 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use super::handshake::{ANSWER_BYTES, Answer, Hello, Test, VERSION};
-use super::socket_io::dial;
 use super::{Server, fault};
 use loadcell_core::error::LoadError;
+use loadcell_core::os;
 use loadcell_load::blocking::Fault;
-use loadcell_transport::check;
+use loadcell_transport::{check, dial};
 
 /// Time limit of any operation of a peer.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -108,7 +108,7 @@ impl PeerError {
         let arguments = json!({"peer": name});
         match self {
             Self::Gone(error) => {
-                LoadError::with_text("connection", plain(error), "engine.peer-gone", arguments)
+                LoadError::with_text("connection", os::error_text(error), "engine.peer-gone", arguments)
             }
             Self::Stranger => LoadError::at("connection", "engine.peer-stranger", arguments),
             Self::Other(version) => {
@@ -130,11 +130,6 @@ impl PeerError {
             Self::Silent => "peer-silent",
         }
     }
-}
-
-/// "Connection refused (os error 111)": the number is of no use to people.
-fn plain(error: &io::Error) -> String {
-    error.to_string().split(" (os error").next().unwrap_or_default().into()
 }
 
 /// Send a greeting and check the answer.

@@ -18,6 +18,7 @@ use super::handshake::{Answer, HELLO_BYTES, Hello, Test};
 use super::socket_io::{PIECE, pass, readable, receive_now, write};
 use loadcell_core::error::LoadError;
 use loadcell_core::observe::{Directive, Observer, TICK};
+use loadcell_core::os;
 
 /// Maximum of concurrent connections; further ones get an answer to that effect.
 const MOST_CONNECTIONS: u32 = 1024;
@@ -87,6 +88,7 @@ impl Server {
     }
 
     /// True if every connection has ended.
+    #[cfg(test)]
     pub fn is_idle(&self) -> bool {
         self.shared.serving.load(Relaxed) == 0
     }
@@ -261,13 +263,11 @@ pub fn serve(address: &str, observer: &mut dyn Observer) -> Result<ServerTotals,
 }
 
 fn refused(address: &str, error: &io::Error) -> LoadError {
-    let text = error.to_string();
-    let message = text.split(" (os error").next().unwrap_or_default();
     let step = match error.raw_os_error() {
         Some(libc::EADDRINUSE) => "engine.listen-in-use",
         Some(libc::EADDRNOTAVAIL) => "engine.listen-elsewhere",
         Some(libc::EACCES) => "engine.listen-denied",
         _ => "engine.listen",
     };
-    LoadError::with_text("connection", message, step, json!({"address": address}))
+    LoadError::with_text("connection", os::error_text(error), step, json!({"address": address}))
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::packet::Reader;
+use crate::error_text;
 use loadcell_core::error::Failure;
 
 /// SQLSTATEs without information (general error; syntax error or access rule): the error number is used
@@ -35,7 +36,7 @@ impl ServerError {
             TOO_MANY_CONNECTIONS => "08004".into(),
             _ => "HY000".into(), // general error
         };
-        Self { number, sqlstate, message: String::from_utf8_lossy(message).into_owned() }
+        Self { number, sqlstate, message: error_text(message) }
     }
 
     /// Code under which it is counted: the SQLSTATE, or the error number where the SQLSTATE is not specific.
@@ -64,6 +65,12 @@ impl From<ServerError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn endless_text_is_cut() {
+        let body = [b"\xff\x28\x04#42000".as_slice(), &vec![b'x'; 1 << 20]].concat();
+        assert_eq!(ServerError::parse(&body).message.len(), 8 << 10);
+    }
 
     #[test]
     fn unspecific_sqlstate_is_replaced_by_the_number() {

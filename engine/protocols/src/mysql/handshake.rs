@@ -6,7 +6,7 @@ use super::auth::{Plugin, clear};
 use super::encode;
 use super::error::ServerError;
 use super::packet::{self, Packet, Reader};
-use crate::{Config, Malformed, Progress};
+use crate::{Config, Encryption, Malformed, Progress};
 use loadcell_core::error::Failure;
 use loadcell_core::session::Reconnect;
 use loadcell_core::target::SslMode;
@@ -102,24 +102,21 @@ pub struct Handshake {
     plugin: Plugin,
     /// Sequence number of the next packet.
     number: u8,
-    /// TLS is requested. `allow` and `prefer` may switch once.
-    encrypt: bool,
-    changed_mind: bool,
+    encryption: Encryption,
     encrypted: bool,
     joined: Vec<u8>,
 }
 
 impl Handshake {
     pub fn new(config: Arc<Config>) -> Self {
-        let encrypt = !matches!(config.sslmode, SslMode::Disable | SslMode::Allow);
+        let encryption = Encryption::new(config.sslmode);
         Self {
             config,
             state: State::Closed,
             greeting: Greeting::default(),
             plugin: Plugin::Native,
             number: 0,
-            encrypt,
-            changed_mind: false,
+            encryption,
             encrypted: false,
             joined: Vec::new(),
         }
@@ -250,7 +247,7 @@ impl Handshake {
             )
             .into());
         }
-        if !self.encrypt || there & SSL == 0 && self.config.sslmode == SslMode::Prefer {
+        if !self.encryption.is_wanted || there & SSL == 0 && self.config.sslmode == SslMode::Prefer {
             self.introduce(out);
             return Ok(());
         }
@@ -313,23 +310,13 @@ impl Handshake {
         self.encrypted || self.config.local
     }
 
-    /// The connection failed. `allow` and `prefer` try the other mode once.
+    /// The connection failed.
     pub fn lost(&mut self, why: &Failure) -> Reconnect {
-        let state = std::mem::replace(&mut self.state, State::Closed);
-        if state == State::Ready || state == State::Closed || self.changed_mind {
+        if matches!(std::mem::replace(&mut self.state, State::Closed), State::Ready | State::Closed) {
             return Reconnect::Later;
         }
-        let other = match self.config.sslmode {
-            SslMode::Allow => !self.encrypt && (NO_ENTRY.contains(&why.code.as_str()) || why.code == "auth"),
-            SslMode::Prefer => self.encrypt && why.code == "tls",
-            _ => false,
-        };
-        if !other {
-            return Reconnect::Later;
-        }
-        self.encrypt = !self.encrypt;
-        self.changed_mind = true;
-        Reconnect::Now
+        let no_entry = NO_ENTRY.contains(&why.code.as_str()) || why.code == "auth";
+        self.encryption.reconsider(no_entry, why.code == "tls")
     }
 }
 

@@ -18,5 +18,4 @@ pub mod packet;
 mod statement;
 
 pub use connection::Mysql;
-pub use error::ServerError;
 pub use statement::{Request, Statement};

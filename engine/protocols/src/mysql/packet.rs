@@ -5,8 +5,8 @@ use crate::Malformed;
 use super::encode::HEAD;
 
 /// Limit of a payload in bytes. Rows of the workloads have some hundred bytes, and waiting for an endless
-/// packet would hide the real error.
-pub const LONGEST: usize = 64 << 20;
+/// packet would hide the real error. With its parts beside it a payload of this size takes 64 MiB.
+pub const LONGEST: usize = 20 << 20;
 /// Length of a packet that is continued in the next one.
 pub const FULL: usize = 0xff_ffff;
 
@@ -29,13 +29,17 @@ pub fn next<'a>(input: &'a [u8], joined: &'a mut Vec<u8>) -> Result<Option<Packe
     let Some((&[a, b, c, number], remaining)) = input.split_first_chunk::<HEAD>() else { return Ok(None) };
     let length = u32::from_le_bytes([a, b, c, 0]) as usize;
     if length == FULL {
-        return several(input, joined);
+        return several(input, joined, LONGEST);
     }
     Ok(remaining.get(..length).map(|body| Packet { number, body, size: HEAD + length, joined: false }))
 }
 
 #[cold]
-fn several<'a>(input: &'a [u8], joined: &'a mut Vec<u8>) -> Result<Option<Packet<'a>>, Malformed> {
+fn several<'a>(
+    input: &'a [u8],
+    joined: &'a mut Vec<u8>,
+    longest: usize,
+) -> Result<Option<Packet<'a>>, Malformed> {
     let (mut size, mut total) = (0, 0);
     loop {
         let Some((&[a, b, c, number], _)) = input[size..].split_first_chunk::<HEAD>() else {
@@ -43,8 +47,8 @@ fn several<'a>(input: &'a [u8], joined: &'a mut Vec<u8>) -> Result<Option<Packet
         };
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
         total += length;
-        if total > LONGEST {
-            return Err(Malformed(format!("an answer of more than {} MiB", LONGEST >> 20)));
+        if total > longest {
+            return Err(Malformed(format!("an answer of more than {} MiB", longest >> 20)));
         }
         size += HEAD + length;
         if size > input.len() {
@@ -178,8 +182,8 @@ mod tests {
             encode::packet(&mut stream, number as u8, |out| out.extend_from_slice(part));
         }
         let mut joined = Vec::new();
-        assert_eq!(next(&stream[..stream.len() - 1], &mut joined).unwrap(), None);
-        let packet = next(&stream, &mut joined).unwrap().unwrap();
+        assert_eq!(several(&stream[..stream.len() - 1], &mut joined, body.len()).unwrap(), None);
+        let packet = several(&stream, &mut joined, body.len()).unwrap().unwrap();
         assert_eq!((packet.number, packet.size), (2, stream.len()));
         assert!(packet.body == body);
         let unsplit = [&stream[..FULL + HEAD], &[0, 0, 0, 9]].concat();
@@ -193,7 +197,7 @@ mod tests {
             stream.extend_from_slice(&[0xff, 0xff, 0xff, 0]);
             stream.resize(stream.len() + FULL, 0);
         }
-        assert!(next(&stream, &mut Vec::new()).unwrap_err().0.contains("64 MiB"));
+        assert!(next(&stream, &mut Vec::new()).unwrap_err().0.contains("20 MiB"));
     }
 
     #[test]

@@ -29,21 +29,8 @@ impl Statement {
     }
 
     fn simple(parts: &[Part]) -> Self {
-        let mut pieces = vec![vec![0, 0, 0, 0, QUERY]];
-        for part in parts {
-            let last = pieces.last_mut().expect("starts with one");
-            match part {
-                Part::Sql(sql) => last.extend_from_slice(sql.as_bytes()),
-                Part::Int => pieces.push(Vec::new()),
-                Part::Text => {
-                    last.push(b'\'');
-                    pieces.push(b"'".to_vec());
-                }
-            }
-        }
-        let mut pieces = pieces.into_iter().map(Vec::into_boxed_slice);
-        let head = pieces.next().expect("starts with one");
-        Self { parse: Box::default(), head, types_at: None, after: pieces.collect() }
+        let (head, after) = Part::inlined(parts, &[0, 0, 0, 0, QUERY], &[]);
+        Self { parse: Box::default(), head: head.into(), types_at: None, after: after.into() }
     }
 
     fn prepared(number: u32, parts: &[Part]) -> Self {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::frame::Reader;
+use crate::error_text;
 use loadcell_core::error::Failure;
 
 /// The relevant fields of an ErrorResponse or NoticeResponse.
@@ -24,7 +25,7 @@ impl ServerError {
         let mut reader = Reader(body);
         while let Some(field) = reader.byte().filter(|&field| field != 0) {
             let Some(value) = reader.text() else { break };
-            let value = String::from_utf8_lossy(value).into_owned();
+            let value = error_text(value);
             match field {
                 b'S' if error.severity.is_empty() => error.severity = value,
                 b'V' => error.severity = value,
@@ -66,6 +67,13 @@ impl From<ServerError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn endless_text_is_cut() {
+        let body = [b"SERROR\0C22003\0M".as_slice(), &vec![b'x'; 1 << 20], b"\0\0"].concat();
+        let error = ServerError::parse(&body);
+        assert_eq!((error.code.as_str(), error.message.len()), ("22003", 8 << 10));
+    }
 
     #[test]
     fn relevant_fields_are_extracted() {

@@ -3,8 +3,9 @@
 use crate::{Malformed, Names};
 
 /// Limit of a message in bytes. PostgreSQL's own limit is 1 GiB; rows of the workloads have some hundred
-/// bytes, and waiting for an endless message would hide the real error.
-pub const LONGEST: usize = 64 << 20;
+/// bytes, and waiting for an endless message would hide the real error. A buffer that grows to this size
+/// takes less than 64 MiB.
+pub const LONGEST: usize = 20 << 20;
 
 const HEAD: usize = 5;
 

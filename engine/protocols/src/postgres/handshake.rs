@@ -4,7 +4,7 @@ use super::auth::{Authentication, Channel};
 use super::encode;
 use super::error::ServerError;
 use super::frame::{self, Frame, Reader};
-use crate::{Config, Malformed, Progress};
+use crate::{Config, Encryption, Malformed, Progress};
 use loadcell_core::error::Failure;
 use loadcell_core::session::Reconnect;
 use loadcell_core::target::SslMode;
@@ -32,9 +32,7 @@ pub struct Handshake {
     config: std::sync::Arc<Config>,
     state: State,
     authentication: Authentication,
-    /// TLS is requested. `allow` and `prefer` may switch once.
-    encrypt: bool,
-    changed_mind: bool,
+    encryption: Encryption,
     encrypted: bool,
     server_end_point: Vec<u8>,
     /// Process id and secret key of the backend, for `encode::cancel`.
@@ -44,13 +42,12 @@ pub struct Handshake {
 
 impl Handshake {
     pub fn new(config: std::sync::Arc<Config>) -> Self {
-        let encrypt = !matches!(config.sslmode, SslMode::Disable | SslMode::Allow);
+        let encryption = Encryption::new(config.sslmode);
         Self {
             config,
             state: State::Closed,
             authentication: Authentication::default(),
-            encrypt,
-            changed_mind: false,
+            encryption,
             encrypted: false,
             server_end_point: Vec::new(),
             process: 0,
@@ -63,7 +60,7 @@ impl Handshake {
         self.authentication = Authentication::default();
         self.encrypted = false;
         self.server_end_point.clear();
-        if self.encrypt {
+        if self.encryption.is_wanted {
             out.extend_from_slice(encode::SSL_REQUEST);
             self.state = State::TlsAsked;
         } else {
@@ -163,25 +160,13 @@ impl Handshake {
         }
     }
 
-    /// The connection failed. `allow` and `prefer` try the other mode once.
+    /// The connection failed.
     pub fn lost(&mut self, why: &Failure) -> Reconnect {
-        let state = std::mem::replace(&mut self.state, State::Closed);
-        if state == State::Ready || state == State::Closed || self.changed_mind {
+        if matches!(std::mem::replace(&mut self.state, State::Closed), State::Ready | State::Closed) {
             return Reconnect::Later;
         }
-        let other = match self.config.sslmode {
-            SslMode::Allow => !self.encrypt && why.code == NO_ENTRY,
-            SslMode::Prefer => {
-                self.encrypt && (why.code == "tls" || (self.encrypted && why.code == NO_ENTRY))
-            }
-            _ => false,
-        };
-        if !other {
-            return Reconnect::Later;
-        }
-        self.encrypt = !self.encrypt;
-        self.changed_mind = true;
-        Reconnect::Now
+        let no_entry = why.code == NO_ENTRY;
+        self.encryption.reconsider(no_entry, why.code == "tls" || self.encrypted && no_entry)
     }
 
     /// Arguments of `encode::cancel`.

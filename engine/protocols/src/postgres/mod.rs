@@ -13,5 +13,4 @@ mod handshake;
 mod statement;
 
 pub use connection::Postgres;
-pub use error::ServerError;
 pub use statement::{Request, Statement};

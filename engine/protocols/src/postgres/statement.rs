@@ -29,22 +29,9 @@ impl Statement {
     }
 
     fn simple(parts: &[Part]) -> Self {
-        let mut pieces = vec![b"Q\0\0\0\0".to_vec()];
-        for part in parts {
-            let last = pieces.last_mut().expect("starts with one");
-            match part {
-                Part::Sql(sql) => last.extend_from_slice(sql.as_bytes()),
-                Part::Int => pieces.push(Vec::new()),
-                Part::Text => {
-                    last.push(b'\'');
-                    pieces.push(b"'".to_vec());
-                }
-            }
-        }
-        pieces.last_mut().expect("starts with one").push(0);
-        let mut pieces = pieces.into_iter().map(Vec::into_boxed_slice);
-        let head = pieces.next().expect("starts with one");
-        Self { mode: Mode::Simple, parse: Box::default(), head, length_at: 1, after: pieces.collect() }
+        let (head, after) = Part::inlined(parts, b"Q\0\0\0\0", &[0]);
+        let (head, after) = (head.into(), after.into());
+        Self { mode: Mode::Simple, parse: Box::default(), head, length_at: 1, after }
     }
 
     fn bound(mode: Mode, name: &str, parts: &[Part]) -> Self {

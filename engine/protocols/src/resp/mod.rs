@@ -12,4 +12,4 @@ mod reader;
 mod reader_tests;
 
 pub use error::{NO_DATABASE, refusal};
-pub use reader::{DEEPEST, LONGEST_BULK, LONGEST_LIST, ReadToken, Reader, Shape, Token};
+pub use reader::{ReadToken, Reader, Shape, Token};

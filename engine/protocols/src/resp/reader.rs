@@ -12,7 +12,7 @@ pub const DEEPEST: usize = 32;
 /// Maximum bulk string in bytes: Redis' default of proto-max-bulk-len.
 pub const LONGEST_BULK: u64 = 512 << 20;
 /// Maximum list length, above the number of keys of any server.
-pub const LONGEST_LIST: u64 = 1 << 32;
+const LONGEST_LIST: u64 = 1 << 32;
 /// Maximum error in bytes that comes as a bulk string: a sentence as well.
 const LONGEST_ERROR: u64 = line::LONGEST as u64;
 

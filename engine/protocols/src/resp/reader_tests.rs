@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{DEEPEST, LONGEST_BULK, Reader, Shape, Token};
+use super::reader::{DEEPEST, LONGEST_BULK};
+use super::{Reader, Shape, Token};
 use crate::Malformed;
 
 /// An owned token, with its depth and whether a reply ended with it.

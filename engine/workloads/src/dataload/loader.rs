@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use super::loading_connection::LoadingConnection;
 use super::parallel::{Progress, parallel_for};
-use super::sql_connection::{ConnectOptions, SqlConnection};
+use super::sql_connection::ConnectOptions;
 use super::{Data, Table};
 use crate::sql::dialect;
 use loadcell_core::clock::Nanos;
@@ -24,21 +25,6 @@ use loadcell_protocols::{Config, SqlProtocol};
 /// Minimum share of a connection in bytes. Several connections that fill one small table would also leave
 /// empty pages in it.
 const LEAST_BYTES: u64 = 2_000_000;
-
-/// With `synchronous_commit = off`, VACUUM directly after loading would see commits that are not flushed yet,
-/// and could not mark pages as all-visible; the subsequent load would pay for that.
-const FLUSH_COMMITS: &str = "SET synchronous_commit = local";
-
-/// Skip uniqueness and foreign key checks, as MySQL's own dumps do: generated rows satisfy both.
-const TRUST_ROWS: &str = "SET SESSION unique_checks = 0, foreign_key_checks = 0";
-
-/// First statement on each connection.
-fn first(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Postgres => FLUSH_COMMITS,
-        Dialect::Mysql => TRUST_ROWS,
-    }
-}
 
 /// Result of a data load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -108,11 +94,8 @@ fn load_by<W: SqlProtocol>(
     // Building indexes of many small tables keeps several connections busy, too.
     let most = shares.len().max(tables.len()).min(workers as usize);
     let mut clients =
-        (0..most).map(|_| SqlConnection::<W>::connect(&options)).collect::<Result<Vec<_>, _>>()?;
+        (0..most).map(|_| LoadingConnection::<W>::connect(&options)).collect::<Result<Vec<_>, _>>()?;
 
-    for client in &mut clients {
-        client.query(first(W::DIALECT), &LoadStep::new("engine.prepare-connection", json!({})))?;
-    }
     let (first, _) = clients.split_at_mut(1);
     parallel_for(&options.stop, first, "tables", tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
@@ -176,7 +159,7 @@ fn table_step(code: &'static str, table: &Table) -> LoadStep {
 }
 
 fn copy<W: SqlProtocol>(
-    client: &mut SqlConnection<'_, W>,
+    client: &mut LoadingConnection<'_, W>,
     data: &impl Data,
     piece: &Piece,
     done: &AtomicU64,
@@ -184,18 +167,24 @@ fn copy<W: SqlProtocol>(
     /// Units generated between checks whether a message is full.
     const BATCH: u64 = 64;
     let table = &data.tables()[piece.table];
-    let (mut next, mut sent) = (piece.from, 0);
     let doing = table_step("engine.load-table", table);
-    let taken = client.copy(&table.copy, &doing, |out, chunk| {
-        let (mut rows, full) = (0, out.len() + chunk);
-        while next < piece.to && out.len() < full {
-            let end = piece.to.min(next + BATCH);
-            rows += data.rows(piece.table, next..end, out);
-            next = end;
+    let (taken, sent) = client.transaction(|connection| {
+        let (mut next, mut sent) = (piece.from, 0);
+        let copied = connection.copy(&table.copy, &doing, |out, chunk| {
+            let (mut rows, full) = (0, out.len() + chunk);
+            while next < piece.to && out.len() < full {
+                let end = piece.to.min(next + BATCH);
+                rows += data.rows(piece.table, next..end, out);
+                next = end;
+            }
+            sent += rows;
+            done.fetch_add(rows, Ordering::Relaxed);
+            next < piece.to
+        });
+        if copied.is_err() {
+            done.fetch_sub(sent, Ordering::Relaxed); // No row of a failed transaction remains.
         }
-        sent += rows;
-        done.fetch_add(rows, Ordering::Relaxed);
-        next < piece.to
+        copied.map(|taken| (taken, sent))
     })?;
     if taken == sent {
         return Ok(());
@@ -206,7 +195,7 @@ fn copy<W: SqlProtocol>(
 }
 
 /// Size of the tables on the server in bytes; `None` if the server does not report it.
-fn size<W: SqlProtocol>(client: &mut SqlConnection<'_, W>, tables: &[Table]) -> Option<u64> {
+fn size<W: SqlProtocol>(client: &mut LoadingConnection<'_, W>, tables: &[Table]) -> Option<u64> {
     let mut total = 0;
     for some in tables.chunks(1_000) {
         let names: Vec<_> = some.iter().map(|table| format!("'{}'", table.name)).collect();

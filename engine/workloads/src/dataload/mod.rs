@@ -5,7 +5,11 @@
 //! only on the data set, not on the number of workers or their timing.
 
 mod loader;
+#[cfg(test)]
+mod loader_tests;
+mod loading_connection;
 mod parallel;
+mod retry;
 mod sql_connection;
 
 use std::ops::Range;

@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use loadcell_core::error::{Failure, LoadError, LoadStep};
-use loadcell_core::os;
 use loadcell_core::session::Reconnect;
 use loadcell_protocols::{Cancel, Columns, Config, Event, Malformed, Message, Progress, SqlProtocol};
-use loadcell_transport::{Address, BlockingTransport, POLL_INTERVAL, Socket};
+use loadcell_transport::{Address, BlockingTransport};
 
 pub type ConnectOptions = loadcell_transport::ConnectOptions<Config>;
 
@@ -17,8 +16,6 @@ pub type ConnectOptions = loadcell_transport::ConnectOptions<Config>;
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Rows are sent in messages of about this many bytes: few system calls, and the message stays in the cache.
 const CHUNK: usize = 64 << 10;
-/// Codes of failures without a response: another address may be another server.
-const NO_RESPONSE: [&str; 4] = ["connection", "timeout", os::PORTS, os::DESCRIPTORS];
 
 pub struct SqlConnection<'a, P: SqlProtocol> {
     options: &'a ConnectOptions,
@@ -46,31 +43,29 @@ fn no_connection() -> Failure {
 }
 
 impl<'a, P: SqlProtocol> SqlConnection<'a, P> {
-    /// Connect, trying each address of the endpoint, with and without TLS where `sslmode` allows both.
+    /// Connect, with and without TLS where `sslmode` allows both.
     pub fn connect(options: &'a ConnectOptions) -> Result<Self, LoadError> {
-        let mut last = Failure { code: "connection".into(), message: "it has no address".into() };
-        for address in &options.endpoint.addresses {
+        options.connect(|address| {
             let protocol = P::new(options.config.clone());
             let mut connection = Self { options, transport: None, protocol, out: Vec::new(), address };
             while let Err(failure) = connection.open() {
-                let reconnect = connection.protocol.lost(&failure);
-                last = failure;
-                if reconnect == Reconnect::Later {
-                    break;
+                if connection.protocol.lost(&failure) == Reconnect::Later {
+                    return Err(failure);
                 }
             }
-            if connection.transport.is_some() {
-                return Ok(connection);
-            }
-            if !NO_RESPONSE.contains(&last.code.as_str()) {
-                break; // The server responded; the other addresses lead to the same one.
-            }
+            Ok(connection)
+        })
+    }
+
+    /// Close the connection; its response may be incomplete.
+    pub fn close(&mut self) {
+        if let Some(mut transport) = self.transport.take() {
+            transport.send_last(P::GOODBYE);
         }
-        Err(options.not_connected(last))
     }
 
     fn open(&mut self) -> Result<(), Failure> {
-        let deadline = Instant::now() + self.options.connect_timeout;
+        let deadline = self.options.deadline();
         self.transport = Some(BlockingTransport::connect(self.address, &self.options.stop, deadline)?);
         self.out.clear();
         self.protocol.opened(&mut self.out);
@@ -239,30 +234,25 @@ impl<'a, P: SqlProtocol> SqlConnection<'a, P> {
 
     /// Cancel the current statement. Best effort: the effect is not awaited.
     fn cancel(&self) {
+        let options = self.options.for_cancel(CANCEL_TIMEOUT);
         match self.protocol.cancel() {
-            Cancel::Message(request) => self.send_cancel(&request),
+            Cancel::Message(request) => {
+                let transport = BlockingTransport::connect(self.address, &options.stop, options.deadline());
+                if let Ok(mut transport) = transport {
+                    transport.send_last(&request);
+                }
+            }
             Cancel::Query(sql) => {
-                let options = self.options.for_cancel(CANCEL_TIMEOUT);
                 if let Ok(mut other) = SqlConnection::<P>::connect(&options) {
                     let _ = other.query(&sql, &LoadStep::new("engine.error", json!({})));
                 }
             }
         }
     }
-
-    fn send_cancel(&self, request: &[u8]) {
-        let Ok(socket) = Socket::connect(self.address) else { return };
-        let mut waiting = libc::pollfd { fd: socket.fd(), events: libc::POLLOUT, revents: 0 };
-        // SAFETY: one valid pollfd.
-        unsafe { libc::poll(&mut waiting, 1, POLL_INTERVAL.as_millis() as i32) };
-        let _ = socket.write(request);
-    }
 }
 
 impl<P: SqlProtocol> Drop for SqlConnection<'_, P> {
     fn drop(&mut self) {
-        if let Some(transport) = &mut self.transport {
-            transport.send_last(P::GOODBYE);
-        }
+        self.close();
     }
 }

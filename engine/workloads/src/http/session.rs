@@ -61,21 +61,17 @@ impl<H: Http> HttpSession<H> {
         }
         Ok(self.connect(cx, at))
     }
-
-    fn ready(&mut self, out: &mut Vec<u8>) -> NextAction {
-        self.usable = true;
-        self.http.opened(out);
-        NextAction::Idle
-    }
 }
 
 impl<H: Http> Session for HttpSession<H> {
     fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
-        if self.client.plan.tls { NextAction::StartTls } else { self.ready(out) }
+        if self.client.plan.tls { NextAction::StartTls } else { self.secured(&[], out) }
     }
 
     fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> NextAction {
-        self.ready(out)
+        self.usable = true;
+        self.http.opened(out);
+        NextAction::Idle
     }
 
     #[inline]
@@ -175,6 +171,4 @@ impl<H: Http> Session for HttpSession<H> {
         // If connects fail, they are retried with back-off.
         if was == State::Unsent { Reconnect::Later } else { Reconnect::OnDemand }
     }
-
-    fn goodbye(&mut self, _: &mut Vec<u8>) {}
 }

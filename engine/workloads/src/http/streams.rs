@@ -141,12 +141,6 @@ impl StreamsSession {
         }
     }
 
-    fn ready(&mut self, out: &mut Vec<u8>) -> NextAction {
-        self.usable = true;
-        self.http.opened(out);
-        NextAction::Idle
-    }
-
     /// Numbers of the requests in progress for which `condition` holds.
     fn matching(&self, condition: impl Fn(&Exchange) -> bool) -> Vec<u32> {
         let meant = |exchange: &Exchange| exchange.state != State::Over && condition(exchange);
@@ -158,11 +152,13 @@ impl Session for StreamsSession {
     const MULTIPLEXED: bool = true;
 
     fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
-        if self.client.plan.tls { NextAction::StartTls } else { self.ready(out) }
+        if self.client.plan.tls { NextAction::StartTls } else { self.secured(&[], out) }
     }
 
     fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> NextAction {
-        self.ready(out)
+        self.usable = true;
+        self.http.opened(out);
+        NextAction::Idle
     }
 
     #[inline]
@@ -263,6 +259,4 @@ impl Session for StreamsSession {
         cx.recorder.fail_without_error(self.operations.connect, since, at);
         Reconnect::Later
     }
-
-    fn goodbye(&mut self, _: &mut Vec<u8>) {}
 }

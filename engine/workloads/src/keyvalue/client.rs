@@ -96,12 +96,6 @@ pub struct KvOperation {
     pub rows: u64,
 }
 
-/// Operations of a load: the transaction, then one for each kind and command of the mix; last, if keys are
-/// read, the outcome that a key was missing (`missed`).
-pub fn operations(options: &Options) -> Result<Vec<Operation>, SpecError> {
-    Ok(Clients::new(options, 0, 1)?.operations)
-}
-
 /// Shared state of a load's clients.
 pub struct Clients {
     operations: Vec<Operation>,
@@ -176,13 +170,10 @@ impl Clients {
         Ok(Self { operations, plan: Arc::new(plan), seed })
     }
 
-    /// The transaction first.
+    /// The transaction, then one for each kind and command of the mix; last, if keys are read, the outcome
+    /// that a key was missing (`missed`).
     pub fn operations(&self) -> &[Operation] {
         &self.operations
-    }
-
-    pub fn commands(&self) -> &[Command] {
-        &self.plan.commands
     }
 
     /// True if nothing is written, so that operations do not affect each other.
@@ -257,13 +248,7 @@ impl Client {
 
     #[inline]
     fn choose(&mut self) -> KvOperation {
-        let choices = &self.plan.choices;
-        let (last, others) = choices.split_last().expect("a mix has something to do: it was checked");
-        if others.is_empty() {
-            return last.1;
-        }
-        let drawn = self.random.unit();
-        others.iter().find(|(upto, _)| drawn < *upto).unwrap_or(last).1
+        self.random.choose(&self.plan.choices)
     }
 
     #[inline]
@@ -447,10 +432,6 @@ impl Data {
     /// Append the key of record `number`.
     pub fn key(&self, number: u64, out: &mut Vec<u8>) {
         self.keys.write(number, out);
-    }
-
-    pub fn key_size(&self, number: u64) -> usize {
-        self.keys.size(number)
     }
 
     /// Append its value.

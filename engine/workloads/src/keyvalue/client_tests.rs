@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Client, Clients, Data, OpKind, operations};
+use super::client::{Client, Clients, Data, OpKind};
 use super::options::Options;
 use super::values::{IntegrityError, LOADED, Size, ValueShape};
 use loadcell_core::fit::deviation;
@@ -42,8 +42,9 @@ fn written(key: u64, version: u32) -> Vec<u8> {
 #[test]
 fn operations_follow_the_mix() {
     let names = |section| -> Vec<(&str, Kind)> {
-        operations(&options(&section))
+        Clients::new(&options(&section), 0, 1)
             .unwrap()
+            .operations()
             .iter()
             .map(|operation| (operation.name, operation.kind))
             .collect()
@@ -261,14 +262,14 @@ fn scan_has_a_row_limit() {
 
 #[test]
 fn data_is_reproducible() {
-    let data =
-        Data::new(&options(&json!({"keys": 50, "value_size": {"from": 20, "to": 60}, "verify": true})), 1);
+    let varying = options(&json!({"keys": 50, "value_size": {"from": 20, "to": 60}, "verify": true}));
+    let (data, shape) = (Data::new(&varying, 1), varying.key_shape());
     assert_eq!(data.count, 50);
     let record = |number| {
         let (mut key, mut value) = (Vec::new(), Vec::new());
         data.key(number, &mut key);
         data.value(number, &mut value);
-        assert_eq!(key.len(), data.key_size(number));
+        assert_eq!(key.len(), shape.size(number));
         (String::from_utf8(key).unwrap(), value)
     };
     assert_eq!(record(7), record(7));

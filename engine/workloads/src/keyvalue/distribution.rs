@@ -50,11 +50,6 @@ enum Kind {
 }
 
 impl Chooser {
-    /// Sampler of a single client.
-    pub fn new(distribution: &Distribution, items: u64) -> Self {
-        Self::of_client(distribution, items, 0, 1)
-    }
-
     /// Sampler of client `client` of `clients`.
     pub fn of_client(distribution: &Distribution, items: u64, client: u32, clients: u32) -> Self {
         let kind = match *distribution {
@@ -124,7 +119,7 @@ mod tests {
     use loadcell_core::fit;
 
     fn fits(distribution: Distribution, items: u64, probability: impl Fn(u64) -> f64) {
-        let mut chooser = Chooser::new(&distribution, items);
+        let mut chooser = Chooser::of_client(&distribution, items, 0, 1);
         let probabilities: Vec<f64> = (0..items).map(probability).collect();
         fit::fits(&format!("{distribution:?}"), &probabilities, |random| chooser.draw(random, items));
     }
@@ -149,7 +144,7 @@ mod tests {
     fn latest_is_zipfian_from_the_newest() {
         let law = Gray::probabilities(0.99, 1_000);
         fits(Distribution::Latest { theta: 0.99 }, 1_000, |k| law[999 - k as usize]);
-        let mut chooser = Chooser::new(&Distribution::Latest { theta: 0.99 }, 10);
+        let mut chooser = Chooser::of_client(&Distribution::Latest { theta: 0.99 }, 10, 0, 1);
         let mut random = Random::stream(3, 0);
         for items in 10..3_000 {
             assert!(chooser.draw(&mut random, items) < items);
@@ -161,7 +156,8 @@ mod tests {
     #[test]
     fn scrambled_hottest_share_is_constant() {
         for items in [1_000u64, 100_000] {
-            let mut chooser = Chooser::new(&Distribution::ScrambledZipfian { theta: 0.99 }, items);
+            let mut chooser =
+                Chooser::of_client(&Distribution::ScrambledZipfian { theta: 0.99 }, items, 0, 1);
             let mut random = Random::stream(9, 0);
             let hottest = fnv(0) % items;
             let draws = 200_000;
@@ -263,7 +259,7 @@ mod tests {
         ];
         let mut random = Random::stream(5, 0);
         for distribution in all {
-            let mut chooser = Chooser::new(&distribution, 1);
+            let mut chooser = Chooser::of_client(&distribution, 1, 0, 1);
             assert_eq!((0..100).map(|_| chooser.draw(&mut random, 1)).max(), Some(0), "{distribution:?}");
         }
     }

@@ -13,6 +13,6 @@ pub mod values;
 pub mod versions;
 pub mod zipf;
 
-pub use client::{Client, Clients, Data, KvOperation, OpKind, operations};
+pub use client::{Client, Clients, Data, KvOperation, OpKind};
 pub use options::Options;
 pub use values::IntegrityError;

@@ -13,14 +13,13 @@ use super::variables::{Slot, Variables};
 /// Next step for the caller. `command` is the index of the command in its script.
 #[derive(Clone, Debug)]
 pub enum Next<'p> {
-    /// Send the statement; pass rows to [`Client::store`] if it has a `store`.
+    /// Send the statement; store rows in the variables of [`Client::column`] if it has a `store`.
     Sql {
         command: usize,
         statement: &'p Statement,
     },
     /// Sleep for this duration; negative means none.
     Sleep {
-        command: usize,
         microseconds: i64,
     },
     /// Run the command line and ignore its output. A non-zero status is a failure.
@@ -37,12 +36,8 @@ pub enum Next<'p> {
     StartPipeline {
         command: usize,
     },
-    SyncPipeline {
-        command: usize,
-    },
-    EndPipeline {
-        command: usize,
-    },
+    SyncPipeline,
+    EndPipeline,
     /// The script is complete.
     End,
 }
@@ -166,7 +161,7 @@ impl Client {
                         Count::Fixed(count) => count,
                         Count::Variable(slot) => self.sleep_count(program, this.span, slot)?,
                     };
-                    return Ok(Next::Sleep { command, microseconds: count.saturating_mul(*unit_us) });
+                    return Ok(Next::Sleep { microseconds: count.saturating_mul(*unit_us) });
                 }
                 Action::Shell { words } => {
                     let line = self.command_line(program, this.span, words)?;
@@ -188,11 +183,7 @@ impl Client {
                         return Err(self.fail(program, this.span, "not in pipeline mode".into(), None));
                     }
                     self.in_pipeline = !ends;
-                    return Ok(if ends {
-                        Next::EndPipeline { command }
-                    } else {
-                        Next::SyncPipeline { command }
-                    });
+                    return Ok(if ends { Next::EndPipeline } else { Next::SyncPipeline });
                 }
             }
         }
@@ -338,23 +329,7 @@ impl Client {
         }
     }
 
-    /// Set variables from a row: column names and texts in order; NULL becomes an empty text, as in pgbench.
-    /// Variables that no script reads are not stored, but their names are checked.
-    pub fn store<'r>(
-        &mut self,
-        program: &Program,
-        store: &Store,
-        row: impl IntoIterator<Item = (&'r [u8], Option<&'r [u8]>)>,
-    ) -> RunResult<()> {
-        for (column, value) in row {
-            if let Some(slot) = self.column(program, store, column)? {
-                self.variables.set_text(slot, value.unwrap_or_default());
-            }
-        }
-        Ok(())
-    }
-
-    /// Variable of a column, so that a caller can look it up once; `None` if no script reads it.
+    /// Variable of a column; `None` if no script reads it, though its name is checked.
     pub fn column(&self, program: &Program, store: &Store, column: &[u8]) -> RunResult<Option<Slot>> {
         let name = [&store.prefix, column].concat();
         if super::variables::is_name(&name) {

@@ -304,14 +304,6 @@ impl Expression {
         }
         Ok(machine.pop())
     }
-
-    /// Value of a constant expression.
-    pub fn constant(&self) -> Option<Value> {
-        match self.code[..] {
-            [Op::Constant(value)] => Some(value),
-            _ => None,
-        }
-    }
 }
 
 /// Execute one operation. Returns the number of following operations to skip.

@@ -93,11 +93,6 @@ impl Statement {
         &self.text
     }
 
-    /// True if the text never varies, so that a simple request can be encoded once.
-    pub fn is_constant(&self) -> bool {
-        self.mode != Mode::Simple || self.variables.is_empty()
-    }
-
     /// Append the text for simple mode: set variables are replaced, even inside quotes; others stay as
     /// written.
     pub fn write(&self, variables: &Variables, out: &mut Vec<u8>) {
@@ -123,14 +118,9 @@ impl Statement {
     pub fn parameters(&self) -> impl ExactSizeIterator<Item = Slot> {
         self.variables[..self.parameter_count()].iter().map(|variable| variable.slot)
     }
-
-    /// First word, which determines the statement's kind; empty if there is none.
-    pub fn first_word(&self) -> &[u8] {
-        first_word(&self.text)
-    }
 }
 
-/// First word of SQL text after any comments; empty if there is none.
+/// First word of SQL text after any comments, which determines the statement's kind; empty if there is none.
 pub fn first_word(text: &[u8]) -> &[u8] {
     let mut at = 0;
     while at < text.len() && !begins_name(text[at]) {
@@ -184,7 +174,6 @@ mod tests {
         assert_eq!(colon_offset.text(), b"select $1::int, '$2', $3;");
         let parameters: Vec<_> = colon_offset.parameters().map(|slot| names.name(slot).to_vec()).collect();
         assert_eq!(parameters, [b"a", b"b", b"a"]);
-        assert!(colon_offset.is_constant());
 
         let many = |count| format!("select {}", vec![":a"; count].join(","));
         let new =
@@ -201,7 +190,7 @@ mod tests {
         for (text, word) in
             [("/* a */ (SELECT 1)", "SELECT"), ("-- x\n update t", "update"), (";", ""), ("/*", "")]
         {
-            assert_eq!(statement(text, Mode::Simple).0.first_word(), word.as_bytes());
+            assert_eq!(first_word(text.as_bytes()), word.as_bytes());
         }
     }
 }

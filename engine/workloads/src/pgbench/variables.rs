@@ -100,10 +100,6 @@ impl Variables {
         self.states[slot.0 as usize] = TextState::Unread;
     }
 
-    pub fn is_set(&self, slot: Slot) -> bool {
-        !matches!(self.states[slot.0 as usize], TextState::Unset)
-    }
-
     #[inline]
     pub fn value(&mut self, slot: Slot) -> Result<Value, EvaluationError> {
         match self.states[slot.0 as usize] {

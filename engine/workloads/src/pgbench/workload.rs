@@ -433,7 +433,7 @@ impl Transactions for Client {
                     }
                     return Next::Ask(*sent_request);
                 }
-                Step::Sleep { microseconds, .. } => {
+                Step::Sleep { microseconds } => {
                     if let Ok(microseconds @ 1..) = Nanos::try_from(microseconds) {
                         return Next::Pause(microseconds.saturating_mul(1_000));
                     }
@@ -444,8 +444,8 @@ impl Transactions for Client {
                     }
                 }
                 // Without a statement there is no response.
-                Step::SyncPipeline { .. } | Step::EndPipeline { .. } if self.piped.statements == 0 => {}
-                Step::SyncPipeline { .. } | Step::EndPipeline { .. } => {
+                Step::SyncPipeline | Step::EndPipeline if self.piped.statements == 0 => {}
+                Step::SyncPipeline | Step::EndPipeline => {
                     out.append(&mut self.pipeline);
                     out.extend_from_slice(encode::SYNC);
                     let sent_request = self.piped;

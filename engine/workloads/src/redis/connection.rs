@@ -1,7 +1,5 @@
 //! Blocking connection to a Redis, for loading data.
 
-use std::time::Instant;
-
 use super::handshake::{Access, Handshake};
 use loadcell_core::error::{Failure, LoadError};
 
@@ -18,20 +16,12 @@ pub struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    /// Connect, trying each address of the endpoint.
     pub fn connect(options: &'a ConnectOptions) -> Result<Self, LoadError> {
-        let mut last = Failure { code: "connection".into(), message: "it has no address".into() };
-        let deadline = Instant::now() + options.connect_timeout;
-        for address in &options.endpoint.addresses {
-            match Self::open(options, address, deadline) {
-                Ok(connection) => return Ok(connection),
-                Err(failure) => last = failure,
-            }
-        }
-        Err(options.not_connected(last))
+        options.connect(|address| Self::open(options, address))
     }
 
-    fn open(options: &'a ConnectOptions, address: &Address, deadline: Instant) -> Result<Self, Failure> {
+    fn open(options: &'a ConnectOptions, address: &Address) -> Result<Self, Failure> {
+        let deadline = options.deadline();
         let mut transport = BlockingTransport::connect(address, &options.stop, deadline)?;
         if options.config.tls {
             transport = transport.secure(options.endpoint.tls.as_ref(), deadline)?.0;

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use loadcell_core::error::{Failure, SpecError};
+use loadcell_core::session::NextAction;
 use loadcell_core::target::{SslMode, Target};
 use loadcell_protocols::resp::{NO_DATABASE, Token, encode, refusal};
 
@@ -69,11 +70,18 @@ impl Handshake {
         Self { access, step: Step::Hello, legacy: false, error: None }
     }
 
-    pub fn access(&self) -> &Access {
-        &self.access
+    /// The transport is connected.
+    pub fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
+        if self.access.tls { NextAction::StartTls } else { self.secured(out) }
     }
 
-    /// The transport is connected, including TLS.
+    /// TLS is established, where it is used.
+    pub fn secured(&mut self, out: &mut Vec<u8>) -> NextAction {
+        self.begin(out);
+        NextAction::Reply
+    }
+
+    /// Append the first command. The transport is connected, including TLS.
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         self.error = None;
         self.legacy = self.access.resp2;

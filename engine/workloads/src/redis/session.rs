@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use super::command::Writer;
 use super::handshake::{Access, Handshake};
+use super::stray;
 use crate::keyvalue::{Client, KvOperation, OpKind};
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::Failure;
@@ -182,14 +183,6 @@ fn failed(
 }
 
 #[cold]
-fn stray(token: Token<'_>) -> Failure {
-    match token {
-        Token::Error(error) => refusal(error),
-        _ => Malformed("an answer that nobody waits for".into()).into(),
-    }
-}
-
-#[cold]
 fn other(operation: KvOperation, token: Token<'_>) -> Failure {
     let description = match token {
         Token::Simple(_) => "a simple string",
@@ -206,16 +199,11 @@ impl Session for RedisSession {
     fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
         self.state = State::Handshake;
         self.reader = Reader::default();
-        if self.handshake.access().tls {
-            return NextAction::StartTls;
-        }
-        self.handshake.begin(out);
-        NextAction::Reply
+        self.handshake.opened(out)
     }
 
     fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> NextAction {
-        self.handshake.begin(out);
-        NextAction::Reply
+        self.handshake.secured(out)
     }
 
     #[inline]
@@ -273,7 +261,4 @@ impl Session for RedisSession {
         }
         Reconnect::Later
     }
-
-    // Closing the connection is the orderly end: QUIT is deprecated.
-    fn goodbye(&mut self, _: &mut Vec<u8>) {}
 }

@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use super::handshake::{Access, Handshake};
+use super::stray;
 use crate::ycsb::{Act, Client, Clients, Options, Records, Request};
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::{Failure, SpecError};
@@ -328,14 +329,6 @@ pub fn score(key: &[u8]) -> i32 {
 }
 
 #[cold]
-fn stray(token: Token<'_>) -> Failure {
-    match token {
-        Token::Error(error) => refusal(error),
-        _ => Malformed("an answer that nobody waits for".into()).into(),
-    }
-}
-
-#[cold]
 fn other(act: Act, token: Token<'_>) -> Failure {
     let kind = match token {
         Token::Integer(_) => "an integer",
@@ -350,16 +343,11 @@ impl Session for YcsbSession {
     fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
         self.state = State::Handshake;
         self.reader = Reader::default();
-        if self.handshake.access().tls {
-            return NextAction::StartTls;
-        }
-        self.handshake.begin(out);
-        NextAction::Reply
+        self.handshake.opened(out)
     }
 
     fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> NextAction {
-        self.handshake.begin(out);
-        NextAction::Reply
+        self.handshake.secured(out)
     }
 
     #[inline]
@@ -430,7 +418,4 @@ impl Session for YcsbSession {
         self.state = State::Closed;
         Reconnect::Later
     }
-
-    // Closing the connection is the orderly end: QUIT is deprecated.
-    fn goodbye(&mut self, _: &mut Vec<u8>) {}
 }

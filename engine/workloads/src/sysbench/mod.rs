@@ -8,7 +8,6 @@ mod script;
 mod shape;
 mod text;
 
-pub use client::{Client, Sysbench};
+pub use client::Sysbench;
 pub use data::DataSet;
 pub use options::Options;
-pub use script::Script;

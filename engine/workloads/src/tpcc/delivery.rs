@@ -6,7 +6,7 @@
 use super::DISTRICTS;
 use super::amount;
 use super::profile::{Profile, missing, unexpected};
-use super::sql::{BEGIN, COMMIT, DELETE, SELECT, SKIPPED, Sql, UPDATE};
+use super::sql::{DELETE, SELECT, SKIPPED, Sql, UPDATE};
 use super::terminal::Input;
 use crate::sql::Next;
 
@@ -56,8 +56,7 @@ impl Delivery {
             return self.ask_oldest(sql, out);
         }
         self.at = At::Commit;
-        sql.commit.request(out).end();
-        Next::Ask(COMMIT)
+        sql.commit(out)
     }
 }
 
@@ -78,8 +77,7 @@ impl Profile for Delivery {
         match self.at {
             At::Start => {
                 self.at = At::Begin;
-                sql.begin.request(out).end();
-                Next::Ask(BEGIN)
+                sql.begin(out)
             }
             At::Begin | At::Pay => self.next_district(sql, out),
             At::Oldest if !self.has_row => {

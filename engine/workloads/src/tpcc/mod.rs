@@ -19,7 +19,7 @@ mod stock_level;
 mod terminal;
 mod text;
 
-pub use client::{Client, Tpcc};
+pub use client::Tpcc;
 pub use data::DataSet;
 pub use options::Options;
 

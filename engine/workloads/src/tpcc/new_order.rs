@@ -5,7 +5,7 @@
 
 use super::amount;
 use super::profile::{Profile, missing, unexpected};
-use super::sql::{BEGIN, COMMIT, INSERT, ROLLBACK, ROLLED_BACK, SELECT, Sql, UPDATE};
+use super::sql::{INSERT, ROLLBACK, ROLLED_BACK, SELECT, Sql, UPDATE};
 use super::terminal::{Home, Input};
 use super::{ITEMS, MOST_LINES};
 use crate::sql::Next;
@@ -178,8 +178,7 @@ impl Profile for NewOrder {
         match self.at {
             At::Start => {
                 self.at = At::Begin;
-                sql.begin.request(out).end();
-                Next::Ask(BEGIN)
+                sql.begin(out)
             }
             At::Begin => {
                 self.at = At::District;
@@ -231,8 +230,7 @@ impl Profile for NewOrder {
             At::Lines if self.is_to_fail() => self.roll_back(sql, out),
             At::Lines => {
                 self.at = At::Commit;
-                sql.commit.request(out).end();
-                Next::Ask(COMMIT)
+                sql.commit(out)
             }
             At::Commit => Next::Done(None),
             At::Rollback => Next::Done(Some(ROLLED_BACK)),
@@ -260,8 +258,6 @@ impl Profile for NewOrder {
             _ => {}
         }
     }
-
-    fn completed(&mut self, _: u64) {}
 }
 
 #[cfg(test)]

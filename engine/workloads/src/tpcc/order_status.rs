@@ -3,7 +3,7 @@
 use super::amount;
 use super::customer::Customer;
 use super::profile::{Profile, missing, unexpected};
-use super::sql::{BEGIN, COMMIT, SELECT, Sql};
+use super::sql::{SELECT, Sql};
 use super::terminal::Input;
 use crate::sql::Next;
 
@@ -56,8 +56,7 @@ impl Profile for OrderStatus {
         match self.at {
             At::Start => {
                 self.at = At::Begin;
-                sql.begin.request(out).end();
-                Next::Ask(BEGIN)
+                sql.begin(out)
             }
             At::Begin if self.customer.is_named() => {
                 self.at = At::Named;
@@ -87,8 +86,7 @@ impl Profile for OrderStatus {
             },
             At::Lines => {
                 self.at = At::Commit;
-                sql.commit.request(out).end();
-                Next::Ask(COMMIT)
+                sql.commit(out)
             }
             At::Commit => Next::Done(None),
         }
@@ -102,6 +100,4 @@ impl Profile for OrderStatus {
             _ => {}
         }
     }
-
-    fn completed(&mut self, _: u64) {}
 }

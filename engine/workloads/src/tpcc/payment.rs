@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::customer::Customer;
 use super::profile::{Profile, missing};
-use super::sql::{BEGIN, COMMIT, INSERT, SELECT, Sql, UPDATE};
+use super::sql::{INSERT, SELECT, Sql, UPDATE};
 use super::terminal::{Home, Input};
 use crate::sql::Next;
 
@@ -112,8 +112,7 @@ impl Profile for Payment {
         match self.at {
             At::Start => {
                 self.at = At::Begin;
-                sql.begin.request(out).end();
-                Next::Ask(BEGIN)
+                sql.begin(out)
             }
             At::Begin => {
                 self.at = At::PayDistrict;
@@ -177,8 +176,7 @@ impl Profile for Payment {
             }
             At::History => {
                 self.at = At::Commit;
-                sql.commit.request(out).end();
-                Next::Ask(COMMIT)
+                sql.commit(out)
             }
             At::Commit => Next::Done(None),
         }
@@ -200,6 +198,4 @@ impl Profile for Payment {
             _ => {}
         }
     }
-
-    fn completed(&mut self, _: u64) {}
 }

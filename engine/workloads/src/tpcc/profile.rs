@@ -20,7 +20,7 @@ pub trait Profile {
     fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>);
 
     /// Number of rows returned or changed by the last statement, if requested.
-    fn completed(&mut self, rows: u64);
+    fn completed(&mut self, _rows: u64) {}
 }
 
 /// Failure when a required row is missing: the data is not as loaded.

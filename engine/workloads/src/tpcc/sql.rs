@@ -1,6 +1,7 @@
 //! Statements of the five transactions, encoded once and shared by all terminals.
 
 use super::DISTRICTS;
+use crate::sql::Next;
 use crate::sql::SentRequest;
 use loadcell_core::record::{Kind, OpId, Operation};
 use loadcell_core::target::Dialect;
@@ -43,8 +44,8 @@ pub fn operations() -> Vec<Operation> {
 
 /// All statements; the code that sends one defines its parameters.
 pub struct Sql {
-    pub begin: Statement,
-    pub commit: Statement,
+    begin: Statement,
+    commit: Statement,
     pub rollback: Statement,
     pub new_order: NewOrder,
     pub payment: Payment,
@@ -121,6 +122,18 @@ impl Builder {
 }
 
 impl Sql {
+    /// Append the statement that begins a transaction.
+    pub fn begin(&self, out: &mut Vec<u8>) -> Next {
+        self.begin.request(out).end();
+        Next::Ask(BEGIN)
+    }
+
+    /// Append the statement that commits the transaction.
+    pub fn commit(&self, out: &mut Vec<u8>) -> Next {
+        self.commit.request(out).end();
+        Next::Ask(COMMIT)
+    }
+
     pub fn new(dialect: Dialect, mode: Mode) -> Self {
         // Preparing these has no benefit.
         let plain = |text: &str| Statement::new(dialect, Mode::Simple, 0, &Part::cut(text));

@@ -1,7 +1,7 @@
 //! Stock-Level (clause 2.8): number of items with low stock in the last 20 orders of the terminal's district.
 
 use super::profile::{Profile, missing};
-use super::sql::{BEGIN, COMMIT, SELECT, Sql};
+use super::sql::{SELECT, Sql};
 use super::terminal::{Home, Input};
 use crate::sql::Next;
 
@@ -38,8 +38,7 @@ impl Profile for StockLevel {
         match self.at {
             At::Start => {
                 self.at = At::Begin;
-                sql.begin.request(out).end();
-                Next::Ask(BEGIN)
+                sql.begin(out)
             }
             At::Begin => {
                 self.at = At::Count;
@@ -52,8 +51,7 @@ impl Profile for StockLevel {
             At::Count if !self.has_row => missing("answer to a count"),
             At::Count => {
                 self.at = At::Commit;
-                sql.commit.request(out).end();
-                Next::Ask(COMMIT)
+                sql.commit(out)
             }
             At::Commit => Next::Done(None),
         }
@@ -62,6 +60,4 @@ impl Profile for StockLevel {
     fn row<'r>(&mut self, _: &mut impl Iterator<Item = Option<&'r [u8]>>) {
         self.has_row = true;
     }
-
-    fn completed(&mut self, _: u64) {}
 }

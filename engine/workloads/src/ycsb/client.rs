@@ -249,13 +249,7 @@ impl Client {
 
     #[inline]
     fn act(&mut self) -> Act {
-        let acts = &self.shared.acts;
-        let (last, others) = acts.split_last().expect("something is done: it was checked");
-        if others.is_empty() {
-            return last.1;
-        }
-        let drawn = self.random.unit();
-        others.iter().find(|(upto, _)| drawn < *upto).unwrap_or(last).1
+        self.random.choose(&self.shared.acts)
     }
 
     /// An existing record: records being inserted are not drawn.

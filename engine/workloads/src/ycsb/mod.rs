@@ -12,5 +12,5 @@ mod sql;
 
 pub use client::{Act, Client, Clients, Request};
 pub use data::{DataSet, Records};
-pub use options::{Options, Proportions};
+pub use options::Options;
 pub use sql::Ycsb;

@@ -1,132 +1,33 @@
-"""The comparison: every figure of every context, each side against the first, judged together.
-
-Judging goes from an effect to a word (`faster`, `slower`, `same` or `ambiguous`, and for the last one why),
-and from words to ranks.
-"""
+"""The comparison: every figure of every context, each side against the first, judged together."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from statistics import median
-from typing import Literal
 
 import numpy as np
 
-from loadcell.analysis.compare.metrics import USUAL, Metric
-from loadcell.analysis.compare.sides import Side, Sides
-from loadcell.stats import hodges_lehmann as effect
+from loadcell.analysis.compare.metrics import USUAL, USUAL_LEAST_EFFECTS, LeastEffects, Metric
+from loadcell.analysis.compare.ranking import Ranked, rank
+from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides
+from loadcell.analysis.compare.verdict import Verdict, Word, judge
+from loadcell.analysis.separation import Separation, least_difference
+from loadcell.analysis.trials import Trial
+from loadcell.stats import additive
 from loadcell.stats.cross_check import CrossCheck, cross_check
-from loadcell.stats.hodges_lehmann import FALSE_DISCOVERIES, Array, Effect, benjamini_hochberg
-
-Word = Literal["same", "faster", "slower", "ambiguous"]
-#: Why a verdict is what it is. For `ambiguous`: nothing to compare; too few transactions beyond a percentile;
-#: too few blocks; the interval holds "no difference" and more than the least effect that matters; one such
-#: interval in n is expected by chance; the difference is there, but whether it matters is not clear; it
-#: is no larger than what identical arms differ by.
-Reason = Literal["clear", "alike", "no-figure", "scarce", "few", "wide", "chance", "small", "noise"]
-
-#: Below 2 % a change is seldom worth having, and layout, ASLR and the like alone move values by as much
-#: (Mytkowicz 2009).
-LEAST_EFFECT = 0.02
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The word for B against A, and the reason for it."""
-
-    word: Word
-    reason: Reason
-
-
-def judge(
-    effect: Effect | None,
-    adjusted_p: float | None,
-    *,
-    higher_is_better: bool,
-    least_effect: float = LEAST_EFFECT,
-    noise: float | None = None,
-    scarce: bool = False,
-) -> Verdict:
-    """Judge B against A; where there is no effect, `scarce` says that it is for want of transactions.
-
-    `least_effect` is the smallest change that matters, as a fraction; `noise` what identical arms were seen
-    to differ by. *Same* needs the whole interval within the least effect; *faster* and *slower* an interval
-    without 1 that outlives the correction, and an estimate beyond both.
-    """
-    if effect is None:
-        return Verdict("ambiguous", "scarce" if scarce else "no-figure")
-    if effect.low is None or effect.high is None or adjusted_p is None:
-        return Verdict("ambiguous", "few")
-    least = 1 + least_effect
-    if 1 / least <= effect.low and effect.high <= least:
-        return Verdict("same", "alike")
-    if effect.low <= 1 <= effect.high:
-        return Verdict("ambiguous", "wide")
-    if adjusted_p > FALSE_DISCOVERIES:
-        return Verdict("ambiguous", "chance")
-    size = math.exp(abs(math.log(effect.ratio)))
-    if size < least:
-        return Verdict("ambiguous", "small")
-    if noise is not None and size < 1 + noise:
-        return Verdict("ambiguous", "noise")
-    return Verdict("faster" if (effect.ratio > 1) == higher_is_better else "slower", "clear")
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """One position of a ranking. `groups` are letters: two that share one are not distinguishable."""
-
-    index: int
-    value: float
-    groups: str
-
-
-def rank(values: list[float | None], is_significant: Callable[[int, int], bool]) -> list[Ranked]:
-    """The items with a value, largest first, with their groups.
-
-    A group is a longest stretch of the ranking of which no two are distinguishable (the underlines of Tukey
-    1949, as letters; Piepho 2004). What has no value has no place.
-    """
-    order = sorted(
-        (index for index, value in enumerate(values) if value is not None),
-        key=lambda index: (-(values[index] or 0.0), index),
-    )
-    stretches: list[tuple[int, int]] = []
-    for first in range(len(order)):
-        last = first
-        while last + 1 < len(order) and not any(
-            is_significant(order[position], order[last + 1]) for position in range(first, last + 1)
-        ):
-            last += 1
-        if not stretches or last > stretches[-1][1]:
-            stretches.append((first, last))
-    return [
-        Ranked(
-            index,
-            values[index] or 0.0,
-            "".join(
-                letter(number) for number, (first, last) in enumerate(stretches) if first <= position <= last
-            ),
-        )
-        for position, index in enumerate(order)
-    ]
-
-
-def letter(number: int) -> str:
-    """a ... z, then a1 ... z1, and so on."""
-    turn, position = divmod(number, 26)
-    return chr(ord("a") + position) + (str(turn) if turn else "")
-
+from loadcell.stats.hodges_lehmann import Array, Effect, Pairs, Ratio, Samples
+from loadcell.stats.multiple_testing import FALSE_DISCOVERIES, benjamini_hochberg, holm, miss_rate_of_chosen
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: The context that stands for all of them together.
 OVERALL = "*"
 #: Cross-checks are made for as many rows as are read; a bootstrap of thousands of rows would only take time.
 MOST_CROSS_CHECKED = 60
 
-#: Values by block, and by arm where a run of identical arms is compared with something else.
+#: Values by block, and by arm where a run of identical arms is compared with something else; by the number of
+#: the run where a side is several.
 Figures = Mapping[tuple[int, str], float]
 #: What identical arms were seen to differ by, by metric and context, as a fraction.
 Noise = Mapping[tuple[str, str], float]
@@ -138,6 +39,7 @@ class Row:
 
     `context` is a key of the sides' contexts or `OVERALL`; `medians` are those of the first side and of this
     one (None for OVERALL); `unusable` counts succeeded trials whose value is 0 or no number, of either.
+    `adjusted_p` limits the share of false differences among those called, `gate_p` the probability of any.
     """
 
     side: int
@@ -147,7 +49,9 @@ class Row:
     effect: Effect | None
     adjusted_p: float | None
     noise: float | None
+    least_effect: float
     verdict: Verdict
+    gate_p: float | None = None
     unusable: tuple[int, int] = (0, 0)
     checked: CrossCheck | None = None
 
@@ -159,8 +63,13 @@ class Comparison:
     sides: Sides
     metrics: tuple[Metric, ...]
     rows: tuple[Row, ...]
-    least_effect: float
+    least_effects: LeastEffects
     ranking: tuple[Ranked, ...] = ()
+
+    @property
+    def least_effect(self) -> float:
+        """That of the first metric."""
+        return self.least_effects.of(self.metrics[0])
 
     @property
     def headline(self) -> tuple[Row, ...]:
@@ -170,15 +79,36 @@ class Comparison:
 
     @property
     def incomplete(self) -> bool:
-        """True if a context with a value on the first side has none on another side."""
-        return any(row.effect is None for row in self.rows)
+        """True if there is no value to judge a side by, or a context with a value on one side has none on the
+        other. What neither side measured is missing from both alike.
+        """
+        return any(row.effect is None for row in self.headline) or any(
+            (row.medians[0] is None) != (row.medians[1] is None) for row in self.rows
+        )
+
+    @property
+    def undecided(self) -> bool:
+        """True if the design allows no verdict on some side."""
+        return any(row.verdict.word == "insufficient" for row in self.headline)
+
+    @property
+    def gate_words(self) -> frozenset[Word]:
+        """Words of all rows; *faster* and *slower* only where the probability of any false one among all rows
+        is at most 5 % (Holm), as for a gate that one false alarm closes.
+        """
+        return frozenset(
+            row.verdict.word
+            for row in self.rows
+            if row.verdict.word not in {"faster", "slower"}
+            or (row.gate_p is not None and row.gate_p <= FALSE_DISCOVERIES)
+        )
 
 
 def compare(
     sides: Sides,
     metrics: Sequence[Metric] = USUAL,
     *,
-    least_effect: float = LEAST_EFFECT,
+    least_effects: LeastEffects = USUAL_LEAST_EFFECTS,
     noise: Noise | None = None,
     cross_checks: int = MOST_CROSS_CHECKED,
 ) -> Comparison:
@@ -187,59 +117,123 @@ def compare(
     `noise` is what identical arms differ by; the first `cross_checks` rows are looked at by other methods
     too.
     """
-    matches = [
-        _row(sides, side, context, metric)
+    compared = [
+        (side, context, metric)
         for side in range(1, len(sides.sides))
         for metric in metrics
         for context in _contexts(sides)
     ]
-    adjusted = benjamini_hochberg([row.effect.p if row.effect else None for row in matches])
+    ratios = [_ratio(sides, side, context, metric) for side, context, metric in compared]
+    families = [context == OVERALL for _, context, _ in compared]
+    judged = _corrected(sides, [side for side, _, _ in compared], ratios, families)
+    gate = holm([None if item is None else item.p for item, _ in judged])
     floors = noise or {}
     rows = [
-        replace(
-            row,
-            adjusted_p=p,
-            noise=(floor := _noise_of(floors, sides, row)),
-            verdict=judge(
-                row.effect,
-                p,
-                higher_is_better=row.metric.higher_is_better,
-                least_effect=least_effect,
-                noise=floor,
-                scarce=_scarce(sides, row),
-            ),
-        )
-        for row, p in zip(matches, adjusted, strict=True)
+        _row(sides, position, effect, p, gate_p, floors, least_effects.of(position[2]))
+        for position, (effect, p), gate_p in zip(compared, judged, gate, strict=True)
     ]
     several = len(sides.sides) > 2
     return Comparison(
         sides,
         tuple(metrics),
         tuple(_cross_checked(sides, rows, cross_checks)),
-        least_effect,
-        _ranking(sides, metrics[0], least_effect, floors) if several else (),
+        least_effects,
+        _ranking(sides, metrics[0]) if several else (),
     )
 
 
-def _noise_of(noise: Noise, sides: Sides, row: Row) -> float | None:
+def _corrected(
+    sides: Sides, compared: Sequence[int], ratios: Sequence[Ratio | None], families: Sequence[bool]
+) -> list[tuple[Effect | None, float | None]]:
+    """Effects with their corrected p-values; of those that outlive the correction, intervals that allow for
+    having been chosen among those of their family (single contexts, or all together, whose differences are
+    found more easily). What the design lacks a verdict for is not counted.
+    """
+    counts = [
+        ratio is not None and sides.lack(side) is None for side, ratio in zip(compared, ratios, strict=True)
+    ]
+    comparisons = max(1, sum(counts))
+    effects = [
+        None if ratio is None else ratio.effect(comparisons if count else 1)
+        for ratio, count in zip(ratios, counts, strict=True)
+    ]
+    effects = [
+        effect if effect is None or count else replace(effect, p=None)
+        for effect, count in zip(effects, counts, strict=True)
+    ]
+    adjusted = benjamini_hochberg([None if effect is None else effect.p for effect in effects])
+    outside = {
+        family: miss_rate_of_chosen(
+            [p for p, of_family in zip(adjusted, families, strict=True) if of_family is family]
+        )
+        for family in (False, True)
+    }
+    return [
+        (
+            ratio.effect(comparisons, outside[family])
+            if ratio is not None and p is not None and p <= FALSE_DISCOVERIES
+            else effect,
+            p,
+        )
+        for ratio, effect, p, family in zip(ratios, effects, adjusted, families, strict=True)
+    ]
+
+
+def _row(
+    sides: Sides,
+    position: tuple[int, str, Metric],
+    effect: Effect | None,
+    adjusted_p: float | None,
+    gate_p: float | None,
+    floors: Noise,
+    least_effect: float,
+) -> Row:
+    side, context, metric = position
+    first, other = sides.sides[0], sides.sides[side]
+    overall = context == OVERALL
+    floor = _noise_of(floors, sides, side, context, metric)
+    return Row(
+        side,
+        context,
+        metric,
+        (None, None)
+        if overall
+        else (_median(_figures(first, context, metric)), _median(_figures(other, context, metric))),
+        effect,
+        adjusted_p,
+        floor,
+        least_effect,
+        judge(
+            effect,
+            adjusted_p,
+            higher_is_better=metric.higher_is_better,
+            least_effect=least_effect,
+            noise=floor,
+            scarce=_scarce(sides, side, context, metric),
+            lack=sides.lack(side),
+        ),
+        gate_p,
+        (0, 0) if overall else (_unusable(first, context, metric), _unusable(other, context, metric)),
+    )
+
+
+def _noise_of(noise: Noise, sides: Sides, side: int, context: str, metric: Metric) -> float | None:
     """The noise of the treatments in this row; where they were not measured, the most that was
     seen anywhere.
     """
-    pair = (sides.sides[0], sides.sides[row.side])
-    treatments = {trial.treatment for side in pair for trial in side.trials.get(row.context, ())} or {
-        row.context
-    }
-    metric = row.metric.name
-    noise_of_row = [noise[metric, treatment] for treatment in treatments if (metric, treatment) in noise]
-    return max(noise_of_row or [size for (name, _), size in noise.items() if name == metric], default=None)
+    pair = (sides.sides[0], sides.sides[side])
+    treatments = {trial.treatment for item in pair for trial in item.trials.get(context, ())} or {context}
+    key = metric.name
+    noise_of_row = [noise[key, treatment] for treatment in treatments if (key, treatment) in noise]
+    return max(noise_of_row or [size for (name, _), size in noise.items() if name == key], default=None)
 
 
-def _scarce(sides: Sides, row: Row) -> bool:
+def _scarce(sides: Sides, side: int, context: str, metric: Metric) -> bool:
     """True if trials that the row is of had too few transactions for its percentile."""
-    contexts = sides.contexts if row.context == OVERALL else (row.context,)
-    pair = (sides.sides[0], sides.sides[row.side])
-    trials = (trial for side in pair for context in contexts for trial in side.trials.get(context, ()))
-    return any(trial.counts and row.metric.scarce(trial) for trial in trials)
+    contexts = sides.contexts if context == OVERALL else (context,)
+    pair = (sides.sides[0], sides.sides[side])
+    trials = (trial for item in pair for name in contexts for trial in item.trials.get(name, ()))
+    return any(trial.counts and metric.scarce(trial) for trial in trials)
 
 
 def noise_floor(arms: Comparison) -> dict[tuple[str, str], float]:
@@ -259,31 +253,26 @@ def _contexts(sides: Sides) -> list[str]:
     return [*sides.contexts, *([OVERALL] if len(sides.contexts) > 1 else [])]
 
 
-def _row(sides: Sides, side: int, context: str, metric: Metric) -> Row:
+def _ratio(sides: Sides, side: int, context: str, metric: Metric) -> Ratio | None:
+    """The values that a row is estimated from; None where there is nothing, or no pair, to compare."""
     first, other = sides.sides[0], sides.sides[side]
-    open_verdict = Verdict("ambiguous", "no-figure")
     if context == OVERALL:
-        overall = _overall(sides, first, other, metric)
-        return Row(side, context, metric, (None, None), overall, None, None, open_verdict)
-    a, b = _figures(first, context, metric), _figures(other, context, metric)
-    return Row(
-        side,
-        context,
-        metric,
-        (_median(a), _median(b)),
-        _effect(_logs(a), _logs(b), sides.paired),
-        None,
-        None,
-        open_verdict,
-        (_unusable(first, context, metric), _unusable(other, context, metric)),
-    )
+        return _overall(sides, first, other, metric)
+    return _of_logs(sides, _logs(_figures(first, context, metric)), _logs(_figures(other, context, metric)))
 
 
 def _figures(side: Side, context: str, metric: Metric) -> Figures:
-    """Values of succeeded trials, by block."""
+    """Values of succeeded trials, by block; of a side of several runs the median of each."""
+    if len(side.runs) < 2:
+        return _by_block(side.trials.get(context, ()), metric)
+    of_runs = [_by_block(run.get(context, ()), metric) for run in side.runs]
+    return {(number, ""): median(values.values()) for number, values in enumerate(of_runs, 1) if values}
+
+
+def _by_block(trials: Sequence[Trial], metric: Metric) -> Figures:
     return {
         (trial.block, trial.arm or ""): value
-        for trial in side.trials.get(context, ())
+        for trial in trials
         if trial.counts and (value := metric.of(trial)) is not None and value > 0
     }
 
@@ -308,19 +297,20 @@ def _logs(values: Figures) -> dict[tuple[int, str], float]:
     return {block: math.log(value) for block, value in values.items()}
 
 
-def _effect(a: Figures, b: Figures, paired: bool) -> Effect | None:
-    """The effect from logarithms by block; None where there is nothing, or no pair, to compare."""
-    if paired:
+def _of_logs(sides: Sides, a: Figures, b: Figures) -> Ratio | None:
+    """From logarithms by block (or by run); None where there is nothing, or no pair, to compare."""
+    if sides.paired:
         blocks = sorted(a.keys() & b.keys())
-        return effect.of_pairs(np.array([b[block] - a[block] for block in blocks])) if blocks else None
-    return effect.of_samples(_array(a), _array(b)) if a and b else None
+        return Pairs(np.array([b[block] - a[block] for block in blocks])) if blocks else None
+    fewest = FEWEST_RUNS if sides.unit == "run" else FEWEST_FOR_INTERVAL
+    return Samples(_array(a), _array(b), fewest) if a and b else None
 
 
 def _array(values: Figures) -> Array:
     return np.array([values[block] for block in sorted(values)], dtype=np.float64)
 
 
-def _overall(sides: Sides, first: Side, other: Side, metric: Metric) -> Effect | None:
+def _overall(sides: Sides, first: Side, other: Side, metric: Metric) -> Ratio | None:
     """Over all contexts with values on both sides: the geometric mean of their ratios, block by block.
 
     A block counts where it is whole, so that no context weighs more in one block than in another.
@@ -335,11 +325,11 @@ def _overall(sides: Sides, first: Side, other: Side, metric: Metric) -> Effect |
     if sides.paired:
         joined = [{block: b[block] - a[block] for block in a.keys() & b.keys()} for a, b in overall]
         ratios = _mean_of_complete_blocks([item for item in joined if item])
-        return effect.of_pairs(_array(ratios)) if ratios else None
-    return _effect(
+        return Pairs(_array(ratios)) if ratios else None
+    return _of_logs(
+        sides,
         _mean_of_complete_blocks([a for a, _ in overall]),
         _mean_of_complete_blocks([b for _, b in overall]),
-        paired=False,
     )
 
 
@@ -367,41 +357,44 @@ def _cross_checked(sides: Sides, rows: Sequence[Row], budget: int) -> list[Row]:
     return checked
 
 
-def _ranking(sides: Sides, metric: Metric, least_effect: float, noise: Noise) -> tuple[Ranked, ...]:
-    """All sides by one metric, each pair compared, all pairs corrected together.
+def _ranking(sides: Sides, metric: Metric) -> tuple[Ranked, ...]:
+    """All sides by one metric; empty where blocks are no pairs, or repeats tell nothing.
 
-    The value is the ratio to the first side, turned so that larger is better.
+    The value is the ratio to the first side, turned so that larger is better. Groups are those of Tukey's
+    honestly significant difference on block-adjusted logarithms, by which a run's report tells treatments
+    apart, too.
     """
-    context = OVERALL if len(sides.contexts) > 1 else next(iter(sides.contexts))
-
-    def between(first_index: int, other: int) -> Effect | None:
-        pair = replace(sides, sides=(sides.sides[first_index], sides.sides[other]))
-        return _row(pair, 1, context, metric).effect
-
-    count = len(sides.sides)
-    effects = {
-        (first_index, other): between(first_index, other)
-        for first_index, other in combinations(range(count), 2)
-    }
-    adjusted = benjamini_hochberg([best.p if best else None for best in effects.values()])
-    words = {
-        pair: judge(
-            best,
-            p,
-            higher_is_better=metric.higher_is_better,
-            least_effect=least_effect,
-            noise=max((size for (name, _), size in noise.items() if name == metric.name), default=None),
-        ).word
-        for (pair, best), p in zip(effects.items(), adjusted, strict=True)
-    }
-
-    def value(index: int) -> float | None:
-        if index == 0:  # the unit of the others, and nothing where there are none
-            return 1.0 if any(effects[0, other] for other in range(1, count)) else None
-        best = effects[0, index]
-        return None if best is None else best.ratio if metric.higher_is_better else 1 / best.ratio
+    if not sides.paired:
+        return ()
+    of_sides = [_logs_of_blocks(sides, side, metric) for side in sides.sides]
+    measured = [index for index, logs in enumerate(of_sides) if logs]
+    if 0 not in measured or len(measured) < 2:
+        return ()
+    values = [
+        (value, row, block) for row, index in enumerate(measured) for block, value in of_sides[index].items()
+    ]
+    fitted = additive.fit(
+        np.array([value for value, _, _ in values]),
+        np.array([row for _, row, _ in values], dtype=np.int64),
+        additive.numbered([block for _, _, (block, _) in values]),
+    )
+    separation = Separation(
+        {str(index): row for row, index in enumerate(measured)}, fitted, least_difference(fitted)
+    )
+    if separation.least is None:
+        return ()
+    means: list[float | None] = [None] * len(sides.sides)
+    for index in measured:
+        change = float(fitted.rows[separation.rows[str(index)]] - fitted.rows[0])
+        means[index] = math.exp(change if metric.higher_is_better else -change)
 
     def is_significant(first_index: int, other: int) -> bool:
-        return words[min(first_index, other), max(first_index, other)] in {"faster", "slower"}
+        return separation.difference(separation.rows[str(first_index)], separation.rows[str(other)]) > 0
 
-    return tuple(rank([value(index) for index in range(count)], is_significant))
+    return tuple(rank(means, is_significant))
+
+
+def _logs_of_blocks(sides: Sides, side: Side, metric: Metric) -> Figures:
+    """A side's logarithms by block, over all contexts in which it has values."""
+    logs = [_logs(_figures(side, context, metric)) for context in sides.contexts]
+    return _mean_of_complete_blocks([item for item in logs if item])

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from loadcell.analysis.compare.messages import CHANGED, CHANGED_WITHIN, NOT_SET
+from loadcell.model.difference import differences as value_differences
+from loadcell.model.difference import written
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message
+from loadcell.model.message import Message, MessageCode
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
+
+CHANGED = MessageCode("compare.changed", after=str, before=str, path=str)
+CHANGED_WITHIN = MessageCode("compare.changed.within", change=Message, treatments=list)
 
 #: `plan` differences make two runs different experiments; the others say what besides the thing tested may
 #: have acted.
@@ -48,7 +52,7 @@ class Difference:
     @property
     def message(self) -> Message:
         """The difference in words."""
-        change = CHANGED(path=self.path, before=_shown(self.before), after=_shown(self.after))
+        change = CHANGED(path=self.path, before=written(self.before), after=written(self.after))
         return CHANGED_WITHIN(change=change, treatments=self.treatments[:3]) if self.treatments else change
 
     def __str__(self) -> str:
@@ -66,13 +70,14 @@ def plans(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:
     values: dict[tuple[str, str, str], tuple[Any, Any]] = {}
     shared = [name for name in old if name in new]
     for name in shared:
-        pair = tuple(
-            {key: document[name][key] for key in document[name].keys() - _FREE} for document in (old, new)
+        was, now = (
+            {key: value for key, value in document[name].items() if key not in _FREE}
+            for document in (old, new)
         )
-        for path, was, now in between(pair[0], pair[1]):
-            key = (path, repr(was), repr(now))
+        for difference in value_differences(was, now):
+            key = (difference.path, repr(difference.before), repr(difference.after))
             by_path.setdefault(key, []).append(name)
-            values[key] = (was, now)
+            values[key] = (difference.before, difference.after)
     differences = [
         Difference("plan", key[0], *values[key], () if len(names) == len(shared) else tuple(names))
         for key, names in by_path.items()
@@ -116,9 +121,9 @@ def hosts(before: JsonObject, after: JsonObject) -> tuple[Difference, ...]:
     for role in [*old, *(name for name in new if name not in old)]:
         pair = (old.get(role, {}), next(iter(new.values())) if single else new.get(role, {}))
         differences += [
-            Difference("host", path, was, now)
-            for path, was, now in between(*pair)
-            if not any(path == name or path.startswith(f"{name}.") for name in _VOLATILE)
+            Difference("host", difference.path, difference.before, difference.after)
+            for difference in value_differences(*pair)
+            if not any(f"{difference.path}.".startswith(f"{name}.") for name in _VOLATILE)
         ]
         if single:
             break
@@ -133,15 +138,6 @@ def targets(before: Sequence[TrialRecord], after: Sequence[TrialRecord]) -> tupl
         for path in [*old, *(path for path in new if path not in old)]
         if path in old and path in new and old[path] != new[path]
     )
-
-
-def between(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Every path where two documents differ, with both values."""
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        for key in dict.fromkeys([*before, *after]):
-            yield from between(before.get(key), after.get(key), f"{path}.{key}".lstrip("."))
-    elif before != after:
-        yield path, before, after
 
 
 def _steady(records: Sequence[TrialRecord]) -> JsonObject:
@@ -171,7 +167,3 @@ def _flat(document: JsonObject, prefix: str = "") -> Iterator[tuple[str, Any]]:
             )
         elif not isinstance(value, list):
             yield f"{prefix}{key}", value
-
-
-def _shown(value: Any) -> str | Message:
-    return NOT_SET() if value is None else str(value)

@@ -4,13 +4,15 @@ to trust it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from loadcell.analysis.compare.compare import OVERALL, Comparison, Reason, Row, Word
+from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.compare.metrics import Metric
-from loadcell.analysis.compare.sides import Side, Sides
+from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides
+from loadcell.analysis.compare.verdict import Lack, Reason, Word
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.model.message import Change, Count, Message, MessageCode, Severity, Share
@@ -19,6 +21,11 @@ from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: How many things a sentence names before it only counts.
 MOST_NAMED = 4
+#: Up to this correlation of neighbouring blocks, and from this number on, independence is taken as shown:
+#: where differences are a first-order process, 93 % of the intervals then cover the truth or have no tick.
+MOST_ALIKE, FEWEST_TO_SEE = 0.15, 15
+#: A correlation of more than this many standard errors is reported as one (5 % of independent blocks).
+SURELY_ALIKE = 1.7
 
 
 def _differs(kind: str, severity: Severity) -> tuple[FindingCode, FindingCode]:
@@ -45,6 +52,7 @@ PLACE = MessageCode("compare.place", change=Change, context=str, metric=Message)
 PLACE_BARE = MessageCode("compare.place.bare", change=Change, metric=Message)
 VALUES_PAIRED = MessageCode("compare.values.paired", n=Count)
 VALUES_UNPAIRED = MessageCode("compare.values.unpaired", n=Count)
+VALUES_RUNS = MessageCode("compare.values.runs", n=Count)
 _VERDICT: dict[str, type] = {"first": str, "metric": Message, "other": str}
 _EFFECT: dict[str, type] = {**_VERDICT, "change": Change, "high_change": Change, "low_change": Change}
 
@@ -58,6 +66,11 @@ VERDICTS: dict[Word, FindingCode] = {
     "slower": _verdict("slower", "problem", values=Message, **_EFFECT),
     "same": _verdict("same", "good", values=Message, least_share=Share, **_EFFECT),
 }
+#: The difference is there; that it matters rests on the estimate alone.
+ESTIMATED: dict[Word, FindingCode] = {
+    "faster": _verdict("faster.estimate", "good", least_share=Share, values=Message, **_EFFECT),
+    "slower": _verdict("slower.estimate", "problem", least_share=Share, values=Message, **_EFFECT),
+}
 AMBIGUOUS: dict[Reason, FindingCode] = {
     "wide": _verdict("ambiguous.wide", "caution", least_share=Share, **_EFFECT),
     "chance": _verdict("ambiguous.chance", "caution", count=Count, **_EFFECT),
@@ -65,6 +78,12 @@ AMBIGUOUS: dict[Reason, FindingCode] = {
     "noise": _verdict("ambiguous.noise", "caution", noise_share=Share, **_EFFECT),
 }
 FEW = _verdict("few", "caution", change=Change, values=Message, **_VERDICT)
+_LACKING = {**_EFFECT, "values": Message}
+INSUFFICIENT: dict[Lack, FindingCode] = {
+    "order": _verdict("insufficient.order", "caution", **_LACKING),
+    "one-run": _verdict("insufficient.one-run", "caution", needed=Count, **_LACKING),
+}
+FEW_RUNS = _verdict("insufficient.few-runs", "caution", change=Change, needed=Count, **_VERDICT)
 NONE = _verdict("none", "problem", **_VERDICT)
 RANKED_ALONE = FindingCode("compare.ranked.alone", Subject.RANKING, "info", best=str, metric=Message)
 RANKED_TIED = FindingCode(
@@ -99,8 +118,13 @@ DESCRIPTIVE = FindingCode("compare.descriptive", Subject.TRUST, "caution", count
 PARTLY_DESCRIPTIVE = FindingCode(
     "compare.partly-descriptive", Subject.TRUST, "caution", count=Count, needed=Count, of=Count
 )
-TRUST_PAIRED = FindingCode("compare.trust.paired", Subject.TRUST, "good", blocks=Count, count=Count)
-TRUST_UNPAIRED = FindingCode("compare.trust.unpaired", Subject.TRUST, "good", blocks=Count, count=Count)
+_TRUST: dict[str, type] = {"blocks": Count, "count": Count}
+TRUST_PAIRED = FindingCode("compare.trust.paired", Subject.TRUST, "good", **_TRUST)
+TRUST_PAIRED_UNSEEN = FindingCode("compare.trust.paired.unseen", Subject.TRUST, "info", r=str, **_TRUST)
+TRUST_PAIRED_ALIKE = FindingCode("compare.trust.paired.alike", Subject.TRUST, "caution", r=str, **_TRUST)
+TRUST_RUNS = FindingCode("compare.trust.runs", Subject.TRUST, "good", count=Count, runs=Count)
+TRUST_TRIALS = FindingCode("compare.trust.trials", Subject.TRUST, "caution", blocks=Count)
+ONE_SERVER = FindingCode("compare.one-server", Subject.TRUST, "info")
 
 
 def differing(sides: Sides, differences: Sequence[Difference]) -> Iterator[Finding]:
@@ -124,6 +148,7 @@ def find(comparison: Comparison, noise_from: str | None) -> tuple[Finding, ...]:
         *noise(comparison, noise_from),
         *doubts(comparison),
         *trust(comparison),
+        *_one_server(comparison.sides),
     )
 
 
@@ -141,10 +166,17 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
     first = comparison.sides.sides[0]
     for row in comparison.headline:
         side = comparison.sides.sides[row.side]
+        lack = comparison.sides.lack(row.side)
         if row.effect is None:
             code = NONE
+        elif lack == "few-runs" or (lack == "one-run" and row.effect.low is None):
+            code = FEW_RUNS
         elif row.effect.low is None:
             code = FEW
+        elif lack is not None:
+            code = INSUFFICIENT[lack]
+        elif row.verdict.reason == "estimate":
+            code = ESTIMATED[row.verdict.word]
         elif row.verdict.word == "ambiguous":
             code = AMBIGUOUS[row.verdict.reason]
         else:
@@ -154,12 +186,13 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
             other=name(comparison.sides, side),
             first=name(comparison.sides, first),
             metric=metric_name(row.metric),
-            least_share=comparison.least_effect,
+            least_share=row.least_effect,
+            needed=FEWEST_RUNS,
             noise_share=row.noise,
             count=sum(
                 ranked.effect is not None and ranked.effect.p is not None for ranked in comparison.rows
             ),
-            **(_effect(row.effect) if row.effect is not None else {}),
+            **(_effect(comparison.sides, row.effect) if row.effect is not None else {}),
         )
     if comparison.ranking:
         top = comparison.ranking[0]
@@ -292,8 +325,35 @@ def trust(comparison: Comparison) -> Iterator[Finding]:
         return
     if few:
         yield PARTLY_DESCRIPTIVE.finding(count=len(few), of=len(effects), needed=FEWEST_FOR_INTERVAL)
-    code = TRUST_PAIRED if comparison.sides.paired else TRUST_UNPAIRED
-    yield code.finding(blocks=blocks, count=len(effects) - len(few))
+    count = len(effects) - len(few)
+    if comparison.sides.unit == "trial":
+        yield TRUST_TRIALS.finding(blocks=blocks)
+    elif comparison.sides.unit == "run":
+        yield TRUST_RUNS.finding(count=count, runs=blocks)
+    else:
+        yield _trust_of_pairs(comparison, blocks, count)
+
+
+def _trust_of_pairs(comparison: Comparison, blocks: int, count: int) -> Finding:
+    """Judge the independence of blocks, without which an interval covers less than it says."""
+    headline = [row.effect for row in comparison.headline if row.effect is not None]
+    alike = max((effect.alike for effect in headline if effect.alike is not None), default=0.0)
+    code = trust_of_pairs(blocks, alike)
+    return code.finding(blocks=blocks, count=count, r=f"{alike:.2f}")
+
+
+def trust_of_pairs(blocks: int, alike: float) -> FindingCode:
+    """Judge the independence of blocks by their number and the correlation of neighbours."""
+    if alike > SURELY_ALIKE / math.sqrt(blocks):
+        return TRUST_PAIRED_ALIKE
+    seen = blocks >= FEWEST_TO_SEE and alike <= MOST_ALIKE
+    return TRUST_PAIRED if seen else TRUST_PAIRED_UNSEEN
+
+
+def _one_server(sides: Sides) -> Iterator[Finding]:
+    """That a start of the server, and its memory layout, is one for all trials."""
+    if sides.one_server:
+        yield ONE_SERVER.finding()
 
 
 def name(sides: Sides, side: Side) -> str:
@@ -319,8 +379,12 @@ def _place(sides: Sides, row: Row) -> Message:
     )
 
 
-def _effect(effect: Effect) -> dict[str, object]:
-    values = (VALUES_PAIRED if effect.paired else VALUES_UNPAIRED)(n=effect.n)
+#: Names of the values that an effect rests on, by what one is from.
+VALUES = {"block": VALUES_PAIRED, "trial": VALUES_UNPAIRED, "run": VALUES_RUNS}
+
+
+def _effect(sides: Sides, effect: Effect) -> dict[str, object]:
+    values = VALUES[sides.unit](n=effect.n)
     arguments: dict[str, object] = {"change": effect.ratio - 1, "values": values}
     if effect.low is not None and effect.high is not None:
         arguments |= {"low_change": effect.low - 1, "high_change": effect.high - 1}

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from loadcell.analysis.compare.messages import REFUSED, REFUSED_DIFFERENCES, REFUSED_METRIC
 from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE, QUANTILES, carries
 from loadcell.analysis.trials import Trial
-from loadcell.model.message import Message, MessageError
+from loadcell.model.message import Message, MessageCode, MessageError
 from loadcell.model.metrics import MetricFacts
 from loadcell.plan.problems import Writer, in_english
+
+REFUSED = MessageCode("compare.refused", finding=Message, remedy=Message)
+REFUSED_DIFFERENCES = MessageCode(
+    "compare.refused.differences", differences=str, finding=Message, remedy=Message
+)
+REFUSED_METRIC = MessageCode("compare.refused.metric", metric=str, metrics=list)
+
+#: Below 2 % a change is seldom worth having, and layout, ASLR and the like alone move values by as much
+#: (Mytkowicz 2009).
+LEAST_EFFECT = 0.02
+#: Of percentiles from p90 on: they rest on few transactions, and what moves throughput by 2 % moves them by
+#: several times as much.
+LEAST_TAIL_EFFECT, TAIL = 0.05, "p90"
 
 
 class CannotCompareError(MessageError):
@@ -46,17 +58,24 @@ class Metric:
     figure: str | None = None
     higher_is_better: bool = True
 
+    @property
+    def least_effect(self) -> float:
+        """The smallest change that matters where nobody says another, as a fraction."""
+        tail = self.key in QUANTILES and QUANTILES[self.key] >= QUANTILES[f"{TAIL}_ms"]
+        return LEAST_TAIL_EFFECT if tail else LEAST_EFFECT
+
     def of(self, trial: Trial) -> float | None:
         """The value of a trial; None when it has none, it is not a number, or too few transactions lie beyond
         a percentile.
         """
-        if self.figure is not None:
-            value = trial.figures.get(self.figure)
-        elif self.key is None:
-            value = trial.throughput_per_s
-        else:
-            value = None if self.scarce(trial) else (trial.response or {}).get(self.key)
+        value = None if self.scarce(trial) else self.recorded(trial)
         return value if value is not None and math.isfinite(value) else None
+
+    def recorded(self, trial: Trial) -> float | None:
+        """The value as a trial's record has it, of however few transactions."""
+        if self.figure is not None:
+            return trial.figures.get(self.figure)
+        return trial.throughput_per_s if self.key is None else (trial.response or {}).get(self.key)
 
     def scarce(self, trial: Trial) -> bool:
         """True if too few of a trial's transactions lie beyond this percentile to compare it; False for other
@@ -64,6 +83,24 @@ class Metric:
         """
         return self.key is not None and not carries(trial.response or {}, self.key, LEAST_BEYOND_TO_COMPARE)
 
+
+@dataclass(frozen=True)
+class LeastEffects:
+    """The smallest changes that matter, as fractions: those named for a metric, else the one for all, else
+    each metric's own.
+    """
+
+    everywhere: float | None = None
+    named: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, metric: Metric) -> float:
+        """That of a metric."""
+        everywhere = metric.least_effect if self.everywhere is None else self.everywhere
+        return self.named.get(metric.name, everywhere)
+
+
+#: Each metric's own.
+USUAL_LEAST_EFFECTS = LeastEffects()
 
 METRICS = {
     metric.name: metric

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE
 from loadcell.plan.expect import enough
-from loadcell.stats import hodges_lehmann as effect
-from loadcell.stats.hodges_lehmann import Array, Effect
+from loadcell.stats.hodges_lehmann import Array, Effect, Pairs, Samples
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Percentiles that are compared, as quantiles.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9999)
@@ -50,6 +50,14 @@ class Histogram:
         return values
 
 
+def pooled(histograms: Sequence[Histogram]) -> Histogram:
+    """All transactions of several trials."""
+    values = np.concatenate([histogram.values_ms for histogram in histograms])
+    counts = np.concatenate([histogram.counts for histogram in histograms])
+    distinct, places = np.unique(values, return_inverse=True)
+    return Histogram(distinct, np.bincount(places, counts).astype(np.int64))
+
+
 #: A trial's place among those of its side and context: its block, and its arm.
 Place = tuple[int, str]
 
@@ -73,8 +81,14 @@ class Step:
     share: float
 
 
-def shifts(a: Mapping[Place, Histogram], b: Mapping[Place, Histogram], *, paired: bool) -> list[Shift]:
-    """Every percentile that all trials can tell, B against A."""
+def shifts(
+    a: Mapping[Place, Histogram],
+    b: Mapping[Place, Histogram],
+    *,
+    paired: bool,
+    fewest: int = FEWEST_FOR_INTERVAL,
+) -> list[Shift]:
+    """Every percentile that all trials can tell, B against A; `fewest` of a side give an interval."""
     if paired:
         blocks = a.keys() & b.keys()
         a, b = ({key: logs[key] for key in sorted(blocks)} for logs in (a, b))
@@ -90,9 +104,9 @@ def shifts(a: Mapping[Place, Histogram], b: Mapping[Place, Histogram], *, paired
         all_shifts.append(
             Shift(
                 quantile,
-                effect.of_pairs(right_logs - left_logs)
+                Pairs(right_logs - left_logs).effect()
                 if paired
-                else effect.of_samples(left_logs, right_logs),
+                else Samples(left_logs, right_logs, fewest).effect(),
             )
         )
     return all_shifts

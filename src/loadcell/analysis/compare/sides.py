@@ -9,37 +9,50 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from loadcell.analysis import comparability
-from loadcell.analysis.compare.messages import (
-    ALLOWED_ANOTHER_RUN,
-    ALLOWED_FACTORS,
-    ALLOWED_LEVELS,
-    ALLOWED_NO_FACTOR,
-    LEVELS_MEASURE,
-    REFUSED_FACTOR,
-    REFUSED_FACTORS,
-    REFUSED_LEVEL,
-    REFUSED_NO_ARMS,
-    REFUSED_NOT_ALONE,
-    REFUSED_NOTHING_COMMON,
-    REFUSED_NOTHING_VARIED,
-    REFUSED_ONE_LEVEL,
-    REFUSED_UNLIKE,
-)
 from loadcell.analysis.compare.metrics import CannotCompareError
+from loadcell.analysis.treatments import labels as treatment_labels
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.trials import Trial, of_run
+from loadcell.model.message import Message, MessageCode
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
+
+if TYPE_CHECKING:
+    from loadcell.analysis.compare.verdict import Lack
+
+REFUSED_NO_ARMS = MessageCode("compare.refused.no-arms")
+REFUSED_LEVEL = MessageCode("compare.refused.level", factor=str, level=str, levels=list)
+REFUSED_ONE_LEVEL = MessageCode("compare.refused.one-level", factor=str, level=str)
+REFUSED_NOT_ALONE = MessageCode("compare.refused.not-alone", factor=str)
+REFUSED_NOTHING_COMMON = MessageCode("compare.refused.nothing-common")
+REFUSED_NOTHING_VARIED = MessageCode("compare.refused.nothing-varied")
+REFUSED_FACTORS = MessageCode("compare.refused.factors", count=str, factors=list)
+REFUSED_FACTOR = MessageCode("compare.refused.factor", allowed=Message, factor=str)
+ALLOWED_FACTORS = MessageCode("compare.allowed.factors", factors=list)
+ALLOWED_NO_FACTOR = MessageCode("compare.allowed.no-factor")
+REFUSED_UNLIKE = MessageCode("compare.refused.unlike", allowed=Message, factor=str)
+ALLOWED_LEVELS = MessageCode("compare.allowed.levels", levels=str)
+ALLOWED_ANOTHER_RUN = MessageCode("compare.allowed.another-run")
+LEVELS_MEASURE = MessageCode("compare.levels-measure", levels=list, quantities=str)
+
+
+#: Runs of each side from which a verdict is possible: with two, Student's quantile leaves hardly any power.
+FEWEST_RUNS = 3
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the things compared: its label, and its trials by context (every one, whatever became of it)."""
+    """One of the things compared: its label, and its trials by context (every one, whatever became of it).
+
+    `runs` are the same trials by run, where sides are runs.
+    """
 
     label: str
     trials: Mapping[str, tuple[Trial, ...]]
+    runs: tuple[Mapping[str, tuple[Trial, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,7 +60,9 @@ class Sides:
     """Two or more sides; the others are compared with the first.
 
     `contexts` are labels by key, in the plan's order. `paired` says that trials of one block are pairs, which
-    they are within one run. `kind` is `runs`, `levels` or `arms`; `factor` is the factor's key for levels.
+    they are within a run of shuffled blocks. `kind` is `runs`, `levels` or `arms`; `factor` is the factor's
+    key for levels. `one_server` says that trials of a treatment may have met one and the same process of the
+    server under test.
     """
 
     kind: str
@@ -55,6 +70,23 @@ class Sides:
     contexts: Mapping[str, str]
     paired: bool
     factor: str | None = None
+    one_server: bool = False
+
+    @property
+    def unit(self) -> Literal["block", "trial", "run"]:
+        """Origin of one value of a side: a block, a trial, or a run where a side is several."""
+        if self.paired:
+            return "block"
+        return "run" if any(len(side.runs) > 1 for side in self.sides) else "trial"
+
+    def lack(self, side: int) -> Lack | None:
+        """The lack of the design that forbids a verdict on this side, whatever the values are."""
+        if self.kind != "runs":
+            return None if self.paired else "order"
+        fewest = min(len(self.sides[0].runs), len(self.sides[side].runs))
+        if fewest >= FEWEST_RUNS:
+            return None
+        return "few-runs" if fewest > 1 else "one-run"
 
 
 def arms(run: RunRecord, records: Sequence[TrialRecord]) -> Sides:
@@ -68,7 +100,22 @@ def arms(run: RunRecord, records: Sequence[TrialRecord]) -> Sides:
         Side(name, _by_treatment(replace(trial, arm=None) for trial in trials if trial.arm == name))
         for name in names
     )
-    return Sides("arms", sides, labels, paired=True)
+    return Sides("arms", sides, labels, paired=shuffled(run), one_server=_one_server(run.treatments))
+
+
+def shuffled(run: RunRecord) -> bool:
+    """True if blocks were shuffled: what drifts from trial to trial then moves no treatment more than
+    another. Of imports nobody knows, and an order as written lets drift look like an effect.
+    """
+    return run.order == "blocks" and not run.imported
+
+
+def _one_server(described: Sequence[TreatmentRecord]) -> bool:
+    """True if no treatment differs in the target's options and none has it started afresh for each trial."""
+    targets = [treatment.settings.get("target") or {} for treatment in described]
+    options = [value for target in targets for value in target.values() if isinstance(value, Mapping)]
+    fresh = [option["fresh"] for option in options if "fresh" in option]
+    return bool(fresh) and not any(fresh) and all(target == targets[0] for target in targets)
 
 
 def levels(
@@ -114,37 +161,59 @@ def levels(
         raise CannotCompareError(REFUSED_NOT_ALONE(factor=key))
     check_levels(key, measured)
     return Sides(
-        "levels", tuple(Side(level, by_level[level]) for level in chosen), shared, paired=True, factor=key
+        "levels",
+        tuple(Side(level, by_level[level]) for level in chosen),
+        shared,
+        paired=shuffled(run),
+        factor=key,
+        one_server=_one_server(described),
     )
 
 
+@dataclass(frozen=True)
+class RunGroup:
+    """Runs (run.json and records) that stand for one side."""
+
+    label: str
+    runs: Sequence[tuple[RunRecord, Sequence[TrialRecord]]]
+
+
 def runs(several: Sequence[tuple[str, RunRecord, Sequence[TrialRecord]]], *, anyway: bool = False) -> Sides:
-    """Runs (label, run.json, records), matched by treatment.
+    """Runs (label, run.json, records), each a side; see `run_groups`."""
+    return run_groups([RunGroup(label, [(run, records)]) for label, run, records in several], anyway=anyway)
+
+
+def run_groups(groups: Sequence[RunGroup], *, anyway: bool = False) -> Sides:
+    """Groups of runs, matched by treatment.
 
     Raises CannotCompareError when none are in all of them.
 
     `anyway` lets runs with a single treatment each match whatever it is called.
     """
-    sides = [Side(label, _by_treatment(of_run(run, records))) for label, run, records in several]
-    labels = _labels(several[0][1])
-    for _, run, _ in several[1:]:
+    everything = [run for group in groups for run, _ in group.runs]
+    labels = _labels(everything[0])
+    for run in everything[1:]:
         labels_of_run = _labels(run)
         labels = {key: label for key, label in labels.items() if key in labels_of_run}
-    if not labels and anyway and all(len(_labels(run)) == 1 for _, run, _ in several):
-        return Sides(
-            "runs",
-            tuple(
-                Side(side.label, {"": tuple(trial for trials in side.trials.values() for trial in trials)})
-                for side in sides
-            ),
-            {"": ""},
-            paired=False,
-        )
+    if not labels and anyway and all(len(_labels(run)) == 1 for run in everything):
+        return Sides("runs", tuple(_side(group, merged=True) for group in groups), {"": ""}, paired=False)
     if not labels:
         raise CannotCompareError(REFUSED_NOTHING_COMMON())
     if len(labels) == 1:
         labels = dict.fromkeys(labels, "")
-    return Sides("runs", tuple(sides), labels, paired=False)
+    return Sides("runs", tuple(map(_side, groups)), labels, paired=False)
+
+
+def _side(group: RunGroup, *, merged: bool = False) -> Side:
+    """The side that runs make up; `merged` calls their only treatment the same."""
+    of_runs = [_by_treatment(of_run(run, records)) for run, records in group.runs]
+    if merged:
+        of_runs = [{"": tuple(trial for trials in run.values() for trial in trials)} for run in of_runs]
+    joined = {
+        context: tuple(trial for run in of_runs for trial in run.get(context, ()))
+        for context in dict.fromkeys(context for run in of_runs for context in run)
+    }
+    return Side(group.label, joined, tuple(of_runs))
 
 
 def factors(run: RunRecord) -> list[str]:
@@ -173,15 +242,10 @@ def _factor_key(described: Sequence[TreatmentRecord], wanted: str | None) -> str
 
 
 def _labels(run: RunRecord) -> dict[str, str]:
-    """Names of a run's treatments, by id."""
-    described = run.treatments
-    keys = list(dict.fromkeys(key for treatment in described for key in treatment.levels))
-    short = short_keys(keys)
-    return {
-        treatment.id: ", ".join(f"{short[key]} = {level}" for key, level in treatment.levels.items())
-        or (treatment.id if len(described) > 1 else "")
-        for treatment in described
-    }
+    """Names of a run's treatments, by id; the only one needs none without levels."""
+    names = treatment_labels(run.treatments)
+    only = run.treatments[0] if len(run.treatments) == 1 else None
+    return names if only is None or only.levels else {only.id: ""}
 
 
 def _by_treatment(trials: Iterable[Trial]) -> dict[str, tuple[Trial, ...]]:

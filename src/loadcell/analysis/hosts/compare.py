@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from loadcell.analysis.compare.compare import LEAST_EFFECT, Verdict, judge
+from loadcell.analysis.compare.metrics import LEAST_EFFECT
+from loadcell.analysis.compare.verdict import Verdict, judge
 from loadcell.analysis.hosts.facts import Fact, Host, facts
 from loadcell.analysis.hosts.scores import Score
 from loadcell.stats import hodges_lehmann as effect
-from loadcell.stats.hodges_lehmann import Effect, benjamini_hochberg
+from loadcell.stats.hodges_lehmann import Effect
+from loadcell.stats.multiple_testing import benjamini_hochberg
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def _row(score: Score, other: Score) -> Row:
     ratio = effect.of_samples(np.log(np.array(score.values)), np.log(np.array(other.values)))
     better = score.higher_is_better
     times = times_of(ratio, better) if ratio.low is not None else _described(ratio, score, other)
-    return Row((score, other), times, ratio, None, Verdict("ambiguous", "few"))
+    return Row((score, other), times, ratio, None, Verdict("insufficient", "few"))
 
 
 def times_of(ratio: Effect, higher_is_better: bool) -> Times:

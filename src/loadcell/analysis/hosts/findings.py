@@ -9,29 +9,33 @@ from loadcell.analysis.hosts.compare import Machine, Machines, Row, Times
 from loadcell.analysis.hosts.facts import FACTS
 from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing
 from loadcell.analysis.hosts.scores import Score
+from loadcell.model import probes
 from loadcell.model.message import Argument, Bytes, Count, Factor, Message, MessageCode, Share
+from loadcell.model.probes import PROBES
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
-SYNC = "sync_ms"
 _THREADS: dict[str, type] = {"threads": Count}
-#: Tests there is a name for, by section and test.
+#: Names of scores, by probe and test.
 TESTS = {
-    section: {name: MessageCode(f"hosts.score.{section}.{name}", **arguments) for name in names}
-    for section, names, arguments in (
-        ("memory", ("sysbench", "memcpy", "dumb", "mcblock", "copy", "scale", "add", "triad"), _THREADS),
-        ("disk", ("randread", "randwrite", "randrw", "read", "write", "readwrite"), {}),
-        ("network", ("rr", "crr", "stream"), {}),
-    )
+    probe.name: {
+        name: MessageCode(f"hosts.score.{probe.name}.{name}", **(_THREADS if probe.states_threads else {}))
+        for name in probe.test_names
+    }
+    for probe in PROBES.values()
 }
-#: Tests of a memory with the size that they work on.
+#: The same with the size.
 SIZED = {
-    name: MessageCode(f"hosts.score.memory.{name}.size", threads=Count, size_bytes=Bytes)
-    for name in TESTS["memory"]
+    test.name: MessageCode(f"hosts.score.{probe.name}.{test.name}.size", threads=Count, size_bytes=Bytes)
+    for probe in PROBES.values()
+    for test in probe.tests
+    if probe.states_size
 }
-#: Tests of a disk that write, and may have to flush what they wrote.
+#: The same of tests that write and flush what they wrote.
 FLUSHED = {
-    name: MessageCode(f"hosts.score.disk.{name}.flushed")
-    for name in ("randwrite", "randrw", "write", "readwrite")
+    test.name: MessageCode(f"hosts.score.{probe.name}.{test.name}.flushed")
+    for probe in PROBES.values()
+    for test in probe.tests
+    if test.writes
 }
 SCORE_CPU = MessageCode("hosts.score.cpu", threads=Count)
 SCORE_LATENCY = MessageCode("hosts.score.latency", size_bytes=Bytes)
@@ -49,7 +53,7 @@ def score_name(score: Score) -> Argument:
         return name
     if score.depth > 1:
         name = SCORE_DEEP(name=name, depth=score.depth)
-    if score.threads > 1 and score.section not in ("cpu", "memory"):  # whose names have them
+    if score.threads > 1 and not PROBES[score.section].states_threads:
         name = SCORE_THREADS(name=name, threads=score.threads)
     return name
 
@@ -68,21 +72,19 @@ def row_name(row: Row) -> Argument:
 
 
 def _name(score: Score) -> Argument:
-    match score.section:
-        case "cpu":
-            return SCORE_CPU(threads=score.threads)
-        case "latency" if score.size_bytes:
-            return SCORE_LATENCY(size_bytes=score.size_bytes)
-        case "disk" if score.figure == SYNC:
-            return DISK_SYNC()
-        case "disk" if score.fdatasync and score.test in FLUSHED:
-            return FLUSHED[score.test]()
-        case "memory" if score.test in SIZED and score.size_bytes:
-            return SIZED[score.test](threads=score.threads, size_bytes=score.size_bytes)
-        case section if score.test in TESTS.get(section, ()):
-            return TESTS[section][score.test].pick(threads=score.threads)
-        case _:
-            return score.id
+    test, name = score.definition, None
+    if score.section == probes.CPU.name:
+        return SCORE_CPU(threads=score.threads)
+    if score.section == probes.LATENCY.name and score.size_bytes:
+        return SCORE_LATENCY(size_bytes=score.size_bytes)
+    if score.figure == probes.SYNC_SCORE:
+        return DISK_SYNC()
+    if score.fdatasync:
+        name = FLUSHED.get(test.name)
+    elif score.size_bytes:
+        name = SIZED.get(test.name)
+    name = name or TESTS[score.section].get(test.name)
+    return score.id if name is None else name.pick(threads=score.threads, size_bytes=score.size_bytes)
 
 
 def candidate_name(candidate: Candidate) -> Argument:
@@ -93,7 +95,7 @@ def candidate_name(candidate: Candidate) -> Argument:
 
 
 #: Repeats that lie further apart than this are worth a word: the machine was not at rest, or is shared.
-WIDE = 0.1
+WIDE = 0.05
 #: As many of a kind are named in a sentence; the table has all.
 MOST_NAMED = 4
 

@@ -15,10 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadcell.analysis.compare.compare import LEAST_EFFECT
+from loadcell.analysis.compare.metrics import LEAST_EFFECT
 from loadcell.analysis.hosts.compare import Machines, Times, times_of
 from loadcell.analysis.hosts.facts import clock_mhz, memory_mts
 from loadcell.analysis.hosts.scores import Score
+from loadcell.model import probes
 from loadcell.stats.hodges_lehmann import Effect
 
 #: Two ratios within a tenth of each other are near: by as much do values of one program differ between
@@ -126,12 +127,13 @@ def _differences(machines: Machines) -> Iterator[tuple[Resource, Score | None, T
     for resource, (first, second) in inventory:
         if first and second:
             yield resource, None, Times(second / first)
-    steps, moved = _sizes(machines, "latency"), _sizes(machines, "memory")
+    steps, moved = _sizes(machines, probes.LATENCY.name), _sizes(machines, probes.MEMORY.name)
     for row in machines.rows:
         score = row.score
-        if score.section == "latency" and score.size_bytes not in (steps[0], steps[-1]):
+        arrays = score.definition.sized
+        if score.section == probes.LATENCY.name and score.size_bytes not in (steps[0], steps[-1]):
             continue  # steps of one staircase: its two ends say what caches and memory do
-        if score.section == "memory" and score.test != "sysbench" and (score.size_bytes or 0) < moved[-1]:
+        if score.section == probes.MEMORY.name and arrays and (score.size_bytes or 0) < moved[-1]:
             continue  # what fits into a cache says nothing of memory
         yield resource_of(score, steps[-1] if steps else 0), score, row.times
 
@@ -144,13 +146,13 @@ def _sizes(machines: Machines, section: str) -> list[int]:
 def resource_of(score: Score, largest_bytes: int) -> Resource:
     """The resource that a score measures; `largest_bytes` is the size at which latency is that of memory."""
     match score.section:
-        case "cpu":
+        case probes.CPU.name:
             return "cpu-one" if score.threads == 1 else "cpu-all"
-        case "memory":
-            return "cache-bandwidth" if score.test == "sysbench" else "memory-bandwidth"
-        case "latency":
+        case probes.MEMORY.name:
+            return "memory-bandwidth" if score.definition.sized else "cache-bandwidth"
+        case probes.LATENCY.name:
             return "memory-latency" if (score.size_bytes or 0) >= largest_bytes else "cache-latency"
-        case "disk":
+        case probes.DISK.name:
             return "disk-sync" if score.fdatasync else _DISK.get(score.test, "disk-mixed")
         case _:
             return "network"

@@ -17,39 +17,24 @@ from functools import cached_property
 from typing import Any
 
 from loadcell.analysis.hosts.facts import cache_sizes
+from loadcell.model import probes
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Count, Message, MessageCode
+from loadcell.model.message import Count, Message, MessageCode, MessageError
+from loadcell.model.probes import PROBES, Probe, ProbeTest
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.plan import problems, units
 from loadcell.stats.repeats import Repeats, summarise
 
-#: The workload whose trials are scores.
-PROBE = "probe"
-SECTIONS = ("cpu", "memory", "latency", "disk", "network")
+SCORE_NO_MAPPING = MessageCode("score.no-mapping", number=Count)
+SCORE_NO_ID = MessageCode("score.no-id", number=Count)
+SCORE_NO_METRIC = MessageCode("score.no-metric", score=str, metric=str, metrics=list)
+SCORE_NO_PROBE = MessageCode("score.no-probe", score=str, probe=str, probes=list)
+SCORE_VALUES = MessageCode("score.values", score=str)
 
-#: Every figure that can be a score, by name -> whether more is better.
-METRICS: Mapping[str, bool] = {
-    "events_per_s": True,
-    "mib_per_s": True,
-    "access_ns": False,
-    "iops": True,
-    "read_mib_per_s": True,
-    "write_mib_per_s": True,
-    "sync_ms": False,
-    "transactions_per_s": True,
-    "mbit_per_s": True,
-}
-#: Of a disk at random places operations are counted, of one read or written in order bytes.
-_DISK = {"read": ("read_mib_per_s",), "write": ("write_mib_per_s",)}
-_OF_SECTION = {
-    "cpu": ("events_per_s",),
-    "memory": ("mib_per_s",),
-    "latency": ("access_ns",),
-    "network": ("transactions_per_s", "mbit_per_s"),
-}
-#: The operation of a disk probe whose latency is a separate score.
-_SYNC = "fdatasync"
+
+class ScoreError(MessageError, ValueError):
+    """A score in JSON that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +63,12 @@ class Score:
     @property
     def higher_is_better(self) -> bool:
         """True if more of it is faster."""
-        return METRICS[self.figure]
+        return self.figure not in probes.LOWER_IS_BETTER
+
+    @property
+    def definition(self) -> ProbeTest:
+        """Its test."""
+        return PROBES[self.section].test(self.test)
 
     @cached_property
     def repeats(self) -> Repeats:
@@ -134,15 +124,16 @@ def asked_for(treatment: TreatmentRecord) -> Iterator[Score]:
     if probe is None:
         return
     section, options = probe
+    test = section.test_of(options)
     threads = _integer((treatment.settings.get("load") or {}).get("clients")) or 1
-    test = str(options.get("access" if section == "disk" else "test") or "")
-    # what sysbench's test goes over is its block, whatever size other tests would have
-    size = None if test == "sysbench" else _bytes(options.get("size"))
-    for figure in _figures(section, test, options):
+    # what a test of blocks goes over is its block, whatever size other tests would have
+    size = _bytes(options.get("size")) if test.sized else None
+    synced = (probes.SYNC_SCORE,) if options.get(probes.SYNC) else ()
+    for figure in (*test.scores, *synced):
         yield Score(
-            f"{name_of(treatment)}/{figure}", section, test, figure, (), threads, size,
+            f"{name_of(treatment)}/{figure}", section.name, test.name, figure, (), threads, size,
             _bytes(options.get("block")),
-            _integer(options.get(_SYNC)) or 0, _integer(options.get("depth")) or 1,
+            _integer(options.get(probes.SYNC)) or 0, _integer(options.get("depth")) or 1,
         )  # fmt: skip
 
 
@@ -154,34 +145,22 @@ def name_of(treatment: TreatmentRecord) -> str:
 def of_document(documents: Sequence[Any]) -> tuple[Score, ...]:
     """Scores from JSON (`loadcell host --baseline --json`, or written by hand).
 
-    Raises ValueError, which says what is wrong.
+    Raises ScoreError.
     """
     return tuple(_read(index, document) for index, document in enumerate(documents, 1))
 
 
-def _probe(treatment: TreatmentRecord) -> tuple[str, JsonObject] | None:
-    """Section and options of the probe that a treatment is; None where it is something else."""
+def _probe(treatment: TreatmentRecord) -> tuple[Probe, Mapping[str, Any]] | None:
+    """Probe and options of the probe that a treatment is; None where it is something else."""
     workload = treatment.settings.get("workload")
-    probe = workload.get(PROBE) if isinstance(workload, Mapping) else None
-    if not isinstance(probe, Mapping):
-        return None
-    sections = [(name, probe[name]) for name in SECTIONS if isinstance(probe.get(name), Mapping)]
-    return sections[0] if len(sections) == 1 else None
-
-
-def _figures(section: str, test: str, options: JsonObject) -> Iterator[str]:
-    if section != "disk":
-        yield from _OF_SECTION[section]
-        return
-    yield from _DISK.get(test, ("iops",))
-    if options.get(_SYNC):
-        yield "sync_ms"
+    options = workload.get(probes.WORKLOAD) if isinstance(workload, Mapping) else None
+    return probes.section_of(options) if isinstance(options, Mapping) else None
 
 
 def _value(record: TrialRecord, figure: str) -> float | None:
     value: float | None
-    if figure == "sync_ms":
-        sync = record.operations.get(_SYNC)
+    if figure == probes.SYNC_SCORE:
+        sync = record.operations.get(probes.SYNC)
         value = sync.response.percentile_ms("50") if sync and sync.response else None
     else:
         value = record.totals.figures.get(figure) if record.totals else None
@@ -202,21 +181,21 @@ def _bytes(value: Any) -> int | None:
 
 def _read(index: int, item: Any) -> Score:
     if not isinstance(item, Mapping):
-        raise ValueError(f"score {index} is no mapping")
+        raise ScoreError(SCORE_NO_MAPPING(number=index))
     name = item.get("id")
     if not isinstance(name, str) or not name:
-        raise ValueError(f"score {index} has no `id`")
+        raise ScoreError(SCORE_NO_ID(number=index))
     figure, section, values = item.get("figure"), item.get("probe"), item.get("values")
-    if figure not in METRICS:
-        raise ValueError(f"score {name}: there is no figure {figure!r}; there are {', '.join(METRICS)}")
-    if section not in SECTIONS:
-        raise ValueError(f"score {name}: there is no probe {section!r}; there are {', '.join(SECTIONS)}")
+    if figure not in probes.SCORES:
+        raise ScoreError(SCORE_NO_METRIC(score=name, metric=repr(figure), metrics=list(probes.SCORES)))
+    if section not in PROBES:
+        raise ScoreError(SCORE_NO_PROBE(score=name, probe=repr(section), probes=list(PROBES)))
     good = isinstance(values, list) and all(
         isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
         for value in values
     )
     if not values or not good:
-        raise ValueError(f"score {name}: `values` must be a list of numbers above 0")
+        raise ScoreError(SCORE_VALUES(score=name))
     threads = _integer(item.get("threads")) or 1
     return Score(
         id=name,
@@ -227,7 +206,7 @@ def _read(index: int, item: Any) -> Score:
         threads=threads,
         size_bytes=_integer(item.get("size_bytes")),
         block_bytes=_integer(item.get("block_bytes")),
-        fdatasync=_integer(item.get(_SYNC)) or 0,
+        fdatasync=_integer(item.get(probes.SYNC)) or 0,
         depth=_integer(item.get("depth")) or 1,
         same_as=str(item.get("same_as") or ""),
     )
@@ -236,8 +215,6 @@ def _read(index: int, item: Any) -> Score:
 _MIB = 2**20
 #: What is in a cache must leave room for what else is: no more than this share of it counts as in it.
 _FITS = 0.75
-#: mbw and STREAM have several arrays of their size: what they use of them at once.
-_ARRAYS = {"memcpy": 2, "dumb": 2, "mcblock": 2, "copy": 2, "scale": 2, "add": 3, "triad": 3}
 _BITS = 8
 
 LAYER_CACHE = MessageCode("hosts.layer.cache", level=Count)
@@ -291,30 +268,30 @@ def _layer(name: Message, scores: Sequence[Score], above: float, most: float) ->
     thread.
     """
     single = [score for score in scores if score.threads == 1 and above < _working_set(score) <= most]
-    access = [score for score in single if score.section == "latency"]
-    moved = [score.median for score in single if score.section == "memory"]
+    access = [score for score in single if score.section == probes.LATENCY.name]
+    moved = [score.median for score in single if score.section == probes.MEMORY.name]
     if access and moved:
         slowest = max(access, key=_working_set)
         yield Roof(name, 1e9 / slowest.median, max(moved) * _MIB)
 
 
 def _working_set(score: Score) -> float:
-    """Number of bytes are in use at once: sysbench goes over one block again and again."""
-    if score.test == "sysbench":
-        return score.block_bytes or 0
-    return (score.size_bytes or 0) * _ARRAYS.get(score.test, 1)
+    """Number of bytes in use at once."""
+    test = score.definition
+    size = score.size_bytes if test.sized else score.block_bytes
+    return (size or 0) * test.arrays
 
 
 def _of_disk(scores: Sequence[Score]) -> Iterator[Roof]:
     by_disk = {
         (score.test, score.figure): score
         for score in scores
-        if score.section == "disk" and score.threads == score.depth == 1
+        if score.section == probes.DISK.name and score.threads == score.depth == 1
     }
     small, large = by_disk.get(("randread", "iops")), by_disk.get(("read", "read_mib_per_s"))
     if small and large:
         yield Roof(LAYER_DISK_READ(), small.median, large.median * _MIB)
-    synced = next((score for score in scores if score.figure == "sync_ms"), None)
+    synced = next((score for score in scores if score.figure == probes.SYNC_SCORE), None)
     large = by_disk.get(("write", "write_mib_per_s"))
     if synced and large:
         yield Roof(LAYER_DISK_SYNC(), 1e3 / synced.median, large.median * _MIB)
@@ -324,7 +301,7 @@ def _of_network(scores: Sequence[Score]) -> Iterator[Roof]:
     by_network = {
         (score.test, score.figure): score
         for score in scores
-        if score.section == "network" and score.threads == 1
+        if score.section == probes.NETWORK.name and score.threads == 1
     }
     small, large = by_network.get(("rr", "transactions_per_s")), by_network.get(("stream", "mbit_per_s"))
     if small and large:

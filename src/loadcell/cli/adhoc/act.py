@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadcell import parts, report
+from loadcell import parts
 from loadcell.cli import language, messages
 from loadcell.cli import run as run_command
 from loadcell.cli.adhoc.plan import Line, text
 from loadcell.cli.arguments import beginning
+from loadcell.cli.streams import echo, echo_json
 from loadcell.execution import runner as execution
-from loadcell.execution.messages import RUN_RESUMABLE
 from loadcell.model import trial_record
+from loadcell.model.message import MessageCode
 from loadcell.plan import load as plan_loader
 from loadcell.plan import secrets as plan_secrets
 from loadcell.report import adhoc_summary
@@ -27,6 +28,8 @@ from loadcell.store import read as stored_runs
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions
     from loadcell.execution.runner import Ended
+
+RUN_RESUMABLE = MessageCode("run.resumable", "info", resume=str)
 
 
 def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) -> int:
@@ -52,7 +55,7 @@ def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) 
     try:
         ended = runner.run()
     except layout.StoreError as error:
-        click.echo(f"Error: {error}", err=True)
+        language.show(error)
         return 3 if runner.begun else 2
     return _results(ended, options)
 
@@ -60,7 +63,7 @@ def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) 
 def _save(plan: str, path: Path) -> int:
     """Write the plan, over nothing that is there already."""
     if str(path) == "-":
-        click.echo(plan, nl=False)
+        echo(plan, nl=False)
         return 0
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -70,15 +73,15 @@ def _save(plan: str, path: Path) -> int:
         code = messages.CALL_UNWRITABLE_EXISTING if exists else messages.CALL_UNWRITABLE
         message = code(path=path, reason=error.strerror or error)
         raise click.ClickException(language.written(message)) from None
-    click.echo(f"Wrote {path}. Run it with: loadcell run {layout.quoted(path)}", err=True)
+    message = messages.PLAN_SAVED(path=path, run=f"loadcell run {layout.quoted(path)}")
+    echo(language.written(message), err=True)
     return 0
 
 
 def _results(ended: Ended, options: LineOptions) -> int:
     """Results on standard output, reports into the run's directory."""
     stored = stored_runs.read_run(ended.path)
-    if ended.reason and ended.state == "failed":
-        click.echo(f"The run was {ended.reason}", err=True)
+    run_command.say_abandoned(ended)
     reports: list[Path] = []
     # Who presses Ctrl-C does not wait for pictures of half a trial.
     drawn = [
@@ -87,12 +90,12 @@ def _results(ended: Ended, options: LineOptions) -> int:
         if ended.state != "interrupted" or finished.status is trial_record.Status.OK
     ]
     if options.write_report and any(trial.totals for trial in drawn):
-        reports = report.write(ended.path, lang=options.lang)
+        reports, ended = run_command.written_report(ended, options.lang)
     if options.as_json:
-        click.echo(run_command.as_document(ended, stored.trials, reports))
+        echo_json(run_command.as_document(ended, stored.trials, reports))
     elif stored.trials:
         terminal.render(adhoc_summary.of_run(stored, options.lang))
     if ended.exit_status == 130:
-        message = RUN_RESUMABLE(resume=layout.resume_command(ended.path))
-        click.echo(language.written(message), err=True)
+        message = RUN_RESUMABLE(resume=layout.resume_command(ended.path, stored.run.resumed_by))
+        echo(language.written(message), err=True)
     return ended.exit_status

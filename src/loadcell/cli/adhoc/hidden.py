@@ -9,7 +9,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import click
+from loadcell.cli import language, messages
+from loadcell.cli.streams import echo
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,8 @@ def hide(secrets: Sequence[Hidden]) -> dict[str, str]:
     env = {**os.environ, **{secret.variable: secret.value for secret in secrets}}
     if not secrets:
         return env
-    names = ", ".join(secret.variable for secret in secrets)
-    click.echo(
-        "Warning: a secret on a command line can be read by every user of this machine, and "
-        f"stays in the shell's history. It was moved to the environment: next time set {names}, "
-        "and write no secret here.",
-        err=True,
-    )
+    message = messages.SECRET_MOVED(variables=[secret.variable for secret in secrets])
+    echo(language.written(message), err=True)
     words = [cleaned(word, secrets) for word in sys.argv[1:]]
     if words != sys.argv[1:]:
         sys.stdout.flush()

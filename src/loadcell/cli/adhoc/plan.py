@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
 from loadcell import __version__
 from loadcell.cli import language, messages
 from loadcell.cli.adhoc.options import DURATION, LineOptions
@@ -18,6 +21,7 @@ from loadcell.plan.units import Duration
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
+    from loadcell.model.message import Message
 
 #: A time series shorter than this says nothing of steadiness (`loadcell.stats.steady_state`): intervals get
 #: shorter, down to the shortest there is.
@@ -34,7 +38,7 @@ class Line:
     """
 
     name: str
-    title: str
+    title: Message | str
     target: JsonObject
     workload: JsonObject
     command: tuple[str, ...] = ()
@@ -45,10 +49,8 @@ class Line:
 
 def text(line: Line, options: LineOptions) -> str:
     """The plan of a line with these options, in YAML."""
-    from ruamel.yaml import YAML
-
     document: JsonObject = {
-        "title": line.title,
+        "title": line.title if isinstance(line.title, str) else language.written(line.title),
         "target": dict(line.target),
         "workload": dict(line.workload),
         "load": {**_load(options), **line.load},
@@ -76,9 +78,6 @@ def text(line: Line, options: LineOptions) -> str:
 
 def _put(document: JsonObject, text: str) -> None:
     """Meaning of `--set PATH=VALUE`; the plan's reader finds what is wrong with it."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
     path, equals, value = text.partition("=")
     section, _, tail = path.strip().partition(".")
     if not equals or not section:
@@ -99,11 +98,8 @@ def _head(line: Line) -> str:
     printable = "".join(
         character if character.isprintable() else " " for character in shlex.join(line.command)
     )
-    return (
-        f"# {printable}\n"
-        f"# as a plan (loadcell {__version__}): `loadcell run FILE` runs it, `loadcell check "
-        "FILE` says what would run.\n"
-    )
+    explanation = language.written(messages.SAVED_PLAN_HEAD(version=__version__))
+    return f"# {printable}\n# {explanation}\n"
 
 
 def _load(options: LineOptions) -> JsonObject:

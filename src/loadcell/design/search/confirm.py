@@ -2,8 +2,8 @@
 more after an overload.
 
 A single trial found the candidate, among others; the best of several noisy values is too good on average.
-Hence the repeats, in shuffled passes as everywhere, and hence the answer rests on medians over all trials of
-a level.
+Hence the repeats, in shuffled passes as everywhere. A candidate that the repeats themselves chose is repeated
+once more, for the same reason. The answer's value is that of the trials that did not choose its level.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ OVERLOAD = 1.5
 @dataclass(frozen=True)
 class Confirmed:
     """Where confirming stands: the present `candidate`, the next `probe` if one is due, and whether repeats
-    agree with it.
+    agree with it. `verified` are the trials of a maximum that repeats chose, after they did.
     """
 
     candidate: int | None
     probe: Probe | None
     settled: bool = True
+    verified: tuple[Seen, ...] = ()
 
 
 def confirm(question: Question, seen: Sequence[Seen]) -> Confirmed:
@@ -57,11 +58,24 @@ def confirm(question: Question, seen: Sequence[Seen]) -> Confirmed:
             block += bool(wanted)
         better = moved(question, Table(question, levels), candidate, move)
         if better == candidate:
+            if question.kind == "maximum" and move:
+                return _verify(question, seen, candidate, repeats, block)
             return Confirmed(candidate, None)
         if move == MOST_MOVES:
             break
         candidate = better
     return Confirmed(candidate, None, settled=False)
+
+
+def _verify(
+    question: Question, seen: Sequence[Seen], candidate: int, repeats: Sequence[Seen], block: int
+) -> Confirmed:
+    """Repeat a candidate that was chosen by its repeats; what was overloaded after it has ended."""
+    verified = tuple(repeats[: question.repeats])
+    ended = any(observation.stage == "overload" for observation in seen)
+    if len(verified) == question.repeats or ended:
+        return Confirmed(candidate, None, verified=verified)
+    return Confirmed(candidate, Probe(candidate, "confirm", "confirm", block + len(verified)))
 
 
 def first(question: Question, table: Table) -> int | None:
@@ -100,8 +114,8 @@ def moved(question: Question, table: Table, candidate: int, move: int) -> int | 
 
 
 def _better(question: Question, table: Table, level: int, candidate: int) -> bool:
-    """True if a level is better than the candidate: by more than the tolerance, or each trial there than each
-    one here.
+    """True if a level is better than the candidate beyond the noise of repeats: by more than the tolerance,
+    or each trial there than each one here.
     """
     there, here = table.value(level), table.value(candidate)
     if there is None or here is None or there <= here:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Literal
 
 from loadcell.design.search import maximum
@@ -18,6 +18,7 @@ from loadcell.design.search.confirm import (
     overload_level,
 )
 from loadcell.design.search.model import SEARCHING, Answer, Probe, Question, Seen, Standing, Table
+from loadcell.design.search.noise import indistinguishable, noise_of, unbiased
 
 if TYPE_CHECKING:
     from loadcell.model.run_record import SearchRecord
@@ -72,8 +73,8 @@ def _searching(question: Question, seen: Sequence[Seen]) -> Probe | None:
 
 def most(question: Question) -> int:
     """More trials than this no search of this question takes."""
-    widest = 3 if question.kind == "maximum" else 2
-    return question.trials + widest * question.repeats * (1 + MOST_MOVES) + 2 * DESCENTS
+    widest, verifying = (3, question.repeats) if question.kind == "maximum" else (2, 0)
+    return question.trials + widest * question.repeats * (1 + MOST_MOVES) + verifying + 2 * DESCENTS
 
 
 def usual(question: Question) -> int:
@@ -110,21 +111,29 @@ def answer(question: Question, seen: Sequence[Seen]) -> Answer:
         why: Literal["never-met", "nothing-measured"] = "never-met" if measured else "nothing-measured"
         return Answer(question.kind, None, why, lost=lost, searched=len(searched), spent=len(seen))
     here = [observation for observation in table.by_level[level] if not observation.lost]
+    fair = unbiased(question, seen)
+    verified = [observation.value for observation in confirmed.verified if observation.value is not None]
+    values = verified or fair.values(level) or table.values(level)
     after = [observation for observation in seen if observation.stage == "after"]
     recovered = any(came_back(question, seen, level, observation) for observation in after) if after else None
     if recovered:
         here += [observation for observation in after if not observation.lost]
+        values += [observation.value for observation in after if observation.value is not None]
     descended = overload_level(question, seen, level) if after else None
     missed = [
         observation for observation in table.levels if observation > level and not table.met(observation)
     ]
+    noise = noise_of(seen) if question.kind == "maximum" else None
     return Answer(
         question.kind,
         level,
-        values=tuple(observation.value for observation in here if observation.value is not None),
+        values=tuple(values),
         met=sum(bool(observation.met) for observation in here),
         tried=len(here),
         plateau=maximum.plateau(question, table, level) if question.kind == "maximum" else None,
+        alike=indistinguishable(fair, level) if question.kind == "maximum" else None,
+        noise=noise.deviation if noise is not None else None,
+        limits=_limits(table) if missed or question.kind == "bound" else None,
         missed=missed[0] if missed else None,
         edge=_edge(question, level),
         settled=confirmed.settled,
@@ -135,6 +144,19 @@ def answer(question: Question, seen: Sequence[Seen]) -> Answer:
         searched=len(searched),
         spent=len(seen),
     )
+
+
+def _limits(table: Table) -> tuple[int | None, int | None]:
+    """The levels that the limit of the bounds lies between: the highest up to which every trial met them, and
+    the lowest from which none did; None for what there is not.
+    """
+    verdicts = {
+        level: {observation.met for observation in observations if observation.met is not None}
+        for level, observations in table.by_level.items()
+    }
+    met = takewhile(lambda level: False not in verdicts[level], table.levels)
+    missed = takewhile(lambda level: True not in verdicts[level], reversed(table.levels))
+    return max(met, default=None), min(missed, default=None)
 
 
 def _edge(question: Question, level: int) -> Literal["", "lowest", "highest"]:

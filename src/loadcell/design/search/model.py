@@ -118,12 +118,15 @@ class Standing:
 class Answer:
     """Answer of a search; `level` is None when no level was found: then `nothing` says why.
 
-    `values` are those of all trials at the level, the ones after an overload among them if it was come back
-    from; `met` of `tried` trials there met every bound. A maximum has a `plateau`: the lowest and highest of
-    the levels round it that were measured and lie within the tolerance of it. A bound has `missed`: the
-    lowest level above that was measured and misses it. `edge` says that the answer is the lowest or highest
-    level there is, so that the true one may lie beyond. `settled` is False when repeats went on contradicting
-    what came before.
+    `values` are those of its repeats, the ones after an overload among them if it was come back from; those
+    of the search only where there are no repeats, as the search chose the level for them. `met` of all
+    `tried` trials at the level met every bound. A maximum has a `plateau`: the lowest and highest of the
+    levels round it that were measured and lie within the tolerance of it; `alike` are those that the noise of
+    repeats (`noise`, a standard deviation as a share) leaves indistinguishable from it, too. `missed`
+    is the lowest level above that was measured and misses the bounds; their limit lies between `limits`: the
+    highest level up to which every trial met them, and the lowest from which none did. `edge` says that
+    the answer is the lowest or highest level there is, so that the true one may lie beyond. `settled` is
+    False when repeats went on contradicting what came before.
 
     `overload` is the level that was run before the answer was measured again, `after` what it then gave,
     `recovered` whether that is what it gave before (None: not checked, as no higher level was measured).
@@ -138,6 +141,9 @@ class Answer:
     met: int = 0
     tried: int = 0
     plateau: tuple[int, int] | None = None
+    alike: tuple[int, int] | None = None
+    noise: float | None = None
+    limits: tuple[int | None, int | None] | None = None
     missed: int | None = None
     edge: Literal["", "lowest", "highest"] = ""
     settled: bool = True
@@ -222,6 +228,9 @@ def document(answer: Answer, labels: Sequence[str]) -> JsonObject:
         "met": answer.met,
         "tried": answer.tried,
         "plateau": None if answer.plateau is None else [label(level) for level in answer.plateau],
+        "alike": None if answer.alike is None else [label(level) for level in answer.alike],
+        "noise": answer.noise,
+        "limits": None if answer.limits is None else [label(level) for level in answer.limits],
         "missed": label(answer.missed),
         "edge": answer.edge or None,
         "settled": answer.settled,

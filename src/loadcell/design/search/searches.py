@@ -16,7 +16,7 @@ from loadcell.design.order import DIGITS_AT_LEAST, Trial, blocks
 from loadcell.design.search import decide, model, standing
 from loadcell.design.search.decide import most, question, usual
 from loadcell.design.search.model import Probe, Seen, Standing
-from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.load import LoadedPlan
 from loadcell.plan.search import Search
 from loadcell.plan.treatment import Treatment
 

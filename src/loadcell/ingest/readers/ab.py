@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.messages import OUTPUT_CUT_SHORT
+from loadcell.ingest.base import (
+    OUTPUT_CUT_SHORT,
+    Measured,
+    NotItsOutputError,
+    Reading,
+    Unread,
+    number,
+    understood,
+)
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.model.message import Labels, MessageCode
 

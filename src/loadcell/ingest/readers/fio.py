@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from loadcell.ingest.base import Measured, Reading, Unread
-from loadcell.ingest.messages import OUTPUT_INCOMPLETE
+from loadcell.ingest import fio_times
+from loadcell.ingest.base import OUTPUT_INCOMPLETE, Measured, PrintedTotal, Reading, Unread
 from loadcell.ingest.readers import PrintedForPeople, Reader, by_text
 from loadcell.ingest.text import documents
 from loadcell.model.message import Labels
@@ -21,37 +22,43 @@ NAME = "fio"
 
 _DIRECTIONS = ("read", "write", "trim")
 #: fio's percentiles by their rank as text, and the record's keys.
-_RANKS = {
-    "50.000000": "p50_ms",
-    "90.000000": "p90_ms",
-    "95.000000": "p95_ms",
-    "99.000000": "p99_ms",
-    "99.900000": "p99.9_ms",
-    "99.990000": "p99.99_ms",
-}
+_RANKS = fio_times.RANKS
 
 
 def read(lines: Iterable[str]) -> Reading:
-    """A part for each job and direction that did something: operations a second, MiB/s and the time of each
+    """A part for each job and direction that did something: operations per second, MiB/s and the time of each
     (lat = slat + clat).
 
-    Several documents one after the other are several executions; other lines (fio's own notes) are unread.
-    Jobs that a `stonewall` parts, and executions, are turns of their own.
+    Processes of one job (`numjobs`) are one part. Several documents one after the other are several
+    executions; other lines (fio's own notes) are unread. Jobs that a `stonewall` parts, and executions, are
+    turns of their own.
     """
     unread = Unread()
     measured: list[Measured] = []
     for document in documents(lines, "jobs", "`fio --output-format=json`", unread):
         try:
             first = 1 + max((previous.turn for previous in measured), default=-1)
-            turns = _turns(document["jobs"])
             measured += [
                 part
-                for job, turn in zip(document["jobs"], turns, strict=True)
-                for part in _parts(job, document, first + turn)
+                for processes, turn in _jobs(document["jobs"])
+                for part in _parts(processes, document, first + turn)
             ]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             unread.add(OUTPUT_INCOMPLETE(tool=NAME, reason=f"{type(error).__name__}: {error}"))
     return unread.reading(measured)
+
+
+def _jobs(jobs: Sequence[JsonObject]) -> list[tuple[list[JsonObject], int]]:
+    """The processes of each job, and its turn: with `numjobs` fio repeats a job, in one group, and reports
+    each process unless `group_reporting` is set.
+    """
+    processes: dict[tuple[object, ...], list[JsonObject]] = {}
+    turns: dict[tuple[object, ...], int] = {}
+    for job, turn in zip(jobs, _turns(jobs), strict=True):
+        same = (job.get("jobname"), int(job.get("groupid", 0)), repr(job.get("job options")))
+        processes.setdefault(same, []).append(job)
+        turns[same] = turn
+    return [(processes[same], turns[same]) for same in processes]
 
 
 def _turns(jobs: Sequence[JsonObject]) -> list[int]:
@@ -75,54 +82,74 @@ def _turns(jobs: Sequence[JsonObject]) -> list[int]:
     return [order[group] for group in groups]
 
 
-def _parts(job: JsonObject, document: JsonObject, turn: int) -> list[Measured]:
+def _parts(processes: Sequence[JsonObject], document: JsonObject, turn: int) -> list[Measured]:
+    """The directions of one job, over all of its processes."""
+    job = processes[0]
     options = {**document.get("global options", {}), **job.get("job options", {})}
     names = ("rw", "bs", "size", "iodepth", "ioengine", "direct", "fdatasync", "fsync", "sync", "numjobs")
     settings = {
         "version": document.get("fio version", ""),
         **{key: options[key] for key in names if key in options},
     }
-    errors = {f"errno {job['error']}": int(job.get("total_err", 1) or 1)} if job.get("error") else {}
-    jobs = int(options.get("numjobs", 1)) if document.get("global options", {}).get("group_reporting") else 1
+    errors: Counter[str] = Counter()
+    for process in processes:
+        if process.get("error"):
+            errors[f"errno {process['error']}"] += int(process.get("total_err", 1) or 1)
+    # one entry of several processes is what `group_reporting` leaves
+    clients = len(processes) if len(processes) > 1 else int(options.get("numjobs", 1))
     parts = []
     for direction in _DIRECTIONS:
-        part = job.get(direction) or {}
-        if not part.get("total_ios"):
+        counted = [process[direction] for process in processes if _total_ios(process, direction)]
+        if not counted:
             continue
-        figures = {"mib_per_s": part["bw_bytes"] / 2**20}
-        sync = (job.get("sync") or {}).get("lat_ns") or {}
-        if direction == "write" and sync.get("N"):
-            figures |= {f"sync_{key}": value for key, value in _times(sync).items()}
+        runtime_ms = max(part["runtime"] for part in counted)
+        count = sum(part["total_ios"] for part in counted)
+        rate = counted[0]["iops"] if len(counted) == 1 else count / runtime_ms * 1e3
+        bandwidth = sum(part["io_bytes"] for part in counted) / runtime_ms * 1e3
+        figures = {"mib_per_s": bandwidth / 2**20 if len(counted) > 1 else counted[0]["bw_bytes"] / 2**20}
+        syncs = [(process.get("sync") or {}).get("lat_ns") or {} for process in processes]
+        if direction == "write" and any(sync.get("N") for sync in syncs):
+            figures |= {f"sync_{key}": value for key, value in _times(fio_times.merged(syncs)).items()}
         parts.append(
             Measured(
                 f"{job.get('jobname', 'job')} {direction}",
                 "operation",
-                part["iops"],
-                part["total_ios"],
+                rate,
+                count,
                 sum(errors.values()),
-                part["runtime"] / 1e3,
-                jobs,
-                _response(part),
+                runtime_ms / 1e3,
+                clients,
+                _response(counted),
                 figures,
                 settings,
                 errors,
-                began_s=_began_s(document, part),
+                began_s=_began_s(document, runtime_ms),
                 turn=turn,
+                printed=(
+                    PrintedTotal("iops", sum(part["iops"] for part in counted), "throughput_per_s"),
+                    PrintedTotal("total_ios/runtime", count / runtime_ms * 1e3, "throughput_per_s"),
+                    PrintedTotal("io_bytes/runtime", bandwidth / 2**20, "mib_per_s"),
+                ),
             )
         )
     return parts
 
 
-def _began_s(document: JsonObject, part: JsonObject) -> float | None:
+def _total_ios(process: JsonObject, direction: str) -> int:
+    return int((process.get(direction) or {}).get("total_ios", 0))
+
+
+def _began_s(document: JsonObject, runtime_ms: float) -> float | None:
     """fio writes when it ended; when each of several groups did, it does not say."""
     ended_ms = document.get("timestamp_ms")
     groups = {job.get("groupid", 0) for job in document["jobs"]}
-    return None if not ended_ms or len(groups) > 1 else (ended_ms - part["runtime"]) / 1e3
+    return None if not ended_ms or len(groups) > 1 else (ended_ms - runtime_ms) / 1e3
 
 
-def _response(part: JsonObject) -> dict[str, float]:
-    """Whole times, with the percentiles of the completion, which are all that fio has of them."""
-    total, completion = part.get("lat_ns") or {}, part.get("clat_ns") or {}
+def _response(parts: Sequence[JsonObject]) -> dict[str, float]:
+    """Total times, with the percentiles of the completion, which are all that fio has of them."""
+    total = fio_times.merged([part.get("lat_ns") or {} for part in parts])
+    completion = fio_times.merged([part.get("clat_ns") or {} for part in parts])
     return _times(total or completion, total.get("percentile") or completion.get("percentile"))
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
+from loadcell.ingest import totals
+from loadcell.ingest.base import Interval, Measured, NotItsOutputError, PrintedTotal, Reading, Unread
 from loadcell.ingest.readers import PrintedForPeople, Reader, by_text
 from loadcell.ingest.text import documents
 from loadcell.model.message import NO_OUTPUT, ForeignText, Message, MessageCode
@@ -20,18 +21,24 @@ OUTPUT_IPERF3_FAILED = MessageCode("output.iperf3.failed", said=ForeignText)
 
 NAME = "iperf3"
 
+_MIB = 2**20
+#: Suffixes of the sums of both directions.
+_WAYS = ("", "_bidir_reverse")
+
 
 def read(lines: Iterable[str]) -> Reading:
-    """Received bits, in 10^6 bit/s (as iperf3 has it) and MiB/s; intervals as they were sent.
+    """Received bits, in 10^6 bit/s (as iperf3 has it) and MiB/s; intervals as the program counted them,
+    without those that `-O` omits.
 
-    Several documents are several executions.
+    The other direction of `--bidir` is a separate part. Several documents are several executions.
     """
     unread = Unread()
     measured: list[Measured] = []
     trouble: Message = NO_OUTPUT
     for document in documents(lines, "start", "`iperf3 -J`", unread):
         try:
-            measured.append(_measured(document))
+            turn = 1 + max((previous.turn for previous in measured), default=-1)
+            measured += _directions(document, turn)
         except NotItsOutputError as error:
             trouble = error.message
             unread.add(trouble)
@@ -43,37 +50,81 @@ def read(lines: Iterable[str]) -> Reading:
     return unread.reading(measured)
 
 
-def _measured(document: JsonObject) -> Measured:
+def _directions(document: JsonObject, turn: int) -> list[Measured]:
     if document.get("error"):
         raise NotItsOutputError(OUTPUT_IPERF3_FAILED(said=document["error"]))
+    ways = [
+        way for way in _WAYS if any(f"{name}{way}" in document["end"] for name in ("sum", "sum_received"))
+    ]
+    return [_measured(document, way, turn) for way in ways or _WAYS[:1]]
+
+
+def _measured(document: JsonObject, way: str, turn: int) -> Measured:
     start, end = document["start"], document["end"]
     test = start.get("test_start", {})
-    received = end.get("sum_received") or end["sum"]
-    sent = end.get("sum_sent") or end["sum"]
-    figures = {"mbits_per_s": received["bits_per_second"] / 1e6}
+    protocol = str(test.get("protocol", "TCP")).lower()
+    sent = end.get(f"sum_sent{way}") or end[f"sum{way}"]
+    received = _received(end, way)
+    rate = received["bytes"] / _MIB / received["seconds"]
+    figures = {"mbits_per_s": rate * _MIB * 8 / 1e6}
     if "retransmits" in sent:
         figures["retransmits"] = sent["retransmits"]
+    figures |= _loss(end, way)
     if end.get("cpu_utilization_percent"):
         figures["client_cpu_percent"] = end["cpu_utilization_percent"]["host_total"]
-    intervals = [
-        Interval(
-            interval["sum"]["start"],
-            interval["sum"]["seconds"],
-            interval["sum"]["bytes"] / 2**20 / interval["sum"]["seconds"],
-        )
-        for interval in document.get("intervals", [])
-        if interval["sum"]["seconds"] > 0
-    ]
+    sums = [interval[f"sum{way}"] for interval in document.get("intervals", []) if f"sum{way}" in interval]
+    counted = [part for part in sums if part["seconds"] > 0 and not part.get("omitted")]
+    receives = bool(way) != bool(test.get("reverse"))
+    began_s = (start.get("timestamp") or {}).get("timesecs")
     return Measured(
-        str(test.get("protocol", "TCP")).lower(),
+        f"{protocol} reverse" if way else protocol,
         "MiB",
-        received["bytes"] / 2**20 / received["seconds"],
+        rate,
         duration_s=received["seconds"],
         clients=test.get("num_streams"),
         figures=figures,
         settings={"version": start.get("version", ""), "block_bytes": test.get("blksize", 0)},
-        intervals=tuple(intervals),
-        began_s=(start.get("timestamp") or {}).get("timesecs"),
+        intervals=tuple(
+            Interval(part["start"], part["seconds"], part["bytes"] / _MIB / part["seconds"])
+            for part in counted
+        ),
+        began_s=None if began_s is None else began_s + test.get("omit", 0),
+        turn=turn,
+        printed=_totals(received, received if receives else sent),
+    )
+
+
+def _received(end: JsonObject, way: str) -> JsonObject:
+    """Bytes that arrived, and the time they took.
+
+    iperf 3.1 prints of datagrams only what was sent, and the share that was lost. A server does not know
+    what its client received.
+    """
+    received: JsonObject | None = end.get(f"sum_received{way}")
+    sent: JsonObject = end.get(f"sum_sent{way}") or end[f"sum{way}"]
+    if received is None:
+        lost_share = sent.get("lost_packets", 0) / sent["packets"] if sent.get("packets") else 0.0
+        return {
+            "bytes": sent["bytes"] * (1 - min(1.0, max(0.0, lost_share))),
+            "seconds": sent["seconds"],
+        }
+    return received if received["bytes"] or "lost_percent" in received else sent
+
+
+def _loss(end: JsonObject, way: str) -> dict[str, float]:
+    """Datagrams that were lost, and their jitter at the receiver."""
+    parts = [end.get(f"{name}{way}") or {} for name in ("sum_received", "sum")]
+    part = next((part for part in parts if "lost_packets" in part), {})
+    names = {"lost_packets": "lost_packets", "lost_percent": "lost_percent", "jitter_ms": "jitter_ms"}
+    return {name: float(part[key]) for key, name in names.items() if part.get(key) is not None}
+
+
+def _totals(received: JsonObject, of_intervals: JsonObject) -> tuple[PrintedTotal, ...]:
+    rates = ((received, "throughput_per_s"), (of_intervals, totals.INTERVALS))
+    return tuple(
+        PrintedTotal(f"bits_per_second ({figure})", part["bits_per_second"] / 8 / _MIB, figure)
+        for part, figure in rates
+        if part.get("bits_per_second")
     )
 
 

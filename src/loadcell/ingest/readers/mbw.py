@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from statistics import median
+from dataclasses import dataclass, field
+from statistics import harmonic_mean, median
 
-from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
+from loadcell.ingest.base import Measured, NotItsOutputError, PrintedTotal, Reading, Unread
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.model.message import MessageCode
 
@@ -22,35 +23,58 @@ _IGNORED_LINES = re.compile(r"Long uses|Using \d+ bytes|Getting down")
 
 
 def read(lines: Iterable[str]) -> Reading:
-    """A part for each method: the median of its rounds, MiB/s; the tool's average is a metric of it, and all
-    that `-q` prints.
+    """A part for each method of each run: the median of its rounds, MiB/s; the tool's average is a metric of
+    it, and all that `-q` prints.
+
+    A method that begins again after its last round is that of the next run.
     """
-    rounds: dict[str, list[float]] = {}
-    averages: dict[str, float] = {}
-    sizes: dict[str, float] = {}
+    runs: list[dict[str, _Method]] = []
     unread = Unread()
     for line in lines:
         match = _RUN.match(line)
         if match is None:
             if _IGNORED_LINES.match(line) is None:
                 unread.add(line)
-        elif match["which"] == "AVG":
-            averages[match["method"]] = float(match["rate"])
-            sizes[match["method"]] = float(match["mib"])
+            continue
+        which, name = match["which"], match["method"]
+        if not runs or (name in runs[-1] and runs[-1][name].ended_by(which)):
+            runs.append({})
+        method = runs[-1].setdefault(name, _Method(name, float(match["mib"])))
+        if which == "AVG":
+            method.average = match["rate"]
         else:
-            rounds.setdefault(match["method"], []).append(float(match["rate"]))
-            sizes[match["method"]] = float(match["mib"])
-    methods = list(dict.fromkeys([*rounds, *averages]))
-    if not methods:
+            method.last = int(which)
+            method.rounds.append(float(match["rate"]))
+    if not runs:
         raise NotItsOutputError(OUTPUT_MBW())
-    return unread.reading(
-        Measured(
-            method, "MiB", median(rounds[method]) if method in rounds else averages[method],
-            figures={"average_mib_per_s": averages[method]} if method in averages else {},
-            clients=1, settings={"rounds": len(rounds.get(method, ())), "array_mib": sizes[method]},
-        )
-        for method in methods
-    )  # fmt: skip
+    return unread.reading(method.measured() for run in runs for method in run.values())
+
+
+@dataclass
+class _Method:
+    """Rounds of one method in one run; arrays of `array_mib` were copied."""
+
+    name: str
+    array_mib: float
+    rounds: list[float] = field(default_factory=list)
+    average: str | None = None
+    last: int = -1
+
+    def ended_by(self, which: str) -> bool:
+        """True if a line of this round cannot belong to it."""
+        return self.average is not None or (which != "AVG" and int(which) <= self.last)
+
+    def measured(self) -> Measured:
+        """Its part; the average of rounds is that of their time, which is the harmonic mean of rates."""
+        average = None if self.average is None else float(self.average)
+        printed: tuple[PrintedTotal, ...] = ()
+        if average is not None and all(self.rounds) and self.rounds:
+            printed = (PrintedTotal("rounds", harmonic_mean(self.rounds), "average_mib_per_s"),)
+        return Measured(
+            self.name, "MiB", median(self.rounds) if self.rounds else average,
+            figures={} if average is None else {"average_mib_per_s": average},
+            clients=1, settings={"rounds": len(self.rounds), "array_mib": self.array_mib}, printed=printed,
+        )  # fmt: skip
 
 
 READER = Reader(NAME, by_line(read), anywhere=(b"Method: MEMCPY", b"Method: DUMB", b"Method: MCBLOCK"))

@@ -7,18 +7,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, understood
-from loadcell.ingest.messages import OUTPUT_CUT_SHORT
+from loadcell.ingest import totals
+from loadcell.ingest.base import (
+    OUTPUT_CUT_SHORT,
+    Interval,
+    Measured,
+    NotItsOutputError,
+    PrintedTotal,
+    Reading,
+    Unread,
+    understood,
+)
 from loadcell.ingest.readers import Reader, by_line
+from loadcell.ingest.totals import THROUGHPUT, printed_total
 from loadcell.model.message import MessageCode
 
 OUTPUT_NETPERF = MessageCode("output.netperf")
 
 NAME = "netperf"
 
-_HEAD = re.compile(r"(?:MIGRATED )?(?P<test>[A-Z]{2,}[A-Za-z]*(?: [A-Za-z/]+)+) TEST (?:from|to) ")
+_HEAD = re.compile(r"(?:MIGRATED )?(?P<test>[A-Z]{2,}[A-Za-z]*(?: [A-Za-z/|]+)+) TEST (?:from|to) ")
 _INTERIM = re.compile(
-    r"Interim result: (?P<rate>[\d.]+) (?P<unit>\S+) over (?P<s>[\d.]+) seconds ending at [\d.]+"
+    r"Interim result:\s+(?P<rate>[\d.]+) (?P<unit>\S+) over (?P<s>[\d.]+) seconds ending at [\d.]+"
 )
 _KEY = re.compile(r"(?P<key>[A-Z0-9_]{3,})=(?P<value>.*)")
 _ROW = re.compile(r"\s*[\d.]+(?:\s+[-\d.]+)*\s*$")
@@ -30,6 +40,8 @@ _IGNORED_LINES = re.compile(
     r"Service|RX |TX |enable_enobufs|Minimum|Microseconds"
 )
 
+#: Stands for a test whose head was not printed.
+_OMNI = "omni"
 #: The head's words for a test, and what `-t` calls it.
 _TESTS = {"REQUEST/RESPONSE": "RR", "Connect/Request/Response": "CRR", "UNIDIRECTIONAL SEND": "STREAM"}
 #: Bytes a second of one unit of a stream's throughput.
@@ -50,7 +62,9 @@ _LATENCIES = {
 
 def read(lines: Iterable[str]) -> Reading:
     """Each test: transactions per second of requests; received MiB per second of streams (and 10^6 bit/s as a
-    metric).
+    metric), also of requests that were printed in bits (`-f`).
+
+    Keys (`-k`) without a head (`-P 0`) are a test, too; a key that comes again begins the next one.
     """
     measured: list[Measured] = []
     unread = Unread()
@@ -60,10 +74,15 @@ def read(lines: Iterable[str]) -> Reading:
         if head is not None:
             _close(current, measured, unread)
             current = _Test(_named(head["test"]))
-        elif current is None or not understood(current.take, line):
-            unread.add(line)
+        else:
+            if (key := _KEY.match(line)) is not None and (current is None or current.has_value(key["key"])):
+                if current is not None:
+                    _close(current, measured, unread)
+                current = _Test(_OMNI)
+            if current is None or not understood(current.take, line):
+                unread.add(line)
     _close(current, measured, unread)
-    if not measured and current is None:
+    if not measured and (current is None or current.name == _OMNI):
         raise NotItsOutputError(OUTPUT_NETPERF())
     return unread.reading(measured)
 
@@ -89,13 +108,17 @@ class _Test:
     def __init__(self, name: str) -> None:
         self.name = name
         self.stream = not name.endswith(("RR", "_CC"))
-        self.unit = "10^6bits"
+        self.unit = "10^6bits" if self.stream else "Trans"
         self.rows: list[list[float]] = []
         self.keys: dict[str, str] = {}
         self.intervals: list[Interval] = []
         self.figures: dict[str, float] = {}
         self.settings: dict[str, str] = {}
         self.ended_s = 0.0
+
+    def has_value(self, key: str) -> bool:
+        """True if the key was printed already, so that it begins another test."""
+        return key in self.keys
 
     def take(self, line: str) -> bool:
         """True if the line was understood."""
@@ -125,28 +148,36 @@ class _Test:
     def measured(self) -> Measured | None:
         """None when it ended before it said what came out."""
         figures = self._of_keys() if "THROUGHPUT" in self.keys else self._of_table()
-        if figures is None:
+        if figures is None or (self.name == _OMNI and not self.keys.get("THROUGHPUT_UNITS")):
             return None
         value, length_s = figures
-        unit = self.keys.get("THROUGHPUT_UNITS", "").partition("/")[0] or (
-            self.unit if self.stream else "Trans"
-        )
+        unit = self.keys.get("THROUGHPUT_UNITS", "").partition("/")[0] or self.unit
         if unit in _BYTES:
             self.figures["mbits_per_s"] = value * _BYTES[unit] * 8 / 1e6
         response = {
             name: float(self.keys[key]) / 1e3 for key, name in _LATENCIES.items() if self.keys.get(key)
         }
+        rate = self._rate(value, unit)
+        printed = [PrintedTotal("Throughput", rate, totals.INTERVALS)]
+        if unit not in _BYTES and self.keys.get("TRANSACTION_RATE"):
+            printed.append(printed_total("TRANSACTION_RATE", self.keys["TRANSACTION_RATE"], THROUGHPUT))
         return Measured(
-            self.name,
+            self._title(),
             "MiB" if unit in _BYTES else "transaction",
-            self._rate(value, unit),
+            rate,
             duration_s=length_s,
             clients=1,
             response=response,
             figures=self.figures,
             settings=self.settings,
             intervals=tuple(self.intervals),
+            printed=tuple(printed),
         )
+
+    def _title(self) -> str:
+        """The test's name; without a head what its keys say of it."""
+        words = [self.keys[key] for key in ("PROTOCOL", "DIRECTION") if self.keys.get(key)]
+        return "_".join(words) if self.name == _OMNI and words else self.name
 
     def _of_keys(self) -> tuple[float, float | None]:
         length = self.keys.get("ELAPSED_TIME")
@@ -169,4 +200,4 @@ class _Test:
         return (first[4], first[3]) if len(first) >= 5 else None
 
 
-READER = Reader(NAME, by_line(read), anywhere=(b" TEST from ", b" TEST to "))
+READER = Reader(NAME, by_line(read), line_starts=(b"THROUGHPUT=",), anywhere=(b" TEST from ", b" TEST to "))

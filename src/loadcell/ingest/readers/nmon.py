@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from loadcell.ingest import devices
 from loadcell.ingest.base import NotItsOutputError, Reading, Samples, TooManyError, Unread
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.model.message import MessageCode
-from loadcell.monitors.host import NOT_DISKS, NOT_LINKS, Host
+from loadcell.monitors.host import Host
 
 OUTPUT_NMON = MessageCode("output.nmon")
 
@@ -22,9 +23,9 @@ _CORE = re.compile(r"CPU\d+$")
 _DISKS = re.compile(r"(DISK(?:BUSY|READ|WRITE|XFER|BSIZE))\d*$")
 _FACTS = ("AAA", "BBB")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+#: `eth0-read-KB/s`
+_WAY = re.compile(r"-(?:read|write)-")
 _KIB, _MIB = 2**10, 2**20
-#: A partition's name begins with its disk's.
-_PARTITION = re.compile(r"(?P<disk>[a-z]+|nvme\d+n\d+|mmcblk\d+)p?\d+$")
 
 
 def read(lines: Iterable[str]) -> Reading:
@@ -114,10 +115,10 @@ class _File:
 
     def _disks(self, section: str, at: float, values: dict[str, float]) -> None:
         column = {"DISKREAD": "disk_read_bytes_per_s", "DISKWRITE": "disk_write_bytes_per_s"}.get(section)
+        counted = set(devices.disks(values))
         for name, value in values.items():
             self.samples.add_other(at, name, section, value)
-            part = _PARTITION.match(name)
-            if name.startswith(NOT_DISKS) or (part is not None and part["disk"] in values):
+            if name not in counted:
                 continue
             if column is not None:
                 self.samples.put(at, column, value * _KIB, "sum")
@@ -125,10 +126,12 @@ class _File:
                 self.samples.put(at, "disk_util_max_percent", min(100.0, value), "max")
 
     def _network(self, at: float, values: dict[str, float]) -> None:
+        names = [_WAY.split(name)[0] for name in values]
+        physical = set(devices.links(names))
         for name, value in values.items():
             link, _, way = name.rpartition("-read-") if "-read-" in name else name.rpartition("-write-")
             self.samples.add_other(at, link or name, "NET", value)
-            if way == "KB/s" and not link.startswith(NOT_LINKS):
+            if way == "KB/s" and link in physical:
                 column = "net_rx_bytes_per_s" if "-read-" in name else "net_tx_bytes_per_s"
                 self.samples.put(at, column, value * _KIB, "sum")
 

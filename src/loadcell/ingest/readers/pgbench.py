@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.messages import OUTPUT_CUT_SHORT
+from loadcell.ingest.base import (
+    OUTPUT_CUT_SHORT,
+    Interval,
+    Measured,
+    NotItsOutputError,
+    Reading,
+    Unread,
+    number,
+    understood,
+)
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.series import Intervals
 from loadcell.model.message import MessageCode

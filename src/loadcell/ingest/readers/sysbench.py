@@ -1,76 +1,35 @@
-"""sysbench 1.0 and 1.1: cpu, memory, fileio, threads, mutex, and the OLTP scripts; several executions in one
+"""sysbench 0.4 to 1.1: cpu, memory, fileio, threads, mutex, and the OLTP scripts; several executions in one
 text.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from loadcell.ingest import columns
-from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.ingest.messages import OUTPUT_CUT_SHORT
+from loadcell.ingest import columns, totals
+from loadcell.ingest import sysbench_lines as shapes
+from loadcell.ingest.base import (
+    OUTPUT_CUT_SHORT,
+    Interval,
+    Measured,
+    NotItsOutputError,
+    PrintedTotal,
+    Reading,
+    Unread,
+    milliseconds,
+    number,
+    understood,
+)
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, Room
 from loadcell.ingest.text import Output, Table, lines, stretches
+from loadcell.ingest.totals import THROUGHPUT, printed_total
 from loadcell.model.message import MessageCode
 
 OUTPUT_SYSBENCH = MessageCode("output.sysbench")
 
 NAME = "sysbench"
-
-_HEAD = re.compile(r"sysbench (?P<version>[\d.]+)\b")
-_THREADS = re.compile(r"Number of threads: (\d+)")
-_INTERVAL = re.compile(
-    r"\[ (?P<at>[\d.]+)s \] thds: \d+ tps: (?P<tps>[\d.]+) qps: [\d.]+"
-    r".*?lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+) err/s: (?P<errors>[\d.]+)"
-)
-_EVENTS_INTERVAL = re.compile(
-    r"\[ (?P<at>[\d.]+)s \] thds: \d+ eps: (?P<tps>[\d.]+) lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
-)
-_FILE_INTERVAL = re.compile(
-    r"\[ (?P<at>[\d.]+)s \] reads: (?P<reads>[\d.]+) MiB/s writes: (?P<writes>[\d.]+) MiB/s "
-    r"fsyncs: (?P<syncs>[\d.]+)/s "
-    r"latency \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
-)
-_MEMORY_INTERVAL = re.compile(r"\[ (?P<at>[\d.]+)s \] (?P<moved>[\d.]+) MiB/sec")
-_INTERVALS = (_INTERVAL, _EVENTS_INTERVAL, _FILE_INTERVAL, _MEMORY_INTERVAL)
-_BLOCK_SIZE = re.compile(r"(?:Block size|\s+block size:) (?P<number>\d+)(?P<unit>B|KiB|MiB|GiB)\s*$")
-_UNITS = {"B": 2**-20, "KiB": 2**-10, "MiB": 1, "GiB": 2**10}
-_TRANSACTIONS = re.compile(r"\s*transactions:\s+(\d+)\s+\(([\d.]+) per sec")
-_QUERIES = re.compile(r"\s*queries:\s+(\d+)\s+\(([\d.]+) per sec")
-_IGNORED = re.compile(r"\s*ignored errors:\s+(\d+)\s+\(")
-_RECONNECTS = re.compile(r"\s*reconnects:\s+(\d+)\s+\(")
-_CPU = re.compile(r"\s*events per second:\s+([\d.]+)")
-_MEMORY = re.compile(r"\s*([\d.]+) MiB transferred \(([\d.]+) MiB/sec\)")
-_OPERATIONS = re.compile(r"Total operations: (\d+) \(\s*([\d.]+) per second\)")
-_FILE = re.compile(r"\s*(reads/s|writes/s|fsyncs/s|read, MiB/s|written, MiB/s):\s+([\d.]+)")
-_TIME = re.compile(r"\s*(?:total time|time elapsed):\s+([\d.]+)s")
-_COUNT = re.compile(r"\s*total number of events:\s+(\d+)")
-_LATENCY = re.compile(r"\s+(min|avg|max|(\d+)th percentile|sum):\s+([\d.]+)\s*$")
-_BLOCK = re.compile(r"\s+(block size|total size|operation|scope): (\S+)")
-_FATAL = re.compile(r"FATAL: .*|\(last message repeated.*|ALERT: .*")
-#: The first line of an execution whose head was left out, as in texts that were copied into a report.
-_BEGIN = re.compile(r"Running the test with|Prime numbers limit:|Running memory speed test|SQL statistics:")
-_LAST = re.compile(r"\s+execution time \(avg/stddev\)")
-#: What is printed and measures nothing.
-_IGNORED_LINES = re.compile(
-    r"Running the test|Initializing|Threads started|SQL statistics|\s+queries performed|\s+(read|"
-    r"write|other|total):|General statistics|"
-    r"Latency \(ms\)|Threads fairness|\s+(events|execution time) \(avg/stddev\)|CPU speed|Running "
-    r"memory speed|Prime numbers limit|"
-    r"Report intermediate|File operations|Throughput:|Throughput|Doing|Creating|Inserting|"
-    r"Dropping|WARNING|Extra file|"
-    r"\d+ files|[\d.]+[KMG]iB total|Block size|Number of|Read/Write ratio|Periodic FSYNC|Calling "
-    r"fsync|Using|\s+eps"
-)
-
-#: Traffic of files and of memory in an interval.
-_MOVED = ("reads", "writes", "moved")
-_FILE_NAMES = {
-    "reads/s": "reads_per_s", "writes/s": "writes_per_s", "fsyncs/s": "fsyncs_per_s",
-    "read, MiB/s": "read_mib_per_s", "written, MiB/s": "written_mib_per_s",
-}  # fmt: skip
 
 
 def read(text: Iterable[str]) -> Reading:
@@ -97,8 +56,8 @@ def _read(parts: Iterable[Iterable[str] | Table]) -> Reading:
                 continue
             part = lines([part.text()])
         for line in part:
-            head = _HEAD.match(line)
-            if head is not None or ((current is None or current.ended) and _BEGIN.match(line)):
+            head = shapes.HEAD.match(line)
+            if head is not None or ((current is None or current.summarised) and shapes.BEGIN.match(line)):
                 _close(current, measured, unread, room)
                 current = _Execution(head["version"] if head is not None else "")
             if head is None and (current is None or not understood(current.take, line)):
@@ -138,62 +97,116 @@ class _Execution:
         self.block_mib: float | None = None
         self.intervals = Intervals()
         self.ended_s = 0.0
-        #: Whether it printed the last of its lines.
+        self.events: int | None = None
+        self.events_per_s: str | None = None
+        #: True after its summary was printed, so that another summary is another execution.
         self.ended = False
+        #: Summaries of `--report-checkpoints`, each counted since the one before.
+        self.checkpoints: list[_Summary] = []
+        self.checkpoint = False
+        self.failed_line = False
+
+    @property
+    def summarised(self) -> bool:
+        """True if its summary was printed to the end, or as far as it counts."""
+        return not self.checkpoint and (self.ended or self.events is not None)
 
     def take(self, line: str) -> bool:
         """True if the line was understood."""
-        if line.startswith("[ "):
+        repeated, self.failed_line = self.failed_line, False
+        if line.startswith("["):
+            if shapes.CHECKPOINT.match(line) is not None:
+                self.checkpoint = True
+                return True
             return self._interval(line) or self._moved(line)
-        if (match := _BLOCK_SIZE.match(line)) is not None:
-            self.block_mib = int(match["number"]) * _UNITS[match["unit"]]
-        if (match := _THREADS.match(line)) is not None:
+        if (match := shapes.BLOCK_SIZE.match(line)) is not None:
+            self.block_mib = int(match["number"]) * shapes.UNITS[match["unit"]]
+        if (match := shapes.THREADS.match(line)) is not None:
             self.threads = int(match[1])
-        elif (match := _TRANSACTIONS.match(line)) is not None:
+        elif (match := shapes.TRANSACTIONS.match(line)) is not None:
             self.kind, self.unit, self.count, self.rate = (
                 "oltp",
                 "transaction",
                 int(match[1]),
                 float(match[2]),
             )
-        elif (match := _QUERIES.match(line)) is not None:
+        elif (match := shapes.QUERIES.match(line)) is not None:
             self.figures["queries_per_s"] = float(match[2])
-        elif (match := _IGNORED.match(line)) is not None:
+        elif (match := shapes.IGNORED.match(line)) is not None:
             if int(match[1]):
                 self.errors["ignored"] = int(match[1])
-        elif (match := _RECONNECTS.match(line)) is not None:
+        elif (match := shapes.RECONNECTS.match(line)) is not None:
             if int(match[1]):
                 self.errors["reconnect"] = int(match[1])
-        elif (match := _CPU.match(line)) is not None:
+        elif (match := shapes.CPU.match(line)) is not None:
             self.kind, self.rate = "cpu", float(match[1])
-        elif (match := _MEMORY.match(line)) is not None:
+        elif (match := shapes.EVENTS.match(line)) is not None:
+            self.events_per_s = match[1]
+        elif (match := shapes.MEMORY.match(line)) is not None:
             self.figures["mib_per_s"] = float(match[2])
-        elif (match := _OPERATIONS.match(line)) is not None:
+        elif (match := shapes.OPERATIONS.match(line)) is not None:
             self.kind, self.rate = "memory", float(match[2])
-        elif (match := _FILE.match(line)) is not None:
+        elif (match := shapes.FILE.match(line)) is not None:
             self.kind = "fileio"
-            self.figures[_FILE_NAMES[match[1]]] = float(match[2])
-        elif (match := _TIME.match(line)) is not None:
+            self.figures[shapes.FILE_NAMES[match[1]]] = float(match[2])
+        elif (match := shapes.FILE_IOPS.match(line)) is not None:
+            self.kind = "fileio"
+            rate, moved = shapes.IOPS_NAMES[match["name"]]
+            self.figures[rate] = float(match["rate"])
+            if match["mib"]:
+                self.figures[moved] = float(match["mib"])
+        elif (match := shapes.OLD_FILE.match(line)) is not None:
+            self.kind = "fileio"
+            self.figures["mib_per_s"] = float(match[1]) * {"K": 2**-10, "M": 1, "G": 2**10}[match[2]]
+        elif (match := shapes.OLD_FILE_RATE.match(line)) is not None:
+            self.kind, self.rate = "fileio", float(match[1])
+        elif (match := shapes.TIME.match(line)) is not None:
             self.duration_s = float(match[1])
-        elif (match := _COUNT.match(line)) is not None:
-            self.count = self.count if self.count is not None else int(match[1])
-        elif (match := _LATENCY.match(line)) is not None:
+        elif (match := shapes.COUNT.match(line)) is not None:
+            self.events = int(match[1])
+        elif (match := shapes.LATENCY.match(line)) is not None:
             name = {"min": "min_ms", "avg": "mean_ms", "max": "max_ms"}.get(match[1])
             name = name or (f"p{match[2]}_ms" if match[2] else None)
             if name is not None:
-                self.response[name] = float(match[3])
-        elif (match := _BLOCK.match(line)) is not None:
+                self.response[name] = milliseconds(match[3] + (match[4] or "ms"))
+            elif match[1] == "sum":
+                self._end()
+        elif (match := shapes.BLOCK.match(line)) is not None:
             self.settings[match[1].replace(" ", "_")] = match[2]
-        elif _LAST.match(line) is not None:
-            self.ended = True
-        elif _FATAL.match(line) is not None:
+        elif shapes.LAST.match(line) is not None:
+            self._end()
+        elif (match := shapes.DEADLOCKS.match(line)) is not None:
+            if int(match[1]):
+                self.errors["deadlock"] = int(match[1])
+        elif (match := shapes.REPEATED.match(line)) is not None:
+            if repeated:
+                self.errors["fatal"] += int(match[1])
+        elif shapes.FATAL.match(line) is not None:
             self.errors["fatal"] = self.errors.get("fatal", 0) + 1
+            self.failed_line = True
         else:
-            return _IGNORED_LINES.match(line) is not None or not line.strip()
+            return shapes.IGNORED_LINES.match(line) is not None or not line.strip()
         return True
 
+    def _end(self) -> None:
+        """The summary is complete: the execution's, or a checkpoint's, after which counts begin again."""
+        if self.count is self.events is self.rate is None and not self.figures:
+            return  # a line after the summary of a checkpoint
+        if not self.checkpoint:
+            self.ended = True
+        elif self.events is not None:
+            self.checkpoints.append(
+                _Summary(self.count if self.count is not None else self.events, self.response)
+            )
+            self.count = self.rate = self.events = self.events_per_s = None
+            self.response, self.figures, self.checkpoint = {}, {}, False
+
     def _interval(self, line: str) -> bool:
-        match = _INTERVAL.match(line) or _EVENTS_INTERVAL.match(line)
+        match = (
+            shapes.INTERVAL.match(line)
+            or shapes.EVENTS_INTERVAL.match(line)
+            or shapes.OLD_INTERVAL.match(line)
+        )
         if match is None:
             return False
         at = number(match["at"])
@@ -207,11 +220,11 @@ class _Execution:
 
     def _moved(self, line: str) -> bool:
         """Traffic of files and memory in an interval, as operations: blocks, and syncs of files."""
-        match = _FILE_INTERVAL.match(line) or _MEMORY_INTERVAL.match(line)
+        match = shapes.FILE_INTERVAL.match(line) or shapes.MEMORY_INTERVAL.match(line)
         if match is None or self.block_mib is None:
             return False
         groups = match.groupdict()
-        moved_mib = sum(float(groups[name]) for name in _MOVED if name in groups)
+        moved_mib = sum(float(groups[name]) for name in shapes.MOVED if name in groups)
         rate = moved_mib / self.block_mib + float(groups.get("syncs", 0))
         response = {f"p{groups['rank']}_ms": float(groups["late"])} if "rank" in groups else {}
         at = number(groups["at"])
@@ -221,8 +234,8 @@ class _Execution:
 
     def take_many(self, table: Table) -> bool:
         """Intervals at once; False where they have to be looked at one by one."""
-        shapes = (shape.match(table.first) for shape in _INTERVALS)
-        match = next((candidate for candidate in shapes if candidate is not None), None)
+        matches = (shape.match(table.first) for shape in shapes.INTERVALS)
+        match = next((candidate for candidate in matches if candidate is not None), None)
         values = table.columns(match) if match is not None else None
         if values is None or ("tps" not in values and self.block_mib is None):
             return False
@@ -231,7 +244,7 @@ class _Execution:
             rate = values["tps"]
         else:
             assert self.block_mib is not None
-            moved_mib = columns.total([values[name] for name in _MOVED if name in values])
+            moved_mib = columns.total([values[name] for name in shapes.MOVED if name in values])
             syncs = [values["syncs"]] if "syncs" in values else []
             rate = columns.total([moved_mib / self.block_mib, *syncs])
         if "rank" in values:
@@ -247,15 +260,66 @@ class _Execution:
 
     def measured(self) -> Measured | None:
         """None when it ended before it said what came out."""
+        count = self.count if self.count is not None else self.events
         rate = self.rate
-        if rate is None and self.count is not None and self.duration_s:
-            rate = self.count / self.duration_s
+        if self.checkpoints:
+            return self._of_checkpoints(count)
+        printed = (
+            [printed_total("events/s (eps)", self.events_per_s, THROUGHPUT)] if self.events_per_s else []
+        )
+        per_s = count / self.duration_s if count is not None and self.duration_s else None
+        rates = [self.figures[name] for name, _ in shapes.IOPS_NAMES.values() if name in self.figures]
+        if rate is None:
+            rate = float(self.events_per_s) if self.events_per_s else per_s
+        if rate is None and rates:
+            rate = sum(rates)
         if rate is None:
             return None
+        if per_s is not None:
+            printed.append(PrintedTotal("events / total time", per_s, THROUGHPUT))
+        if rates and self.kind == "fileio":
+            printed.append(PrintedTotal("reads + writes + fsyncs", sum(rates), THROUGHPUT))
+        if self.events is not None:
+            printed.append(PrintedTotal("total number of events", self.events, "succeeded"))
+        printed.append(PrintedTotal("per second", rate, totals.INTERVALS))
         return Measured(
-            self.kind, self.unit, rate, self.count, sum(self.errors.values()), self.duration_s, self.threads,
-            self.response, self.figures, self.settings, self.errors, self.intervals,
+            self.kind, self.unit, rate, count, sum(self.errors.values()), self.duration_s, self.threads,
+            self.response, self.figures, self.settings, self.errors, self.intervals, printed=tuple(printed),
         )  # fmt: skip
+
+    def _of_checkpoints(self, count: int | None) -> Measured | None:
+        """All stretches between checkpoints together; of percentiles and of other rates nothing is known."""
+        if count is None or not self.duration_s:
+            return None
+        stretches = [*self.checkpoints, _Summary(count, self.response)]
+        done = sum(stretch.count for stretch in stretches)
+        rate = done / self.duration_s
+        return Measured(
+            self.kind, self.unit, rate, done, sum(self.errors.values()), self.duration_s, self.threads,
+            _merged(stretches), {}, self.settings, self.errors, self.intervals,
+            printed=(PrintedTotal("per second", rate, totals.INTERVALS),),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Summary:
+    """Count of events of a stretch, and its response times."""
+
+    count: int
+    response: Mapping[str, float]
+
+
+def _merged(stretches: Sequence[_Summary]) -> dict[str, float]:
+    """Mean and extremes of all stretches."""
+    response: dict[str, float] = {}
+    parts = [stretch for stretch in stretches if stretch.count]
+    for key, merge in (("min_ms", min), ("max_ms", max)):
+        if all(key in part.response for part in parts):
+            response[key] = merge(part.response[key] for part in parts)
+    if parts and all("mean_ms" in part.response for part in parts):
+        spent_ms = sum(part.count * part.response["mean_ms"] for part in parts)
+        response["mean_ms"] = spent_ms / sum(part.count for part in parts)
+    return response
 
 
 READER = Reader(NAME, read_output, line_starts=(b"sysbench 1.", b"sysbench 0."))

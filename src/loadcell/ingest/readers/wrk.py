@@ -1,4 +1,4 @@
-"""wrk 4 (and wrk2, which prints the same head)."""
+"""wrk 4, and wrk2, which prints the same head and the corrected distribution (`-L`) or both (`-U`)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import (
+    OUTPUT_CUT_SHORT,
     Measured,
     NotItsOutputError,
+    PrintedTotal,
     Reading,
     Unread,
     milliseconds,
     number,
     understood,
 )
-from loadcell.ingest.messages import OUTPUT_CUT_SHORT
 from loadcell.ingest.readers import Reader, by_line
+from loadcell.ingest.totals import printed_total
 from loadcell.model.message import MessageCode
 
 OUTPUT_WRK = MessageCode("output.wrk")
@@ -25,12 +27,18 @@ NAME = "wrk"
 _HEAD = re.compile(r"Running (\S+) test @ (?P<url>\S+)")
 _SIZE = re.compile(r"\s+(\d+) threads and (?P<clients>\d+) connections")
 _LATENCY = re.compile(r"\s+Latency\s+(?P<mean>[\d.]+\w+)\s+(?P<stdev>[\d.]+\w+)\s+(?P<max>[\d.]+\w+)")
-_PERCENT = re.compile(r"\s+(?P<rank>[\d.]+)%\s+(?P<time>[\d.]+[a-zµ]+)\s*$")
+_PERCENT = re.compile(r"\s*(?P<rank>[\d.]+)%\s+(?P<time>[\d.]+[a-zµ]+)\s*$")
 _COUNT = re.compile(r"\s+(?P<count>\d+) requests in (?P<time>[\d.]+\w+), ")
+_RATE = re.compile(r"Requests/sec:\s+([\d.]+)\s*$")
 _SOCKETS = re.compile(r"\s+Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)")
 _STATUS = re.compile(r"\s+Non-2xx or 3xx responses: (\d+)")
+#: wrk2's distributions; that of `-U` leaves out the time that requests waited to be sent.
+_DISTRIBUTION = re.compile(r"\s+Latency Distribution(?: \(HdrHistogram - (?P<kind>\w+) Latency)?")
+_MEAN = re.compile(r"\s*#?\[Mean\s+=\s+(?P<mean>[\d.]+), Std")
+#: `5.095     0.550000      1914665         2.22`
+_SPECTRUM = re.compile(r"\s*[\d.]+\s+[01]\.\d+\s+\d+\s+(?:[\d.]+|-?inf)\s*$")
 _IGNORED_LINES = re.compile(
-    r"\s+(Thread (Stats|calibration)|Req/Sec|Latency Distribution)|(Requests|Transfer)/sec:|"
+    r"\s+(Thread (Stats|calibration)|Req/Sec)|Transfer/sec:|"
     r"\s+Initialised|\s*[-#\[]|\s+Detailed|\s+Value"
 )
 
@@ -62,6 +70,8 @@ def _close(current: _Execution | None, measured: list[Measured], unread: Unread)
     well = max(0, current.count - current.errors.get("status", 0))
     rate, errors = well / current.duration_s, current.errors
     about = {"url": current.url}
+    if current.rate_per_s is not None:  # of all requests; the count over the rounded time is up to 3% off
+        rate = current.rate_per_s * (well / current.count if current.count else 1.0)
     measured.append(
         Measured(
             "wrk",
@@ -75,6 +85,7 @@ def _close(current: _Execution | None, measured: list[Measured], unread: Unread)
             {},
             about,
             errors,
+            printed=tuple(current.printed),
         )
     )
 
@@ -85,8 +96,11 @@ class _Execution:
         self.clients: int | None = None
         self.count: int | None = None
         self.duration_s: float | None = None
+        self.rate_per_s: float | None = None
         self.response: dict[str, float] = {}
         self.errors: dict[str, int] = {}
+        self.printed: list[PrintedTotal] = []
+        self.uncorrected = False
 
     def take(self, line: str) -> bool:
         """True if the line was understood."""
@@ -94,12 +108,21 @@ class _Execution:
             self.clients = int(match["clients"])
         elif (match := _LATENCY.match(line)) is not None:
             self.response |= {f"{name}_ms": milliseconds(match[name]) for name in ("mean", "stdev", "max")}
+        elif (match := _DISTRIBUTION.match(line)) is not None:
+            self.uncorrected = match["kind"] == "Uncorrected"
+        elif (match := _MEAN.match(line)) is not None:
+            if not self.uncorrected:
+                self.printed.append(printed_total("Mean", match["mean"], "mean_ms"))
+        elif _SPECTRUM.match(line) is not None:
+            pass
         elif (match := _PERCENT.match(line)) is not None:
             rank = number(match["rank"])
-            if rank < 100:
+            if rank < 100 and not self.uncorrected:
                 self.response[f"p{rank:g}_ms"] = milliseconds(match["time"])
         elif (match := _COUNT.match(line)) is not None:
             self.count, self.duration_s = int(match["count"]), milliseconds(match["time"]) / 1e3
+        elif (match := _RATE.match(line)) is not None:
+            self.rate_per_s = number(match[1])
         elif (match := _SOCKETS.match(line)) is not None:
             names = ("connect", "read", "write", "timeout")
             self.errors |= {

@@ -6,13 +6,16 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from functools import cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from loadcell.report.blocks import Chart
-from loadcell.report.context import ReportContext
+from loadcell.report.charts import style
+
+if TYPE_CHECKING:
+    from loadcell.report.context import ReportContext
 
 #: Draws a chart; None where there is nothing to draw.
-Draw: TypeAlias = Callable[[ReportContext], Chart | None]
+Draw: TypeAlias = "Callable[[ReportContext], Chart | None]"
 
 _declared: list[tuple[str, int, Draw]] = []
 
@@ -37,10 +40,6 @@ def load() -> None:
 def drawn_in(section: str, context: ReportContext) -> list[Chart]:
     """Every chart of a section that there is something to draw for, in order."""
     load()
-    from altair.utils.schemapi import debug_mode  # half a second that a terminal does not have to wait
-
     drawers = sorted((item for item in _declared if item[0] == section), key=lambda item: item[1])
-    # Every part checked against Vega-Lite's schema as it is made takes half of the time; tests paint every
-    # chart instead.
-    with debug_mode(False):
+    with style.unchecked():
         return [drawn for _, _, draw in drawers if (drawn := draw(context)) is not None]

@@ -13,7 +13,6 @@ from typing import Any
 
 import altair as alt
 
-from loadcell.analysis import recommend
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.analysis.trials import Trial
@@ -286,7 +285,7 @@ def figures(
         for trial in treatment.trials
         if (number := value(trial)) is not None
     ]
-    ends = recommend.reach(repeats)
+    ends = repeats.reach
     if ends is not None:
         rows.append({**where, "role": "median", "value": repeats.median, "low": ends[0], "high": ends[1]})
     return rows

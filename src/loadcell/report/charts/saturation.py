@@ -1,4 +1,6 @@
-"""Saturation: throughput over the load with its curve, where peak, knee and power stand, and power itself."""
+"""Saturation: throughput over the load with its curve, where peak, knee and power stand, and power itself;
+and a search as it closed in: each trial's level, and between which levels the answer lay after it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import numpy as np
 
 from loadcell.analysis.layout import MOST_SERIES, Axis, axis
 from loadcell.analysis.saturation import Saturation
+from loadcell.analysis.search import Searched, Step
 from loadcell.analysis.sweep import LOAD, speed_of
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
@@ -19,6 +22,7 @@ from loadcell.report.charts import chart, compare, style
 from loadcell.report.charts.style import Channels
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
+from loadcell.report.sections.saturation import STAGE
 from loadcell.report.texts import Texts
 
 #: Marks from top to bottom, by the key of their name.
@@ -259,3 +263,92 @@ def _power_view(x_axis: Axis, names: Sequence[str], texts: Texts) -> JsonObject:
         .encode(x=x, y=_y("value:Q", ticks=3), tooltip=tips, **colour)
     )
     return style.layered(line, height=style.PANEL, title=texts("axis.power"))
+
+
+_STEPS = "steps"
+
+
+@chart("search", 1)
+def search(context: ReportContext) -> Chart | None:
+    """One picture a search, side by side; None in other designs."""
+    searches, texts = context.analysis.searches, context.texts
+    rows = [_row(search, step, context) for search in searches for step in search.steps]
+    if not rows:
+        return None
+    geometric = all(search.question.values[0] > 0 for search in searches)
+    stages = [texts(STAGE(stage)) for stage in STAGE.names if any(row["key"] == stage for row in rows)]
+    x = alt.X(
+        "trial:Q", title=texts("axis.trial"), axis=alt.Axis(grid=False, format="d", tickMinStep=1),
+        scale=alt.Scale(padding=14, nice=False, zero=False),
+    )  # fmt: skip
+    ticks = (
+        style.log_ticks([row[name] for row in rows for name in ("low", "high", "level")]) if geometric else ()
+    )
+    scale = alt.Scale(type="log", nice=False, padding=10) if geometric else alt.Scale(zero=False, padding=10)
+    values: Channels = {"values": list(ticks)} if ticks else {}
+    axis = alt.Axis(format=",~r", grid=True, labelOverlap="greedy", **values)
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", title=searches[0].factor, scale=scale, axis=axis)
+
+    legend = alt.Legend(title=None, symbolOpacity=1)
+    tips = [
+        alt.Tooltip("trial:Q", title=texts("axis.trial")),
+        alt.Tooltip("label:N", title=searches[0].factor),
+        alt.Tooltip("stage:N", title=texts("column.stage")),
+        alt.Tooltip("value:Q", title=texts("axis.throughput"), format=",.4~r"),
+    ]
+    reach = (
+        alt.Chart()
+        .mark_rule(strokeWidth=9, opacity=0.18, strokeCap="round", color=SERIES[7])
+        .encode(x=x, y=y("low"), y2="high:Q")
+    )
+    colour = alt.Color("stage:N", scale=style.colours(stages), legend=legend)
+    shape = alt.Shape("stage:N", scale=style.shapes(stages), legend=legend)
+    good = alt.Chart(transform=[alt.FilterTransform(filter="datum.met")])
+    dots = good.mark_point(size=64, opacity=0.95, filled=True).encode(
+        x=x, y=y("level"), color=colour, shape=shape, tooltip=tips
+    )
+    bad = alt.Chart(transform=[alt.FilterTransform(filter="!datum.met")])
+    crosses = bad.mark_point(
+        shape="M-1,-1L1,1M-1,1L1,-1", size=40, strokeWidth=2, color="var(--problem)"
+    ).encode(x=x, y=y("level"), tooltip=tips)
+    layers = [reach, dots, *([crosses] if any(not row["met"] for row in rows) else [])]
+    view: JsonObject
+    if len(searches) > 1:
+        facet = {
+            "field": "facet",
+            "type": "nominal",
+            "title": None,
+            "sort": [search.among for search in searches],
+        }
+        bare = style.layered(*layers, height=style.CHART // 2)
+        view = {"data": {"name": _STEPS}, "facet": facet, "columns": 4, "spec": bare}
+    else:
+        view = style.layered(*layers, height=style.CHART, data={"name": _STEPS})
+    return Chart(
+        "chart-search",
+        texts("chart.search"),
+        style.document(view),
+        {_STEPS: rows},
+        [texts("caption.search")],
+        columns=4 if len(searches) > 1 else 1,
+        legend=True,
+    )
+
+
+def _row(searched: Searched, step: Step, context: ReportContext) -> DataRow:
+    values = searched.question.values
+    high = searched.question.top if step.after.high is None else step.after.high
+    return {
+        "trial": step.trial.number,
+        "level": values[step.level],
+        "label": step.label,
+        "key": step.stage,
+        "stage": context.texts(STAGE(step.stage)),
+        "value": step.value,
+        "met": bool(step.met),
+        "low": values[step.after.low],
+        "high": values[high],
+        "facet": searched.among,
+    }

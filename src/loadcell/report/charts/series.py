@@ -19,7 +19,7 @@ from loadcell.model.message import Labels
 from loadcell.model.panels import Line, Panel, Reduction, all_panels
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Chart, DataRow, TrialSamples
-from loadcell.report.charts import chart, style, timeline, waits
+from loadcell.report.charts import chart, style, timeline, treatments
 from loadcell.report.charts.panels import (
     FAILED,
     GROUPS_PLACE,
@@ -171,9 +171,9 @@ def _waits(panel: Panel, context: ReportContext) -> Panel:
     names = context.server.kinds
     lines = [
         Line(f"w{number}", "", proper=name, colour=colour)
-        for number, (name, colour) in enumerate(zip(names, waits.colours(names), strict=True))
+        for number, (name, colour) in enumerate(zip(names, treatments.colours(names), strict=True))
     ]
-    others = Line("rest", "series.rest", colour=waits.OTHERS, hidden_at_zero=True)
+    others = Line("rest", "series.rest", colour=treatments.OTHERS, hidden_at_zero=True)
     return replace(panel, lines=(*lines, others))
 
 

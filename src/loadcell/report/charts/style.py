@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from loadcell.model.json import JsonObject
 from loadcell.report.palette import SERIES
@@ -59,6 +61,13 @@ CONFIG: JsonObject = {
     "line": {"strokeWidth": 2},
     "text": {"color": "var(--soft)", "fontSize": 11},
 }  # fmt: skip
+
+
+def unchecked() -> AbstractContextManager[None]:
+    """Make charts without a check of every part against Vega-Lite's schema, which takes half of the time;
+    tests paint every chart instead.
+    """
+    return debug_mode(False)
 
 
 def log_ticks(values: Sequence[float]) -> list[float]:

@@ -35,22 +35,35 @@ from loadcell.report.blocks import (
 from loadcell.report.comparison import charts as charting
 from loadcell.report.comparison.gather import Gathered
 from loadcell.report.comparison.words import Words
-from loadcell.report.publish import ComparisonPages
+from loadcell.report.publish import ComparisonDocument
 from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import Texts
+from loadcell.report.values import minute
 
 #: Kinds of differences.
 _KIND = Labels("compare.of", DIFFERS)
 #: Designs of a comparison, by their pairs and their intervals.
-_PAIRS = Labels("compare.method.pairs", ("paired", "unpaired"))
-_INTERVAL = Labels("compare.method.interval", ("paired", "unpaired"))
+_WAYS = {"block": "paired", "trial": "unpaired", "run": "runs"}
+_PAIRS = Labels("compare.method.pairs", tuple(_WAYS.values()))
+_INTERVAL = Labels("compare.method.interval", tuple(_WAYS.values()))
+_NOTE = {
+    "block": "compare.table.figures.note",
+    "trial": "compare.table.figures.unpaired",
+    "run": "compare.table.figures.runs",
+}
 #: More differences, or cross-checks, than this are folded away.
 MOST_OPEN = 15
 #: More rows than this scroll a terminal's sentences away.
 MOST_ROWS = 28
 #: Headings of a terminal's columns are cut to this length.
 MOST_HEADING = 10
-TONES: dict[str, Tone] = {"faster": "good", "slower": "problem", "same": "", "ambiguous": "caution"}
+TONES: dict[str, Tone] = {
+    "faster": "good",
+    "slower": "problem",
+    "same": "",
+    "ambiguous": "caution",
+    "insufficient": "caution",
+}
 
 
 def build(
@@ -119,16 +132,16 @@ def brief(gathered: Gathered, lang: str = "en", page: str | None = None) -> Repo
     return Report(lang, title, "", run.id, (), sections, unit=gathered.unit)
 
 
-def pages(gathered: Gathered, lang: str, command: Sequence[str] = ()) -> ComparisonPages:
+def document(gathered: Gathered, lang: str, command: Sequence[str] = ()) -> ComparisonDocument:
     """The comparison in every form; `command` is what made it."""
-    return ComparisonPages(
+    return ComparisonDocument(
         "comparison",
         lambda pictures: build(gathered, lang, command, charts=pictures),
         lambda page: brief(gathered, lang, page),
-        lambda: document(gathered),
-        None,
-        frozenset(row.verdict.word for row in gathered.comparison.rows),
-        gathered.comparison.incomplete,
+        lambda: data(gathered),
+        verdicts=gathered.comparison.gate_words,
+        incomplete=gathered.comparison.incomplete,
+        undecided=gathered.comparison.undecided,
     )
 
 
@@ -149,14 +162,9 @@ def _badges(gathered: Gathered, words: Words) -> list[tuple[str, Tone]]:
         tone = TONES[row.verdict.word]
         badges.append((words.verdict(row), tone))
         if row.effect is not None:
-            key = "compare.values.paired" if row.effect.paired else "compare.values.unpaired"
-            badges.append((words.texts(key, n=row.effect.n), ""))
-    hosts = dict.fromkeys(
-        str(host["hostname"])
-        for run in gathered.runs
-        for host in run.environment.get("hosts") or ()
-        if host.get("hostname")
-    )
+            values = findings.VALUES[gathered.comparison.sides.unit](n=row.effect.n)
+            badges.append((words.texts.message(values), ""))
+    hosts = dict.fromkeys(name for run in gathered.runs for name in run.hostnames)
     return [*badges, *((host, "") for host in hosts)]
 
 
@@ -180,8 +188,8 @@ def differences(gathered: Gathered, words: Words) -> Section | None:
             Cell(texts(_KIND(difference.kind))),
             *([Cell(label)] if several else []),
             Cell(difference.path),
-            Cell(texts("compare.not-set") if difference.before is None else str(difference.before)),
-            Cell(texts("compare.not-set") if difference.after is None else str(difference.after)),
+            Cell(texts("value.not-set") if difference.before is None else str(difference.before)),
+            Cell(texts("value.not-set") if difference.after is None else str(difference.after)),
         ]
         for label, changes in gathered.differences.items()
         for difference in changes
@@ -308,8 +316,8 @@ def figures_table(words: Words, rows: Sequence[Row] = (), side: int | None = Non
     ]
     if side is not None:
         return Table(f"table-figures-{side}", "", columns, cells)
-    note = "compare.table.figures.note" if comparison.sides.paired else "compare.table.figures.unpaired"
-    return Table("table-figures", texts("compare.table.figures"), columns, cells, texts(note))
+    note = texts(_NOTE[comparison.sides.unit])
+    return Table("table-figures", texts("compare.table.figures"), columns, cells, note)
 
 
 def _short(name: str) -> str:
@@ -339,7 +347,7 @@ def latency(gathered: Gathered, words: Words) -> Section | None:
 def method(gathered: Gathered, words: Words, command: Sequence[str]) -> Section:
     """Subject and method of the comparison, the result of other methods, and the command."""
     comparison, texts = gathered.comparison, words.texts
-    way = "paired" if comparison.sides.paired else "unpaired"
+    way = _WAYS[comparison.sides.unit]
     noise = (
         texts("compare.method.noise.value", run=gathered.noise_from)
         if gathered.noise_from
@@ -349,7 +357,7 @@ def method(gathered: Gathered, words: Words, command: Sequence[str]) -> Section:
         (texts("compare.method.pairs"), texts(_PAIRS(way))),
         (texts("compare.method.interval"), texts(_INTERVAL(way))),
         (texts("compare.method.correction"), texts("compare.method.correction.value")),
-        (texts("compare.method.least"), numbers.share(comparison.least_effect)),
+        (texts("compare.method.least"), _least_effects(words)),
         (texts("compare.method.noise"), noise),
     ]
     blocks: list[Block] = [Definitions(entries), _runs(gathered, words)]
@@ -359,6 +367,18 @@ def method(gathered: Gathered, words: Words, command: Sequence[str]) -> Section:
     if command:
         blocks.append(Code(texts("compare.method.again"), shlex.join(command)))
     return Section("method", texts("compare.section.method"), blocks)
+
+
+def _least_effects(words: Words) -> str:
+    """`2% (throughput, p50), 5% (p95, p99)`."""
+    comparison = words.comparison
+    by_size: dict[float, list[str]] = {}
+    for metric in comparison.metrics:
+        by_size.setdefault(comparison.least_effects.of(metric), []).append(words.short(metric))
+    mark = words.texts("mark.list")
+    if len(by_size) == 1:
+        return numbers.share(comparison.least_effect)
+    return mark.join(f"{numbers.share(size)} ({mark.join(names)})" for size, names in by_size.items())
 
 
 def _runs(gathered: Gathered, words: Words) -> Table:
@@ -373,9 +393,9 @@ def _runs(gathered: Gathered, words: Words) -> Table:
     runs = gathered.comparison.sides.kind != "runs"
     rows = [
         [
-            Cell(run.short_id if runs else words.side(position)),
+            Cell(run.short_id if runs else words.side(gathered.side_of(position))),
             Cell(str(run.run.plan_name or "")),
-            Cell(str(run.run.started_utc or "")[:16].replace("T", " ")),
+            Cell(minute(run.run.started_utc)),
             Cell(
                 texts(
                     "mark.of",
@@ -421,7 +441,7 @@ def _triple(triple: tuple[float, float, float]) -> str:
     return f"{middle}  ({low} … {high})"
 
 
-def document(gathered: Gathered) -> Mapping[str, object]:
+def data(gathered: Gathered) -> Mapping[str, object]:
     """The comparison for scripts."""
     comparison = gathered.comparison
     return {
@@ -433,6 +453,7 @@ def document(gathered: Gathered) -> Mapping[str, object]:
         "sides": [side.label for side in comparison.sides.sides],
         "contexts": comparison.sides.contexts,
         "least_effect": comparison.least_effect,
+        "unit_of_values": comparison.sides.unit,
         "noise_from": gathered.noise_from,
         "differences": [
             {"side": label, **vars(difference)}
@@ -457,9 +478,12 @@ def _row_document(row: Row, gathered: Gathered) -> Mapping[str, object]:
         "medians": row.medians,
         "ratio": effect and effect.ratio,
         "interval": None if effect is None or effect.low is None else [effect.low, effect.high],
+        "coverage": None if effect is None or effect.low is None else effect.coverage,
         "values": 0 if effect is None else effect.n,
         "p": effect and effect.p,
         "adjusted_p": row.adjusted_p,
+        "gate_p": row.gate_p,
+        "least_effect": row.least_effect,
         "noise": row.noise,
         "verdict": row.verdict.word,
         "reason": row.verdict.reason,

@@ -5,12 +5,14 @@ themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import altair as alt
 
 from loadcell.analysis.compare.compare import OVERALL, Row
 from loadcell.analysis.compare.percentiles import Step, distribution, shifts
+from loadcell.analysis.compare.sides import FEWEST_RUNS
 from loadcell.model.json import JsonObject
 from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
@@ -18,6 +20,8 @@ from loadcell.report.charts.style import Channels
 from loadcell.report.comparison.gather import Gathered
 from loadcell.report.comparison.words import VERDICT, Words
 from loadcell.report.palette import SERIES
+from loadcell.report.texts import Texts
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: More rows than this are not looked at.
 MOST_ROWS = 40
@@ -32,12 +36,14 @@ VERDICT_COLOURS = {
     "slower": "var(--problem)",
     "same": "var(--c1)",
     "ambiguous": "var(--c8)",
+    "insufficient": "var(--soft)",
 }
 VERDICT_SHAPES = {
     "faster": "triangle-up",
     "slower": "triangle-down",
     "same": "circle",
     "ambiguous": "diamond",
+    "insufficient": "cross",
 }
 
 
@@ -50,49 +56,22 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
     shown = [row for row in comparison.rows if row in drawable[:MOST_ROWS]]
     names = [words.row(row) for row in shown]
     points = [{**_point(row, words), "row": name} for row, name in zip(shown, names, strict=True)]
-    labels = [texts(VERDICT(word)) for word in VERDICT_COLOURS]
-    used = [word for word in labels if any(point["verdict"] == word for point in points)]
-    colours = alt.Scale(
-        domain=used,
-        range=[colour for colour, word in zip(VERDICT_COLOURS.values(), labels, strict=True) if word in used],
-    )
-    shapes = alt.Scale(
-        domain=used,
-        range=[shape for shape, word in zip(VERDICT_SHAPES.values(), labels, strict=True) if word in used],
-    )
-    legend = alt.Legend(title=None, symbolOpacity=1)
-    y = alt.Y("row:N", title=None, sort=names, axis=alt.Axis(grid=True, labelOverlap=False, labelLimit=320))
-    scale = alt.Scale(zero=True, nice=True)
-    axis = alt.Axis(format="+,~r", tickCount=7, labelOverlap="greedy")
-    x = alt.X("change:Q", title=texts("compare.axis.change"), scale=scale, axis=axis)
-    colour = alt.Color("verdict:N", scale=colours, legend=legend)
-    shape = alt.Shape("verdict:N", scale=shapes, legend=legend)
-    tips = [
-        alt.Tooltip("row:N", title=texts("compare.column.figure")),
-        alt.Tooltip("change:Q", title=texts("compare.axis.change"), format="+,.1f"),
-        alt.Tooltip("low:Q", title=texts("axis.low"), format="+,.1f"),
-        alt.Tooltip("high:Q", title=texts("axis.high"), format="+,.1f"),
-        alt.Tooltip("verdict:N", title=texts("column.verdict")),
-        alt.Tooltip("why:N", title=texts("compare.column.why")),
-    ]
+
+    def x(field: str) -> alt.X:
+        scale = alt.Scale(zero=True, nice=True)
+        axis = alt.Axis(format="+,~r", tickCount=7, labelOverlap="greedy")
+        return alt.X(f"{field}:Q", title=texts("compare.axis.change"), scale=scale, axis=axis)
+
     least = 1 + comparison.least_effect
     edge = [{"from": (1 / least - 1) * 100, "to": (least - 1) * 100, "zero": 0.0}]
-    band = alt.Chart(style.data("edge")).mark_rect(color="var(--shade)").encode(
-        x=alt.X("from:Q", scale=scale, axis=axis, title=texts("compare.axis.change")), x2="to:Q"
-    )  # fmt: skip
+    band = alt.Chart(style.data("edge")).mark_rect(color="var(--shade)").encode(x=x("from"), x2="to:Q")
     zero = alt.Chart(style.data("edge")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x="zero:Q")
-    line = alt.Chart(style.data("points")).mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", scale=scale, axis=axis, title=texts("compare.axis.change")), x2="high:Q", y=y,
-        color=colour, tooltip=tips,
-    )  # fmt: skip
-    point = alt.Chart(style.data("points")).mark_point(size=70, filled=True, opacity=1).encode(
-        x=x, y=y, color=colour, shape=shape, tooltip=tips
-    )  # fmt: skip
+    value = ForestValue("change", texts("compare.axis.change"), "+,.1f")
+    marks = verdict_marks(points, x, texts("compare.column.figure"), value, texts)
     captions = [texts("compare.caption.forest", least_share=comparison.least_effect)]
     if len(drawable) > MOST_ROWS:
         captions.append(texts("compare.caption.forest.some", count=MOST_ROWS, of=len(drawable)))
-    lines = [line] if _has_ends(points) else []
-    chart = style.layered(band, zero, *lines, point, height=style.ROW * len(shown))
+    chart = style.layered(band, zero, *marks, height=style.ROW * len(shown))
     return Chart(
         "chart-forest",
         texts("compare.chart.forest"),
@@ -100,6 +79,57 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
         {"points": points, "edge": edge},
         captions,
     )
+
+
+@dataclass(frozen=True)
+class ForestValue:
+    """The value on the axis of a forest plot: its field, its name, and its format in tooltips."""
+
+    field: str
+    title: str
+    format: str
+
+    def tip(self) -> alt.Tooltip:
+        """A line of a tooltip."""
+        return alt.Tooltip(f"{self.field}:Q", title=self.title, format=self.format)
+
+
+def verdict_marks(
+    points: Sequence[DataRow], x: Callable[[str], alt.X], name: str, value: ForestValue, texts: Texts
+) -> list[alt.Chart]:
+    """Intervals and points of a forest plot, in the colours and shapes of their verdicts.
+
+    `points` have a row's name (titled `name`), its value, the ends `low` and `high`, its verdict and why; `x`
+    is the axis of a field.
+    """
+    used = {
+        texts(VERDICT(word)): word
+        for word in VERDICT_COLOURS
+        if any(point["verdict"] == texts(VERDICT(word)) for point in points)
+    }
+    legend = alt.Legend(title=None, symbolOpacity=1)
+    colours = alt.Scale(domain=list(used), range=[VERDICT_COLOURS[word] for word in used.values()])
+    shapes = alt.Scale(domain=list(used), range=[VERDICT_SHAPES[word] for word in used.values()])
+    colour = alt.Color("verdict:N", scale=colours, legend=legend)
+    shape = alt.Shape("verdict:N", scale=shapes, legend=legend)
+    axis = alt.Axis(grid=True, labelOverlap=False, labelLimit=320)
+    y = alt.Y("row:N", title=None, sort=[point["row"] for point in points], axis=axis)
+    tips = [
+        alt.Tooltip("row:N", title=name),
+        value.tip(),
+        alt.Tooltip("low:Q", title=texts("axis.low"), format=value.format),
+        alt.Tooltip("high:Q", title=texts("axis.high"), format=value.format),
+        alt.Tooltip("verdict:N", title=texts("column.verdict")),
+        alt.Tooltip("why:N", title=texts("compare.column.why")),
+    ]
+    base = alt.Chart(style.data("points"))
+    line = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
+        x=x("low"), x2="high:Q", y=y, color=colour, tooltip=tips
+    )  # fmt: skip
+    point = base.mark_point(size=70, filled=True, opacity=1).encode(
+        x=x(value.field), y=y, color=colour, shape=shape, tooltip=tips
+    )
+    return [*([line] if _has_ends(points) else []), point]
 
 
 def _has_ends(rows: Sequence[DataRow]) -> bool:
@@ -141,7 +171,9 @@ def latencies(gathered: Gathered, words: Words) -> list[Chart]:
             ]
             if side == 0:
                 continue
-            for shift in shifts(read[0, context], histograms, paired=gathered.comparison.sides.paired):
+            chosen = gathered.comparison.sides
+            fewest = FEWEST_RUNS if chosen.unit == "run" else FEWEST_FOR_INTERVAL
+            for shift in shifts(read[0, context], histograms, paired=chosen.paired, fewest=fewest):
                 low, high = shift.effect.low, shift.effect.high
                 changed.append(
                     {

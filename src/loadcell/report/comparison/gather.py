@@ -14,18 +14,21 @@ from typing import TYPE_CHECKING, Any
 from loadcell.analysis import comparability
 from loadcell.analysis.compare import compare as comparing
 from loadcell.analysis.compare import differences, percentiles, sides
-from loadcell.analysis.compare.compare import LEAST_EFFECT, Comparison, Noise
+from loadcell.analysis.compare.compare import Comparison, Noise
 from loadcell.analysis.compare.differences import Difference
-from loadcell.analysis.compare.messages import (
-    MORE_DIFFERENCES,
-    REFUSED_NOISE,
-    REFUSED_OTHER_PLAN,
-    REFUSED_SEVERAL_RUNS,
-    REFUSED_TWICE,
+from loadcell.analysis.compare.metrics import (
+    METRICS,
+    USUAL,
+    USUAL_LEAST_EFFECTS,
+    CannotCompareError,
+    LeastEffects,
+    Metric,
+    named,
 )
-from loadcell.analysis.compare.metrics import METRICS, USUAL, CannotCompareError, Metric, named
-from loadcell.analysis.compare.sides import Sides
+from loadcell.analysis.compare.sides import RunGroup, Sides
 from loadcell.analysis.trials import Trial
+from loadcell.model.message import MessageCode
+from loadcell.report.comparison.words import apart
 from loadcell.store import hlog
 from loadcell.store.layout import LATENCY, RUN, StoreError
 from loadcell.store.read import StoredRun, read_run
@@ -33,22 +36,34 @@ from loadcell.store.read import StoredRun, read_run
 if TYPE_CHECKING:
     from loadcell.analysis.compare.percentiles import Histogram, Place
 
+REFUSED_SEVERAL_RUNS = MessageCode("compare.refused.several-runs")
+REFUSED_TWICE = MessageCode("compare.refused.twice", run=str)
+REFUSED_OTHER_PLAN = MessageCode("compare.refused.other-plan", first=str, other=str)
+REFUSED_NOISE = MessageCode("compare.refused.noise", run=str)
+MORE_DIFFERENCES = MessageCode("compare.more-differences", count=str)
+
 #: In an open loop throughput is what was asked for: the response time is what is compared first.
 OPEN_LOOP = tuple(METRICS[name] for name in ("p50", "p95", "p99", "throughput"))
 #: Runs beside these that are looked at for one with identical arms, newest first.
 _MOST_NEIGHBOURS = 50
+#: Runs of a side that its name lists.
+_MOST_LABELS = 3
 _TIMED = re.compile(r"^\d{8}T\d{6}Z-(?P<short>.+)$")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The request for a comparison. `runs` are directories with their labels (None: their names)."""
+    """The request for a comparison. `runs` are directories with their labels (None: their names).
+
+    With `against` they are one side, compared with the runs there as the other.
+    """
 
     runs: Sequence[tuple[Path, str | None]]
+    against: Sequence[tuple[Path, str | None]] = ()
     factor: str | None = None
     levels: Sequence[str] = ()
     metrics: Sequence[str] = ()
-    least_effect: float = LEAST_EFFECT
+    least_effects: LeastEffects = USUAL_LEAST_EFFECTS
     noise: Path | None = None
     anyway: bool = False
 
@@ -57,13 +72,19 @@ class Wanted:
 class Gathered:
     """A comparison with what it rests on.
 
-    `differences` are those between the first run and each other one, by label.
+    `differences` are those between the first run and each other one, by label; `first_runs` is how many of
+    the runs are the first side, where sides are several runs.
     """
 
     runs: tuple[StoredRun, ...]
     comparison: Comparison
     differences: Mapping[str, tuple[Difference, ...]] = field(default_factory=dict)
     noise_from: str | None = None
+    first_runs: int | None = None
+
+    def side_of(self, position: int) -> int:
+        """The side of a run, where sides are runs."""
+        return position if self.first_runs is None else int(position >= self.first_runs)
 
     @property
     def unit(self) -> str:
@@ -76,12 +97,28 @@ class Gathered:
         return [difference for differences in self.differences.values() for difference in differences]
 
     def histograms(self, side: int, context: str, at_most: int) -> dict[Place, Histogram]:
-        """Latencies of a side's succeeded trials, by block; trials whose log cannot be read are left out."""
-        run = self.runs[side] if self.comparison.sides.kind == "runs" else self.runs[0]
-        histograms: dict[Place, Histogram] = {}
-        trials = [
-            counted for counted in self.comparison.sides.sides[side].trials.get(context, ()) if counted.counts
+        """Latencies of a side's succeeded trials, by block, or by run where a side is several; trials whose
+        log cannot be read are left out.
+        """
+        chosen = self.comparison.sides.sides[side]
+        if self.comparison.sides.kind != "runs":
+            return self._of_trials(self.runs[0], chosen.trials.get(context, ()), at_most)
+        runs = [run for position, run in enumerate(self.runs) if self.side_of(position) == side]
+        of_runs = [
+            self._of_trials(run, trials.get(context, ()), at_most)
+            for run, trials in zip(runs, chosen.runs, strict=True)
         ]
+        if len(of_runs) == 1:
+            return of_runs[0]
+        return {
+            (number, ""): percentiles.pooled(list(item.values()))
+            for number, item in enumerate(of_runs, 1)
+            if item
+        }
+
+    def _of_trials(self, run: StoredRun, of_context: Sequence[Trial], at_most: int) -> dict[Place, Histogram]:
+        histograms: dict[Place, Histogram] = {}
+        trials = [trial for trial in of_context if trial.counts]
         for trial in trials[:at_most]:
             try:
                 path = run.directory(trial.name) / LATENCY
@@ -95,8 +132,10 @@ class Gathered:
 
 def gather(wanted: Wanted) -> Gathered:
     """Read the runs and compare them. Raises StoreError and CannotCompareError."""
-    stored = tuple(read_run(path) for path, _ in wanted.runs)
-    labels = _labels([(run, label) for run, (_, label) in zip(stored, wanted.runs, strict=True)])
+    named_runs = [*wanted.against, *wanted.runs]
+    stored = tuple(read_run(path) for path, _ in named_runs)
+    labels = _labels([(run, label) for run, (_, label) in zip(stored, named_runs, strict=True)])
+    first_runs = len(wanted.against) or None
     if len(stored) == 1:
         if wanted.factor is None and not wanted.levels and stored[0].run.aa:
             chosen = sides.arms(stored[0].run, stored[0].trials)
@@ -107,12 +146,27 @@ def gather(wanted: Wanted) -> Gathered:
         if wanted.factor is not None or wanted.levels:
             raise CannotCompareError(REFUSED_SEVERAL_RUNS())
         by_label = _held_against_the_first(stored, labels, wanted.anyway)
-        several = [(label, run.run, run.trials) for label, run in zip(labels, stored, strict=True)]
-        chosen = sides.runs(several, anyway=wanted.anyway)
+        chosen = sides.run_groups(_groups(labels, stored, first_runs), anyway=wanted.anyway)
     metrics = named(wanted.metrics, _trials(chosen)) or _usual(chosen)
+    named(tuple(wanted.least_effects.named), _trials(chosen))
     noise, source = _noise(chosen, stored, metrics, wanted)
-    comparison = comparing.compare(chosen, metrics, least_effect=wanted.least_effect, noise=noise)
-    return Gathered(stored, comparison, by_label, source)
+    comparison = comparing.compare(chosen, metrics, least_effects=wanted.least_effects, noise=noise)
+    return Gathered(stored, comparison, by_label, source, first_runs)
+
+
+def _groups(labels: Sequence[str], stored: Sequence[StoredRun], first_runs: int | None) -> list[RunGroup]:
+    """The runs by side: each its own, or the first ones against the others."""
+    if first_runs is None:
+        return [RunGroup(label, [(run.run, run.trials)]) for label, run in zip(labels, stored, strict=True)]
+    return [
+        RunGroup(_joined(labels[part]), [(run.run, run.trials) for run in stored[part]])
+        for part in (slice(0, first_runs), slice(first_runs, None))
+    ]
+
+
+def _joined(labels: Sequence[str]) -> str:
+    """The name of a side of several runs."""
+    return ", ".join(labels) if len(labels) <= _MOST_LABELS else f"{labels[0]}, …, {labels[-1]}"
 
 
 def _usual(chosen: Sides) -> tuple[Metric, ...]:
@@ -138,10 +192,7 @@ def _labels(runs: Sequence[tuple[StoredRun, str | None]]) -> list[str]:
         if run.path.resolve() in seen:
             raise CannotCompareError(REFUSED_TWICE(run=name))
         seen[run.path.resolve()] = name
-    return [
-        name if names.count(name) == 1 else f"{name} ({run.path.resolve().parent.name})"
-        for (run, _), name in zip(runs, names, strict=True)
-    ]
+    return apart(names, [run.path.resolve().parent.name for run, _ in runs])
 
 
 def _held_against_the_first(

@@ -1,4 +1,6 @@
-"""Names of sides, contexts and rows, in one language."""
+"""Words of comparisons, of runs and of machines: names of sides, contexts and rows; formats of scores, facts
+and ratios.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,31 @@ from collections.abc import Sequence
 from typing import get_args
 
 from loadcell.analysis.compare import findings
-from loadcell.analysis.compare.compare import OVERALL, Comparison, Reason, Row
+from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Sides
+from loadcell.analysis.compare.verdict import Reason, Word
+from loadcell.analysis.hosts.compare import Row as ScoreRow
+from loadcell.analysis.hosts.compare import Times
+from loadcell.analysis.hosts.facts import FACTS, Fact
+from loadcell.analysis.hosts.findings import row_name, score_name
+from loadcell.analysis.hosts.scores import Score
 from loadcell.model import numbers
 from loadcell.model.message import Labels, Message
+from loadcell.report.host import in_words
 from loadcell.report.texts import Texts
 from loadcell.stats.hodges_lehmann import Effect
 
-VERDICT = Labels("compare.verdict", ("faster", "slower", "same", "ambiguous"))
+VERDICT = Labels("compare.verdict", get_args(Word))
 REASON = Labels("compare.reason", get_args(Reason))
+
+
+def apart(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Names as they are, or with the other name in brackets where they coincide."""
+    return [
+        name if names.count(name) == 1 else f"{name} ({other})"
+        for name, other in zip(names, others, strict=True)
+    ]
 
 
 class Words:
@@ -89,3 +106,63 @@ class Words:
             return 3 if row.metric == self.comparison.metrics[0] else 4
 
         return sorted(rows, key=importance)
+
+
+#: Symbols of units, which are the same in every language; the others are in the catalogue.
+SYMBOLS = {
+    "mib_per_s": "MiB/s", "read_mib_per_s": "MiB/s", "write_mib_per_s": "MiB/s", "access_ns": "ns",
+    "sync_ms": "ms",
+    "iops": "IOPS", "mbit_per_s": "Mbit/s",
+}  # fmt: skip
+_UNIT = Labels("hosts.unit", ("events_per_s", "transactions_per_s"))
+_FACT = Labels("hosts.fact", FACTS)
+
+
+def score_text(score: Score, texts: Texts) -> str:
+    """`MEMCPY, 256 MiB, 1 thread`."""
+    return texts.value("name", score_name(score))
+
+
+def both_text(row: ScoreRow, texts: Texts) -> str:
+    """The same of a score that two machines have."""
+    return texts.value("name", row_name(row))
+
+
+def unit(score: Score, texts: Texts) -> str:
+    """`MiB/s`."""
+    return SYMBOLS.get(score.figure) or texts(_UNIT(score.figure))
+
+
+def spread(score: Score, texts: Texts) -> str:
+    """`4,790 … 4,811`: what the repeats were; nothing of one."""
+    repeats = score.repeats
+    if repeats.low is None or repeats.high is None or len(repeats.values) < 2:
+        return texts("mark.none")
+    return f"{numbers.rate(repeats.low)} … {numbers.rate(repeats.high)}"
+
+
+def times(value: float) -> str:
+    """`×1.38`."""
+    return f"×{numbers.significant(value)}"
+
+
+def ends(span: Times, texts: Texts) -> str:
+    """`×1.31 … ×1.44`; nothing where one value stands against one."""
+    if span.low is None or span.high is None:
+        return texts("mark.none")
+    return f"{times(span.low)} … {times(span.high)}"
+
+
+def fact_name(fact: Fact, texts: Texts) -> str:
+    """Name of a fact; a kernel setting by its name."""
+    return texts.or_none(_FACT(fact.key)) or fact.key
+
+
+def fact_values(fact: Fact, texts: Texts) -> list[str]:
+    """Both values with their unit; what is known to be nothing (no mitigation at work) is another thing than
+    what is not known.
+    """
+    return [
+        texts("hosts.facts.nothing") if value == "" else in_words(fact.key, value, texts)
+        for value in fact.values
+    ]

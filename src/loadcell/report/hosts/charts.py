@@ -12,11 +12,12 @@ from loadcell.analysis.hosts.facts import cache_sizes
 from loadcell.analysis.hosts.scores import Score, roofs
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
+from loadcell.model.probes import LATENCY
 from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
-from loadcell.report.comparison.charts import VERDICT_COLOURS, VERDICT_SHAPES
+from loadcell.report.comparison import words
+from loadcell.report.comparison.charts import ForestValue, verdict_marks
 from loadcell.report.comparison.words import REASON, VERDICT
-from loadcell.report.hosts import words
 from loadcell.report.hosts.gather import Compared
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
@@ -30,7 +31,7 @@ _BYTES = (8, 64, 512, *(4 * 2**step for step in (10, 13, 16, 19, 22, 25)))
 def staircase(host: JsonObject, scores: Sequence[Score], texts: Texts) -> Chart | None:
     """Time of one access by how much memory the accesses are spread over; None with too few sizes."""
     steps = sorted(
-        (step for step in scores if step.section == "latency" and step.size_bytes and step.threads == 1),
+        (step for step in scores if step.section == LATENCY.name and step.size_bytes and step.threads == 1),
         key=lambda step: step.size_bytes or 0,
     )
     if len(steps) < FEWEST_SIZES:
@@ -141,7 +142,9 @@ def _axis_of_bytes(field: str, title: str, values: Sequence[float], ends: tuple[
 def forest(compared: Compared, texts: Texts) -> Chart:
     """Every ratio on one logarithmic axis, its interval or spread, and where each workload's own lies."""
     rows = compared.machines.rows
-    names = _apart([words.row(row, texts) for row in rows], [row.score.id for row in rows])
+    names = words.apart(
+        [words.both_text(row, texts) for row in rows], [row.score.id.partition("/")[0] for row in rows]
+    )
     points: list[DataRow] = [
         {
             "row": name, "times": row.times.value, "low": row.times.low, "high": row.times.high,
@@ -151,8 +154,6 @@ def forest(compared: Compared, texts: Texts) -> Chart:
     ]  # fmt: skip
     ran = [workload.hypothesis.workload for workload in compared.workloads]
     works: list[DataRow] = [{"times": workload.times.value, "name": workload.name} for workload in ran]
-    used = [word for word in VERDICT_COLOURS if any(row.verdict.word == word for row in rows)]
-    spoken = [texts(VERDICT(word)) for word in used]
     ends = [value for point in points for value in (point["times"], point["low"], point["high"]) if value]
     ends += [rule["times"] for rule in works]
     low, high = min(*ends, 0.9), max(*ends, 1.1)
@@ -163,43 +164,22 @@ def forest(compared: Compared, texts: Texts) -> Chart:
     )  # fmt: skip
     first, second = (machine.label for machine in compared.machines.machines)
     title = texts("hosts.axis.times", first=first, second=second)
-    x = alt.X("times:Q", title=title, scale=scale, axis=axis)
-    y = alt.Y("row:N", title=None, sort=names, axis=alt.Axis(grid=True, labelOverlap=False, labelLimit=320))
-    legend = alt.Legend(title=None, symbolOpacity=1)
-    colour = alt.Color(
-        "verdict:N", scale=alt.Scale(domain=spoken, range=[VERDICT_COLOURS[word] for word in used]),
-        legend=legend
-    )  # fmt: skip
-    shape = alt.Shape(
-        "verdict:N", scale=alt.Scale(domain=spoken, range=[VERDICT_SHAPES[word] for word in used]),
-        legend=legend
-    )  # fmt: skip
-    tips = [
-        alt.Tooltip("row:N", title=texts("hosts.column.score")),
-        alt.Tooltip("times:Q", title=texts("hosts.column.times"), format=",.3~r"),
-        alt.Tooltip("low:Q", title=texts("axis.low"), format=",.3~r"),
-        alt.Tooltip("high:Q", title=texts("axis.high"), format=",.3~r"),
-        alt.Tooltip("verdict:N", title=texts("column.verdict")),
-        alt.Tooltip("why:N", title=texts("compare.column.why")),
-    ]
-    base = alt.Chart(style.data("points"))
-    rule = alt.Chart(style.data("one")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x=x)
-    line = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=title, scale=scale, axis=axis), x2="high:Q", y=y, color=colour, tooltip=tips
-    )  # fmt: skip
-    point = base.mark_point(size=70, filled=True, opacity=1).encode(
-        x=x, y=y, color=colour, shape=shape, tooltip=tips
-    )
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", title=title, scale=scale, axis=axis)
+
+    value = ForestValue("times", texts("hosts.column.times"), ",.3~r")
+    rule = alt.Chart(style.data("one")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x=x("times"))
     marks = alt.Chart(style.data("workloads")).mark_rule(color="var(--accent)", strokeWidth=2).encode(
-        x=x, tooltip=[alt.Tooltip("name:N", title=texts("hosts.column.workload")), tips[1]]
+        x=x("times"), tooltip=[alt.Tooltip("name:N", title=texts("hosts.column.workload")), value.tip()]
     )  # fmt: skip
-    lines = [line] if any(point["low"] is not None for point in points) else []
+    verdicts = verdict_marks(points, x, texts("hosts.column.score"), value, texts)
     captions = [texts("hosts.caption.forest", first=first, second=second)]
     if works:
         captions.append(
             texts("hosts.caption.forest.workload", workloads=[str(rule["name"]) for rule in works])
         )
-    layers = [rule, *([marks] if works else []), *lines, point]
+    layers = [rule, *([marks] if works else []), *verdicts]
     data: dict[str, list[DataRow]] = {
         "points": points,
         "one": [{"times": 1.0}],
@@ -207,11 +187,3 @@ def forest(compared: Compared, texts: Texts) -> Chart:
     }
     chart = style.layered(*layers, height=style.ROW * len(rows))
     return Chart("chart-ratios", texts("hosts.chart.ratios"), style.document(chart), data, captions)
-
-
-def _apart(names: Sequence[str], ids: Sequence[str]) -> list[str]:
-    """Names as they are, or with the score's id where they coincide: one processor has one thread."""
-    return [
-        name if names.count(name) == 1 else f"{name} ({identifier.partition('/')[0]})"
-        for name, identifier in zip(names, ids, strict=True)
-    ]

@@ -28,11 +28,12 @@ from loadcell.report.blocks import (
     Table,
     Tone,
 )
+from loadcell.report.comparison import words
 from loadcell.report.comparison.build import TONES
 from loadcell.report.comparison.words import REASON, VERDICT
-from loadcell.report.hosts import charts, words
+from loadcell.report.hosts import charts
 from loadcell.report.hosts.gather import Compared
-from loadcell.report.publish import ComparisonPages
+from loadcell.report.publish import ComparisonDocument
 from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import Texts
 
@@ -95,16 +96,16 @@ def brief(compared: Compared, lang: str, page: str | None = None) -> Report:
     return Report(lang, texts("hosts.compare.title", first=first, second=second), "", "", (), sections)
 
 
-def pages(compared: Compared, lang: str, command: Sequence[str] = ()) -> ComparisonPages:
+def document(compared: Compared, lang: str, command: Sequence[str] = ()) -> ComparisonDocument:
     """The comparison in every form; `command` is what made it."""
-    return ComparisonPages(
+    return ComparisonDocument(
         "hosts",
         lambda pictures: build(compared, lang, command, pictures=pictures),
         lambda page: brief(compared, lang, page),
-        lambda: document(compared),
+        lambda: data(compared),
         Texts(lang),
-        frozenset(row.verdict.word for row in compared.machines.rows),
-        compared.incomplete,
+        verdicts=frozenset(row.verdict.word for row in compared.machines.rows),
+        incomplete=compared.incomplete,
     )
 
 
@@ -228,8 +229,8 @@ def ratios(compared: Compared, texts: Texts, most: int | None = None) -> Table:
     ]
     rows = [
         [
-            Cell(words.row(row, texts)),
-            *(Cell(words.figure(score.median), sort=score.median) for score in row.scores),
+            Cell(words.both_text(row, texts)),
+            *(Cell(numbers.rate(score.median), sort=score.median) for score in row.scores),
             Cell(words.unit(row.score, texts)),
             Cell(words.times(row.times.value), sort=abs(math.log(row.times.value))),
             Cell(words.ends(row.times, texts)),
@@ -261,8 +262,8 @@ def _alone(compared: Compared, texts: Texts) -> Table:
     rows = [
         [
             Cell(compared.machines.machines[index].label),
-            Cell(words.name(score, texts)),
-            Cell(words.figure(score.median), sort=score.median),
+            Cell(words.score_text(score, texts)),
+            Cell(numbers.rate(score.median), sort=score.median),
             Cell(words.unit(score, texts)),
         ]
         for index, score in compared.machines.alone
@@ -284,7 +285,7 @@ def _method(compared: Compared, texts: Texts, command: Sequence[str]) -> Section
     return Section("method", texts("compare.section.method"), blocks)
 
 
-def document(compared: Compared) -> Mapping[str, object]:
+def data(compared: Compared) -> Mapping[str, object]:
     """Two machines for scripts: facts, ratios, and what workloads follow."""
     return {
         "what": "hosts",

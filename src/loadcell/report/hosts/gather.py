@@ -8,29 +8,31 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from loadcell.analysis.compare.compare import LEAST_EFFECT
 from loadcell.analysis.compare.findings import differing
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.compare.metrics import LEAST_EFFECT, LeastEffects
+from loadcell.analysis.finding import Finding, Subject
 from loadcell.analysis.hosts import findings, scores
 from loadcell.analysis.hosts.compare import Machine, Machines, compare
 from loadcell.analysis.hosts.hypothesis import Hypothesis, hypothesis, workload
 from loadcell.model import json as json_records
+from loadcell.model import probes
 from loadcell.model.json import JsonObject
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.model.run_record import RunRecord
 from loadcell.report.comparison.gather import Gathered, Wanted, gather
-from loadcell.report.messages import (
-    HOSTS_BAD_SCORES,
-    HOSTS_NO_BASELINE,
-    HOSTS_NO_JSON,
-    HOSTS_NO_MACHINE,
-    HOSTS_NOTHING_IN_COMMON,
-    HOSTS_SAME,
-    HOSTS_UNREADABLE,
-    RUN_ON_OTHER_HOST,
-)
+from loadcell.report.comparison.words import apart
 from loadcell.store.find import find_run
 from loadcell.store.layout import RUN, StoreError
 from loadcell.store.read import StoredRun, read_run
+
+HOSTS_NOTHING_IN_COMMON = MessageCode("hosts.nothing-in-common", first=str, second=str)
+HOSTS_NO_BASELINE = MessageCode("hosts.no-baseline", path=str, workload=str)
+HOSTS_SAME = MessageCode("hosts.same", first=str, second=str)
+HOSTS_UNREADABLE = MessageCode("hosts.unreadable", path=str, said=ForeignText)
+HOSTS_NO_JSON = MessageCode("hosts.no-json", path=str)
+HOSTS_NO_MACHINE = MessageCode("hosts.no-machine", path=str)
+HOSTS_BAD_SCORES = MessageCode("hosts.bad-scores", path=str, said=Message)
+RUN_ON_OTHER_HOST = MessageCode("hosts.follows.elsewhere", workload=str, host=str, label=str)
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def source(name: str) -> Source:
 def of_run(stored: StoredRun) -> Source:
     """The machine that a baseline was run on. Raises StoreError when the run is of something else."""
     if not scores.probed(stored.run):
-        raise StoreError(HOSTS_NO_BASELINE(path=stored.path, workload=scores.PROBE))
+        raise StoreError(HOSTS_NO_BASELINE(path=stored.path, workload=probes.WORKLOAD))
     host = _host(stored.environment)
     label = str(host.get("hostname") or stored.short_id)
     return Source(Machine(label, host, scores.of_run(stored.run, stored.trials)), stored.path, stored)
@@ -76,17 +78,11 @@ def pair(first: str, second: str) -> tuple[Source, Source]:
     first_source, other = source(first), source(second)
     if first_source.path.resolve() == other.path.resolve():
         raise StoreError(HOSTS_SAME(first=first, second=second))
-    if first_source.machine.label == other.machine.label:
-        first_source, other = (
-            replace(
-                each_source,
-                machine=replace(
-                    each_source.machine, label=f"{each_source.machine.label} ({_name(each_source)})"
-                ),
-            )
-            for each_source in (first_source, other)
-        )
-    return first_source, other
+    labels = apart([first_source.machine.label, other.machine.label], [_name(first_source), _name(other)])
+    return (
+        replace(first_source, machine=replace(first_source.machine, label=labels[0])),
+        replace(other, machine=replace(other.machine, label=labels[1])),
+    )
 
 
 def _name(source: Source) -> str:
@@ -109,8 +105,8 @@ def _of_file(path: Path) -> Source:
         scores_read = (
             scores.of_document(documents) if isinstance(documents, list) else scores.of_document([documents])
         )
-    except ValueError as error:
-        raise StoreError(HOSTS_BAD_SCORES(path=path, said=error)) from None
+    except scores.ScoreError as error:
+        raise StoreError(HOSTS_BAD_SCORES(path=path, said=error.message)) from None
     return Source(Machine(str(host.get("hostname") or path.stem), host, scores_read), path)
 
 
@@ -162,7 +158,7 @@ class Compared:
             named, hostname = source.machine.host.get("hostname"), hosts[0].get("hostname")
             if named and hostname and named != hostname:
                 name, label = followed.hypothesis.workload.name, source.machine.label
-                yield Finding("hosts", RUN_ON_OTHER_HOST(workload=name, host=hostname, label=label))
+                yield Finding(Subject.HOSTS, RUN_ON_OTHER_HOST(workload=name, host=hostname, label=label))
         others = [difference for difference in gathered.all_differences if difference.kind in _BESIDES]
         if others:
             yield from differing(gathered.comparison.sides, others)
@@ -189,7 +185,7 @@ def compared(
             (find_run(name), source.machine.label)
             for name, source in zip((one_name, other), sources, strict=True)
         ]
-        gathered = gather(Wanted(runs, least_effect=least_effect, anyway=anyway))
+        gathered = gather(Wanted(runs, least_effects=LeastEffects(least_effect), anyway=anyway))
         workloads.append(Followed(gathered, _follows(machines, gathered, one_name, other)))
     return Compared(sources, machines, tuple(workloads))
 

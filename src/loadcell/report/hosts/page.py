@@ -5,17 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from loadcell import __version__
 from loadcell.analysis import host_remarks, trials, validity
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Finding, Subject
 from loadcell.analysis.hosts import scores as scoring
 from loadcell.analysis.hosts.compare import Machine
 from loadcell.analysis.hosts.findings import WIDE, score_name
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model import numbers
-from loadcell.model.message import Labels, Message
+from loadcell.model.message import Count, Labels, Message, MessageCode, Share
+from loadcell.model.probes import CPU, DISK, LATENCY, MEMORY, NETWORK, PROBES
 from loadcell.model.trial_record import Status
 from loadcell.report.blocks import (
     Block,
@@ -32,30 +32,29 @@ from loadcell.report.blocks import (
     Tiles,
     Tone,
 )
-from loadcell.report.host import head, parts
-from loadcell.report.hosts import charts, words
+from loadcell.report.comparison import words
+from loadcell.report.host import HOST_NOTHING_NOTICED, head, parts
+from loadcell.report.hosts import charts
 from loadcell.report.hosts.gather import Source
-from loadcell.report.messages import (
-    BASELINE_FAILED,
-    BASELINE_FAILED_BARE,
-    BASELINE_INCOMPLETE,
-    BASELINE_MISSING,
-    BASELINE_WIDE,
-    BASELINE_WITHOUT_SCORE,
-    BASELINE_WITHOUT_SCORE_MANY,
-    HOST_NOTHING_NOTICED,
-)
-from loadcell.report.render import html
+from loadcell.report.publish import Document
 from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import STATE, Texts
+from loadcell.report.values import minute
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
-from loadcell.store.layout import cannot_write, quoted
+from loadcell.store.layout import quoted
 from loadcell.store.read import StoredRun
-from loadcell.store.write import write_text
 
-_PART = Labels("hosts.part", scoring.SECTIONS)
-#: The page's name, beside the run's own report.
-PAGE = "host.html"
+BASELINE_MISSING = MessageCode("hosts.found.missing", count=Count, of=Count, run=str)
+BASELINE_INCOMPLETE = MessageCode("hosts.found.incomplete", count=Count, of=Count)
+BASELINE_FAILED = MessageCode("hosts.found.why", names=list, reason=str, advice=str)
+BASELINE_FAILED_BARE = MessageCode("hosts.found.why.bare", names=list, reason=str)
+BASELINE_WITHOUT_SCORE = MessageCode("hosts.found.no-figure", count=Count, names=list)
+BASELINE_WITHOUT_SCORE_MANY = MessageCode("hosts.found.no-figure.many", count=Count, names=list)
+BASELINE_WIDE = MessageCode(
+    "hosts.found.wide", "caution", count=Count, wide_share=Share, worst=str, most_share=Share
+)
+
+_PART = Labels("hosts.part", PROBES)
 #: Number of headline values in a row.
 MOST_TILES = 6
 #: More findings than this would scroll a terminal's scores away.
@@ -68,22 +67,23 @@ MOST_NAMED = 4
 MOST_REASONS = 3
 
 
-def write(source: Source, lang: str, command: Sequence[str] = ()) -> Path:
-    """Write the page into the run's directory. Raises StoreError when it cannot be written."""
-    assert source.run is not None  # only a run has a directory
-    path = source.run.path / PAGE
-    try:
-        write_text(path, html.render(build(source, lang, command)))
-    except OSError as error:
-        raise cannot_write(path, error, source.run.path) from None
-    return path
+def document(source: Source, lang: str, command: Sequence[str] = ()) -> Document:
+    """A machine with its scores in every form; `command` is what measured them."""
+    return Document(
+        "host",
+        lambda _: build(source, lang, command),
+        lambda page: brief(source, lang, [page] if page else ()),
+        lambda: data(source, lang),
+        Texts(lang),
+        source.path,
+    )
 
 
 def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
     """The page in one language."""
     texts, machine, stored = Texts(lang), source.machine, source.run
     assert stored is not None
-    started = str(stored.run.started_utc or "")[:16].replace("T", " ")
+    started = minute(stored.run.started_utc)
     state: Tone = "good" if stored.state == "finished" else "caution"
     badges: list[tuple[str, Tone]] = [(texts(STATE(stored.state)), state)]
     badges += [(f"{started} UTC", "")] if started else []
@@ -128,11 +128,11 @@ def brief(source: Source, lang: str, files: Sequence[str] = ()) -> Report:
 
 def _steps(scores: Sequence[Score]) -> list[Score]:
     """All, but of a long staircase of latencies only some steps, its ends among them."""
-    steps = [score for score in scores if score.section == "latency"]
+    steps = [score for score in scores if score.section == LATENCY.name]
     if len(steps) <= MOST_STEPS:
         return list(scores)
     ids = {steps[round(n * (len(steps) - 1) / (MOST_STEPS - 1))].id for n in range(MOST_STEPS)}
-    return [score for score in scores if score.section != "latency" or score.id in ids]
+    return [score for score in scores if score.section != LATENCY.name or score.id in ids]
 
 
 def _summary(source: Source, texts: Texts) -> Iterator[Block]:
@@ -140,22 +140,24 @@ def _summary(source: Source, texts: Texts) -> Iterator[Block]:
     if tiles:
         yield Tiles(tiles)
     sentences = findings(source, texts)
-    yield Sentences(sentences or [Finding("host", HOST_NOTHING_NOTICED)])
+    yield Sentences(sentences or [Finding(Subject.HOST, HOST_NOTHING_NOTICED)])
 
 
 def headline(scores: Sequence[Score]) -> list[Score]:
     """The few that a machine is known by: processors, memory, disk, network."""
-    latency = [score for score in scores if score.section == "latency"]
-    moved = _largest([score for score in scores if score.section == "memory" and score.test != "sysbench"])
+    latency = [score for score in scores if score.section == LATENCY.name]
+    moved = _largest(
+        [score for score in scores if score.section == MEMORY.name and score.definition.working_set == "size"]
+    )
     alone = [score for score in moved if score.threads == 1]
-    disk = [score for score in scores if score.section == "disk"]
+    disk = [score for score in scores if score.section == DISK.name]
     wanted = [
-        *[score for score in scores if score.section == "cpu"],
+        *[score for score in scores if score.section == CPU.name],
         *([max(alone, key=lambda score: score.median)] if alone else []),
         *([max(latency, key=lambda score: score.size_bytes or 0)] if latency else []),
         *[score for score in disk if score.test == "randread" and score.threads == score.depth == 1],
         *[score for score in disk if score.figure == "sync_ms"],
-        *[score for score in scores if score.section == "network"],
+        *[score for score in scores if score.section == NETWORK.name],
         *moved,
     ]
     return list(dict.fromkeys(wanted))[:MOST_TILES]
@@ -170,7 +172,9 @@ def _largest(moved: Sequence[Score]) -> list[Score]:
 def _tiles(scores: Sequence[Score], texts: Texts) -> Iterator[Tile]:
     for score in headline(scores):
         spread = words.spread(score, texts) if len(score.values) > 1 else ""
-        yield Tile(words.name(score, texts), words.figure(score.median), words.unit(score, texts), spread)
+        yield Tile(
+            words.score_text(score, texts), numbers.rate(score.median), words.unit(score, texts), spread
+        )
 
 
 def _pictures(machine: Machine, texts: Texts) -> Iterator[Section]:
@@ -197,9 +201,9 @@ def table(scores: Sequence[Score], texts: Texts) -> Table:
     none = texts("mark.none")
     rows = [
         [
-            Cell(texts(_PART(score.section)), sort=scoring.SECTIONS.index(score.section)),
-            Cell(words.name(score, texts)),
-            Cell(words.figure(score.median), sort=score.median),
+            Cell(texts(_PART(score.section)), sort=[*PROBES].index(score.section)),
+            Cell(words.score_text(score, texts)),
+            Cell(numbers.rate(score.median), sort=score.median),
             Cell(words.unit(score, texts)),
             Cell(words.spread(score, texts)),
             Cell(
@@ -233,7 +237,7 @@ def _method(stored: StoredRun, texts: Texts, command: Sequence[str]) -> Section:
     return Section("method", texts("section.method"), blocks)
 
 
-def document(source: Source, lang: str) -> dict[str, object]:
+def data(source: Source, lang: str) -> dict[str, object]:
     """A machine with its scores: `loadcell compare` takes it, as it takes the run."""
     return {
         "schema": 1,
@@ -246,7 +250,12 @@ def document(source: Source, lang: str) -> dict[str, object]:
 
 def findings(source: Source, texts: Texts) -> list[Finding]:
     """Settings of the machine that hurt measurements, and findings on the run that measured it."""
-    return [*_of_run(source, texts), *host_remarks.findings(source.machine.host)]
+    host, scores = source.machine.host, source.machine.scores
+    return [
+        *_of_run(source, texts),
+        *host_remarks.cache_findings(host, scores),
+        *host_remarks.findings(host),
+    ]
 
 
 def _of_run(source: Source, texts: Texts) -> Iterator[Finding]:
@@ -302,4 +311,4 @@ def _why(stored: StoredRun, texts: Texts) -> Iterator[Finding]:
 
 
 def _noticed(message: Message) -> Finding:
-    return Finding("hosts", message)
+    return Finding(Subject.HOSTS, message)

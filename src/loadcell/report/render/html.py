@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
+import importlib.metadata
 import json
+import pickle
 import re
 from collections.abc import Iterable
 from functools import cache
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+import vl_convert
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
+from loadcell.analysis.flames import Node, kind, plain
+from loadcell.model.catalogue import cache_directory, keep
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
-from loadcell.report import bundle, flame, palette
-from loadcell.report.blocks import Chart, DataRow, Report
-from loadcell.report.bundle import compiled
+from loadcell.model.printable import json_printable
+from loadcell.report import palette
+from loadcell.report.blocks import FLAME_KINDS, Chart, DataRow, Flame, Report
 from loadcell.report.charts.percentiles import MOST_SHOWN
 from loadcell.report.charts.style import CONFIG
 from loadcell.report.palette import DARK, LIGHT
-from loadcell.report.spans import Part, pieces
-from loadcell.report.texts import Texts
+from loadcell.report.pictures import VEGA_LITE
+from loadcell.report.texts import Part, Texts, pieces
 
 #: Colour themes that the page offers.
 _THEME = Labels("page.theme", ("auto", "light", "dark"))
@@ -60,7 +68,7 @@ def render(report: Report) -> str:
     templates = environment()
     sources = {name: templates.loader.get_source(templates, name)[0] for name in ("flame.js", "page.js")}  # type: ignore[union-attr]
     scripts = {
-        "vega": bundle.javascript() if report.charts() else "",
+        "vega": javascript() if report.charts() else "",
         "flame": sources["flame.js"] if report.flames() else "",
         "page": sources["page.js"],
     }
@@ -75,7 +83,7 @@ def render(report: Report) -> str:
         policy=_policy(scripts.values()),
         long_table=LONG_TABLE,
         themes=_THEME.names,
-        flame_kinds=flame.KIND.names,
+        flame_kinds=FLAME_KINDS.names,
         most_treatments=MOST_SHOWN,
     )
 
@@ -83,9 +91,9 @@ def render(report: Report) -> str:
 def embedded(document: Any) -> Markup:
     """JSON to stand between script tags: nothing in it can end the tag or open another."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
+    for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)  # noqa: S704 - the line above is the escaping
+    return Markup(json_printable(text))  # noqa: S704 - these lines are the escaping
 
 
 def coded(sentence: str | Iterable[Part]) -> Markup:
@@ -139,7 +147,7 @@ def _policy(scripts: Any) -> str:
 def _data(report: Report, texts: Texts) -> JsonObject:
     return {
         "charts": [_chart(chart) for chart in report.charts()],
-        "flames": [flame.drawn(graph) for graph in report.flames()],
+        "flames": [_flame(graph) for graph in report.flames()],
         "config": CONFIG,
         "mostTreatments": MOST_SHOWN,
         "sizes": {
@@ -174,3 +182,87 @@ def columnar(rows: list[DataRow]) -> dict[str, list[Any]]:
 
 def _short(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def _flame(flame: Flame) -> JsonObject:
+    """A flame graph as the page's script draws it: every name once, and the tree as nested lists.
+
+    `names` and `kinds` by number; `tree` is `[number, samples, [...]]`, calls in alphabetical order.
+    """
+    numbers: dict[tuple[str, str], int] = {}
+
+    def listed(node: Node, kind: str) -> list[Any]:
+        number = numbers.setdefault((plain(node.name), kind), len(numbers))
+        return [number, node.samples, []]
+
+    root = listed(flame.root, "process")
+    waiting = [(flame.root, root)]
+    while waiting:
+        node, parent = waiting.pop()
+        for name in sorted(node.below):
+            below = node.below[name]
+            made = listed(below, "process" if node is flame.root else kind(name))
+            parent[2].append(made)
+            waiting.append((below, made))
+    return {
+        "id": flame.id,
+        "names": [name for name, _ in numbers],
+        "kinds": [FLAME_KINDS.names.index(kind_of_number) for _, kind_of_number in numbers],
+        "tree": root,
+    }
+
+
+def _made_by() -> str:
+    return importlib.metadata.version("vl-convert-python")
+
+
+def javascript() -> str:
+    """vega, vega-lite and vega-embed, as one script with the one global name `vegaEmbed`.
+
+    A cache that cannot be read or written only costs time.
+    """
+    version = VEGA_LITE
+    head = f"/* vega {_made_by()} {version} */\n"
+    tail = "\n/* end */\n"
+    previous: Path | None = None
+    with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: no home directory
+        previous = cache_directory() / f"vega-{_made_by()}-{version}.js"
+        text = previous.read_text(encoding="utf-8")
+        if text.startswith(head) and text.endswith(tail):
+            return text
+    script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    if "</script" in script.lower() or "<!--" in script:
+        script = script.replace("</script", r"<\/script").replace("<!--", r"<\!--")
+    text = f'{head}(() => {{"use strict";{script}}})();{tail}'
+    if previous is not None:
+        with contextlib.suppress(OSError):
+            keep(previous, text)
+    return text
+
+
+class Compiled(FileSystemBytecodeCache):
+    """A cache that cannot be read or written, or that is damaged, only costs time.
+
+    Jinja knows a template that has changed.
+    """
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take what is kept of a template."""
+        try:
+            super().load_bytecode(bucket)
+        except (OSError, EOFError, ValueError, TypeError, pickle.UnpicklingError):
+            bucket.reset()
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep a template, by rename."""
+        with contextlib.suppress(OSError):
+            Path(self.directory).mkdir(parents=True, exist_ok=True)
+            super().dump_bytecode(bucket)
+
+
+def compiled() -> Compiled | None:
+    """None where the user has no home."""
+    try:
+        return Compiled(str(cache_directory() / "templates"))
+    except RuntimeError:
+        return None

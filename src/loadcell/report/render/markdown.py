@@ -10,6 +10,7 @@ from itertools import groupby
 
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Severity
+from loadcell.model.printable import printable
 from loadcell.report.blocks import (
     Block,
     Chart,
@@ -28,8 +29,7 @@ from loadcell.report.blocks import (
 from loadcell.report.charts import series
 from loadcell.report.charts.style import CONFIG
 from loadcell.report.palette import LIGHT, resolved, sized
-from loadcell.report.spans import Part, Piece, pieces
-from loadcell.report.texts import Texts
+from loadcell.report.texts import Part, Piece, Texts, pieces
 
 #: Directory of the pictures, beside the Markdown file.
 PICTURES = "report-pictures"
@@ -64,7 +64,7 @@ def render(report: Report) -> str:
         parts += [text for block in section.blocks if (text := _block(block, texts))]
     parts.append("---")
     parts.append(escaped(texts("page.footer", version=report.version, run=report.run_id)))
-    return "\n\n".join(parts) + "\n"
+    return printable("\n\n".join(parts) + "\n")
 
 
 def escaped(text: str) -> str:
@@ -187,7 +187,8 @@ def drawing(chart: Chart) -> JsonObject:
     elif chart.chooser == "treatments":
         data = {name: _of(rows, chart.chosen) for name, rows in data.items()}
     spec = _still(sized(chart, WIDTH))
-    spec["config"] = {**CONFIG, "font": MEASURED, "background": LIGHT["page"]}
+    # Descriptions would be expressions of Vega with the names of levels in them, unescaped.
+    spec["config"] = {**CONFIG, "font": MEASURED, "background": LIGHT["page"], "aria": False}
     coloured: JsonObject = json.loads(resolved(json.dumps(spec)))
     coloured["datasets"] = data
     return coloured

@@ -4,6 +4,7 @@ details.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from loadcell.model.terminal import Terminal
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -28,8 +30,7 @@ from loadcell.report.blocks import (
     Table,
     Tone,
 )
-from loadcell.report.spans import Part, pieces
-from loadcell.report.texts import Texts
+from loadcell.report.texts import Part, Texts, pieces
 
 if TYPE_CHECKING:
     from loadcell.model.message import Severity
@@ -58,7 +59,7 @@ _OPENING = "（《“(["
 
 def render(report: Report, console: Console | None = None) -> None:
     """Print to `console` (default: standard output; 80 columns where that is no terminal)."""
-    out = console or Console(width=None if Console().is_terminal else WIDTH, highlight=False)
+    out = console or Terminal(width=None if Terminal().is_terminal else WIDTH, highlight=False)
     texts = Texts(report.language, report.unit, micro=report.micro)
     if report.title:
         out.print()
@@ -164,8 +165,18 @@ def _definitions(block: Definitions) -> Grid:
     grid.add_column(style="dim", max_width=MOST_NAME, overflow="fold")
     grid.add_column(overflow="fold")
     for name, value in block.entries:
-        grid.add_row(Text(name), coded(value))
+        grid.add_row(Text("\n".join(_broken_at_dots(name))), coded(value))
     return grid
+
+
+def _broken_at_dots(name: str) -> list[str]:
+    """Lines of a dotted path that is longer than a column of names."""
+    parts = [""]
+    for part in re.split(r"(?<=\.)(?=\S)", name):
+        if parts[-1] and cell_len(parts[-1] + part) > MOST_NAME:
+            parts.append("")
+        parts[-1] += part
+    return parts
 
 
 def _grid(block: Table, width: int) -> Grid:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Any
 
+from loadcell.model.extensions import MACHINE
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.numbers import seconds, size
@@ -52,8 +53,8 @@ def section(context: ReportContext) -> Section | None:
 
 def _measured(context: ReportContext) -> bool:
     """True if the machine itself is what was measured: there is no target beside it, and nothing to share."""
-    targets = [treatment.settings.get("target") for treatment in context.stored.run.treatments]
-    return bool(targets) and all(isinstance(target, dict) and [*target] == ["host"] for target in targets)
+    targets = [record.target for record in context.stored.trials if record.target is not None]
+    return bool(targets) and all(target.get("server") == MACHINE for target in targets)
 
 
 def _host(host: JsonObject, number: int, measured: bool, texts: Texts) -> list[Block]:

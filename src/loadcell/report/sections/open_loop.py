@@ -95,37 +95,51 @@ def steadiness(context: ReportContext) -> Table | None:
     if not judged:
         return None
     texts = context.texts
+    opened = any(judged_trial.response for judged_trial in judged)
     columns = [
         Column(texts("column.trial"), code=True),
         Column(texts("column.steady"), keep=True),
         Column(texts("column.warmup-left"), figure=True),
         Column(texts("column.mean-within"), figure=True),
+        *([Column(texts("column.response-within"), figure=True)] if opened else []),
         Column(texts("column.effective"), figure=True),
         Column(texts("column.trend"), figure=True),
         Column(texts("column.dips")),
     ]
-    rows = [_steadiness_row(judged_trial, context) for judged_trial in judged]
+    rows = [_steadiness_row(judged_trial, context, opened=opened) for judged_trial in judged]
     return Table("table-steady", texts("table.steady"), columns, rows, texts("table.steady.note"))
 
 
-def _steadiness_row(judged: Judged, context: ReportContext) -> list[Cell]:
+def _steadiness_row(judged: Judged, context: ReportContext, *, opened: bool) -> list[Cell]:
     texts, steadiness = context.texts, judged.steadiness
     none = texts("mark.none")
-    tone = {True: "good", False: "caution", None: ""}[steadiness.steady]
+    tone = {True: "good", False: "caution", None: ""}[judged.steady]
+    state = steadiness.state
+    if judged.response is not None and steadiness.steady:
+        state = judged.response.steadiness.state
     left_s = judged.seconds(steadiness.settled_after)
     within, trend = steadiness.within, steadiness.trend
     error = within.error_share if within else None
     return [
         Cell(judged.trial.name, sort=judged.trial.number),
-        Cell(texts(_STATE(steadiness.state)), tone=tone),  # type: ignore[arg-type]
+        Cell(texts(_STATE(state)), tone=tone),  # type: ignore[arg-type]
         Cell(numbers.seconds(left_s) if left_s else none, sort=left_s),
         Cell(none)
         if within is None or error is None
         else Cell(f"{numbers.rate(within.mean)} ± {numbers.share(error)}", sort=within.mean),
+        *([_response(judged, none)] if opened else []),
         Cell(none) if within is None else Cell(numbers.whole(within.effective), sort=within.effective),
         Cell(none) if trend is None else Cell(_signed(trend.change), sort=trend.change),
         Cell(_dips(judged, context) or none),
     ]
+
+
+def _response(judged: Judged, none: str) -> Cell:
+    within = judged.response.steadiness.within if judged.response else None
+    error = within.error_share if within else None
+    if within is None or error is None:
+        return Cell(none)
+    return Cell(f"{numbers.significant(within.mean)} ± {numbers.share(error)}", sort=within.mean)
 
 
 def _signed(share: float) -> str:

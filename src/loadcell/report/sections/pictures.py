@@ -1,9 +1,14 @@
-"""The sections with charts, each with its values in a table."""
+"""The sections with charts, each with its values in a table; samples of other programs in an imported run."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from loadcell.analysis import series as trial_series
 from loadcell.analysis.treatments import LATENCIES
 from loadcell.analysis.trials import lack
+from loadcell.model import numbers
+from loadcell.model.panels import Aggregate, AggregateTable, aggregate_tables, unit_of_column
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table, without_empty
 from loadcell.report.context import ReportContext
@@ -72,3 +77,52 @@ def table(context: ReportContext) -> Table:
     ]
     note = texts("table.left-out") if lack(context.analysis.trials, LATENCIES) else ""
     return Table("table-percentiles", texts("table.percentiles"), *without_empty(columns, rows), note)
+
+
+def sampled(context: ReportContext) -> Section | None:
+    """None where no trial has samples of another program."""
+    imported = {
+        name
+        for record in context.stored.trials
+        for name, monitor in record.monitors.items()
+        if monitor.imported
+    }
+    if not imported:
+        return None
+    blocks: list[Block] = []
+    for aggregates in aggregate_tables():
+        if aggregates.source in imported:
+            values = trial_series.aggregates(context.stored.samples(aggregates.source), aggregates.columns)
+            if values:
+                blocks.append(samples(aggregates, values, context))
+    return Section("sampled", context.texts("section.sampled"), blocks) if blocks else None
+
+
+def samples(
+    aggregates: AggregateTable, values: Mapping[str, Mapping[Aggregate, float]], context: ReportContext
+) -> Table:
+    """Columns without any value are left out."""
+    texts = context.texts
+    shown = [column for column in aggregates.columns if any(column in row for row in values.values())]
+    columns = [
+        Column(texts("column.trial"), code=True),
+        *(Column(texts(column.heading), figure=True) for column in shown),
+    ]
+    rows = [
+        [Cell(trial), *(_value_cell(row.get(column), _writer(column), context) for column in shown)]
+        for trial, row in values.items()
+    ]
+    note = texts(f"{aggregates.title}.note")
+    return Table(f"table-sampled-{aggregates.source}", texts(aggregates.title), columns, rows, note)
+
+
+def _writer(aggregate: Aggregate) -> numbers.Write:
+    """The format of a value by the unit of its column; counts have none."""
+    unit = unit_of_column(aggregate.column)
+    if unit is None:
+        return lambda value: numbers.whole(round(value))
+    return numbers.size if unit.startswith("B") else numbers.significant
+
+
+def _value_cell(value: float | None, write: numbers.Write, context: ReportContext) -> Cell:
+    return Cell(context.texts("mark.none")) if value is None else Cell(write(value), sort=value)

@@ -1,5 +1,5 @@
 """Where the target's CPU time goes: a flame graph of each profile, its functions and processes, and what it
-cost.
+cost; and memory that servers under valgrind had lost.
 """
 
 from __future__ import annotations
@@ -7,25 +7,45 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from loadcell.analysis import error_codes, flames
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Finding, Subject
 from loadcell.analysis.flames import Profile
 from loadcell.model import numbers
-from loadcell.model.message import Message
-from loadcell.model.trial_record import TrialRecord
-from loadcell.report.blocks import Block, Cell, Column, Flame, Paragraph, Section, Sentences, Table
-from loadcell.report.context import ReportContext
-from loadcell.report.flame import KIND
-from loadcell.report.messages import (
-    NO_VALUE,
-    PROFILE_COST,
-    PROFILE_FAILED,
-    PROFILE_FEW,
-    PROFILE_IN_CLIENT,
-    PROFILE_NOTHING,
-    PROFILE_TAKEN,
-    PROFILE_UNRESOLVED,
+from loadcell.model.message import Change, Count, Labels, Message, MessageCode, Rate, Seconds, Share
+from loadcell.model.trial_record import LostMemory, MemoryRecord, TrialRecord
+from loadcell.report.blocks import (
+    FLAME_KINDS,
+    Block,
+    Cell,
+    Column,
+    Flame,
+    Paragraph,
+    Section,
+    Sentences,
+    Table,
 )
+from loadcell.report.context import ReportContext
 from loadcell.store.layout import FLAMES, FOLDED, TRIALS
+
+#: In place of a value that is not there.
+NO_VALUE = MessageCode("mark.none", "info")()
+PROFILE_FAILED = MessageCode("found.profile.failed", "caution", treatment=str, reason=str, advice=str)
+PROFILE_NOTHING = MessageCode("found.profile.nothing", "caution", treatment=str)
+PROFILE_TAKEN = MessageCode(
+    "found.profile.taken",
+    "info",
+    treatment=str,
+    samples=Count,
+    event=str,
+    frequency=Count,
+    duration_s=Seconds,
+    half_points=str,
+)
+PROFILE_COST = MessageCode(
+    "found.profile.cost", "info", throughput_per_s=Rate, scored_per_s=Rate, change=Change
+)
+PROFILE_IN_CLIENT = MessageCode("found.profile.in-client", "info")()
+PROFILE_FEW = MessageCode("found.profile.few", "caution", treatment=str, samples=Count)
+PROFILE_UNRESOLVED = MessageCode("found.profile.unresolved", "caution", treatment=str, unresolved_share=Share)
 
 #: Functions in the table: beyond the thirtieth none has a share that anyone would act on.
 MOST_FUNCTIONS = 30
@@ -82,7 +102,7 @@ def section(context: ReportContext) -> Section | None:
 
 def findings(profile: Profile) -> list[Finding]:
     """The profile, its overhead, and how far it can be trusted; or why there is none."""
-    return [Finding("profile", message, (profile.trial,)) for message in _messages(profile)]
+    return [Finding(Subject.PROFILE, message, (profile.trial,)) for message in _messages(profile)]
 
 
 def _messages(profile: Profile) -> Iterator[Message]:
@@ -140,7 +160,7 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
     rows = [
         [
             Cell(function.name),
-            Cell(texts(KIND(function.kind))),
+            Cell(texts(FLAME_KINDS(function.kind))),
             _share(function.self_samples, samples),
             Cell(numbers.share(function.total / samples), sort=function.total),
             Cell(numbers.whole(function.self_samples), sort=function.self_samples),
@@ -204,3 +224,75 @@ def processes(profile: Profile, number: int, context: ReportContext) -> Table:
     ]
     title = texts("table.processes", treatment=profile.treatment)
     return Table(f"table-processes-{number}", title, columns, rows)
+
+
+_KIND = Labels("column", ("definite", "indirect", "possible"))
+
+
+def memory(context: ReportContext) -> Section | None:
+    """None where no target was run under valgrind."""
+    if (block := lost_memory(context)) is None:
+        return None
+    blocks: list[Block] = [Paragraph(context.texts("memory.meaning")), block]
+    blocks += [
+        losses(name, record, number, context)
+        for number, (name, record) in enumerate(_examined(context), 1)
+        if record.records
+    ]
+    return Section("memory", context.texts("section.memory"), blocks)
+
+
+def _examined(context: ReportContext) -> list[tuple[str, MemoryRecord]]:
+    """Names and findings of trials whose target ran under valgrind."""
+    return [(record.name, record.memory) for record in context.stored.trials if record.memory]
+
+
+def lost_memory(context: ReportContext) -> Table | None:
+    """A row a trial; None where there is none to speak of."""
+    texts, records = context.texts, _examined(context)
+    if not records:
+        return None
+    columns = [
+        Column(texts("column.trial"), code=True),
+        *(Column(texts(_KIND(kind)), figure=True) for kind in _KIND.names),
+        Column(texts("column.wrong-accesses"), figure=True),
+    ]
+    rows = [
+        [
+            Cell(name),
+            *(_lost(record.lost[kind], context) for kind in _KIND.names),
+            Cell(numbers.whole(record.errors), sort=record.errors),
+        ]
+        for name, record in records
+    ]
+    return Table("table-memory", texts("table.memory"), columns, rows)
+
+
+def _lost(lost: LostMemory, context: ReportContext) -> Cell:
+    if not lost.blocks:
+        return Cell("0", sort=0)
+    text = context.texts("mark.lost", bytes=numbers.whole(lost.bytes), blocks=numbers.whole(lost.blocks))
+    return Cell(text, sort=lost.bytes, tone="caution" if lost.bytes else "")
+
+
+def losses(trial: str, memory: MemoryRecord, number: int, context: ReportContext) -> Table:
+    """Call stacks that allocated what one trial's server lost."""
+    texts = context.texts
+    columns = [
+        Column(texts("column.kind")),
+        Column(texts("column.bytes"), figure=True),
+        Column(texts("column.blocks"), figure=True),
+        Column(texts("column.stack"), code=True),
+    ]
+    rows = [
+        [
+            Cell(texts(_KIND(loss.kind))),
+            Cell(numbers.whole(loss.bytes), sort=loss.bytes),
+            Cell(numbers.whole(loss.blocks), sort=loss.blocks),
+            Cell(" ← ".join(loss.stack)),
+        ]
+        for loss in memory.records
+    ]
+    note = texts("table.losses.note", shown=len(rows), count=memory.record_count or len(rows))
+    title = texts("table.losses", trial=trial)
+    return Table(f"table-losses-{number}", title, columns, rows, note)

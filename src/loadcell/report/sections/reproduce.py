@@ -34,7 +34,7 @@ def commands(path: Path, context: ReportContext) -> dict[str, str]:
     if command:
         commands["table.command.as-was"] = shlex.join(command)
     if any(trial.status == "not-run" for trial in context.analysis.trials):
-        commands["table.command.resume"] = resume_command(shown(path))
+        commands["table.command.resume"] = resume_command(shown(path), run.resumed_by)
     commands["table.command.report"] = f"loadcell report {here}"
     return commands
 

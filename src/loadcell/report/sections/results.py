@@ -8,11 +8,11 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import STATUSES, lack
 from loadcell.model import numbers
 from loadcell.model.message import Labels
-from loadcell.report import figures
 from loadcell.report.blocks import Block, Cell, Column, Section, Table, without_empty
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import breakdown
 from loadcell.report.sections.breakdown import factor_columns, treatment_cells
+from loadcell.report.values import metric_name, metric_value
 
 _COUNT = Labels("count", STATUSES)
 _VERDICT = Labels("verdict", ("met", "missed", "unknown"))
@@ -61,7 +61,7 @@ def table(context: ReportContext) -> Table:
         Column(texts("column.throughput"), figure=True, spare=True),
         *([Column(texts("column.interval"), figure=True)] if measured else []),
         Column(texts("column.repeats"), figure=True, many=True, spare=True),
-        *(Column(figures.name(name, texts), figure=True) for name in adjacent),
+        *(Column(metric_name(name, texts), figure=True) for name in adjacent),
         *([Column(texts(_QUERIES.get(texts.unit, "column.queries")), figure=True)] if queries else []),
         *(Column(texts(_SHOWN[key]), figure=True, spare=True) for key in _times(context)),
         Column(texts("column.errors"), figure=True),
@@ -133,11 +133,9 @@ def metrics_table(context: ReportContext) -> Table | None:
         [
             Cell(str(treatment.index), sort=treatment.index),
             *treatment_cells(treatment, factors),
-            Cell(figures.name(name, texts)),
-            Cell(figures.write(metric.median, metric.values), sort=metric.median),
-            _repeats(
-                [figures.write(value, metric.values) for value in metric.values], metric.median, context
-            ),
+            Cell(metric_name(name, texts)),
+            Cell(metric_value(metric.median, metric.values), sort=metric.median),
+            _repeats([metric_value(value, metric.values) for value in metric.values], metric.median, context),
         ]
         for treatment in context.analysis.treatments
         for name in names
@@ -158,7 +156,7 @@ def _metric_cell(treatment: Treatment, name: str, none: str) -> Cell:
     value = treatment.figures.get(name)
     if value is None or value.median is None:
         return Cell(none)
-    return Cell(figures.write(value.median, value.values), sort=value.median)
+    return Cell(metric_value(value.median, value.values), sort=value.median)
 
 
 def _row(

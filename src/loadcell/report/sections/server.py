@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from loadcell.analysis.key_value_server import KeyValueServed
 from loadcell.analysis.server import RUNNING, Waited
 from loadcell.model import numbers
+from loadcell.model.panels import KeyValueTable
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
@@ -20,12 +22,12 @@ def section(context: ReportContext) -> Section | None:
     blocks: list[Block] = [*charts.drawn_in("server", context)]
     blocks += [
         table
-        for table in (waits(context), counters(context), statements(context), redis(context))
+        for table in (waits(context), counters(context), statements(context), *key_value(context))
         if table is not None
     ]
     for note, recorded in context.server.notes.items():
         blocks.append(Paragraph(context.texts.or_none(f"server-note.{note}") or recorded, quiet=True))
-    title = context.texts("section.server-did" if context.redis else "section.server")
+    title = context.texts("section.server-did" if context.key_value else "section.server")
     return Section("server", title, blocks) if blocks else None
 
 
@@ -133,11 +135,14 @@ def _product(context: ReportContext) -> str:
     return next((str(name) for name in names if name), "Redis")
 
 
-def redis(context: ReportContext) -> Table | None:
-    """A row a treatment: what a Redis did and held meanwhile."""
+def key_value(context: ReportContext) -> Iterator[Table]:
+    """A table for each key-value server, with a row a treatment: what it did and held meanwhile."""
+    for table, served in context.key_value:
+        yield _key_value(table, served, context)
+
+
+def _key_value(table: KeyValueTable, served: Sequence[KeyValueServed], context: ReportContext) -> Table:
     texts, factors = context.texts, factor_columns(context)
-    if not context.redis:
-        return None
     names = (
         "column.commands", "column.key-hits", "column.server-cpu", "column.used-memory",
         "column.fragmentation",
@@ -154,20 +159,21 @@ def redis(context: ReportContext) -> Table | None:
             _figure(server.used_memory_bytes, numbers.size, context),
             _figure(server.fragmentation, numbers.significant, context),
             Cell(
-                numbers.whole(server.evicted_keys),
-                sort=server.evicted_keys,
+                numbers.whole(server.evicted_keys or 0),
+                sort=server.evicted_keys or 0,
                 tone="caution" if server.evicted_keys else "",
             ),
             Cell(numbers.whole(server.expired_keys), sort=server.expired_keys),
             _figure(server.clients, lambda value: numbers.whole(round(value)), context),
             _figure(server.saving_share, numbers.share, context),
         ]
-        for server in context.redis
+        for server in served
     ]
-    note = texts("table.redis.note")
+    note = texts(f"{table.title}.note")
     if len(rows) < sum(treatment.measured for treatment in context.analysis.treatments):
-        note = f"{note} {texts('table.redis.left-out')}"
-    return Table("table-redis", texts("table.redis", product=_product(context)), columns, rows, note)
+        note = f"{note} {texts('table.key-value.left-out')}"
+    name = table.title.replace(".", "-")
+    return Table(name, texts(table.title, product=_product(context)), columns, rows, note)
 
 
 def _head(context: ReportContext, factors: list[tuple[str, str, bool]]) -> list[Column]:

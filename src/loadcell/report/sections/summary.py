@@ -8,29 +8,40 @@ from statistics import median
 
 from loadcell.analysis import import_findings, ranking
 from loadcell.analysis.comparability import DATA
-from loadcell.analysis.finding import Finding
+from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.analysis.open_loop import fell_behind
 from loadcell.analysis.treatments import short_keys
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message
+from loadcell.model.message import Count, Message, Seconds
 from loadcell.model.run_record import RunRecord, SearchRecord
 from loadcell.report import evidence
 from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
 from loadcell.report.context import ReportContext
-from loadcell.report.messages import (
-    DONE_COUNT,
-    DONE_COUNT_PER_CLIENT,
-    DONE_FACTORS,
-    DONE_FACTORS_ONCE,
-    DONE_IMPORTED_LASTED,
-    DONE_LENGTH,
-    DONE_LENGTHS,
-    DONE_ONE,
-    DONE_ONE_ONCE,
-    DONE_SEARCH,
-    DONE_TOOK,
+
+DONE_FACTORS = FindingCode(
+    "done.factors", Subject.DONE, "info", count=Count, factors=list, repeats=Count, trials=Count
 )
+DONE_FACTORS_ONCE = FindingCode("done.factors.once", Subject.DONE, "info", count=Count, factors=list)
+DONE_ONE = FindingCode("done.one", Subject.DONE, "info", repeats=Count)
+DONE_ONE_ONCE = FindingCode("done.one.once", Subject.DONE, "info")()
+DONE_SEARCH = FindingCode(
+    "done.search",
+    Subject.DONE,
+    "info",
+    factor=str,
+    low=str,
+    high=str,
+    levels=Count,
+    objective=str,
+    trials=Count,
+)
+DONE_COUNT = FindingCode("done.count", Subject.DONE, "info", count=Count)
+DONE_COUNT_PER_CLIENT = FindingCode("done.count.per-client", Subject.DONE, "info", count=Count)
+DONE_LENGTHS = FindingCode("done.lengths", Subject.DONE, "info", duration_s=Seconds, warmup_s=Seconds)
+DONE_LENGTH = FindingCode("done.length", Subject.DONE, "info", duration_s=Seconds)
+DONE_TOOK = FindingCode("done.took", Subject.DONE, "info", elapsed_s=Seconds)
+DONE_IMPORTED_LASTED = FindingCode("done.imported.lasted", Subject.DONE, "info", duration_s=Seconds)
 
 #: The response time of a tile: the most informative percentile available.
 _TIMES = {"p99_ms": "tile.latency", "p95_ms": "tile.latency.p95", "mean_ms": "tile.latency.mean"}
@@ -78,7 +89,7 @@ def what_was_done(context: ReportContext) -> list[Finding]:
     elapsed_s = _elapsed_s(run)
     if elapsed_s is not None:
         messages.append(DONE_TOOK(elapsed_s=elapsed_s))
-    return [Finding("done", message) for message in messages]
+    return [Finding(Subject.DONE, message) for message in messages]
 
 
 def _planned(run: RunRecord, context: ReportContext) -> Message:
@@ -112,7 +123,7 @@ def _what_was_read(context: ReportContext) -> list[Finding]:
     lengths = phrase_of_lengths(context)
     if lengths is not None:
         lasted = DONE_IMPORTED_LASTED(duration_s=lengths.arguments["duration_s"])
-        findings.append(Finding("done", lasted))
+        findings.append(Finding(Subject.DONE, lasted))
     return findings
 
 
@@ -176,9 +187,10 @@ def _best(context: ReportContext) -> list[Tile]:
     if best is None:
         return []
     several = sum(treatment.measured for treatment in context.analysis.treatments) > 1
+    bounded = len(context.analysis.searches) == 1 and bool(context.analysis.searches[0].bounds)
     parts = [
         Tile(
-            texts("tile.highest" if several else "tile.throughput"),
+            texts("tile.within-bound" if bounded else "tile.highest" if several else "tile.throughput"),
             numbers.rate(best.throughput.median or 0.0),
             texts("unit.per-second"),
             best.label if several else "",

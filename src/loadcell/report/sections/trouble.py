@@ -20,10 +20,10 @@ EVIDENCE = Labels("evidence", (
     "asked_for", "attempted", "busiest", "client", "client_seconds", "commits", "connections_refused",
     "cores", "corrupt", "covered_s", "difference", "failed", "failed_total", "first", "group", "groups",
     "in_flight", "intervals", "kind", "largest_s", "latencies", "limit", "limit_s", "lines", "looks", "lost",
-    "name", "not_read_back", "of_its_cores", "operation", "overdue_s", "pids", "pipeline", "quota_share",
-    "reconnecting_seconds", "response_seconds", "resting_seconds", "rows_changed", "server", "share", "side",
-    "stale", "succeeded", "succeeded_total", "swapped_bytes", "taken", "threads", "tolerance",
-    "too_hot_times", "transactions_ended", "unsent", "window_s", "wrong",
+    "name", "not_read_back", "of_its_cores", "operation", "overdue_s", "pids", "pipeline", "printed",
+    "quota_share", "reconnecting_seconds", "response_seconds", "resting_seconds", "rows_changed", "server",
+    "share", "side", "stale", "stored", "succeeded", "succeeded_total", "swapped_bytes", "taken", "threads",
+    "tolerance", "too_hot_times", "transactions_ended", "unsent", "window_s", "wrong",
 ))  # fmt: skip
 #: Endings of names that say a unit.
 _WITH_UNIT = ("_s", "_ms", "_bytes")

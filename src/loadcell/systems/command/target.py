@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import os
 import re
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from loadcell.linux import process as supervision
+from loadcell.linux.process import ENDED_STATUS
 from loadcell.model.extensions import HTTP
 from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.plan.parts import Misfit, Options
@@ -38,6 +38,7 @@ from loadcell.systems.command.options import (
     COMMAND_NO_PROGRAM,
     COMMAND_NOT_READY,
     COMMAND_PLACE_TAKEN,
+    COMMAND_RELATIVE,
     ENDED_BY,
     PORT,
     READY_NO_ANSWER,
@@ -50,7 +51,6 @@ from loadcell.systems.command.options import (
     words_of,
 )
 from loadcell.systems.http.service import Address
-from loadcell.systems.messages import ENDED_STATUS
 from loadcell.systems.server import start_process
 from loadcell.systems.shared import account
 from loadcell.systems.shared.sockets import free_port
@@ -98,6 +98,11 @@ class Command(Target[CommandOptions]):
     def misfits(cls, options: CommandOptions) -> Iterator[Misfit]:
         if options.path is not None:
             yield from missing_directory("directory", options.path, _missing(options.path))
+            return
+        program = words_of(options.command)[0]
+        relative = "/" in program and not program.startswith(("/", WORK))
+        if relative and str(Path(program)) not in options.files:
+            yield Misfit("command", COMMAND_RELATIVE(program=repr(program)))
 
     def up(self) -> None:
         process = self._process
@@ -144,7 +149,9 @@ class Command(Target[CommandOptions]):
         if self.options.under == "valgrind":
             words = valgrind.command(self._valgrind(), words, self._account)
         command = who.command(words, directory=directory, death=Signals[f"SIG{self.options.stop.signal}"])
-        self._process = supervision.SupervisedProcess(Path(self._program).name, self._on_line, environment)
+        self._process = supervision.SupervisedProcess(
+            Path(self._program).name, self._on_line, environment, work
+        )
         try:
             start_process(self._process, command)
             self._await()
@@ -180,7 +187,7 @@ class Command(Target[CommandOptions]):
         try:
             return valgrind.read(self._account)
         except valgrind.UnreadableError as error:
-            raise TargetError(VALGRIND_UNREADABLE(said=error), during="verify") from None
+            raise TargetError(VALGRIND_UNREADABLE(said=error.message), during="verify") from None
 
     def _filled(self, text: str) -> str:
         return self.context.secret(text).replace(PORT, str(self._port)).replace(WORK, str(self.context.work))
@@ -237,14 +244,10 @@ class Command(Target[CommandOptions]):
         process, self._process = self._process, None
         if process is None:
             return
-        pid = process.pid
         stop = self.options.stop
         first = Signals[f"SIG{stop.signal}"]
         within = max(stop.within, valgrind.END_WITHIN_S) if self.options.under else stop.within
         process.stop(((first, within, f"SIG{stop.signal}"), (SIGKILL, 10.0, "SIGKILL")))
-        if pid is not None:  # what it started and left behind
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, SIGKILL)
 
     # -- asked by the runner
 

@@ -17,17 +17,16 @@ import duckdb
 
 from loadcell import _engine
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message, MessageCode
+from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
 from loadcell.systems.base import TargetError
-from loadcell.systems.duckdb.messages import (
-    DOING_LOAD_THE_DATA,
-    DOING_OPEN,
-    DUCKDB_CORRUPT,
-    DUCKDB_FAILED,
-    DUCKDB_NO_MEMORY,
-    DUCKDB_STOPPED,
-    DUCKDB_UNREADABLE,
-)
+
+DUCKDB_UNREADABLE = MessageCode("duckdb.unreadable", path=str, said=ForeignText)
+DUCKDB_STOPPED = MessageCode("duckdb.stopped")
+DUCKDB_CORRUPT = MessageCode("duckdb.corrupt", found=str, names=str, rows=str)
+DUCKDB_FAILED = MessageCode("duckdb.failed", doing=Message, said=ForeignText)
+DUCKDB_NO_MEMORY = MessageCode("duckdb.no-memory", doing=Message, said=ForeignText)
+DOING_LOAD_THE_DATA = MessageCode("doing.load-the-data")
+DOING_OPEN = MessageCode("doing.open", path=str)
 
 OPERATIONS = (
     {"name": "select_distinct", "kind": "read"},
@@ -58,6 +57,10 @@ _NOWHERE = {"protocol": "calls", "sslmode": "disable", "connect_timeout_ns": 0}
 
 #: Whether an end was asked for while data are loaded.
 _asked_to_stop = False
+
+
+class LoadError(MessageError):
+    """The database cannot be opened, or its data cannot be loaded."""
 
 
 class WrongRowsError(Exception):
@@ -95,7 +98,7 @@ def prepare(spec: str, say: Callable[[str], None]) -> str:
             database.execute(_TABLE)
             for first in range(0, rows, _CHUNK):
                 if _asked_to_stop:
-                    raise _trouble(DUCKDB_STOPPED)
+                    raise LoadError(DUCKDB_STOPPED())
                 last = min(rows, first + _CHUNK)
                 database.execute(
                     _ROWS.format(
@@ -113,7 +116,7 @@ def prepare(spec: str, say: Callable[[str], None]) -> str:
         except duckdb.Error as error:
             raise _of_duckdb(error, DOING_LOAD_THE_DATA()) from error
     if row != (rows, distinct):
-        raise _trouble(DUCKDB_CORRUPT, rows=rows, names=distinct, found=str(row))
+        raise LoadError(DUCKDB_CORRUPT(rows=rows, names=distinct, found=str(row)))
     return json.dumps({"rows": rows, "duration_s": 0.0})
 
 
@@ -187,7 +190,7 @@ def _expect(count: int, wanted: int, subject: str) -> None:
 
 
 def _open(target: JsonObject) -> duckdb.DuckDBPyConnection:
-    """The database; nothing is fetched from anywhere. Raises EngineError."""
+    """The database; nothing is fetched from anywhere. Raises LoadError."""
     try:
         return duckdb.connect(
             target["database"], config={**target["config"], "autoinstall_known_extensions": False}
@@ -207,11 +210,7 @@ def read_only(database: str, config: Mapping[str, str | int]) -> Iterator[duckdb
         raise TargetError(message, during="collect") from error
 
 
-def _of_duckdb(error: duckdb.Error, doing: Message) -> _engine.EngineError:
+def _of_duckdb(error: duckdb.Error, doing: Message) -> LoadError:
     memory = isinstance(error, duckdb.OutOfMemoryException)
-    text = str(error).splitlines()[0]
-    return _trouble(DUCKDB_NO_MEMORY if memory else DUCKDB_FAILED, doing=doing, said=text)
-
-
-def _trouble(code: MessageCode, **arguments: object) -> _engine.EngineError:
-    return _engine.EngineError(json.dumps(code(**arguments).document()))
+    code = DUCKDB_NO_MEMORY if memory else DUCKDB_FAILED
+    return LoadError(code(doing=doing, said=str(error).splitlines()[0]))

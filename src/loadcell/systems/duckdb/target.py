@@ -14,16 +14,19 @@ from pydantic import ConfigDict, Field
 
 from loadcell.linux import disks
 from loadcell.model.extensions import DUCKDB
+from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
 from loadcell.systems.base import Endpoint, TargetFacts
 from loadcell.systems.duckdb import load
-from loadcell.systems.duckdb.messages import DUCKDB_DEDICATED_THREADS, STRANGER_DATABASE
 from loadcell.systems.inprocess import DataFiles, InProcessOptions, InProcessTarget
 from loadcell.systems.shared.disk_image import Image
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+STRANGER_DATABASE = MessageCode("stranger.database")
+DUCKDB_DEDICATED_THREADS = MessageCode("duckdb.own-threads", "caution")
 
 _FILE = "loadcell.duckdb"
 #: Counts what loads have updated; the table is the workload's.

@@ -11,18 +11,18 @@ from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.extensions import DUCKDB, TargetKind
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Count, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Workload, declare_unit
-from loadcell.systems.duckdb.messages import (
-    DUCKDB_DISTINCT,
-    DUCKDB_NO_TIMEOUT,
-    DUCKDB_PAGES,
-    DUCKDB_READS_ONLY,
-)
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
+
+DUCKDB_NO_TIMEOUT = MessageCode("duckdb.no-timeout")
+DUCKDB_READS_ONLY = MessageCode("duckdb.reads-only", "caution")
+DUCKDB_DISTINCT = MessageCode("duckdb.distinct", distinct=Count, rows=Count)
+DUCKDB_PAGES = MessageCode("duckdb.pages", pages=Count, rows=Count, size=Count)
 
 #: What decides the rows that are made.
 _OF_THE_DATA = ("rows", "distinct")

@@ -7,10 +7,12 @@ import json
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
 from loadcell import _engine
 from loadcell.model.engine_messages import engine_failure
-from loadcell.model.json import JsonObject
+from loadcell.model.json import read
 from loadcell.model.message import Message, MessageCode, MessageError
 
 PORT = 7733
@@ -18,24 +20,44 @@ PORT = 7733
 
 PROBE_CANNOT_LISTEN = MessageCode("host.cannot-listen", failure=Message, remedy=Message)
 PROBE_NO_ADDRESS = MessageCode("host.no-listening-address", address=str, port=str)
+PROBE_LISTENING = MessageCode("host.listening", "info", address=str, commands=Message)
+PROBE_LISTENING_HERE = MessageCode("host.listening-here", "info", address=str, commands=Message)
+PROBE_COMMANDS = MessageCode("host.probe-commands", "info", peer=str)
+PROBE_SERVED = MessageCode("host.served", "info", connections=str, requests=str, received=str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """Beginning of the service at this address, `HOST:PORT`."""
+
+    type: Literal["listening"] = "listening"
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """Totals of the connections that have ended."""
+
+    type: Literal["served"] = "served"
+    connections: int
+    transactions: int
+    received_bytes: int
 
 
 class ServeError(MessageError):
     """It cannot listen there; says what to do about it."""
 
 
-def serve(address: str, say: Callable[[JsonObject], None]) -> None:
+def serve(address: str, say: Callable[[Listening | Served], None]) -> None:
     """Answer probes at `address` until SIGINT or SIGTERM.
 
-    `say` is called when it listens, `{"type": "listening", "address": "HOST:PORT"}`, and at the end with what
-    was served, `{"type":
-    "served", "connections", "transactions", "received_bytes"}`. Raises ServeError.
+    `say` is called when it listens, and at the end. Raises ServeError.
     """
     before = {
         number: signal.signal(number, lambda *_: _engine.stop()) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        served = json.loads(_engine.serve(complete_address(address), lambda event: say(json.loads(event))))
+        served = _engine.serve(complete_address(address), lambda event: say(read(Listening, event)))
     except _engine.EngineError as error:
         failure = engine_failure(json.loads(error.args[0]))
         raise ServeError(
@@ -44,7 +66,7 @@ def serve(address: str, say: Callable[[JsonObject], None]) -> None:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    say({"type": "served", **served})
+    say(read(Served, served))
 
 
 def complete_address(address: str) -> str:
@@ -66,33 +88,20 @@ def complete_address(address: str) -> str:
     return f"{host or '127.0.0.1'}:{int(port)}"
 
 
-def welcome(address: str) -> str:
+def welcome(address: str) -> Message:
     """Message when it listens: who can reach it, and what to type there."""
     host, _, port = address.rpartition(":")
     plain = ipaddress.ip_address(host.strip("[]"))
     if plain.is_loopback:
-        return (
-            f"Listening on {address}, for this machine only; `loadcell host --serve ADDRESS` listens for "
-            f"others. Ctrl-C ends it.\nHere:  {_measured_from(address)}"
-        )
+        return PROBE_LISTENING_HERE(address=address, commands=PROBE_COMMANDS(peer=address))
     reached = f"{socket.gethostname()}:{port}" if plain.is_unspecified else address
-    return (
-        f"Listening on {address}. It answers probes of whoever can reach it: end it with Ctrl-C when you "
-        f"are done.\nOn the other machine:  {_measured_from(reached)}"
-    )
+    return PROBE_LISTENING(address=address, commands=PROBE_COMMANDS(peer=reached))
 
 
-def _measured_from(reached: str) -> str:
-    """Commands that measure against it: without a plan, and with one."""
-    return (
-        f"loadcell host --baseline --peer {reached} --only probe=network-rr,network-crr,network-stream\n"
-        f"With a plan of your own:  loadcell run PLAN --set target.host.peer={reached}"
-    )
-
-
-def farewell(served: JsonObject) -> str:
+def farewell(served: Served) -> Message:
     """Message at the end."""
-    return (
-        f"Served {served['connections']} connections: {served['transactions']} requests, "
-        f"{served['received_bytes']} bytes of streams."
+    return PROBE_SERVED(
+        connections=str(served.connections),
+        requests=str(served.transactions),
+        received=str(served.received_bytes),
     )

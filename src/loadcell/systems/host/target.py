@@ -17,11 +17,12 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 
 from loadcell.linux import disks
 from loadcell.linux.time_limits import ask
-from loadcell.model.extensions import HOST
+from loadcell.model.extensions import HOST, MACHINE
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.systems.base import (
+    TARGET_NOT_UP,
     Endpoint,
     Target,
     TargetContext,
@@ -29,7 +30,6 @@ from loadcell.systems.base import (
     TargetFacts,
     missing_directory,
 )
-from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared.data_sets import Owner
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ HOST_NO_DIRECTORY = MessageCode("host.no-directory", path=str)
 HOST_NOT_WRITABLE = MessageCode("host.not-writable", path=str, said=ForeignText)
 HOST_NO_DATA = MessageCode("host.no-data")
 HOST_DEDICATED_THREADS = MessageCode("host.own-threads", "caution")
-
 
 #: What the directory is called that loadcell makes, and the file in it that says whose it is.
 _PREFIX, _MARKER = "loadcell-host-", "loadcell.json"
@@ -146,11 +145,11 @@ class Host(Target[HostOptions]):
         self._directory = directory
 
     def endpoint(self) -> HostEndpoint:
-        return HostEndpoint("host", str(self._made()), self.options.peer)
+        return HostEndpoint(HOST.name, str(self._made()), self.options.peer)
 
     def describe(self) -> HostFacts:
         data = disks.file_system(self._made())
-        return HostFacts(server="host", peer=self.options.peer, data=data)
+        return HostFacts(server=MACHINE, peer=self.options.peer, data=data)
 
     def alive(self) -> bool:
         return True

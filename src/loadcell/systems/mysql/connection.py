@@ -10,41 +10,27 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from loadcell.model.message import Message
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import CONNECT_LIMIT_S, Secret, ServerEndpoint, TargetError
-from loadcell.systems.messages import (
+from loadcell.systems.mysql import driver
+from loadcell.systems.server import ServerAddress
+from loadcell.systems.shared import sockets
+from loadcell.systems.shared.owned_directory import no_room
+from loadcell.systems.shared.server_errors import (
+    ANSWER_ERRORS,
     CONNECTION_FAILED,
     CONNECTION_NO_DATABASE,
     CONNECTION_NONE_LEFT,
     CONNECTION_REFUSED,
     CONNECTION_TIMEOUT,
+    DOING_CONNECT,
     SERVER_READ_ONLY,
     SERVER_REFUSED_WITH_CODE,
     SERVER_WENT_AWAY,
     USER_NAMED,
     WHERE_SERVER_DATA,
+    not_understood,
 )
-from loadcell.systems.mysql import driver
-from loadcell.systems.mysql.messages import (
-    MYSQL_BLOCKED_HOST,
-    MYSQL_ENCRYPTED_PASSWORD,
-    MYSQL_HOST,
-    MYSQL_NO_RIGHTS,
-    MYSQL_NO_SOCKET,
-    MYSQL_NONE_LEFT_FOR_USER,
-    MYSQL_NOT_ALLOWED,
-    MYSQL_REFUSED_PASSWORD,
-    MYSQL_REFUSED_USER,
-    MYSQL_TLS,
-    MYSQL_UNKNOWN_HOST,
-    MYSQL_URL,
-    MYSQL_URL_PARAMETERS,
-    MYSQL_USER_LIMITS,
-    MYSQL_WANTS_TLS,
-)
-from loadcell.systems.server import ServerAddress
-from loadcell.systems.shared import sockets
-from loadcell.systems.shared.owned_directory import no_room
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -52,6 +38,24 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection as _Connection
 
     Connection: TypeAlias = _Connection[Any]
+
+MYSQL_URL = MessageCode("mysql.url")
+MYSQL_URL_PARAMETERS = MessageCode("mysql.url-parameters")
+MYSQL_TLS = MessageCode("mysql.tls", said=ForeignText, where=str)
+MYSQL_NOT_ALLOWED = MessageCode("mysql.not-allowed", doing=Message, said=ForeignText)
+MYSQL_NO_RIGHTS = MessageCode("mysql.no-rights", said=ForeignText, user=str)
+MYSQL_REFUSED_PASSWORD = MessageCode(
+    "mysql.refused-password", said=ForeignText, user=str, variable=str, where=str
+)
+MYSQL_BLOCKED_HOST = MessageCode("mysql.blocked-host", said=ForeignText, where=str)
+MYSQL_UNKNOWN_HOST = MessageCode("mysql.unknown-host", said=ForeignText, where=str)
+MYSQL_NONE_LEFT_FOR_USER = MessageCode("mysql.none-left-for-user", said=ForeignText, user=str, where=str)
+MYSQL_USER_LIMITS = MessageCode("mysql.user-limits", said=ForeignText, user=str, where=str)
+MYSQL_REFUSED_USER = MessageCode("mysql.refused-user", said=ForeignText, user=str, where=str)
+MYSQL_WANTS_TLS = MessageCode("mysql.wants-tls", said=ForeignText, where=str)
+MYSQL_NO_SOCKET = MessageCode("mysql.no-socket", said=ForeignText, where=str)
+MYSQL_HOST = MessageCode("mysql.host", said=ForeignText, where=str)
+MYSQL_ENCRYPTED_PASSWORD = MessageCode("mysql.encrypted-password", said=ForeignText, where=str)
 
 APPLICATION = "loadcell"
 #: How long an administrative statement may take to begin its answer; the phases' limits are the sharper ones.
@@ -104,7 +108,10 @@ class Address(ServerAddress):
         }
         try:
             if self.socket:
-                return _by_socket(self.socket, words)
+                connection = driver.connect(
+                    **words, unix_socket=self.socket, ssl_disabled=True, defer_connect=True
+                )
+                return _by_socket(connection, self.socket, limit_s)
             if mode in ("disable", "allow"):
                 return driver.connect(**words, ssl_disabled=True)
             return driver.connect(**words, ssl=_trust(mode, self.sslrootcert))
@@ -112,6 +119,8 @@ class Address(ServerAddress):
             if mode == "prefer" and _number(error) is None and "SSL" in str(error):
                 return replace(self, sslmode="disable").connect(database, limit_s=limit_s, during=during)
             raise not_connected(error, self.where, self.user, during=during) from error
+        except ANSWER_ERRORS as error:
+            raise not_understood(error, DOING_CONNECT(where=self.where), during) from error
 
     @contextmanager
     def session(
@@ -127,17 +136,18 @@ class Address(ServerAddress):
             yield connection
         except (driver.Error, OSError) as error:
             raise not_done(error, doing, during) from error
+        except ANSWER_ERRORS as error:
+            raise not_understood(error, doing, during) from error
         finally:
             if connection.open:
                 connection.close()
 
 
-def _by_socket(path: str, words: dict[str, Any]) -> Connection:
-    """As PyMySQL does it, which leaves its socket open where nobody answers."""
-    connection = driver.connect(**words, unix_socket=path, ssl_disabled=True, defer_connect=True)
+def _by_socket(connection: Connection, path: str, limit_s: int) -> Connection:
+    """Connect as PyMySQL does it, which leaves its socket open where nobody answers."""
     way = socket.socket(socket.AF_UNIX)
     try:
-        way.settimeout(words["connect_timeout"])
+        way.settimeout(limit_s)
         way.connect(path)
         way.settimeout(None)
         connection.connect(way)

@@ -8,17 +8,20 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from loadcell.model.message import Message
+from loadcell.model.message import Message, MessageCode
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetError
-from loadcell.systems.messages import DOING_MARK_THE_DATA_SET
 from loadcell.systems.mysql.connection import Address, rows
-from loadcell.systems.mysql.messages import DOING_MAKE_ROOM_FOR_A_COPY, MYSQL_FOREIGN_TABLES
-from loadcell.systems.shared.data_sets import DataSets, Mark, Prepared, parse
+from loadcell.systems.mysql.run_lock import NamedLock
+from loadcell.systems.shared.data_sets import DOING_MARK_THE_DATA_SET, DataSets, Mark, Prepared, parse
 from loadcell.systems.shared.owned_directory import OwnedDirectory
+from loadcell.systems.shared.run_lock import RunLock
 
 if TYPE_CHECKING:
     from loadcell.systems.mysql.connection import Connection
     from loadcell.systems.mysql.server import Server
+
+MYSQL_FOREIGN_TABLES = MessageCode("mysql.foreign-tables", name=str, tables=list, where=str)
+DOING_MAKE_ROOM_FOR_A_COPY = MessageCode("doing.make-room-for-a-copy")
 
 PREFIX = "loadcell_"
 #: The table with the mark; its one row is the mark's text.
@@ -46,6 +49,9 @@ class Databases(DataSets["Connection"]):
 
     kind = "database"
     copy_method = "data directory copy"
+
+    def lock(self) -> RunLock | None:
+        return None if self.managed else NamedLock(self.admin(), self.owner, self.named, self.owners)
 
     def _session(self, doing: Message, during: str = "prepare") -> AbstractContextManager[Connection]:
         return self.admin().session(doing, during=during)
@@ -116,12 +122,13 @@ class Databases(DataSets["Connection"]):
 
     def _drop(self, session: Connection, name: str, mark: Mark) -> None:
         """Drop the database, or, where it was there before, the tables in it."""
+        tables = _tables(session, name)
+        ours = set(mark.tables)
+        if self.server is None and mark.state != "loading" and (foreign := sorted(tables - ours)):
+            raise self._foreign(name, foreign)
         if not self.named:
             rows(session, f"DROP DATABASE IF EXISTS `{name}`")
             return
-        tables = _tables(session, name)
-        if mark.state != "loading" and (foreign := sorted(tables - set(mark.tables))):
-            raise self._foreign(name, foreign)
         rows(session, "SET SESSION foreign_key_checks = 0")
         for table in [*sorted(tables), MARK]:
             rows(session, f"DROP TABLE IF EXISTS `{name}`.`{table}`")
@@ -144,13 +151,13 @@ class Databases(DataSets["Connection"]):
             rows(session, "SET GLOBAL innodb_buffer_pool_dump_pct = 100")
             flush(session)
         self.server.stop()
-        self.server.directory.save_copy(digest)
+        super()._save_copy(digest)
         self.server.start()
 
     def _restore_copy(self, digest: str) -> None:
         assert self.server is not None
         self.server.stop(quickly=True)  # whatever it holds is thrown away
-        self.server.directory.restore_copy(digest)
+        super()._restore_copy(digest)
         self.server.start()
 
     # -- the end

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, Field
 
-from loadcell.model.message import MessageCode
+from loadcell.model.message import Bytes, MessageCode
 from loadcell.plan.parts import Advice
-from loadcell.systems.mysql.messages import (
-    MYSQL_BUFFER_POOL_TOO_LARGE,
-    MYSQL_LATE_COMMITS,
-    MYSQL_NO_DOUBLEWRITE,
-    MYSQL_NO_SYNC,
-    MYSQL_TOO_FEW_CONNECTIONS,
-)
 from loadcell.systems.server_options import (
     ManagedOrExternalOptions,
     Setting,
@@ -29,6 +22,13 @@ from loadcell.systems.server_options import (
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
 
+MYSQL_TOO_FEW_CONNECTIONS = MessageCode("mysql.too-few-connections", "caution", allowed=str, clients=str)
+MYSQL_BUFFER_POOL_TOO_LARGE = MessageCode(
+    "mysql.buffer-pool-too-large", "caution", memory_bytes=Bytes, wanted_bytes=Bytes
+)
+MYSQL_LATE_COMMITS = MessageCode("mysql.late-commits", "caution", name=str, value=str)
+MYSQL_NO_DOUBLEWRITE = MessageCode("mysql.no-doublewrite", "caution", name=str, value=str)
+MYSQL_NO_SYNC = MessageCode("mysql.no-sync", "caution", name=str, value=str)
 
 #: Settings that loadcell sets itself, and why.
 RESERVED: dict[str, str] = {

@@ -13,34 +13,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
+from loadcell.model.message import ForeignText, MessageCode
 from loadcell.systems.base import Secret, TargetError
-from loadcell.systems.messages import (
-    HOME_LOST_CONTENTS,
+from loadcell.systems.mysql.connection import Address, rows
+from loadcell.systems.mysql.options import PERMANENT, line
+from loadcell.systems.server import ManagedServer
+from loadcell.systems.server_options import Setting
+from loadcell.systems.shared.account import Account, output_of
+from loadcell.systems.shared.owned_directory import HOME_LOST_CONTENTS, OwnedDirectory
+from loadcell.systems.shared.server_errors import (
     SERVER_DATA_IN_USE,
     SERVER_INIT_FAILED,
     SERVER_NOT_STARTED,
     SERVER_TOO_OLD,
     STRANGER_SERVER,
-)
-from loadcell.systems.mysql.connection import Address, rows
-from loadcell.systems.mysql.messages import (
-    DOING_ASK_FOR_THE_BUFFER_POOL,
-    MYSQL_MISSING,
-    MYSQL_NO_MEMORY,
-    MYSQL_NO_MEMORY_FOR,
-    MYSQL_NO_PROGRAMS,
-)
-from loadcell.systems.mysql.options import PERMANENT, line
-from loadcell.systems.server import ManagedServer
-from loadcell.systems.server_options import Setting
-from loadcell.systems.shared.account import Account, output_of
-from loadcell.systems.shared.owned_directory import OwnedDirectory
-from loadcell.systems.shared.startup_errors import (
     common_error,
     last_line,
     room_or_access_error,
     setting_error,
 )
+
+MYSQL_NO_PROGRAMS = MessageCode("mysql.no-programs", install=str, path=str)
+MYSQL_MISSING = MessageCode("mysql.missing", places=list)
+MYSQL_NO_MEMORY = MessageCode("mysql.no-memory", said=ForeignText)
+MYSQL_NO_MEMORY_FOR = MessageCode("mysql.no-memory-for", said=ForeignText, size=str)
+DOING_ASK_FOR_THE_BUFFER_POOL = MessageCode("doing.ask-for-the-buffer-pool")
 
 #: Where distributions and MariaDB's own packages put the server.
 _PLACES = ("/usr/sbin", "/usr/libexec", "/usr/bin", "/usr/local/mysql/bin", "/usr/local/mariadb/bin")
@@ -205,9 +202,13 @@ class DataDirectory(OwnedDirectory):
         self._write_configuration({self.config: "".join(lines), users: "".join(statements)})
 
 
+_DEVICE_FULL = re.compile(r"No space left on device|Disk quota exceeded|Errcode: 28|\bdisk is full\b")
+
+
 class Server(ManagedServer[Address, DataDirectory]):
     """The server on one directory, with new passwords at each start."""
 
+    device_full = _DEVICE_FULL
     #: An orderly shutdown writes all changed pages.
     stop_steps = ((SIGTERM, 120.0, "orderly"), (SIGKILL, 10.0, "kill"))
     socket_name = "mariadb.sock"
@@ -261,7 +262,6 @@ def verifier(password: str) -> str:
 #: A line of the log: `2026-11-21 10:00:00 0 [ERROR] InnoDB: ...`; without the time while the server reads its
 #: options.
 _ERROR_LINE = re.compile(r"\[ERROR\] (?:\S*(?:mariadbd|mysqld): )?(.*)")
-_DEVICE_FULL = re.compile(r"No space left on device|Disk quota exceeded|Errcode: 28|\bdisk is full\b")
 _NO_MEMORY = re.compile(r"Cannot allocate memory for the buffer pool|Out of memory|mmap\(\d+ bytes\) failed")
 
 

@@ -11,14 +11,6 @@ from typing import TYPE_CHECKING, Any
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, MYSQL
 from loadcell.systems.base import DatabaseUrl, ServerEndpoint, TargetError
-from loadcell.systems.messages import (
-    DOING_ASK_THE_VERSION,
-    DOING_CHECK_THE_DATA,
-    DOING_FIND_THE_PROCESS,
-    DOING_READ_COUNTERS,
-    DOING_READ_SETTINGS,
-    SERVER_PRODUCT_TOO_OLD,
-)
 from loadcell.systems.mysql.connection import ANSWERED, Address, external, rows
 from loadcell.systems.mysql.databases import Databases
 from loadcell.systems.mysql.options import RECORDED, RESERVED, MysqlOptions, remarks
@@ -27,6 +19,14 @@ from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, S
 from loadcell.systems.server_options import Setting, read_back
 from loadcell.systems.shared import account
 from loadcell.systems.shared.data_sets import Owner
+from loadcell.systems.shared.server_errors import (
+    DOING_ASK_THE_VERSION,
+    DOING_CHECK_THE_DATA,
+    DOING_FIND_THE_PROCESS,
+    DOING_READ_COUNTERS,
+    DOING_READ_SETTINGS,
+    SERVER_PRODUCT_TOO_OLD,
+)
 
 if TYPE_CHECKING:
     from loadcell.systems.mysql.connection import Connection

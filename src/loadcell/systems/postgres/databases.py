@@ -11,28 +11,39 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from loadcell import __version__
-from loadcell.model.message import Message
+from loadcell.model.message import Message, MessageCode
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, Loader, TargetError
-from loadcell.systems.messages import DOING_DROP_DATA_SETS, DOING_PREPARE_THE_DATA_SET
 from loadcell.systems.postgres import driver
 from loadcell.systems.postgres.connection import Address, not_done
-from loadcell.systems.postgres.messages import (
-    DOING_CREATE_DATABASE,
-    DOING_CREATE_SCHEMA,
-    DOING_DROP_DATABASE,
-    DOING_DROP_TABLES,
-    POSTGRES_DATABASE_BEING_MADE,
-    POSTGRES_DATABASE_IN_USE,
-    POSTGRES_DATABASE_IN_USE_BY,
-    POSTGRES_FOREIGN_DATABASE,
-    POSTGRES_FOREIGN_SCHEMA,
-    POSTGRES_FOREIGN_TABLES,
+from loadcell.systems.postgres.run_lock import AdvisoryLock
+from loadcell.systems.shared.data_sets import (
+    DOING_DROP_DATA_SETS,
+    DOING_PREPARE_THE_DATA_SET,
+    DataSets,
+    Mark,
+    Prepared,
+    parse,
 )
-from loadcell.systems.shared.data_sets import DataSets, Mark, Prepared, parse
+from loadcell.systems.shared.run_lock import RunLock
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
+POSTGRES_FOREIGN_DATABASE = MessageCode("postgres.foreign-database", name=str, where=str)
+POSTGRES_DATABASE_BEING_MADE = MessageCode("postgres.database-being-made", name=str)
+POSTGRES_FOREIGN_SCHEMA = MessageCode("postgres.foreign-schema", database=str)
+POSTGRES_FOREIGN_TABLES = MessageCode("postgres.foreign-tables", database=str, first=str, tables=list)
+POSTGRES_FOREIGN_TABLES_IN_DATABASE = MessageCode(
+    "postgres.foreign-tables-in-database", name=str, tables=list, where=str
+)
+POSTGRES_DATABASE_IN_USE = MessageCode("postgres.database-in-use", name=str)
+POSTGRES_DATABASE_IN_USE_BY = MessageCode(
+    "postgres.database-in-use-by", host=str, name=str, pid=str, program=str
+)
+DOING_CREATE_DATABASE = MessageCode("doing.create-database", name=str)
+DOING_DROP_DATABASE = MessageCode("doing.drop-database", name=str)
+DOING_CREATE_SCHEMA = MessageCode("doing.create-schema", database=str)
+DOING_DROP_TABLES = MessageCode("doing.drop-tables")
 
 PREFIX = "loadcell_"
 
@@ -41,6 +52,17 @@ _LEAVE_LIMIT_S = 15.0
 _PAUSE_S = 0.2
 _IN_USE = "55006"
 _DUPLICATE = "42P04"
+
+
+#: Relations of a database outside the system's schemas; indexes and TOAST go with their tables.
+_ALL_RELATIONS = """
+    SELECT CASE n.nspname WHEN 'public' THEN c.relname ELSE n.nspname || '.' || c.relname END,
+           pg_get_userbyid(c.relowner) = current_user
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f', 'c') AND n.nspname <> 'information_schema'
+      AND n.nspname NOT LIKE 'pg\\_%'
+    ORDER BY 1
+"""
 
 
 @dataclass(frozen=True)
@@ -56,6 +78,9 @@ class Databases(DataSets["Connection[Any]"]):
 
     kind = "database"
 
+    def lock(self) -> RunLock | None:
+        return None if self.managed else AdvisoryLock(self.admin, self.owner, of_server=True)
+
     def _session(self, doing: Message, during: str = "prepare") -> AbstractContextManager[Connection[Any]]:
         return self.admin.session(doing, during=during)
 
@@ -69,8 +94,43 @@ class Databases(DataSets["Connection[Any]"]):
         with self._session(DOING_PREPARE_THE_DATA_SET()):  # the end of the server is reported as its own
             return super()._load(name, mark, spec, load)
 
+    def _contents(self, session: Connection[Any], name: str, spec: DataSpec) -> tuple[str, ...]:  # noqa: ARG002
+        return () if self.managed else tuple(self._relations(name))
+
+    def _relations(self, name: str) -> dict[str, bool]:
+        """Tables and other relations of a database, and whether each belongs to this role."""
+        with self.admin.session(DOING_PREPARE_THE_DATA_SET(), during="prepare", database=name) as session:
+            return {row[0]: row[1] for row in session.execute(_ALL_RELATIONS)}
+
+    def _is_intact(self, session: Connection[Any], name: str, mark: Mark) -> bool:  # noqa: ARG002
+        if self.managed or not mark.tables:
+            return True
+        self._check_ours(name, mark)
+        return set(self._relations(name)) == set(mark.tables)
+
+    def _check_ours(self, name: str, mark: Mark) -> None:
+        """Raise TargetError if somebody put tables into a database that is to be dropped.
+
+        A load may make tables in its own copy, and one that broke off has no list: there those of other
+        roles are foreign.
+        """
+        if self.managed or (mark.pristine and mark.state != "loading" and not mark.tables):
+            return
+        by_role = mark.state == "loading" or not mark.pristine
+        foreign = [
+            relation
+            for relation, is_ours in self._relations(name).items()
+            if relation not in mark.tables and not (by_role and is_ours)
+        ]
+        if foreign:
+            raise TargetError(
+                POSTGRES_FOREIGN_TABLES_IN_DATABASE(name=name, where=self.admin.where, tables=foreign[:5]),
+                during="prepare",
+            )
+
     def _make_room(self, session: Connection[Any], name: str, mark: Mark | None, spec: DataSpec) -> None:  # noqa: ARG002
         if mark is not None:
+            self._check_ours(name, mark)
             self.log(f"database {name} was left half loaded: making it again")
             self._remove(session, name, force=self.managed)
         self._create(session, name, "template0")
@@ -89,12 +149,17 @@ class Databases(DataSets["Connection[Any]"]):
 
     def _copy(self, session: Connection[Any], pristine: str, copy: str, data_set: DataSet) -> DataSet:
         began = time.monotonic()
-        if self._mark(session, copy) is not None:
+        if (before := self._mark(session, copy)) is not None:
+            self._check_ours(copy, before)
             self._remove(session, copy, force=True)
         self._create(session, copy, pristine)
+        source = self._mark(session, pristine)
+        tables = () if source is None else source.tables
         # `changed` at once: it is handed to a workload that changes it, and nobody else is to take it for
         # pristine.
-        mark = Mark("changed", data_set.fingerprint, self.owner, pristine=False, loadcell=__version__)
+        mark = Mark(
+            "changed", data_set.fingerprint, self.owner, pristine=False, tables=tables, loadcell=__version__
+        )
         self._set_mark(session, copy, mark)
         return replace(
             data_set,
@@ -200,6 +265,7 @@ class Databases(DataSets["Connection[Any]"]):
         return [name for name, comment in rows if parse(comment) is not None]
 
     def _drop(self, session: Connection[Any], name: str, mark: Mark) -> None:
+        self._check_ours(name, mark)
         self._remove(session, name, force=self.managed or mark.owner.same_run(self.owner))
 
     def _is_disposable(self, mark: Mark) -> bool:
@@ -241,6 +307,9 @@ class Schema(DataSets["Connection[Any]"]):
     address: Address
 
     kind = "schema"
+
+    def lock(self) -> RunLock:
+        return AdvisoryLock(self.address, self.owner, of_server=False)
 
     def _session(self, doing: Message, during: str = "prepare") -> AbstractContextManager[Connection[Any]]:
         return self.address.session(doing, during=during)

@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
+from loadcell.model.message import Bytes, MessageCode
 from loadcell.plan.parts import Advice
 from loadcell.plan.problems import SettingError
 from loadcell.systems.base import SettingFacts
-from loadcell.systems.postgres.messages import (
-    POSTGRES_EMBEDDED_BINARIES,
-    POSTGRES_IMAGE_NEEDS_ROOT,
-    POSTGRES_LATE_COMMITS,
-    POSTGRES_NO_FSYNC,
-    POSTGRES_NO_FULL_PAGES,
-    POSTGRES_SHARED_BUFFERS_TOO_LARGE,
-    POSTGRES_TOO_FEW_CONNECTIONS,
-)
 from loadcell.systems.server_options import (
     ManagedOrExternalOptions,
     Setting,
@@ -37,6 +29,23 @@ if TYPE_CHECKING:
 
     from loadcell.plan.model import Load
 
+POSTGRES_IMAGE_NEEDS_ROOT = MessageCode("postgres.image-needs-root", "caution")
+POSTGRES_TOO_FEW_CONNECTIONS = MessageCode(
+    "postgres.too-few-connections",
+    "caution",
+    allowed=str,
+    clients=str,
+    max_connections=str,
+    needed=str,
+    reserved=str,
+)
+POSTGRES_SHARED_BUFFERS_TOO_LARGE = MessageCode(
+    "postgres.shared-buffers-too-large", "caution", memory_bytes=Bytes, wanted_bytes=Bytes
+)
+POSTGRES_NO_FSYNC = MessageCode("postgres.no-fsync", "caution", name=str)
+POSTGRES_NO_FULL_PAGES = MessageCode("postgres.no-full-pages", "caution", name=str)
+POSTGRES_LATE_COMMITS = MessageCode("postgres.late-commits", "caution", name=str)
+POSTGRES_EMBEDDED_BINARIES = MessageCode("postgres.embedded-binaries")
 
 #: Settings that loadcell sets itself, and why.
 RESERVED: dict[str, str] = {

@@ -1,8 +1,9 @@
-"""Panels of PostgreSQL: waits of its sessions, WAL and blocks read."""
+"""Panels and tables of PostgreSQL: waits of its sessions, WAL and blocks read."""
 
-from loadcell.model.panels import MIB, Line, Panel, declare
+from loadcell.model.panels import MIB, DatabaseTables, Line, Panel, declare
 
 declare(
+    DatabaseTables("postgres", "postgres.waits", "postgres.statements"),
     # a line for each kind of wait of the run
     Panel("waits", "axis.waits", (), position=30, stacked=True, least=1, legend_below=True, checkpoints=True),
     Panel("server", "axis.wal", (

@@ -11,39 +11,38 @@ from pathlib import Path
 from signal import SIGINT, SIGKILL, SIGQUIT
 
 from loadcell.linux import procfs
-from loadcell.model.message import Message
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import Secret, TargetError
-from loadcell.systems.messages import (
-    HOME_LOST_CONTENTS,
-    SERVER_DATA_IN_USE,
-    SERVER_INIT_FAILED,
-    SERVER_NOT_STARTED,
-)
+from loadcell.systems.postgres import shared_memory
 from loadcell.systems.postgres.binaries import Binaries
 from loadcell.systems.postgres.connection import Address
-from loadcell.systems.postgres.messages import (
-    POSTGRES_DATA_IN_USE_BY,
-    POSTGRES_HOME_OF_OTHER_VERSION,
-    POSTGRES_NO_EXTENSION,
-    POSTGRES_NO_MEMORY,
-    POSTGRES_NO_MEMORY_FOR,
-    POSTGRES_OTHER_VERSION,
-    POSTGRES_STILL_HELD,
-    STRANGER_POSTGRES,
-)
 from loadcell.systems.postgres.options import line
 from loadcell.systems.server import ManagedServer
 from loadcell.systems.server_options import Setting
 from loadcell.systems.shared import account as accounts
 from loadcell.systems.shared.account import Account
-from loadcell.systems.shared.owned_directory import OwnedDirectory
-from loadcell.systems.shared.startup_errors import (
+from loadcell.systems.shared.owned_directory import HOME_LOST_CONTENTS, OwnedDirectory
+from loadcell.systems.shared.server_errors import (
+    SERVER_DATA_IN_USE,
+    SERVER_INIT_FAILED,
+    SERVER_NOT_STARTED,
     StillHeldError,
     common_error,
     last_line,
     room_or_access_error,
     setting_error,
 )
+
+POSTGRES_HOME_OF_OTHER_VERSION = MessageCode(
+    "postgres.home-of-other-version", found=str, home=str, path=str, version=str
+)
+POSTGRES_STILL_HELD = MessageCode("postgres.still-held")
+POSTGRES_OTHER_VERSION = MessageCode("postgres.other-version", found=str, version=str)
+POSTGRES_NO_EXTENSION = MessageCode("postgres.no-extension", libraries=str, said=ForeignText)
+POSTGRES_DATA_IN_USE_BY = MessageCode("postgres.data-in-use-by", path=str, pid=str)
+POSTGRES_NO_MEMORY = MessageCode("postgres.no-memory", said=ForeignText)
+POSTGRES_NO_MEMORY_FOR = MessageCode("postgres.no-memory-for", said=ForeignText, settings=list)
+STRANGER_POSTGRES = MessageCode("stranger.postgres")
 
 #: The superuser, authenticated by being the operating system's user that loadcell runs as.
 ADMIN = "loadcell_admin"
@@ -72,6 +71,7 @@ class DataDirectory(OwnedDirectory):
         self.config = self.home / "postgresql.conf"
 
     def _install(self, made_parent: bool) -> None:
+        shared_memory.release(self.data)  # of an initdb that was killed
         self._begin("initdb", made_parent)
         self._empty(self.data)
         command: list[str | Path] = [
@@ -85,6 +85,7 @@ class DataDirectory(OwnedDirectory):
         if done.returncode != 0:
             for output in done.stdout.splitlines():
                 self.log(f"initdb: {output}")
+            shared_memory.release(self.data)
             shutil.rmtree(self.home, ignore_errors=True)
             raise initdb_error(done.stdout)
         self._write_marker("ready", made_parent)
@@ -149,12 +150,22 @@ class DataDirectory(OwnedDirectory):
     def remove(self) -> None:
         """Remove what loadcell made, unless a server runs on it."""
         if self.holder() is None:
+            shared_memory.release(self.data)
             super().remove()
+
+
+#: The kernel's message for a full device, or a write that came out short; not where shared memory is full.
+_DEVICE_FULL = re.compile(
+    r"\A(?!.*(?:shared memory|dev/shm)).*?(?:No space left on device|Disk quota exceeded"
+    r"|wrote only \d+ of \d+ bytes|Check free disk space)",
+    re.DOTALL,
+)
 
 
 class Server(ManagedServer[Address, DataDirectory]):
     """The server on one data directory."""
 
+    device_full = _DEVICE_FULL
     #: Fast shutdown writes a checkpoint; immediate shutdown writes nothing.
     stop_steps = ((SIGINT, 30.0, "fast"), (SIGQUIT, 10.0, "immediate"), (SIGKILL, 10.0, "kill"))
 
@@ -201,6 +212,7 @@ class Server(ManagedServer[Address, DataDirectory]):
         killed = super().stop(quickly=quickly)
         if killed:
             _kill(children)
+        shared_memory.release(self.directory.data)
         return killed
 
 
@@ -216,12 +228,6 @@ def _kill(pids: list[int]) -> None:
 #: A line of the log, or of the server before it has a log.
 _LOG_LINE = re.compile(r"(?:\b(?:LOG|FATAL|PANIC|ERROR|HINT|DETAIL|WARNING): +|^postgres: )(.*)")
 _ERROR_LINE = re.compile(r"\b(?:FATAL|PANIC|ERROR): +(.*)")
-#: The kernel's message for a full device, or a write that came out short; not where shared memory is full.
-_DEVICE_FULL = re.compile(
-    r"\A(?!.*(?:shared memory|dev/shm)).*?(?:No space left on device|Disk quota exceeded"
-    r"|wrote only \d+ of \d+ bytes|Check free disk space)",
-    re.DOTALL,
-)
 #: Settings that determine how much shared memory the server asks the kernel for.
 _MEMORY = (
     "shared_buffers",

@@ -18,9 +18,25 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, POSTGRES
-from loadcell.model.message import Message
+from loadcell.model.message import Message, MessageCode
 from loadcell.systems.base import DatabaseUrl, DataSet, DataSpec, Loader, Secret, ServerEndpoint, TargetError
-from loadcell.systems.messages import (
+from loadcell.systems.postgres import binaries, driver, shared_memory
+from loadcell.systems.postgres.connection import (
+    ANSWERED,
+    LOCK_APPLICATION,
+    POSTGRES_STATISTICS,
+    Address,
+    Observed,
+    external,
+)
+from loadcell.systems.postgres.databases import Databases, Schema
+from loadcell.systems.postgres.options import OLDEST, PostgresOptions, read_back, remarks
+from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
+from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
+from loadcell.systems.server_options import Setting
+from loadcell.systems.shared import account
+from loadcell.systems.shared.data_sets import DataSets, Owner
+from loadcell.systems.shared.server_errors import (
     DOING_ASK_THE_VERSION,
     DOING_CHECK_THE_DATA,
     DOING_FIND_THE_PROCESS,
@@ -28,20 +44,12 @@ from loadcell.systems.messages import (
     DOING_READ_SETTINGS,
     SERVER_PRODUCT_TOO_OLD,
 )
-from loadcell.systems.postgres import binaries, driver
-from loadcell.systems.postgres.connection import ANSWERED, POSTGRES_STATISTICS, Address, Observed, external
-from loadcell.systems.postgres.databases import Databases, Schema
-from loadcell.systems.postgres.messages import DOING_ASK_FOR_PERMISSIONS, DOING_MAKE_THE_ROLE
-from loadcell.systems.postgres.options import OLDEST, PostgresOptions, read_back, remarks
-from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
-from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
-from loadcell.systems.server_options import Setting
-from loadcell.systems.shared import account
-from loadcell.systems.shared.data_sets import DataSets, Owner
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
+DOING_ASK_FOR_PERMISSIONS = MessageCode("doing.ask-for-permissions")
+DOING_MAKE_THE_ROLE = MessageCode("doing.make-the-role")
 
 #: Session options of administration: its statements, one of which has a password's digest, stay out of the
 #: trial's log.
@@ -139,6 +147,12 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
                 oldest=OLDEST,
             )
         )
+
+    @staticmethod
+    def release(work: Path) -> None:
+        for pattern in ("*/pgdata", "*/*/pgdata", "*/*/*/pgdata"):  # the deeper ones on an image
+            for data in work.glob(pattern):
+                shared_memory.release(data)
 
     # -- data
 
@@ -285,6 +299,7 @@ _DATABASE = """
 _OTHERS = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = %s AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND usename = %s
+      AND NOT starts_with(application_name, %s)
 """
 _WAL = """
     SELECT pg_wal_lsn_diff(
@@ -302,7 +317,7 @@ def read_counters(connection: Connection[Any], database: str, role: str) -> dict
     work (autovacuum) is in these values too.
     """
     deadline = time.monotonic() + _LEAVE_LIMIT_S
-    while _number(connection, _OTHERS, [database, role]) and time.monotonic() < deadline:
+    while _number(connection, _OTHERS, [database, role, LOCK_APPLICATION]) and time.monotonic() < deadline:
         time.sleep(_PAUSE_S)
     if connection.info.server_version < 150000:
         time.sleep(_FILE_AGE_S)

@@ -116,6 +116,8 @@ class Client:
             words = self.ask("CONFIG", "GET", "*")
         except RefusedError:
             return {}
+        if not isinstance(words, list):
+            return {}
         return dict(zip(map(str, words[::2]), map(str, words[1::2]), strict=False))
 
     def limit(self, seconds: float) -> None:

@@ -10,38 +10,43 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loadcell.model.extensions import Capability
-from loadcell.model.message import Message
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import CONNECT_LIMIT_S, ServerEndpoint, TargetError
-from loadcell.systems.messages import CONNECTION_REFUSED, SERVER_WENT_AWAY, USER_NAMED
 from loadcell.systems.redis import client
-from loadcell.systems.redis.messages import (
-    REDIS_CANNOT_SAVE,
-    REDIS_CLUSTER_NODE,
-    REDIS_CONNECTION_FAILED,
-    REDIS_HOST,
-    REDIS_LOADING,
-    REDIS_MAXMEMORY,
-    REDIS_NO_CONNECTION_LEFT,
-    REDIS_NO_DATABASE,
-    REDIS_NO_PASSWORD,
-    REDIS_NO_REDIS,
-    REDIS_NO_RIGHTS,
-    REDIS_REFUSED_USER,
-    REDIS_REPLICA,
-    REDIS_REPLICA_ALONE,
-    REDIS_TIMEOUT,
-    REDIS_TLS,
-    REDIS_WANTS_PASSWORD,
-    SERVER_CANNOT,
-    SERVER_REFUSED,
-    USER_DEFAULT,
-    WHERE_SERVER,
-)
 from loadcell.systems.server import ServerAddress
 from loadcell.systems.shared import sockets
+from loadcell.systems.shared.server_errors import (
+    ANSWER_ERRORS,
+    CONNECTION_REFUSED,
+    SERVER_WENT_AWAY,
+    USER_NAMED,
+    not_understood,
+)
 
 if TYPE_CHECKING:
     from loadcell.systems.redis.client import Client
+
+REDIS_NO_CONNECTION_LEFT = MessageCode("redis.no-connection-left", said=ForeignText, where=str)
+REDIS_NO_PASSWORD = MessageCode("redis.no-password", said=ForeignText, where=str)
+REDIS_NO_DATABASE = MessageCode("redis.no-database", said=ForeignText, where=str)
+REDIS_TLS = MessageCode("redis.tls", said=ForeignText, where=str)
+REDIS_NO_REDIS = MessageCode("redis.no-redis", said=ForeignText, where=str)
+REDIS_HOST = MessageCode("redis.host", said=ForeignText, where=str)
+REDIS_TIMEOUT = MessageCode("redis.timeout", where=str)
+REDIS_CONNECTION_FAILED = MessageCode("redis.connection-failed", said=ForeignText, where=str)
+REDIS_WANTS_PASSWORD = MessageCode("redis.wants-password", said=ForeignText, variable=str, where=str)
+REDIS_REFUSED_USER = MessageCode("redis.refused-user", said=ForeignText, user=str, variable=str, where=str)
+REDIS_NO_RIGHTS = MessageCode("redis.no-rights", said=ForeignText, user=str)
+REDIS_LOADING = MessageCode("redis.loading", said=ForeignText, where=str)
+REDIS_CANNOT_SAVE = MessageCode("redis.cannot-save", said=ForeignText, where=str)
+REDIS_REPLICA = MessageCode("redis.replica", said=ForeignText, where=str)
+REDIS_REPLICA_ALONE = MessageCode("redis.replica-alone", said=ForeignText, where=str)
+REDIS_MAXMEMORY = MessageCode("redis.maxmemory", said=ForeignText, where=str)
+REDIS_CLUSTER_NODE = MessageCode("redis.cluster-node", said=ForeignText, where=str)
+SERVER_REFUSED = MessageCode("server.refused", doing=Message, said=ForeignText)
+SERVER_CANNOT = MessageCode("server.cannot", doing=Message, why=Message)
+WHERE_SERVER = MessageCode("where.server")
+USER_DEFAULT = MessageCode("user.default")
 
 
 class RefusedError(Exception):
@@ -211,7 +216,7 @@ class Address(ServerAddress):
             probe.sendall(b"PING\r\n")
             answer = probe.recv(100)
             if answer and not (answer[:1] in b"+-" and b"\r\n" in answer):
-                return NotRedisError(f"{answer[:20].decode('utf-8', 'replace')!r} is no answer of a Redis")
+                return NotRedisError(repr(answer[:20].decode("utf-8", "replace")))
         return None
 
     def _trust(self) -> ssl.SSLContext:
@@ -237,5 +242,7 @@ class Address(ServerAddress):
             yield connected
         except (OSError, RefusedError, NotRedisError) as error:
             raise command_error(error, doing, during) from error
+        except ANSWER_ERRORS as error:
+            raise not_understood(error, doing, during) from error
         finally:
             connected.close()

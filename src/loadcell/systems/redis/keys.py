@@ -11,19 +11,22 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from loadcell.model.message import Message
+from loadcell.model.message import Message, MessageCode
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetError
-from loadcell.systems.messages import DOING_MARK_THE_DATA_SET
 from loadcell.systems.redis.connection import Address
-from loadcell.systems.redis.messages import REDIS_FOREIGN_KEYS, REDIS_FOREIGN_MARK
-from loadcell.systems.shared.data_sets import DataSets, Mark, Prepared, parse
+from loadcell.systems.redis.run_lock import LOCK, KeyLock
+from loadcell.systems.shared.data_sets import DOING_MARK_THE_DATA_SET, DataSets, Mark, Prepared, parse
+from loadcell.systems.shared.run_lock import RunLock
 
 if TYPE_CHECKING:
     from loadcell.systems.redis.client import Client
 
+REDIS_FOREIGN_MARK = MessageCode("redis.foreign-mark", where=str)
+REDIS_FOREIGN_KEYS = MessageCode("redis.foreign-keys", database=str, key=str, prefix=str, where=str)
+KEYS_WITHOUT_PREFIX = MessageCode("redis.keys-without-prefix")
+
 MARK = "loadcell:mark"
-#: Prefixes of YCSB's keys, and of its index of them.
-_YCSB_PREFIXES = ("user", "_indices")
+_OURS = (MARK, LOCK)
 #: Keys that are scanned, and removed, at once.
 _BATCH = 1000
 
@@ -36,6 +39,9 @@ class Keys(DataSets["Client"]):
 
     kind = "keys"
 
+    def lock(self) -> RunLock | None:
+        return None if self.managed else KeyLock(self.address, self.owner)
+
     def _session(self, doing: Message, during: str = "prepare") -> AbstractContextManager[Client]:
         return self.address.session(doing, during=during)
 
@@ -46,12 +52,13 @@ class Keys(DataSets["Client"]):
         return self.address.endpoint()
 
     def _contents(self, session: Client, name: str, spec: DataSpec) -> tuple[str, ...]:  # noqa: ARG002
-        """Prefixes of the keys of the data set."""
-        prefixes = (
-            _YCSB_PREFIXES if kind == "ycsb" else (section.get("key_prefix", ""),)
-            for kind, section in spec.sections.items()
-        )
-        return tuple(dict.fromkeys(prefix for group in prefixes for prefix in group))
+        """Prefixes of the keys of the data set; of one without any, that of all keys of a managed server.
+
+        Raises TargetError on a server that others use, too: their keys could not be told from loadcell's.
+        """
+        if not spec.key_prefixes and not self.managed:
+            raise TargetError(KEYS_WITHOUT_PREFIX())
+        return spec.key_prefixes or ("",)
 
     def _is_intact(self, session: Client, name: str, mark: Mark) -> bool:  # noqa: ARG002
         """True unless keys of a managed server expired, were evicted or removed since the mark was set."""
@@ -104,7 +111,7 @@ class Keys(DataSets["Client"]):
         for prefix in self._contents(session, name, spec):
             if prefix in ours:
                 continue
-            foreign = next((key for key in _scan(session, prefix) if key != MARK), None)
+            foreign = next((key for key in _scan(session, prefix) if key not in _OURS), None)
             if foreign is not None:
                 raise TargetError(
                     REDIS_FOREIGN_KEYS(
@@ -120,8 +127,10 @@ class Keys(DataSets["Client"]):
 
 
 def key_count(client: Client) -> int:
-    """Number of keys, without the mark."""
-    return max(0, int(client.ask("DBSIZE")) - int(client.ask("EXISTS", MARK)))
+    """Number of keys, without loadcell's mark and lock."""
+    # Asked one by one: a node of a cluster refuses keys of several slots.
+    ours = sum(int(client.ask("EXISTS", key)) for key in _OURS)
+    return max(0, int(client.ask("DBSIZE")) - ours)
 
 
 def _scan(client: Client, prefix: str) -> Iterator[str]:
@@ -136,10 +145,10 @@ def _scan(client: Client, prefix: str) -> Iterator[str]:
 
 
 def _remove(client: Client, prefix: str) -> None:
-    """Remove the keys with the prefix, except the mark."""
+    """Remove the keys with the prefix, except mark and lock."""
     batch: list[str] = []
     for key in _scan(client, prefix):
-        if key != MARK:
+        if key not in _OURS:
             batch.append(key)
         if len(batch) >= _BATCH:
             client.ask("UNLINK", *batch)

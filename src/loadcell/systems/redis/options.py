@@ -10,26 +10,31 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from loadcell.model.message import Bytes, MessageCode
 from loadcell.plan.parts import Advice
 from loadcell.plan.problems import SettingError
-from loadcell.systems.redis.messages import (
-    REDIS_HUGE_PAGES,
-    REDIS_MAXMEMORY_TOO_LARGE,
-    REDIS_NO_EVICTION,
-    REDIS_NO_FSYNC,
-    REDIS_NO_LOCATION,
-    REDIS_NO_TLS,
-    REDIS_SNAPSHOTS,
-    REDIS_SOCKET_AND_HOST,
-    REDIS_TOO_FEW_CONNECTIONS,
-    REDIS_TOO_FEW_DESCRIPTORS,
-    REDIS_USER_ALONE,
-)
 from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, memory_remarks, size_in_bytes
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
 
+REDIS_TOO_FEW_CONNECTIONS = MessageCode(
+    "redis.too-few-connections", "caution", allowed=str, clients=str, needed=str
+)
+REDIS_TOO_FEW_DESCRIPTORS = MessageCode(
+    "redis.too-few-descriptors", "caution", clients=str, most=str, needed=str
+)
+REDIS_SNAPSHOTS = MessageCode("redis.snapshots", "caution")
+REDIS_NO_FSYNC = MessageCode("redis.no-fsync", "caution")
+REDIS_HUGE_PAGES = MessageCode("redis.huge-pages", "caution")
+REDIS_MAXMEMORY_TOO_LARGE = MessageCode(
+    "redis.maxmemory-too-large", "caution", memory_bytes=Bytes, wanted_bytes=Bytes
+)
+REDIS_NO_EVICTION = MessageCode("redis.no-eviction", "caution")
+REDIS_NO_LOCATION = MessageCode("redis.no-location")
+REDIS_SOCKET_AND_HOST = MessageCode("redis.socket-and-host")
+REDIS_USER_ALONE = MessageCode("redis.user-alone", example=str)
+REDIS_NO_TLS = MessageCode("redis.no-tls")
 
 #: Settings that loadcell sets itself, and why.
 RESERVED: dict[str, str] = {

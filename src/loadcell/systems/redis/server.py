@@ -17,23 +17,28 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from signal import SIGKILL, SIGTERM
 
-from loadcell.model.message import Message
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import Secret, TargetError
-from loadcell.systems.messages import SERVER_NOT_STARTED, SERVER_TOO_OLD, STRANGER_SERVER
 from loadcell.systems.redis.connection import Address
-from loadcell.systems.redis.messages import (
-    REDIS_MISSING,
-    REDIS_NO_MEMORY,
-    REDIS_NO_PROGRAM,
-    REDIS_NO_VERSION,
-    REDIS_SETTING_UNKNOWN,
-)
 from loadcell.systems.redis.options import RECORDED, RESERVED, line
 from loadcell.systems.server import ManagedServer
 from loadcell.systems.server_options import Setting
 from loadcell.systems.shared.account import Account, output_of
 from loadcell.systems.shared.owned_directory import OwnedDirectory
-from loadcell.systems.shared.startup_errors import common_error, last_line, setting_error
+from loadcell.systems.shared.server_errors import (
+    SERVER_NOT_STARTED,
+    SERVER_TOO_OLD,
+    STRANGER_SERVER,
+    common_error,
+    last_line,
+    setting_error,
+)
+
+REDIS_NO_PROGRAM = MessageCode("redis.no-program", path=str)
+REDIS_MISSING = MessageCode("redis.missing", places=list, servers=list)
+REDIS_NO_VERSION = MessageCode("redis.no-version", program=str)
+REDIS_NO_MEMORY = MessageCode("redis.no-memory", said=ForeignText)
+REDIS_SETTING_UNKNOWN = MessageCode("redis.setting-unknown", line=str, said=ForeignText)
 
 #: Sections of INFO that say it. A server passes over one that it does not have.
 SECTIONS = ("server", "keydb")
@@ -176,9 +181,13 @@ class DataDirectory(OwnedDirectory):
         self._write_configuration({self.config: "".join(lines)})
 
 
+_DEVICE_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+
+
 class Server(ManagedServer[Address, DataDirectory]):
     """The server on one directory, with a new password at each start."""
 
+    device_full = _DEVICE_FULL
     #: An orderly shutdown writes the data, where the settings ask for that.
     stop_steps = ((SIGTERM, 120.0, "orderly"), (SIGKILL, 10.0, "kill"))
     socket_name = "redis.sock"
@@ -204,7 +213,6 @@ class Server(ManagedServer[Address, DataDirectory]):
 
 #: A line of the log: `1234:M 21 Nov 2026 10:00:00.000 # Failed opening ...`.
 _LOG_LINE = re.compile(r"^\d+:[A-Z] .*? [#*] (.*)$")
-_DEVICE_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 
 def startup_error(lines: Sequence[str], settings: Mapping[str, Setting]) -> TargetError:

@@ -11,20 +11,27 @@ from typing import TYPE_CHECKING
 from loadcell.linux import procfs
 from loadcell.model.extensions import RESP
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Count, MessageCode
 from loadcell.systems.base import Secret, ServerEndpoint, TargetError
-from loadcell.systems.messages import DOING_FIND_THE_PROCESS, DOING_READ_COUNTERS, DOING_READ_SETTINGS
 from loadcell.systems.redis.connection import ANSWERED, PORT, REDIS_INFO, Address, RefusedError
 from loadcell.systems.redis.keys import Keys, key_count
-from loadcell.systems.redis.messages import DOING_ASK_WHAT_IT_IS, REDIS_CLUSTER
 from loadcell.systems.redis.options import RECORDED, RedisOptions, remarks
 from loadcell.systems.redis.server import SECTIONS, DataDirectory, Server, find_binary, product_from_info
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.server_options import Setting, read_back
 from loadcell.systems.shared import account
 from loadcell.systems.shared.data_sets import Owner
+from loadcell.systems.shared.server_errors import (
+    DOING_FIND_THE_PROCESS,
+    DOING_READ_COUNTERS,
+    DOING_READ_SETTINGS,
+)
 
 if TYPE_CHECKING:
     from loadcell.systems.redis.client import Client
+
+REDIS_CLUSTER = MessageCode("redis.cluster", count=Count, where=str)
+DOING_ASK_WHAT_IT_IS = MessageCode("doing.ask-what-it-is")
 
 #: Fields of INFO that are recorded, by section.
 _MEMORY = (

@@ -11,14 +11,15 @@ from pathlib import Path
 from signal import Signals
 
 from loadcell.linux import process as supervision
+from loadcell.linux import procfs, sessions
+from loadcell.model.message import MessageCode
 from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.systems.base import TargetError
-from loadcell.systems.messages import (
-    ACCOUNT_NO_NAME,
-    ACCOUNT_NO_USER,
-    ACCOUNT_NOT_ROOT,
-    ACCOUNT_ROOT,
-)
+
+ACCOUNT_NO_NAME = MessageCode("account.no-name", uid=str)
+ACCOUNT_NOT_ROOT = MessageCode("account.not-root", me=str, option=str, user=str)
+ACCOUNT_ROOT = MessageCode("account.root", option=str, product=str)
+ACCOUNT_NO_USER = MessageCode("account.no-user", option=str, product=str, user=str)
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,11 @@ class Account:
     def run(
         self, program: Sequence[str | Path], *, directory: Path = Path("/"), limit_s: float = 300
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end as this user; its output and errors together in `stdout`."""
-        return subprocess.run(
+        """Run a program to its end as this user; its output and errors together in `stdout`.
+
+        An interrupted wait ends the program with all that it has started.
+        """
+        process = subprocess.Popen(
             self.command(program, directory=directory, death=Signals.SIGKILL),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -65,10 +69,16 @@ class Account:
             cwd="/",
             text=True,
             errors="replace",
-            timeout=limit_s,
-            check=False,
             start_new_session=True,
         )
+        started = procfs.started(process.pid) or 0
+        with process:
+            try:
+                output, _ = process.communicate(timeout=limit_s)
+            except BaseException:
+                sessions.end(process.pid, started)
+                raise
+        return subprocess.CompletedProcess(process.args, process.returncode, output)
 
 
 def environment() -> dict[str, str]:
@@ -82,7 +92,9 @@ def environment() -> dict[str, str]:
 def output_of(command: Sequence[str | Path]) -> str:
     """Output of a program that ends at once; nothing if it fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, cwd="/")
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=20, check=True, cwd="/", env=environment()
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip()

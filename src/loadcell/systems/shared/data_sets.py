@@ -12,22 +12,25 @@ import socket
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from loadcell import __version__
 from loadcell.linux import procfs
-from loadcell.model.message import Message
+from loadcell.model.message import Message, MessageCode
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, Loader, TargetError
-from loadcell.systems.messages import (
-    DOING_DROP_DATA_SETS,
-    DOING_LOOK_FOR_THE_DATA_SET,
-    DOING_MARK_THE_DATA_SET,
-    DOING_PREPARE_THE_DATA_SET,
-)
 from loadcell.systems.shared.owned_directory import OwnedDirectory
+
+if TYPE_CHECKING:
+    from loadcell.systems.shared.run_lock import RunLock
+
+DATA_NOT_DROPPED = MessageCode("data.not-dropped", "caution", name=str, why=Message)
+DOING_LOOK_FOR_THE_DATA_SET = MessageCode("doing.look-for-the-data-set")
+DOING_PREPARE_THE_DATA_SET = MessageCode("doing.prepare-the-data-set")
+DOING_MARK_THE_DATA_SET = MessageCode("doing.mark-the-data-set")
+DOING_DROP_DATA_SETS = MessageCode("doing.drop-data-sets")
 
 _HEAD = "loadcell "
 
@@ -52,7 +55,12 @@ class Owner:
     @property
     def tag(self) -> str:
         """Six hex digits that keep apart what several runs make at the same time."""
-        return hashlib.sha256(f"{self.host}:{self.run}".encode()).hexdigest()[:6]
+        return self.digest(f"{self.host}:{self.run}")
+
+    @staticmethod
+    def digest(text: str) -> str:
+        """Six hex digits that stand for a text."""
+        return hashlib.sha256(text.encode()).hexdigest()[:6]
 
     def same_run(self, other: Owner) -> bool:
         return (self.host, self.run) == (other.host, other.run)
@@ -173,11 +181,13 @@ class DataSets(ABC, Generic[SessionT]):
         state: State = "changed" if will_change else "ready"
         self._set_mark(session, name, mark.now(state, owner=self.owner, keep=self.keep))
 
-    def sweep(self) -> None:
+    def sweep(self) -> list[Message]:
         """Drop what this run made and what dead runs left behind, except what is to be kept.
 
-        Logs what it cannot drop. Raises TargetError.
+        Logs and returns what it does not drop: data sets in which others have put something. Raises
+        TargetError.
         """
+        remaining: list[Message] = []
         with self._session(DOING_DROP_DATA_SETS(), "cleanup") as session:
             for name in self._names(session):
                 try:
@@ -186,6 +196,8 @@ class DataSets(ABC, Generic[SessionT]):
                         self._drop(session, name, mark)
                 except TargetError as error:
                     self.log(f"left the {self.kind} {name} behind: {error.finding}")
+                    remaining.append(DATA_NOT_DROPPED(name=name, why=error.message))
+        return remaining
 
     def _is_disposable(self, mark: Mark) -> bool:
         finished = mark.state == "ready" and mark.pristine
@@ -193,7 +205,21 @@ class DataSets(ABC, Generic[SessionT]):
             return not (self.keep and finished)
         return not (mark.keep and finished) and (self.managed or mark.owner.surely_dead())
 
+    def owners(self) -> list[Owner]:
+        """The runs that made or last used the data sets, as their marks say."""
+        owners = []
+        with self._session(DOING_LOOK_FOR_THE_DATA_SET()) as session:
+            for name in self._names(session):
+                with suppress(TargetError):  # made by somebody else
+                    if (mark := self._mark(session, name)) is not None:
+                        owners.append(mark.owner)
+        return owners
+
     # -- what a system defines
+
+    def lock(self) -> RunLock | None:
+        """The lock that keeps other runs away from the data sets; None where no other run can be."""
+        return None
 
     @abstractmethod
     def _session(self, doing: Message, during: str = "prepare") -> AbstractContextManager[SessionT]:
@@ -241,9 +267,13 @@ class DataSets(ABC, Generic[SessionT]):
 
     def _save_copy(self, digest: str) -> None:
         """Copy the data set as it is now. Raises TargetError."""
+        assert self._copies is not None
+        self._copies.save_copy(digest)
 
     def _restore_copy(self, digest: str) -> None:
         """Replace the data by the copy. Raises TargetError."""
+        assert self._copies is not None
+        self._copies.restore_copy(digest)
 
     def _names(self, session: SessionT) -> Iterable[str]:  # noqa: ARG002
         """Where data sets lie."""

@@ -22,21 +22,23 @@ from pathlib import Path
 
 from pydantic import Field
 
+from loadcell.model.message import Bytes, ForeignText, MessageCode
 from loadcell.plan.parts import Options
+from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
-from loadcell.systems.base import TargetError
-from loadcell.systems.messages import (
-    IMAGE_MKFS_FAILED,
-    IMAGE_NO_DIRECTORY,
-    IMAGE_NO_LOOP,
-    IMAGE_NO_MKFS,
-    IMAGE_NO_MOUNT,
-    IMAGE_NO_ROOM,
-    IMAGE_NOT_MADE,
-    IMAGE_NOT_MOUNTED,
-    IMAGE_NOT_ROOT,
-    IMAGE_UNKNOWN_FS,
-)
+from loadcell.systems.base import IMAGE_NO_DIRECTORY, TargetError
+
+KEEP_DATA_WITHOUT_DATA = MessageCode("keep-data.without-data")
+KEEP_DATA_IN_IMAGE = MessageCode("keep-data.in-image")
+IMAGE_NO_MKFS = MessageCode("image.no-mkfs", fs=str, kind=str)
+IMAGE_MKFS_FAILED = MessageCode("image.mkfs-failed", fs=str, kind=str, said=ForeignText, size=str)
+IMAGE_NOT_ROOT = MessageCode("image.not-root")
+IMAGE_NO_ROOM = MessageCode("image.no-room", free_bytes=Bytes, kind=str, path=str, size=str)
+IMAGE_NOT_MADE = MessageCode("image.not-made", kind=str, path=str, said=ForeignText, size=str)
+IMAGE_NO_LOOP = MessageCode("image.no-loop", said=ForeignText)
+IMAGE_NO_MOUNT = MessageCode("image.no-mount", said=ForeignText)
+IMAGE_UNKNOWN_FS = MessageCode("image.unknown-fs", fs=str, kind=str, said=ForeignText)
+IMAGE_NOT_MOUNTED = MessageCode("image.not-mounted", kind=str, said=ForeignText)
 
 _RECORD = "image.json"
 _PLACES = "image-*"
@@ -73,6 +75,14 @@ class Image(Options):
         description="Options to mount it with, as after `mount -o`.",
         examples=["noatime,data=journal"],
     )
+
+
+def check_retained(data: str | Image | None) -> None:
+    """Raise SettingError where data cannot outlive the run: without a directory, or in an image."""
+    if data is None:
+        raise SettingError(KEEP_DATA_WITHOUT_DATA())
+    if isinstance(data, Image):
+        raise SettingError(KEEP_DATA_IN_IMAGE())
 
 
 @dataclass(frozen=True)

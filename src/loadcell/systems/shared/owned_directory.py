@@ -18,18 +18,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
 
-from loadcell.model.message import NO_OUTPUT, Message
-from loadcell.systems.base import TargetError
-from loadcell.systems.messages import (
-    HOME_NO_DIRECTORY,
-    HOME_NO_ROOM,
-    HOME_NOT_COPIED,
-    HOME_NOT_OURS,
-    HOME_NOT_USABLE,
-    HOME_OTHER_OWNER,
-    HOME_STRANGER,
-)
+from loadcell.model.message import NO_OUTPUT, ForeignText, Message, MessageCode
+from loadcell.systems.base import HOME_NO_DIRECTORY, HOME_NOT_USABLE, TargetError
 from loadcell.systems.shared.account import Account, environment
+
+HOME_LOST_CONTENTS = MessageCode("home.lost-contents", home=str, path=str)
+HOME_NOT_COPIED = MessageCode("home.not-copied", said=ForeignText)
+HOME_NO_ROOM = MessageCode("home.no-room", kind=str, path=str)
+HOME_STRANGER = MessageCode("home.stranger", option=str, path=str, stranger=Message)
+HOME_NOT_OURS = MessageCode("home.not-ours", option=str, path=str)
+HOME_OTHER_OWNER = MessageCode("home.other-owner", kind=str, owner=str, path=str, user=str)
 
 _MARKER = "loadcell.json"
 

@@ -9,10 +9,12 @@ import socket
 import tempfile
 from pathlib import Path
 
-from loadcell.model.message import Message
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import TargetError
-from loadcell.systems.messages import CONNECTION_NO_PORT, SOCKETS_NOT_MADE
 from loadcell.systems.shared.account import Account
+
+CONNECTION_NO_PORT = MessageCode("connection.no-port", said=ForeignText, where=str)
+SOCKETS_NOT_MADE = MessageCode("sockets.not-made", path=str, said=ForeignText)
 
 #: Code of the reason that this machine has no port left for a connection, which says nothing about the
 #: server.

@@ -7,31 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from loadcell.model.extensions import DATABASES, Capability, TargetKind
+from loadcell.model.client_programs import by_protocol, of_protocol
+from loadcell.model.extensions import DATABASES, HOST, TargetKind
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Labels, Message
+from loadcell.model.message import Labels, Message, MessageCode
+from loadcell.model.tools import kind_of
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
 from loadcell.plan.workload import Workload, declare_unit
-from loadcell.workloads.messages import (
-    TOOL_INTEGER_SECONDS,
-    TOOL_LOAD_OPTION,
-    TOOL_NO_CLIENTS,
-    TOOL_NO_DATABASE,
-    TOOL_NO_DURATION,
-    TOOL_NO_PLACEHOLDER,
-    TOOL_NO_REQUESTS,
-    TOOL_NO_REQUESTS_PER_CLIENT,
-    TOOL_THE_COMMAND,
-)
 from loadcell.workloads.tool.options import COMMAND, ToolOptions
 from loadcell.workloads.tool_runner.registry import (
     ALWAYS,
-    OF_PROTOCOL,
-    PLACES,
     TOOLS,
     Setting,
     missing_program,
+    placeholders,
 )
 from loadcell.workloads.tool_runner.registry import Tool as CheckedTool
 from loadcell.workloads.tool_runner.spec import placeholder_names
@@ -39,13 +29,23 @@ from loadcell.workloads.tool_runner.spec import placeholder_names
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
 
+TOOL_NO_DATABASE = MessageCode("tool.no-database", target=str)
+TOOL_LOAD_OPTION = MessageCode("tool.own-load", tool=str)
+TOOL_NO_REQUESTS_PER_CLIENT = MessageCode("tool.no-requests-per-client")
+TOOL_NO_REQUESTS = MessageCode("tool.no-requests", place=str, tool=str)
+TOOL_NO_CLIENTS = MessageCode("tool.no-clients", clients=str, place=str, tool=str)
+TOOL_NO_DURATION = MessageCode("tool.no-duration", "caution", place=str)
+TOOL_INTEGER_SECONDS = MessageCode("tool.whole-seconds", time=str, tool=str)
+TOOL_NO_PLACEHOLDER = MessageCode("tool.no-placeholder", place=str, target=str, available=list)
+TOOL_THE_COMMAND = MessageCode("tool.the-command")
+
 _NOTE = Labels("note", ("tool.reported",))
 #: The protocols whose endpoints command lines can name.
-_PROTOCOLS = frozenset(Capability(name) for name in OF_PROTOCOL)
+_PROTOCOLS = frozenset(programs.protocol for programs in by_protocol().values())
 
 
 #: What the throughput of tools that move data counts.
-MIB = declare_unit("MiB")
+declare_unit("MiB")
 
 
 class Tool(Workload[ToolOptions]):
@@ -62,7 +62,7 @@ class Tool(Workload[ToolOptions]):
     @property
     def unit(self) -> str:  # type: ignore[override]  # of this workload it depends on the options
         """Unit of throughput, as far as it is known before anything was printed."""
-        return self.options.unit or _unit(self.options)
+        return self.options.unit or kind_of(self.options.reads).counted(self.options.words(Setting()))
 
     @staticmethod
     def load_settings(options: ToolOptions) -> JsonObject:  # noqa: ARG004
@@ -93,7 +93,7 @@ class Tool(Workload[ToolOptions]):
 
     def _setting(self, target: TargetKind | None, *, counted: bool = False) -> Setting:
         protocols = sorted(protocol.name for protocol in _PROTOCOLS & target.offers) if target else []
-        return Setting(protocols[0] if protocols else "host", counted=counted)
+        return Setting(protocols[0] if protocols else HOST.name, counted=counted)
 
     @property
     def _section(self) -> str:
@@ -105,7 +105,7 @@ class Tool(Workload[ToolOptions]):
         if self.options.prepare and DATABASES not in target.offers:
             yield Misfit("workload.tool.prepare", TOOL_NO_DATABASE(target=target.name))
         setting = self._setting(target)
-        there = (*ALWAYS, *OF_PROTOCOL[setting.protocol])
+        there = (*ALWAYS, *of_protocol(setting.protocol).placeholders)
         commands = [(self._section, self.options.words(setting))]
         commands += [
             (f"workload.tool.{which}", words)
@@ -114,7 +114,7 @@ class Tool(Workload[ToolOptions]):
         ]
         for path, words in commands:
             for name in placeholder_names(words):
-                if name in PLACES and name not in there:
+                if name in placeholders() and name not in there:
                     yield Misfit(
                         path,
                         TOOL_NO_PLACEHOLDER(
@@ -169,31 +169,6 @@ def _missing(words: list[str], plan: Path, tool: CheckedTool | None = None) -> M
     if "${" in program or shutil.which(program) is not None:
         return None
     return missing_program(program, plan, tool)
-
-
-def _unit(options: ToolOptions) -> str:
-    """As the tool's reader will have it."""
-    match options.reads:
-        case "pgbench" | "benchmarksql":
-            return "transaction"
-        case "sysbench":
-            return (
-                "operation"
-                if any(word in _SYSBENCH_TESTS for word in options.words(Setting()))
-                else "transaction"
-            )
-        case "ab" | "wrk" | "redis-benchmark":
-            return "request"
-        case "iperf3" | "mbw" | "dd":
-            return MIB
-        case "netperf":
-            return "transaction" if any("RR" in word for word in options.words(Setting())) else MIB
-        case _:
-            return "operation"
-
-
-#: sysbench's tests that are no transactions.
-_SYSBENCH_TESTS = ("cpu", "memory", "fileio", "threads", "mutex")
 
 
 PART = Tool

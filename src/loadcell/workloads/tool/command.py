@@ -9,29 +9,27 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
+from loadcell.model.message import ForeignText, MessageCode
 from loadcell.plan.problems import SettingError, nearest
-from loadcell.workloads.messages import (
-    TOOL_EMPTY_COMMAND,
-    TOOL_MISSING_FILE,
-    TOOL_MISSING_JOB_FILE,
-    TOOL_MISSING_PROGRAM,
-    TOOL_NOT_EXECUTABLE,
-    TOOL_NOT_SPLIT,
-    TOOL_SECRET_ARGUMENT,
-    TOOL_UNKNOWN_PLACEHOLDER,
-)
 from loadcell.workloads.tool_runner import registry
-from loadcell.workloads.tool_runner.registry import PLACES, Tool
+from loadcell.workloads.tool_runner.registry import Tool, placeholders
 from loadcell.workloads.tool_runner.spec import placeholder_names
+
+TOOL_UNKNOWN_PLACEHOLDER = MessageCode("tool.unknown-placeholder", name=str, names=list)
+TOOL_NOT_SPLIT = MessageCode("tool.not-split", reason=ForeignText)
+TOOL_SECRET_ARGUMENT = MessageCode("tool.secret-argument", example=str)
+TOOL_EMPTY_COMMAND = MessageCode("tool.empty-command")
+TOOL_MISSING_PROGRAM = MessageCode("tool.missing-program", path=str)
+TOOL_NOT_EXECUTABLE = MessageCode("tool.not-executable", path=str)
 
 
 def check_places(texts: Iterable[str]) -> None:
     """Raises SettingError for a placeholder that is never replaced."""
     for name in placeholder_names(texts):
-        if name not in PLACES:
-            near = nearest(name, PLACES)
+        if name not in placeholders():
+            near = nearest(name, placeholders())
             message = TOOL_UNKNOWN_PLACEHOLDER(
-                name=f"${{{name}}}", names=[f"${{{placeholder}}}" for placeholder in PLACES]
+                name=f"${{{name}}}", names=[f"${{{placeholder}}}" for placeholder in placeholders()]
             )
             raise SettingError(message, f"${{{near}}}" if near else None)
 
@@ -94,12 +92,10 @@ def placed(tool: Tool, arguments: list[str], plan: Path) -> list[str]:
     for index, before, name in registry.files(tool, arguments):
         if "${" in name or name == "-":
             continue
-        file, at, weight = name.partition("@") if tool.name == "pgbench" else (name, "", "")
+        file, at, weight = name.partition("@") if tool.weighted_files else (name, "", "")
         path = (plan / Path(file).expanduser()).absolute()
         if not path.is_file():
-            raise SettingError(
-                (TOOL_MISSING_JOB_FILE if tool.name == "fio" else TOOL_MISSING_FILE)(path=path)
-            )
+            raise SettingError(tool.missing_file(path=path))
         words[index] = f"{before}{path}{at}{weight}"
     return words
 

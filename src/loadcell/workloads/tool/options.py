@@ -22,20 +22,10 @@ from loadcell.ingest import extract
 from loadcell.ingest import extract as figures
 from loadcell.ingest.readers import names as reader_names
 from loadcell.model.json import JsonObject
-from loadcell.model.metrics import declared
+from loadcell.model.message import Count, ForeignText, MessageCode
+from loadcell.model.metrics import find
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError, nearest
-from loadcell.workloads.messages import (
-    FIGURE_NO_GROUP,
-    FIGURE_NO_SOURCE,
-    FIGURE_PATTERN,
-    TOOL_FIGURE_NAME,
-    TOOL_NONE,
-    TOOL_PROGRAM_OF_COMMAND,
-    TOOL_READ_AS_OF_TOOL,
-    TOOL_SEVERAL,
-    TOOL_VARIABLE_NAME,
-)
 from loadcell.workloads.tool import command as commands
 from loadcell.workloads.tool.command import Arguments, Command, Commands
 from loadcell.workloads.tool_runner import registry
@@ -101,6 +91,16 @@ if TYPE_CHECKING:
     ReadAs = str
 else:
     ReadAs = Literal[reader_names()]
+
+TOOL_VARIABLE_NAME = MessageCode("tool.variable-name", name=str)
+TOOL_FIGURE_NAME = MessageCode("tool.figure-name", name=str, names=list)
+TOOL_SEVERAL = MessageCode("tool.several", count=Count, names=list, tools=list)
+TOOL_NONE = MessageCode("tool.none", tools=list)
+TOOL_PROGRAM_OF_COMMAND = MessageCode("tool.program-of-command")
+TOOL_READ_AS_OF_TOOL = MessageCode("tool.read-as-of-tool")
+FIGURE_NO_SOURCE = MessageCode("figure-source.missing")
+FIGURE_PATTERN = MessageCode("figure-source.pattern", reason=ForeignText)
+FIGURE_NO_GROUP = MessageCode("figure-source.no-group")
 _FIGURE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.%-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 COMMAND = "command"
@@ -213,7 +213,7 @@ class ToolOptions(Options):
         for name in named:
             if name in figures.PLACED:
                 continue
-            if name in declared() or name.startswith("latency.") or not _FIGURE_NAME.fullmatch(name):
+            if find(name) is not None or name.startswith("latency.") or not _FIGURE_NAME.fullmatch(name):
                 meant = {"errors": "failed", "latency": "latency.mean"}.get(name) or nearest(
                     name, figures.PLACED
                 )

@@ -12,10 +12,9 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 
-from loadcell._engine import EngineError
 from loadcell.workloads.tool_runner.child import Children
 from loadcell.workloads.tool_runner.sequence import Course
-from loadcell.workloads.tool_runner.spec import Order, OrderError
+from loadcell.workloads.tool_runner.spec import Order
 
 Say = Callable[[str], None]
 
@@ -49,21 +48,18 @@ def prepare(spec: str, say: Say) -> str:  # noqa: ARG001
 
 @contextlib.contextmanager
 def _course(spec: str) -> Iterator[Course]:
-    """Run the order, and leave nothing behind. Raises EngineError."""
+    """Run the order, and leave nothing behind. Raises OrderError."""
     global _running
+    order = Order.of(json.loads(spec))
+    children = _running = Children(order.directory)
+    if _stopped:
+        children.stop()
     try:
-        order = Order.of(json.loads(spec))
-        children = _running = Children(order.directory)
-        if _stopped:
-            children.stop()
-        try:
-            yield Course(order, children)
-        finally:
-            _running = None
-            shutil.rmtree(order.directory, ignore_errors=True)
-            children.close()
-    except OrderError as error:
-        raise EngineError(json.dumps(error.message.document())) from None
+        yield Course(order, children)
+    finally:
+        _running = None
+        shutil.rmtree(order.directory, ignore_errors=True)
+        children.close()
 
 
 __all__ = ["prepare", "run", "stop"]

@@ -23,7 +23,9 @@ from pathlib import Path
 
 from loadcell.linux import process as supervision
 from loadcell.linux import procfs
-from loadcell.workloads.messages import TOOL_LINES_DROPPED
+from loadcell.model.message import Count, MessageCode
+
+TOOL_LINES_DROPPED = MessageCode("tool.lines-not-kept", count=Count)
 
 #: How often a waiting process looks round.
 _TICK_S = 0.05

@@ -5,12 +5,12 @@ read.
 from __future__ import annotations
 
 import json
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from loadcell.ingest.base import Interval, Measured
 from loadcell.workloads.tool_runner import result
+from loadcell.workloads.tool_runner.progress import Follow
 
 Say = Callable[[str], None]
 
@@ -54,56 +54,3 @@ class Intervals:
         shift_ns = self._shift_ns or 0
         event = result.interval(interval, self._mono_ns + shift_ns, self._utc_ns + shift_ns, "measure")
         self._say(json.dumps(event))
-
-
-#: Gives the interval that a line of output is; None for any other line.
-Follow = Callable[[str], Interval | None]
-
-_SYSBENCH = re.compile(
-    r"\[ (?P<at>[\d.]+)s \] thds: \d+ (?:tps|eps): (?P<rate>[\d.]+) .*?lat \(ms,(?P<rank>\d+)%\): "
-    r"(?P<late>[\d.]+)"
-    r"(?: err/s:? (?P<errors>[\d.]+))?"
-)
-_PGBENCH = re.compile(
-    r"progress: (?P<at>[\d.]+) s, (?P<rate>[\d.]+) tps, lat (?P<mean>[\d.]+|NaN) ms stddev "
-    r"(?:[\d.]+|NaN)(?:, (?P<failed>\d+) failed)?"
-)
-
-
-def follow(tool: str) -> Follow | None:
-    """For one execution of a tool; None for one that says nothing while it runs."""
-    reader = _TOOLS.get(tool)
-    return None if reader is None else _Follower(*reader)
-
-
-class _Follower:
-    def __init__(self, line: re.Pattern[str], of: Callable[[re.Match[str], float, float], Interval]) -> None:
-        self._line, self._of = line, of
-        self._ended_s = 0.0
-
-    def __call__(self, line: str) -> Interval | None:
-        match = self._line.match(line)
-        if match is None:
-            return None
-        begun_s, self._ended_s = self._ended_s, float(match["at"])
-        length_s = self._ended_s - begun_s
-        return self._of(match, begun_s, length_s) if length_s > 0 else None
-
-
-def _of_sysbench(match: re.Match[str], begun_s: float, length_s: float) -> Interval:
-    late = float(match["late"])
-    failed = None if match["errors"] is None else round(float(match["errors"]) * length_s)
-    response = {f"p{match['rank']}_ms": late} if late else {}
-    return Interval(begun_s, length_s, float(match["rate"]), failed, response)
-
-
-def _of_pgbench(match: re.Match[str], begun_s: float, length_s: float) -> Interval:
-    response = {} if match["mean"] == "NaN" else {"mean_ms": float(match["mean"])}
-    failed = None if match["failed"] is None else int(match["failed"])
-    return Interval(begun_s, length_s, float(match["rate"]), failed, response)
-
-
-_TOOLS: Mapping[str, tuple[re.Pattern[str], Callable[[re.Match[str], float, float], Interval]]] = {
-    "sysbench": (_SYSBENCH, _of_sysbench),
-    "pgbench": (_PGBENCH, _of_pgbench),
-}

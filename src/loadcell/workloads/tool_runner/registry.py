@@ -8,38 +8,54 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from loadcell.model.message import Message
-from loadcell.workloads.messages import (
-    TOOL_BACKGROUND,
-    TOOL_MISSING,
-    TOOL_MISSING_ELSEWHERE,
-    TOOL_MISSING_PACKAGE,
-    TOOL_NETPERF_SOURCE,
+from loadcell.model.client_programs import by_protocol, of_protocol
+from loadcell.model.extensions import HOST, HTTP, MYSQL, POSTGRES, RESP
+from loadcell.model.message import Message, MessageCode
+from loadcell.model.tools import (
+    AB,
+    DD,
+    FIO,
+    IPERF3,
+    MBW,
+    NETPERF,
+    PGBENCH,
+    REDIS_BENCHMARK,
+    STRESS_NG,
+    SYSBENCH,
+    WRK,
+    ToolKind,
+    kind_of,
 )
+from loadcell.workloads.tool_runner import progress
+from loadcell.workloads.tool_runner.progress import Progress
 
-#: What every command line may name, and what targets of each protocol add.
+TOOL_MISSING = MessageCode("tool.missing", program=str)
+TOOL_BACKGROUND = MessageCode("tool.beside", program=str)
+TOOL_MISSING_PACKAGE = MessageCode("tool.missing-package", package=str, program=str)
+TOOL_MISSING_ELSEWHERE = MessageCode("tool.missing-elsewhere", how=Message, program=str)
+TOOL_MISSING_FILE = MessageCode("tool.missing-file", path=str)
+TOOL_MISSING_JOB_FILE = MessageCode("tool.missing-job-file", path=str)
+TOOL_NETPERF_SOURCE = MessageCode("tool.netperf-source")
+
+#: Placeholders of every command line; client programs of the target's protocol add theirs.
 ALWAYS = ("clients", "threads", "duration_s", "requests", "seed", "directory", "plan")
-OF_PROTOCOL: Mapping[str, tuple[str, ...]] = {
-    "host": (),
-    "postgres": ("host", "port", "socket", "user", "database", "url"),
-    "mysql": ("host", "port", "socket", "user", "database", "url"),
-    "resp": ("host", "port", "socket", "user", "database", "url"),
-    "http": ("host", "port", "url"),
-}
-PLACES = tuple(dict.fromkeys((*ALWAYS, *(name for names in OF_PROTOCOL.values() for name in names))))
 
-#: Environment variables through which clients of a protocol take what they need: nothing of it stands on a
-#: command line.
-SECRETS: Mapping[str, str] = {"postgres": "PGPASSWORD", "mysql": "MYSQL_PWD", "resp": "REDISCLI_AUTH"}
+
+@cache
+def placeholders() -> tuple[str, ...]:
+    """Every placeholder of any command line. Raises ExtensionError."""
+    added = (name for programs in by_protocol().values() for name in programs.placeholders)
+    return tuple(dict.fromkeys((*ALWAYS, *added)))
 
 
 @dataclass(frozen=True)
 class Setting:
     """Context of a command line, besides its arguments: its target, and whether requests end it."""
 
-    protocol: str = "host"
+    protocol: str = HOST.name
     socket: bool = False
     counted: bool = False
 
@@ -56,27 +72,38 @@ class Tool:
     """One tool. `load` and `connect` give the arguments that are not among those given.
 
     `package` is Debian's, `get` how to come by it where Debian has none. Its output has the reader of
-    its name.
+    its name. `progress` reads the lines that it prints while it runs.
     `integer_seconds`: it takes no fractions of seconds. `errors_apart`: its standard error contains no
     results.
     `takes_secret`: whether there is a way to give it a password other than on its command line.
     """
 
-    name: str
+    kind: ToolKind
     package: str
     version: tuple[str, ...] = ("--version",)
     load: Fill = _nothing
     connect: Fill = _nothing
     after: Fill = _nothing
     get: Message | None = None
-    #: options whose value is a file, and whether an argument is one that is no option's
+    #: options whose value is a file, and whether an argument is one that is no option's; with an option of
+    #: `inline` no argument is a file
     file_options: tuple[str, ...] = ()
     is_file: Callable[[str], bool] = lambda word: False  # noqa: ARG005
+    inline: tuple[str, ...] = ()
+    #: a file's name is followed by `@` and its weight
+    weighted_files: bool = False
+    missing_file: MessageCode = TOOL_MISSING_FILE
     integer_seconds: bool = True
     errors_apart: bool = False
     takes_secret: bool = True
     #: how its parts are to each other: at once (their sum is the throughput) or one after the other
     parts_at_once: bool = False
+    progress: Progress | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the tool, its program and its section of the options."""
+        return self.kind.name
 
     def words(self, arguments: Sequence[str], setting: Setting, *, program: str | None = None) -> list[str]:
         """The whole command line of a load, with places still in it."""
@@ -86,7 +113,7 @@ class Tool:
 
 def files(tool: Tool, arguments: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     """The files among the arguments: which one, what stands before the name in it, and the name."""
-    if has(arguments, "--name") and tool.name == "fio":  # the job is on the command line
+    if has(arguments, *tool.inline):
         return
     taken = False
     for index, word in enumerate(arguments):
@@ -124,10 +151,6 @@ def _missing(arguments: Sequence[str], *options: tuple[tuple[str, ...], tuple[st
     return [word for spellings, words in options if not has(arguments, *spellings) for word in words]
 
 
-#: sysbench's tests that speak to no database.
-_WITHOUT_DATABASE = ("cpu", "memory", "fileio", "threads", "mutex")
-
-
 #: Tests whose interval lines count something else than their summary does.
 _WITHOUT_INTERVALS = ("memory", "fileio")
 
@@ -146,12 +169,12 @@ def _sysbench(arguments: Sequence[str], setting: Setting) -> list[str]:
 
 
 def _sysbench_database(arguments: Sequence[str], setting: Setting) -> list[str]:
-    if any(word in _WITHOUT_DATABASE for word in arguments):
+    if any(SYSBENCH.tests(arguments)):
         return []
-    driver = {"postgres": "pgsql", "mysql": "mysql"}.get(setting.protocol)
+    driver = {POSTGRES.name: "pgsql", MYSQL.name: "mysql"}.get(setting.protocol)
     if driver is None:
         return []
-    at = ("socket",) if setting.socket and driver == "mysql" else ("host", "port")
+    at = ("socket",) if setting.socket and setting.protocol == MYSQL.name else ("host", "port")
     options = [((f"--{driver}-{name}",), (f"--{driver}-{name}=${{{name}}}",)) for name in (*at, "user")]
     return _missing(
         arguments,
@@ -209,7 +232,7 @@ def _wrk(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG0
 
 def _url(arguments: Sequence[str], setting: Setting) -> list[str]:
     """The target's, where no other is given."""
-    if setting.protocol != "http" or any("://" in word or word.startswith("${url}") for word in arguments):
+    if setting.protocol != HTTP.name or any("://" in word or word.startswith("${url}") for word in arguments):
         return []
     return ["${url}/"]
 
@@ -220,10 +243,10 @@ def _redis(arguments: Sequence[str], setting: Setting) -> list[str]:
 
 
 def _redis_server(arguments: Sequence[str], setting: Setting) -> list[str]:
-    if setting.protocol not in ("resp", "http") or has(arguments, "-h", "-s", "-u"):
+    if setting.protocol not in (RESP.name, HTTP.name) or has(arguments, "-h", "-s", "-u"):
         return []
     where = ["-s", "${socket}"] if setting.socket else ["-h", "${host}", "-p", "${port}"]
-    number = [(("--dbnum",), ("--dbnum", "${database}"))] if setting.protocol == "resp" else []
+    number = [(("--dbnum",), ("--dbnum", "${database}"))] if setting.protocol == RESP.name else []
     return where + _missing(arguments, *number)
 
 
@@ -237,7 +260,7 @@ def _iperf3(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: A
 
 
 def _iperf3_server(arguments: Sequence[str], setting: Setting) -> list[str]:
-    if "port" not in OF_PROTOCOL.get(setting.protocol, ()) or has(arguments, "-c", "--client"):
+    if "port" not in of_protocol(setting.protocol).placeholders or has(arguments, "-c", "--client"):
         return []
     return ["-c", "${host}", *_missing(arguments, (("-p", "--port"), ("-p", "${port}")))]
 
@@ -247,7 +270,7 @@ def _netperf(arguments: Sequence[str], setting: Setting) -> list[str]:  # noqa: 
 
 
 def _netperf_server(arguments: Sequence[str], setting: Setting) -> list[str]:
-    if "port" not in OF_PROTOCOL.get(setting.protocol, ()) or has(arguments, "-H"):
+    if "port" not in of_protocol(setting.protocol).placeholders or has(arguments, "-H"):
         return []
     return ["-H", "${host}", *_missing(arguments, (("-p",), ("-p", "${port}")))]
 
@@ -264,31 +287,34 @@ TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
         Tool(
-            "sysbench", "sysbench", load=_sysbench, connect=_sysbench_database,
-            is_file=lambda word: word.endswith(".lua"),
+            SYSBENCH, "sysbench", load=_sysbench, connect=_sysbench_database,
+            is_file=lambda word: word.endswith(".lua"), progress=progress.SYSBENCH,
         ),
-        Tool("fio", "fio", load=_fio, is_file=lambda _: True, errors_apart=True, parts_at_once=True),
-        Tool("pgbench", "postgresql-15", load=_pgbench, file_options=("-f", "--file")),
-        Tool("ab", "apache2-utils", ("-V",), _ab, after=_url, file_options=("-p", "-u")),
-        Tool("wrk", "wrk", ("-v",), _wrk, after=_url, file_options=("-s", "--script")),
         Tool(
-            "redis-benchmark", "redis-tools", load=_redis, connect=_redis_server, takes_secret=False,
+            FIO, "fio", load=_fio, is_file=lambda _: True, inline=("--name",),
+            missing_file=TOOL_MISSING_JOB_FILE, errors_apart=True, parts_at_once=True,
         ),
-        Tool("iperf3", "iperf3", load=_iperf3, connect=_iperf3_server, errors_apart=True),
         Tool(
-            "netperf", "netperf", ("-V",), _netperf, _netperf_server,
-            get=TOOL_NETPERF_SOURCE(),
+            PGBENCH, "postgresql-15", load=_pgbench, file_options=("-f", "--file"), weighted_files=True,
+            progress=progress.PGBENCH,
         ),
-        Tool("mbw", "mbw", ("-h",)),
-        Tool("dd", "coreutils"),
-        Tool("stress-ng", "stress-ng", load=_stress),
+        Tool(AB, "apache2-utils", ("-V",), _ab, after=_url, file_options=("-p", "-u")),
+        Tool(WRK, "wrk", ("-v",), _wrk, after=_url, file_options=("-s", "--script")),
+        Tool(REDIS_BENCHMARK, "redis-tools", load=_redis, connect=_redis_server, takes_secret=False),
+        Tool(
+            IPERF3, "iperf3", load=_iperf3, connect=_iperf3_server, errors_apart=True, parts_at_once=True,
+        ),
+        Tool(NETPERF, "netperf", ("-V",), _netperf, _netperf_server, get=TOOL_NETPERF_SOURCE()),
+        Tool(MBW, "mbw", ("-h",)),
+        Tool(DD, "coreutils"),
+        Tool(STRESS_NG, "stress-ng", load=_stress),
     )
 }  # fmt: skip
 
 
 def of_output(name: str | None) -> Tool | None:
     """The tool whose output is read, also one that loadcell does not call; None without a name."""
-    return None if name is None else TOOLS.get(name) or Tool(name, "")
+    return None if name is None else TOOLS.get(name) or Tool(kind_of(name), "")
 
 
 def split(command: str | Sequence[str]) -> list[str]:

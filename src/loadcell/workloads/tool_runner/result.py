@@ -65,6 +65,7 @@ def total_of(parts: Sequence[Measured], *, at_once: bool) -> Measured:
         duration_s=max((part.duration_s for part in parts if part.duration_s is not None), default=None),
         response=merged,
         figures={},
+        printed=(),
     )
 
 

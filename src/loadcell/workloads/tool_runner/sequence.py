@@ -17,29 +17,28 @@ from typing import TYPE_CHECKING
 from loadcell.ingest import extract, text
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
 from loadcell.ingest.readers import reader
-from loadcell.model.message import NO_OUTPUT
-from loadcell.systems.messages import ENDED_STATUS
-from loadcell.workloads.messages import (
-    ENDED_SIGNAL,
-    TOOL_FAILED,
-    TOOL_FILE_TOO_LARGE,
-    TOOL_METRIC_MISSING,
-    TOOL_NO_FIGURE,
-    TOOL_NO_FILE,
-    TOOL_NO_THROUGHPUT,
-    TOOL_NOT_RUN,
-    TOOL_PRINTED_TOO_MUCH,
-    TOOL_STOPPED,
-    TOOL_UNREADABLE,
-)
+from loadcell.linux.process import ENDED_STATUS
+from loadcell.model.message import NO_OUTPUT, Count, ForeignText, Message, MessageCode
 from loadcell.workloads.tool_runner import events, registry, result
 from loadcell.workloads.tool_runner.child import Children, Ended, Output, TooMuchError
-from loadcell.workloads.tool_runner.events import Intervals, Say, follow
+from loadcell.workloads.tool_runner.events import Intervals, Say
 from loadcell.workloads.tool_runner.registry import Tool, missing_program
 from loadcell.workloads.tool_runner.spec import Order, OrderError
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
+
+ENDED_SIGNAL = MessageCode("ended.signal", signal=str)
+TOOL_NOT_RUN = MessageCode("tool.not-run", program=str, said=ForeignText)
+TOOL_PRINTED_TOO_MUCH = MessageCode("tool.printed-too-much", program=str)
+TOOL_STOPPED = MessageCode("tool.stopped")
+TOOL_NO_THROUGHPUT = MessageCode("tool.no-throughput", program=str, setting=str)
+TOOL_UNREADABLE = MessageCode("tool.unreadable", program=str, why=Message)
+TOOL_NO_FIGURE = MessageCode("tool.no-figure", count=Count, program=str)
+TOOL_METRIC_MISSING = MessageCode("tool.figure-not-found", name=str, why=Message)
+TOOL_FILE_TOO_LARGE = MessageCode("tool.file-too-large", path=str)
+TOOL_NO_FILE = MessageCode("tool.no-file", path=str, place=str, said=ForeignText)
+TOOL_FAILED = MessageCode("tool.failed", how=str, program=str, said=ForeignText)
 
 #: How long a tool may take to say its version, and beyond its own time to end a warm-up by itself.
 _VERSION_LIMIT_S, _WARMUP_SLACK_S = 5.0, 5.0
@@ -83,7 +82,8 @@ class Course:
         began = events.phase(say, "measure")
         used_s = _used_s()
         with contextlib.closing(Output(errors_apart=self._errors_apart)) as output:
-            intervals = Intervals(say, follow("" if self._read_as is None else self._read_as.name), began)
+            progress = None if self._read_as is None else self._read_as.progress
+            intervals = Intervals(say, None if progress is None else progress.follow(), began)
             ended = self._start(about["command"], output, follow=intervals.line)
             used_s = _used_s() - used_s
             self._went_well(ended, self._words, output)

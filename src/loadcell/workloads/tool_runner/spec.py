@@ -4,8 +4,10 @@ commands.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -13,20 +15,20 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TypeVar
 
 from loadcell.ingest.extract import FigureSource
-from loadcell.model.message import MessageError
-from loadcell.workloads.messages import (
-    TOOL_ITS_ENVIRONMENT,
-    TOOL_NO_DIRECTORY,
-    TOOL_NO_VALUE,
-    TOOL_PASSWORD_IN_SIGHT,
-)
-from loadcell.workloads.tool_runner.registry import OF_PROTOCOL, SECRETS, TOOLS, Setting, Tool
+from loadcell.linux import procfs
+from loadcell.model.client_programs import of_protocol
+from loadcell.model.message import ForeignText, MessageCode, MessageError
+from loadcell.workloads.tool_runner.registry import TOOLS, Setting, Tool
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
 
+TOOL_NO_DIRECTORY = MessageCode("tool.no-directory", path=str, said=ForeignText)
+TOOL_NO_VALUE = MessageCode("tool.no-value", place=str)
+TOOL_PASSWORD_IN_SIGHT = MessageCode("tool.password-in-sight", program=str, reads=str)
+TOOL_ITS_ENVIRONMENT = MessageCode("tool.its-environment")
+
 PLACE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SCHEMES = {"postgres": "postgresql", "mysql": "mysql", "resp": "redis"}
 
 
 @dataclass(frozen=True)
@@ -97,54 +99,36 @@ def of_load(load: LoadSpec, seed: int) -> dict[str, str]:
 
 def of_target(endpoint: Endpoint) -> dict[str, str]:
     """Where it is; never a secret."""
-    protocol = endpoint.protocol
-    fields: dict[str, str] = {
+    programs = of_protocol(endpoint.protocol)
+    values: dict[str, str] = {
         name: str(value)
-        for name in ("host", "port", "socket", "user", "database")
-        if (value := getattr(endpoint, name)) not in (None, "") and name in OF_PROTOCOL.get(protocol, ())
+        for name in programs.placeholders
+        if (value := getattr(endpoint, name, None)) not in (None, "")
     }
-    if protocol == "postgres" and "socket" in fields:  # libpq is given its directory as a host
-        fields["host"] = str(PurePath(fields["socket"]).parent)
-    if "host" in fields and "port" in fields:
-        fields["url"] = _url(protocol, endpoint, fields)
-    return fields
+    if programs.socket_as_host and "socket" in values:
+        values["host"] = str(PurePath(values["socket"]).parent)
+    if "host" in values and "port" in values and "url" in programs.placeholders:
+        values["url"] = programs.url(values, tls=endpoint.sslmode != "disable")
+    return values
 
 
-def _url(protocol: str, endpoint: Endpoint, values: Mapping[str, str]) -> str:
-    host = f"[{values['host']}]" if ":" in values["host"] else values["host"]
-    if protocol == "http":
-        scheme = "http" if endpoint.sslmode == "disable" else "https"
-        return f"{scheme}://{host}:{values['port']}"
-    if "socket" in values:
-        host = ""
-    user = f"{values['user']}@" if "user" in values else ""
-    where = f"{host}:{values['port']}" if host else ""
-    return f"{_SCHEMES[protocol]}://{user}{where}/{values.get('database', '')}"
-
-
-def client_environment(endpoint: Endpoint, places: Mapping[str, str]) -> dict[str, str]:
+def client_environment(endpoint: Endpoint, values: Mapping[str, str]) -> dict[str, str]:
     """Environment of clients of the target, its password included: never to be written anywhere."""
-    protocol = endpoint.protocol
-    variables: dict[str, str] = {}
-    if protocol == "postgres":
-        names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "database": "PGDATABASE"}
-        variables = {variable: places[name] for name, variable in names.items() if name in places}
-        postgres_variables = {
-            "PGSSLMODE": endpoint.sslmode,
-            "PGSSLROOTCERT": endpoint.sslrootcert,
-            "PGOPTIONS": endpoint.options,
-        }
-        variables |= {name: str(value) for name, value in postgres_variables.items() if value}
-    if protocol == "mysql":
-        names = {"host": "MYSQL_HOST", "port": "MYSQL_TCP_PORT", "socket": "MYSQL_UNIX_PORT"}
-        variables = {variable: places[name] for name, variable in names.items() if name in places}
-    if endpoint.password and protocol in SECRETS:
-        variables[SECRETS[protocol]] = endpoint.password
+    programs = of_protocol(endpoint.protocol)
+    variables = {
+        variable: str(value)
+        for variable, name in programs.variables.items()
+        if (value := values.get(name) or getattr(endpoint, name, None))
+    }
+    if endpoint.password and programs.password_variable:
+        variables[programs.password_variable] = endpoint.password
     return variables
 
 
 Spec = TypeVar("Spec", LoadSpec, Endpoint)
 
+#: Prefix of the names of loads' directories; process and start of the worker follow.
+_PREFIX = "loadcell-tool-"
 #: Environment variables that a tool gets: enough to find programs, libraries and a home.
 _PASSED = ("PATH", "HOME", "USER", "LANGUAGE", "LD_LIBRARY_PATH", "TMPDIR", "JAVA_HOME")
 _SYSTEM = "/usr/sbin:/sbin"
@@ -196,8 +180,10 @@ class Order:
         """With a directory of the load's own, which the caller removes. Raises OrderError."""
         target = _picked(Endpoint, spec["target"])
         parent = target.directory
+        _sweep(Path(parent or tempfile.gettempdir()))
+        prefix = f"{_PREFIX}{os.getpid()}-{procfs.started(os.getpid())}-"
         try:
-            directory = Path(tempfile.mkdtemp(prefix="loadcell-tool-", dir=parent))
+            directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         except OSError as error:
             raise OrderError(
                 TOOL_NO_DIRECTORY(path=parent or tempfile.gettempdir(), said=error.strerror)
@@ -264,8 +250,17 @@ class Order:
         """Raises OrderError where the tool takes a password only in sight of everybody."""
         tool = self.tool
         if tool is not None and not tool.takes_secret and self.target.password:
-            reads = SECRETS.get(self.target.protocol) or TOOL_ITS_ENVIRONMENT()
+            reads = of_protocol(self.target.protocol).password_variable or TOOL_ITS_ENVIRONMENT()
             raise OrderError(TOOL_PASSWORD_IN_SIGHT(program=tool.name, reads=reads))
+
+
+def _sweep(parent: Path) -> None:
+    """Remove the directories of loads whose workers were killed."""
+    for leftover in parent.glob(f"{_PREFIX}*-*-*"):
+        with contextlib.suppress(OSError, ValueError):
+            pid, started, _ = leftover.name.removeprefix(_PREFIX).split("-", 2)
+            if leftover.lstat().st_uid == os.geteuid() and procfs.started(int(pid)) != int(started):
+                shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _picked(kind: type[Spec], section: JsonObject) -> Spec:

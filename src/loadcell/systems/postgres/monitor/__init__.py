@@ -115,7 +115,6 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         self._notes: dict[str, str] = {}
         self._connects = self._questions = 0
         self._pid: int | None = None
-        self._server_cpu_ticks = 0
         self._ticks: dict[int, int] = {}
         self._statements_at: tuple[str, str] | None = None
         self._statements_before: statements.Reading | None = None

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from loadcell.systems.postgres import driver
+from loadcell.systems.postgres.connection import LOCK_APPLICATION
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -183,7 +184,7 @@ _SESSIONS = """
            state, wait_event_type, wait_event, count(*) AS sessions
     FROM pg_stat_activity
     WHERE (backend_type = 'client backend' OR backend_type IS NULL) AND pid <> pg_backend_pid()
-      AND application_name <> {application}
+      AND application_name <> {application} AND NOT starts_with(application_name, {lock})
     GROUP BY 1, 2, 3, 4
 """
 
@@ -218,7 +219,9 @@ def io(version: int) -> str | None:
 
 def sessions(database: str) -> str:
     """The client sessions of this moment by state and wait: `whose` is load, elsewhere or hidden."""
-    return _SESSIONS.format(database=literal(database), application=literal(APPLICATION))
+    return _SESSIONS.format(
+        database=literal(database), application=literal(APPLICATION), lock=literal(LOCK_APPLICATION)
+    )
 
 
 def literal(text: str) -> str:

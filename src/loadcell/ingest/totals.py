@@ -1,0 +1,133 @@
+"""The check of all readers: totals that a text prints against the values that were stored of it.
+
+A reader that files lines under the wrong head, merges two executions or drops a direction stores values
+that disagree with the tool's own summary. Rounding does not: both differ by less than `AGREEMENT_SHARE`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loadcell.ingest.base import Interval, Measured, PrintedTotal, number
+from loadcell.ingest.series import Intervals
+from loadcell.model import numbers
+from loadcell.model.message import Message, MessageCode
+from loadcell.model.trial_record import Check
+
+if TYPE_CHECKING:
+    from loadcell.ingest.base import Samples
+    from loadcell.ingest.read import Execution
+
+IMPORT_TOTAL_DISAGREES = MessageCode(
+    "import.total-disagrees", "caution", source=str, part=str, label=str, printed=str, stored=str
+)
+
+#: Name of the check in trial records.
+NAME = "printed-totals"
+#: Printed durations and rates are rounded, to two digits at worst (wrk: up to 3% of a short run).
+AGREEMENT_SHARE = 0.05
+#: Intervals are compared with the total where they cover the duration within this share.
+COVERED_SHARE = 0.05
+THROUGHPUT = "throughput_per_s"
+#: Derived from intervals: their mean throughput.
+INTERVALS = "intervals"
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A printed total, and the stored value that differs from it."""
+
+    total: PrintedTotal
+    stored: float
+
+
+def printed_total(label: str, text: str, figure: str, *, factor: float = 1.0) -> PrintedTotal:
+    """A total from its text, in the unit of `figure` after multiplication by `factor`. Raises ValueError."""
+    decimals = re.search(r"[.,](\d+)\s*$", text)
+    last_digit = 10.0 ** -len(decimals[1]) if decimals else 1.0
+    return PrintedTotal(label, number(text) * factor, figure, last_digit / 2 * factor)
+
+
+def disagreements(measured: Measured) -> list[Disagreement]:
+    """Printed totals of an execution that its stored values differ from."""
+    return list(_differing((total, _stored(measured, total.figure)) for total in measured.printed))
+
+
+def of_samples(samples: Samples) -> list[Disagreement]:
+    """Printed means of a monitor that the means of its stored columns differ from."""
+    return list(_differing((total, samples.mean(total.figure)) for total in samples.printed))
+
+
+def check(execution: Execution) -> Check | None:
+    """The check of one trial and of the samples that belong to it; None where nothing was printed."""
+    readings = [item.source.reading.samples for item in execution.watched]
+    samples = [item for item in readings if item is not None and item.printed]
+    if not execution.measured.printed and not samples:
+        return None
+    differing = [
+        *disagreements(execution.measured),
+        *(item for watched in samples for item in of_samples(watched)),
+    ]
+    detail = {item.total.label: {"printed": item.total.value, "stored": item.stored} for item in differing}
+    return Check(NAME, "noticed" if differing else "ok", detail)
+
+
+def remarks(source: str, measured: Sequence[Measured], samples: Samples | None) -> Iterator[Message]:
+    """A warning for each total that disagrees, by the name of its file."""
+    parts = [(part.title, disagreements(part)) for part in measured]
+    if samples is not None:
+        parts.append((samples.table, of_samples(samples)))
+    for title, differing in parts:
+        for item in differing:
+            yield IMPORT_TOTAL_DISAGREES(
+                source=source,
+                part=title,
+                label=item.total.label,
+                printed=numbers.significant(item.total.value),
+                stored=numbers.significant(item.stored),
+            )
+
+
+def _differing(pairs: Iterable[tuple[PrintedTotal, float | None]]) -> Iterator[Disagreement]:
+    for total, stored in pairs:
+        if stored is None:
+            continue
+        larger = max(abs(total.value), abs(stored))
+        if abs(total.value - stored) > AGREEMENT_SHARE * larger + total.rounding:
+            yield Disagreement(total, stored)
+
+
+def _stored(measured: Measured, figure: str) -> float | None:
+    if figure == INTERVALS:
+        return _mean_rate(measured)
+    if figure == "attempted":
+        counts = (measured.succeeded, measured.failed)
+        return None if None in counts else float(sum(count or 0 for count in counts))
+    if figure in (THROUGHPUT, "succeeded", "failed", "duration_s"):
+        value: float | None = getattr(measured, figure)
+        return value
+    return measured.response.get(figure, measured.figures.get(figure))
+
+
+def _mean_rate(measured: Measured) -> float | None:
+    """Mean throughput of intervals that cover the whole duration."""
+    if not measured.duration_s or not len(measured.intervals):
+        return None
+    covered_s, done = _covered(measured.intervals)
+    if abs(covered_s - measured.duration_s) > COVERED_SHARE * measured.duration_s:
+        return None
+    return done / covered_s
+
+
+def _covered(intervals: Sequence[Interval]) -> tuple[float, float]:
+    """Seconds and operations of all intervals."""
+    if isinstance(intervals, Intervals):
+        columns = intervals.columns()
+        return float(columns["duration"].sum()), float((columns["rate"] * columns["duration"]).sum())
+    return (
+        sum(interval.duration_s for interval in intervals),
+        sum(interval.throughput_per_s * interval.duration_s for interval in intervals),
+    )

@@ -1,1 +1,0 @@
-"""The history of a plan: gathered from a results directory, for a terminal, a page, or a program."""

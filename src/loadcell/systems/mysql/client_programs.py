@@ -1,0 +1,14 @@
+"""Client programs of MariaDB and MySQL: the variables of their C client library."""
+
+from loadcell.model.client_programs import OF_DATABASES, ClientPrograms, declare
+from loadcell.model.extensions import MYSQL
+
+declare(
+    ClientPrograms(
+        MYSQL,
+        OF_DATABASES,
+        scheme="mysql",
+        variables={"MYSQL_HOST": "host", "MYSQL_TCP_PORT": "port", "MYSQL_UNIX_PORT": "socket"},
+        password_variable="MYSQL_PWD",  # noqa: S106 - a name
+    )
+)

@@ -1,0 +1,39 @@
+"""Lock of one run on an external server: a second run would replace its data and disturb its measurement."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import PurePosixPath
+
+from loadcell.model.message import MessageCode
+from loadcell.systems.base import TargetError
+from loadcell.systems.shared.data_sets import Owner
+
+SERVER_LOCKED = MessageCode("server.locked", owner=str, where=str)
+DOING_LOCK_THE_SERVER = MessageCode("doing.lock-the-server")
+
+
+class RunLock(ABC):
+    """Held from a run's first data set to its end; the server releases it when the run dies.
+
+    Targets of one run share it: the lock of an equal owner is no obstacle.
+    """
+
+    @abstractmethod
+    def hold(self) -> None:
+        """Take the lock, unless this run has it. Raises TargetError with the owner if another run has it."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Release the lock, if this object took it. Never raises."""
+
+
+def describe(owner: Owner) -> str:
+    """Run, process and host of an owner, for the message of a refusal."""
+    work = PurePosixPath(owner.run)  # in the run's work directory, one for each kind of target
+    return f"{work.parent.name} (process {owner.pid} on {owner.host})"
+
+
+def locked(where: str, owner: str) -> TargetError:
+    """The refusal of a server that another run uses."""
+    return TargetError(SERVER_LOCKED(where=where, owner=owner), during="prepare")

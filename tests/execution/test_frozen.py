@@ -1,0 +1,104 @@
+"""A load generator or a run that was stopped for a while: no value of such a load says so by itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from execution.live import Live
+from execution.world import World
+from hostile import Hostile, response, says
+from loadcell.execution import checks
+from loadcell.model.json import convert
+from loadcell.model.load_result import LoadResult
+from loadcell.model.trial_record import Window
+
+PLAN = """
+target: {{http: {{url: 'http://127.0.0.1:{port}/'}}}}
+workload: {{http: {{}}}}
+load: {{clients: 2, warmup: 0s, duration: 4s, interval: 500ms}}
+monitors: [host]
+repeats: 1
+"""
+
+
+def stop_for(pid: int, seconds: float) -> None:
+    """Stop a process for a while."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        time.sleep(seconds)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def stopped(home: Path, who: str, seconds: float) -> Any:
+    """The record of a trial in which one of the processes was stopped within the measurement."""
+    with Hostile(says(response())) as server, Live(home, PLAN.format(port=server.port)) as live:
+        live.measured()
+        stop_for(live.worker() if who == "worker" else live.process.pid, seconds)
+        live.end()
+        [trial] = live.stored().trials
+        return trial
+
+
+def check_of(trial: Any, name: str) -> Any:
+    return next(check for check in trial.checks if check.name == name)
+
+
+def test_a_load_generator_stopped_for_half_the_window_measured_nothing_that_counts(tmp_path: Path) -> None:
+    trial = stopped(tmp_path, "worker", 2.0)
+    assert (trial.status, trial.reason_code) == ("invalid", "check.client-paused")
+    paused = check_of(trial, "client-paused")
+    assert paused.verdict == "broken"
+    assert paused.detail["paused_s"] == pytest.approx(2.0, abs=0.3)
+    assert paused.detail["share"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_run_that_was_stopped_is_noticed_and_its_load_stands(tmp_path: Path) -> None:
+    trial = stopped(tmp_path, "run", 2.5)
+    gap = check_of(trial, "sampling-gap")
+    assert gap.verdict == "noticed"
+    assert gap.detail["longest_s"] == pytest.approx(2.5, abs=0.4)
+    assert trial.status == "ok"
+
+
+def remarked(paused_s: float) -> checks.Check:
+    """The check of 10 s with pauses of so much together."""
+    result = convert(
+        LoadResult,
+        {
+            "outcome": "completed",
+            "window": {"start_mono_ns": 0, "start_utc_ns": 0, "duration_ns": 10_000_000_000},
+            "remarks": {"paused": {"pauses": 1, "paused_s": paused_s, "longest_s": paused_s}},
+        },
+    )
+    [check] = checks.remarks(result)
+    return check
+
+
+def test_a_pause_of_more_than_a_hundredth_breaks_a_trial() -> None:
+    assert remarked(0.2).verdict == "broken"
+    assert remarked(0.05).verdict == "noticed"
+
+
+@pytest.mark.parametrize(
+    ("gap_s", "verdict"),
+    [((1.0, 4.0), "noticed"), ((1.0, 2.9), "ok"), ((8.5, 30.0), "ok"), ((7.0, 30.0), "noticed")],
+)
+def test_only_the_part_of_a_gap_within_the_measurement_counts(
+    gap_s: tuple[float, float], verdict: str
+) -> None:
+    gap_ns = (int(gap_s[0] * 1e9), int(gap_s[1] * 1e9))
+    assert checks.sampling_gap([gap_ns], Window(10.0, 0)).verdict == verdict
+
+
+def test_an_undisturbed_run_has_no_gap(tmp_path: Path) -> None:
+    world = World()
+    [trial] = world.stored(world.run(tmp_path)).trials
+    assert check_of(trial, "sampling-gap").verdict == "ok"
+    assert all(check.name != "client-paused" for check in trial.checks)

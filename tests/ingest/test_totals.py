@@ -1,0 +1,101 @@
+"""Totals that a text prints: compared with the stored values by one check, and reported when they differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from lines import CliRunner
+from loadcell.cli import main
+from loadcell.ingest import totals
+from loadcell.ingest.base import Interval, Measured, PrintedTotal
+from loadcell.ingest.series import Intervals
+from loadcell.ingest.totals import printed_total
+from loadcell.store.read import read_run
+
+SAR = """Linux 5.14.0 (db9) \t09/13/2023 \t_x86_64_\t(2 CPU)
+
+10:00:00       proc/s   cswch/s
+10:00:01         1.00    100.00
+10:00:02         1.00    200.00
+Average:         1.00    {average}
+"""
+
+
+def measured(*printed: PrintedTotal, intervals: tuple[Interval, ...] | Intervals = ()) -> Measured:
+    return Measured(
+        "t", "request", 100.0, 990, 10, 10.0, response={"mean_ms": 2.0}, figures={"mib_per_s": 5.0},
+        intervals=intervals, printed=printed,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("figure", "agrees", "differs"),
+    [
+        ("throughput_per_s", "103.1", "110.5"),
+        ("succeeded", "990", "1980"),
+        ("attempted", "1000", "2000"),
+        ("failed", "10", "0"),
+        ("duration_s", "10.4", "30"),
+        ("mean_ms", "2.01", "1.2"),
+        ("mib_per_s", "5.1", "7.3"),
+    ],
+)
+def test_rounding_agrees_and_another_value_does_not(figure: str, agrees: str, differs: str) -> None:
+    assert totals.disagreements(measured(printed_total("x", agrees, figure))) == []
+    (item,) = totals.disagreements(measured(printed_total("x", differs, figure)))
+    assert item.total.label == "x"
+    assert item.stored == pytest.approx({"throughput_per_s": 100, "attempted": 1000}.get(figure, item.stored))
+
+
+def test_a_value_of_few_digits_agrees_within_the_last_of_them() -> None:
+    assert printed_total("x", "1.5", "mib_per_s", factor=1000).rounding == pytest.approx(50)
+    assert printed_total("x", "1,234", "succeeded").value == 1234
+    small = Measured("t", "request", 0.3, printed=(printed_total("x", "0", "throughput_per_s"),))
+    assert totals.disagreements(small) == []
+
+
+def test_a_value_that_was_not_stored_is_not_compared() -> None:
+    assert totals.disagreements(measured(printed_total("x", "5", "p99_ms"))) == []
+    nothing = Measured("t", "request", None, printed=(printed_total("x", "5", "throughput_per_s"),))
+    assert totals.disagreements(nothing) == []
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_intervals_are_compared_where_they_cover_the_duration(columns: bool) -> None:
+    series = tuple(Interval(at, 1.0, 200.0) for at in range(10))
+    intervals = Intervals.of(series) if columns else series
+    total = printed_total("rate", "100.0", totals.INTERVALS)
+    (item,) = totals.disagreements(measured(total, intervals=intervals))
+    assert item.stored == 200
+    assert totals.disagreements(measured(total, intervals=series[:5])) == []
+
+
+def call(home: Path, *arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["import", *map(str, arguments), "--out", str(home)])
+
+
+def test_a_total_that_disagrees_is_a_warning_and_stands_in_the_report(tmp_path: Path) -> None:
+    text = tmp_path / "sar.txt"
+    text.write_text(SAR.format(average="750.00"))
+    result = call(tmp_path / "en", "sar", text)
+    assert result.exit_code == 0
+    assert "the text prints Average (context_switches_per_s) 750, but 150 was read" in result.output
+    (path,) = [run.parent for run in tmp_path.rglob("run.json")]
+    run = read_run(path)
+    (check,) = run.trials[0].checks
+    assert (check.name, check.verdict) == (totals.NAME, "noticed")
+    assert check.detail == {"Average (context_switches_per_s)": {"printed": 750, "stored": 150}}
+    assert "Printed totals disagree with the values read" in (run.path / "report.md").read_text()
+    assert "但读取到的是 150" in call(tmp_path / "zh", "sar", text, "--lang", "zh").output
+
+
+def test_a_total_that_agrees_is_no_warning(tmp_path: Path) -> None:
+    text = tmp_path / "sar.txt"
+    text.write_text(SAR.format(average="150.00"))
+    result = call(tmp_path / "out", "sar", text)
+    assert "the text prints" not in result.output
+    (path,) = [run.parent for run in tmp_path.rglob("run.json")]
+    assert [check.verdict for check in read_run(path).trials[0].checks] == ["ok"]

@@ -1,0 +1,28 @@
+"""Children that need no secret do not get it in their environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadcell.linux import child_environment
+from loadcell.report.pictures import VEGA_LITE, Painter
+
+
+def test_only_what_programs_ask_for_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", "hunter2")
+    monkeypatch.setenv("LOADCELL_TEST", "1")
+    variables = child_environment.plain()
+    assert "PGPASSWORD" not in variables
+    assert variables["LOADCELL_TEST"] == "1"
+    assert "PATH" in variables
+
+
+def test_the_child_that_draws_pictures_has_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", "hunter2")
+    with Painter(VEGA_LITE) as painter:
+        assert painter._process is not None
+        environment = Path(f"/proc/{painter._process.pid}/environ").read_bytes()
+    assert b"PATH=" in environment
+    assert b"hunter2" not in environment

@@ -1,0 +1,159 @@
+"""Sentences that users see are messages of the catalogue: none stands inline in Python.
+
+Scanned are all strings of the commands, and elsewhere the arguments of calls that print, raise or show.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+import loadcell
+
+SOURCE = Path(loadcell.__file__).parent
+#: Two words, the second in lower case; a value of an f-string counts as a word.
+_SENTENCE = re.compile(r"[A-Za-z]{2,}[,:;.]? [a-z]{2,}")
+#: What a user may type is no sentence.
+_COMMAND = re.compile(r"loadcell [a-z]+\b[^.:;]*")
+#: Calls whose arguments users see, besides those of exceptions.
+_SHOWN = {
+    "echo", "secho", "print", "confirm", "prompt", "fail", "say", "note", "noted", "add_note",
+    "Advice", "Misfit", "Problem", "Paragraph", "Remark", "Sentences", "Section", "Column", "Cell", "Tile",
+    "Definitions", "Table", "Details", "Link", "Report", "declare", "as_written", "Ended",
+}  # fmt: skip
+#: Arguments for `--help`, completion and the schema of plans, which are in English.
+_HELP = {"help", "short_help", "metavar", "description"}
+#: Calls for `--help` alone.
+_HELP_CALLS = {"language_option"}
+#: Exceptions for mistakes in Python code, which users do not see.
+_OF_PROGRAMMERS = {
+    "AssertionError", "AttributeError", "LookupError", "ModuleNotFoundError", "NotImplementedError",
+    "TypeError",
+}  # fmt: skip
+#: File -> beginnings of its inline sentences, or "" for all, and why they may stand there.
+_ALLOWED: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "cli/completion.py": (("",), "the script for a shell, and its comments"),
+    "cli/import_.py": (("Make a run of finished outputs",), "help of the command"),
+    "cli/arguments.py": (("whole number",), "click's name of a type"),
+    "execution/executor.py": (("no armed load",), "a wrong order of calls"),
+    "ingest/base.py": (("no figure", "no time"), "caught by the readers, which count the line as unread"),
+    "ingest/csv_table.py": (("no throughput", "less than nothing"), "caught by the reader"),
+    "linux/launcher.py": (("",), "printed by the started process, and shown as the output of a program"),
+    "model/client_programs.py": (
+        ("Value: the password belongs", "the client programs of Value are"),
+        "a mistake in a declaration",
+    ),
+    "model/catalogue.py": (("Value: Value is in another file",), "a mistake in a catalogue"),
+    "model/message.py": (("",), "a mistake in a declaration"),
+    "model/metrics.py": (("metric Value is declared twice",), "a mistake in a declaration"),
+    "model/panels.py": (("the table Value has no column",), "a mistake in a declaration"),
+    "report/publish.py": (("no format",), "refused by click before"),
+    "report/texts.py": (("no language",), "refused by click before"),
+    "stats/hodges_lehmann.py": (("no values",), "an empty argument"),
+    "stats/repeats.py": (("j=Value",), "an argument out of range"),
+    "store/hlog.py": (("",), "shown by the message of its caller, or a mistake in Python code"),
+    "systems/duckdb/load.py": (("",), "the text of an error, which servers have in English, too"),
+    "systems/postgres/monitor/queries.py": (("no answer",), "recorded with a note that the report words"),
+    "workloads/kv.py": (("LPUSH list",), "a command of Redis"),
+    "systems/redis/client.py": (("the server closed",), "the text of an error of the operating system"),
+}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'click.echo("No runs are here.")',
+        'click.echo(f"{count} of them are left", err=True)',
+        'raise click.UsageError("give " + "a plan that is there")',
+        'raise TargetError(f"{server} did not answer")',
+        'raise ValueError("score 1 is no mapping" if index else "")',
+        'blocks.Paragraph("It only profiles.")',
+        'log(f"x") or console.print(", ".join(["one of", "two of them"]))',
+        'TITLE = "the embedded PostgreSQL"',
+    ],
+)
+def test_the_scan_finds_sentences(code: str) -> None:
+    assert list(_sentences(ast.parse(code), everywhere=code.startswith("TITLE")))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '"""Print what is there."""',
+        'click.option("--yes", help="Do not ask for it.")',
+        "click.echo(language.written(messages.NO_RUNS(results=results)))",
+        'raise TypeError("this is for a programmer")',
+        'click.echo(f"{name}: {path}")',
+        'run = f"loadcell run {path}"',
+    ],
+)
+def test_the_scan_leaves_help_and_messages_alone(code: str) -> None:
+    assert list(_sentences(ast.parse(code), everywhere=True)) == []
+
+
+def test_no_sentence_stands_inline() -> None:
+    inline, used = [], set()
+    for path in sorted(SOURCE.rglob("*.py")):
+        file = str(path.relative_to(SOURCE))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        allowed, _ = _ALLOWED.get(file, ((), ""))
+        for line, text in _sentences(tree, everywhere=file.startswith("cli/")):
+            if text.startswith(allowed):
+                used.add(file)
+            else:
+                inline.append(f"{file}:{line}: {text}")
+    assert inline == [], "declare them as messages"
+    assert _ALLOWED.keys() - used == set(), "no longer needed"
+
+
+def _sentences(tree: ast.Module, *, everywhere: bool) -> Iterator[tuple[int, str]]:
+    """Lines and texts of sentences that users see; `everywhere`: of all strings but help."""
+    ignored = {id(part) for node in ast.walk(tree) for part in _ignored(node)}
+    scanned: list[ast.AST] = [tree] if everywhere else [node for node in ast.walk(tree) if _shows(node)]
+    texts: dict[int, tuple[int, str]] = {}
+    for root in scanned:
+        for node in ast.walk(root):
+            text = _text(node)
+            if text is not None and id(node) not in ignored and _SENTENCE.search(_COMMAND.sub("", text)):
+                texts[id(node)] = (node.lineno, text)
+    yield from sorted(texts.values())
+
+
+def _shows(node: ast.AST) -> bool:
+    """True for a call whose arguments users see."""
+    if not isinstance(node, ast.Call):
+        return False
+    return (name := _name(node)) in _SHOWN or name.endswith(("Error", "Exception", "BadParameter"))
+
+
+def _ignored(node: ast.AST) -> Iterator[ast.AST]:
+    """Parts of a node that users do not see, or as help alone."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield from (part for part in node.values if isinstance(part, ast.Constant))
+    elif isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["COMMANDS"]:
+        yield from ast.walk(node.value)
+    elif isinstance(node, ast.Call) and _name(node) in _OF_PROGRAMMERS | _HELP_CALLS:
+        yield from ast.walk(node)
+    elif isinstance(node, ast.Call):
+        for keyword in node.keywords:
+            if keyword.arg in _HELP:
+                yield from ast.walk(keyword.value)
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _text(node: ast.AST) -> str | None:
+    """The text of a string; None for anything else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "Value" for part in node.values)
+    return None

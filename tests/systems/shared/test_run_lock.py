@@ -1,0 +1,168 @@
+"""One run at a time on an external server: the second is refused with the name of the first."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell.execution.failures import should_abort
+from loadcell.model.trial_record import Status
+from loadcell.systems.base import Target, TargetContext, TargetError
+from loadcell.systems.mysql.options import MysqlOptions
+from loadcell.systems.mysql.target import Mysql
+from loadcell.systems.postgres.options import PostgresOptions
+from loadcell.systems.postgres.target import Postgres
+from loadcell.systems.redis.options import RedisOptions
+from loadcell.systems.redis.run_lock import LOCK
+from loadcell.systems.redis.target import Redis
+from loadcell.systems.shared.data_sets import Owner
+from loadcell.systems.shared.run_lock import SERVER_LOCKED
+from mariadb import MariadbServer
+from records import trial
+from redis_server import RedisServer
+from servers import PostgresServer
+from systems.bench import open_directory
+from systems.mysql import conftest as mysql
+from systems.postgres import conftest as postgres
+from systems.redis import conftest as redis
+
+Make = Callable[[str], Target[Any]]
+
+
+@pytest.fixture
+def work() -> Iterator[Path]:
+    directory = open_directory()
+    yield directory
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def postgres_server() -> Iterator[PostgresServer]:
+    with PostgresServer() as server:
+        server.sql("CREATE ROLE plain LOGIN")
+        server.sql("CREATE DATABASE plain")
+        server.sql("GRANT CREATE ON DATABASE plain TO plain")
+        yield server
+
+
+def targets(
+    work: Path,
+    postgres_server: PostgresServer,
+    mariadb_server: MariadbServer,
+    redis_server: RedisServer,
+) -> dict[str, tuple[Make, Any, Any]]:
+    """Makers of targets of a run on each kind of server, with a data set and its loader."""
+
+    def context(run: str) -> TargetContext:
+        home = work / run / "target"
+        home.mkdir(parents=True, exist_ok=True)
+        return TargetContext(home, lambda _: None, str)
+
+    def of_postgres(user: str) -> Make:
+        where = f"{postgres_server.host}:{postgres_server.port}"
+        dsn = f"postgresql://{user}@{where}/{user}"
+        return lambda run: Postgres(PostgresOptions(server="external", dsn=dsn), context(run))
+
+    def of_mysql(database: str) -> Make:
+        url = mariadb_server.url(database)
+        options = {"url": url, "password": mariadb_server.password, "sslmode": "disable"}
+        return lambda run: Mysql(MysqlOptions(server="external", **options), context(run))
+
+    def of_redis(run: str) -> Target[Any]:
+        way = {"host": redis_server.host, "port": redis_server.port, "password": redis_server.password}
+        return Redis(RedisOptions(server="external", **way), context(run))
+
+    mariadb_server.sql("CREATE DATABASE IF NOT EXISTS locked")
+    redis_server.ask("FLUSHALL")
+    return {
+        "postgres, databases": (of_postgres("postgres"), postgres.DATA, postgres.load),
+        "postgres, schema": (of_postgres("plain"), postgres.DATA, postgres.load),
+        "mysql, databases": (of_mysql(""), mysql.DATA, mysql.load),
+        "mysql, named database": (of_mysql("locked"), mysql.DATA, mysql.load),
+        "redis": (of_redis, redis.DATA, redis.load),
+    }
+
+
+KINDS = (
+    "postgres, databases", "postgres, schema", "mysql, databases", "mysql, named database", "redis"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_second_run_is_refused_until_the_first_has_ended(
+    kind: str,
+    work: Path,
+    postgres_server: PostgresServer,
+    mariadb_server: MariadbServer,
+    redis_server: RedisServer,
+) -> None:
+    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)[kind]
+    first, of_same_run, second = make("first"), make("first"), make("second")
+    for target in (first, of_same_run, second):
+        target.up()
+    assert first.prepare(data, load, will_change=False).how == "loaded"
+    assert of_same_run.prepare(data, load, will_change=False).how == "reused", "one run, one lock"
+
+    with pytest.raises(TargetError, match=rf"first \(process {os.getpid()} on ") as refused:
+        second.prepare(data, load, will_change=True)
+    assert (refused.value.message.code, refused.value.during) == (SERVER_LOCKED.code, "prepare")
+    second.destroy()
+    assert first.prepare(data, load, will_change=False).how == "reused", "its data are untouched"
+
+    of_same_run.destroy()
+    first.destroy()
+    again = make("second")
+    again.up()
+    assert again.prepare(data, load, will_change=False).how == "loaded"
+    again.destroy()
+
+
+def test_a_session_that_ended_is_replaced(
+    work: Path, postgres_server: PostgresServer, mariadb_server: MariadbServer, redis_server: RedisServer
+) -> None:
+    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)["postgres, databases"]
+    first, second = make("first"), make("second")
+    first.up()
+    first.prepare(data, load, will_change=False)
+    postgres_server.sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'loadcell lock%'"
+    )
+    first.prepare(data, load, will_change=False)
+    second.up()
+    with pytest.raises(TargetError, match=r"another loadcell run uses the server"):
+        second.prepare(data, load, will_change=False)
+    assert "loadcell lock" not in str(first.counters()), "the lock's session is no session of the load"
+    first.destroy()
+    second.destroy()
+
+
+def test_a_run_that_died_on_this_machine_holds_no_key(
+    work: Path, postgres_server: PostgresServer, mariadb_server: MariadbServer, redis_server: RedisServer
+) -> None:
+    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)["redis"]
+    dead = replace(Owner.of(work), started=1, run="dead")
+    elsewhere = replace(dead, host="elsewhere")
+    target = make("first")
+    target.up()
+    redis_server.ask("SET", LOCK, json.dumps(asdict(elsewhere)))
+    with pytest.raises(TargetError, match=re.escape("on elsewhere)")):
+        target.prepare(data, load, will_change=False)
+    redis_server.ask("SET", LOCK, json.dumps(asdict(dead)))
+    assert target.prepare(data, load, will_change=False).how == "loaded"
+    assert 0 < int(redis_server.ask("TTL", LOCK)) <= 60
+    target.destroy()
+    assert not redis_server.ask("EXISTS", LOCK)
+
+
+def test_a_refused_run_ends_at_once() -> None:
+    refused = trial(status=Status.FAILED, reason="in use", reason_code=SERVER_LOCKED.code)
+    assert should_abort([trial(), refused]) is not None
+    assert should_abort([trial(status=Status.FAILED, reason="other", reason_code="other")]) is None

@@ -1,0 +1,163 @@
+"""Error rates of statements on several treatments: the highest, the place of the peak, drift.
+
+Every run is simulated, with a fixed seed, so that the truth is known.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loadcell.analysis import saturation, separation, steadiness
+from loadcell.analysis import usl as law
+from loadcell.analysis.layout import Layout
+from loadcell.analysis.recommend import best_of
+from loadcell.analysis.separation import Separation
+from loadcell.analysis.sweep import speed_of, sweeps
+from loadcell.analysis.treatments import Treatment
+from loadcell.stats import additive
+from loadcell.stats.repeats import interval
+from stats.simulated import factorial, sweep
+from truth.assertions import at_least, at_most, between
+
+RUNS = 200
+
+
+def identical(count: int, repeats: int, *, noise: float, drift: float, seed: int) -> list[Treatment]:
+    """Treatments of one throughput; blocks differ by `drift` and trials by `noise` (shares)."""
+    return list(
+        sweep(dict.fromkeys(range(1, count + 1), 1000.0), repeats, noise=noise, drift=drift, seed=seed)
+    )
+
+
+def alike(count: int, repeats: int, *, noise: float, drift: float, seed: int) -> Separation:
+    """The separation of such treatments."""
+    chance = np.random.default_rng(seed)
+    values = chance.normal(0, noise, (count, repeats)) + chance.normal(0, drift, repeats)
+    row, block = np.indices(values.shape)
+    fitted = additive.fit(values.ravel(), row.ravel(), block.ravel())
+    return Separation({}, fitted, separation.least_difference(fitted))
+
+
+@pytest.mark.parametrize(("count", "repeats"), [(2, 10), (4, 6), (8, 10), (16, 10), (32, 20)])
+@pytest.mark.parametrize("drift", [0.0, 0.05])
+def test_identical_treatments_are_seldom_called_different(count: int, repeats: int, drift: float) -> None:
+    false = 0
+    for seed in range(1000):
+        result = alike(count, repeats, noise=0.03, drift=drift, seed=seed)
+        assert result.fitted is not None
+        top = int(result.fitted.rows.argmax())
+        false += any(result.difference(row, top) > 0 for row in range(count))
+    title = f"{count} identical treatments, {repeats} repeats, blocks {drift:.0%} apart: one called different"
+    at_most(title, false / 1000, 0.065)
+
+
+def test_the_best_of_identical_treatments_is_tied_with_all_others() -> None:
+    best = best_of(identical(8, 10, noise=0.03, drift=0.05, seed=1), Layout())
+    assert best is not None
+    assert len(best.tied) == 7
+
+
+def test_a_true_difference_of_two_treatments_is_found() -> None:
+    apart = 0
+    for seed in range(RUNS):
+        runs = list(sweep({1: 1000.0, 2: 1050.0}, 10, noise=0.03, drift=0.05, seed=seed))
+        apart += separation.of(runs, speed_of).apart(*runs) is True
+    at_least("two treatments 5% apart, 10 blocks, 3% noise: told apart", apart / RUNS, 0.85)
+
+
+def closed_network(loads: tuple[int, ...], demands: tuple[float, ...]) -> list[float]:
+    """Throughput (per second) of a closed network of queues with these service demands (s) at each load.
+
+    Exact mean value analysis (Reiser and Lavenberg 1980).
+    """
+    queue = np.zeros(len(demands))
+    result = {}
+    for clients in range(1, max(loads) + 1):
+        response = np.array(demands) * (1 + queue)
+        speed = clients / response.sum()
+        queue = speed * response
+        result[clients] = float(speed)
+    return [result[load] for load in loads]
+
+
+POWERS = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+@pytest.mark.parametrize("demands", [(0.005, 0.003, 0.002), (0.005, 0.005), (0.01, 0.001)])
+@pytest.mark.parametrize("noise", [0.01, 0.03])
+def test_a_closed_network_has_no_peak(demands: tuple[float, ...], noise: float) -> None:
+    truth = dict(zip(POWERS, closed_network(POWERS, demands), strict=True))
+    claimed = between_loads = 0
+    for seed in range(50):
+        (line,) = sweeps(sweep(truth, 5, noise=noise, drift=0.03, seed=seed))
+        claimed += law.judge(line, seed).identified
+        mark = saturation.judge(line, seed).peak
+        between_loads += mark.last is not None and mark.last < len(POWERS) - 1
+    name = f"closed network of {len(demands)} queues, {noise:.0%} noise"
+    at_most(f"{name}: a peak claimed", claimed / 50, 0.05)
+    at_most(f"{name}: a highest load named", between_loads / 50, 0.06)
+
+
+@pytest.mark.parametrize("count", [8])
+def test_a_plateau_has_no_peak_between_two_loads(count: int) -> None:
+    false = 0
+    for seed in range(30):
+        (line,) = sweeps(identical(count, 5, noise=0.02, drift=0.03, seed=seed))
+        mark = saturation.judge(line, seed).peak
+        false += (mark.first, mark.last) != (0, count - 1)
+    at_most(f"plateau of {count} loads: a peak named between two of them", false / 30, 0.1)
+
+
+@pytest.mark.parametrize(("count", "repeats"), [(3, 5), (8, 10), (2, 10)])
+def test_a_quiet_machine_is_seldom_called_drifting(count: int, repeats: int) -> None:
+    seen = 0
+    for seed in range(RUNS):
+        drift = steadiness.drift(identical(count, repeats, noise=0.05, drift=0.0, seed=seed))
+        seen += drift is not None and drift.notable
+    at_most(f"{count} treatments, {repeats} blocks alike, 5% noise: drift reported", seen / RUNS, 0.025)
+
+
+def test_a_machine_that_drifts_is_seen() -> None:
+    seen = 0
+    for seed in range(RUNS):
+        drift = steadiness.drift(identical(4, 8, noise=0.03, drift=0.06, seed=seed))
+        seen += drift is not None and drift.notable
+    at_least("4 treatments, 8 blocks 6% apart, 3% noise: drift reported", seen / RUNS, 0.9)
+
+
+@pytest.mark.parametrize("repeats", [6, 8, 10, 15, 20])
+def test_the_interval_of_a_median_covers_it(repeats: int) -> None:
+    chance = np.random.default_rng(31)
+    held = 0
+    for _ in range(4000):
+        values = interval((100 + chance.normal(0, 3, repeats)).tolist())
+        assert values is not None
+        held += values.low <= 100 <= values.high
+    between(f"median of {repeats} repeats: in its interval", held / 4000, 0.93, 0.97)
+
+
+def test_one_at_a_time_seldom_shows_an_effect_that_is_none() -> None:
+    factors = {"a": (1, 2, 3), "b": (1, 2, 3), "c": (1, 2, 3), "d": (1, 2, 3)}
+    false = 0
+    for seed in range(RUNS // 2):
+        analysis = factorial(
+            factors, lambda levels: 1000.0, 8, noise=0.05, drift=0.05, seed=seed, design="one-at-a-time",
+            only=lambda levels: sum(level != 1 for level in levels.values()) <= 1,
+        )  # fmt: skip
+        assert analysis.effects is not None
+        false += any(change.ratio.is_significant for change in analysis.effects.changes)
+    at_most("one factor at a time, 8 levels without effect: one called an effect", false / (RUNS // 2), 0.06)
+
+
+def test_the_lowest_to_the_highest_level_lies_in_its_interval() -> None:
+    """Five levels without any effect: the interval of the two farthest apart must hold 1."""
+    held = 0
+    for seed in range(RUNS // 2):
+        analysis = factorial(
+            {"a": (1, 2, 3, 4, 5), "b": ("x", "y")}, lambda levels: 1000.0, 6, noise=0.03, seed=seed
+        )
+        assert analysis.effects is not None
+        (main,) = (item for item in analysis.effects.mains if item.key == "a")
+        held += main.change.ratio.is_significant is False
+    at_least("lowest to highest of five levels alike: 1 in the interval", held / (RUNS // 2), 0.93)
