@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from loadcell.linux import sessions
 from loadcell.workloads.tool import Tool, ToolOptions
 
 PATIENCE_S = 60.0
@@ -260,6 +261,18 @@ def test_nothing_outlives_the_load_however_it_ends(tmp_path: Path, how: signal.S
     until(lambda: not list(tmp_path.iterdir()))
     if how != signal.SIGKILL:
         assert json.loads(output.splitlines()[-1])["error"]["finding"] == "the load was stopped"
+
+
+def test_nothing_outlives_a_load_whose_session_is_killed(tmp_path: Path) -> None:
+    """The run kills the session of a worker that did not end in time: the worker last, here."""
+    mark = f"{os.getpid()}.10"
+    worker = start(order(tmp_path, command=["sh", "-c", _FAMILY.format(mark=mark)]))
+    until(lambda: len(with_mark("sleep\0" + f"86{mark}")) == 4)
+    for pid in sorted(sessions.remaining(worker.pid, 0), reverse=True):
+        os.kill(pid, signal.SIGKILL)
+    worker.communicate(timeout=PATIENCE_S)
+    until(lambda: not with_mark(f"86{mark}"))
+    until(lambda: not list(tmp_path.iterdir()))
 
 
 def test_what_a_program_leaves_behind_is_ended_with_it(tmp_path: Path) -> None:

@@ -31,6 +31,11 @@ TOOL_LINES_DROPPED = MessageCode("tool.lines-not-kept", count=Count)
 _TICK_S = 0.05
 #: How long a program may take to end once asked, before it is killed.
 _PATIENCE_S = 5.0
+#: The guardian looks again for who has left its group: while it begins a program, a process shows no
+#: environment. It gives up on processes that do not even end when they are killed.
+_LOOK_AGAIN_S, _LOOKS = 0.05, 100
+#: Told in place of a process group while a program is being started.
+_STARTING = -1
 #: Lines longer than this are cut into pieces.
 _LONGEST = 1 << 20
 
@@ -83,6 +88,7 @@ class Children:
     ) -> Ended:
         """Run a program to its end, or end it after a time. Raises OSError where it cannot be started."""
         began = time.monotonic()
+        self._tell(_STARTING)
         process = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
@@ -148,29 +154,38 @@ def _guardian(directory: Path) -> tuple[int, int]:
         os.close(read)
         return pid, write
     try:
+        os.setsid()  # whoever ends the worker's session leaves us to our work
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         os.closerange(0, read)  # also our side of every pipe: whoever waits for their end shall see it
         os.closerange(read + 1, 1 << 16)
-        group = b""
+        group = 0
         while message := os.read(read, 4096):
-            group = message.split()[-1]
-        with contextlib.suppress(ProcessLookupError, ValueError):
-            if int(group):
-                os.killpg(int(group), signal.SIGKILL)
-                _end_strays(directory)
+            group = int(message.split()[-1])
+        if group > 0:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+        if group:
+            for _ in range(_LOOKS):
+                found = _end_strays(directory)
+                time.sleep(_LOOK_AGAIN_S)
+                if not (found or _end_strays(directory)):
+                    break
         shutil.rmtree(directory, ignore_errors=True)
     finally:
         os._exit(0)
 
 
-def _end_strays(directory: Path) -> None:
-    """End what has left its group: whoever was given this directory."""
+def _end_strays(directory: Path) -> bool:
+    """End what has left its group: whoever was given this directory. True if there was somebody."""
     mark = f"directory={directory}".encode()
+    found = False
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if mark in (process / "environ").read_bytes().split(b"\0"):
                 os.kill(int(process.name), signal.SIGKILL)
+                found = True
+    return found
 
 
 def _finished(process: subprocess.Popen[bytes], output: supervision.LineReader) -> bool:
