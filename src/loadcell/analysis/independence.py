@@ -37,9 +37,10 @@ def residuals(treatments: Sequence[Treatment]) -> Array:
         for treatment in treatments
     ]
     blocks = sorted({block for of_treatment in logarithms for block in of_treatment})
+    rows = {block: row for row, block in enumerate(blocks)}
     table = np.zeros((len(blocks), len(logarithms)))
     for column, of_treatment in enumerate(logarithms):
         level = sum(of_treatment.values()) / len(of_treatment) if of_treatment else 0.0
         for block, value in of_treatment.items():
-            table[blocks.index(block), column] = value - level
+            table[rows[block], column] = value - level
     return table

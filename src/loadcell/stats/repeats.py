@@ -7,7 +7,7 @@ interval at all rather than a wrong one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import fmean, median, stdev
@@ -68,17 +68,22 @@ class Repeats:
         return stdev(self.values) / abs(mean)
 
 
-def coverage(n: int, j: int) -> float:
-    """Probability that the j-th smallest and the j-th largest of `n` values enclose the median.
+def coverages(n: int) -> Iterator[tuple[int, float]]:
+    """Ranks `j` from the middle outwards, each with the probability that the j-th smallest and the j-th
+    largest of `n` values enclose the median.
 
-    `1 - 2 P(B <= j - 1)` with B binomial(n, 1/2), exact. Thompson (1936); David and Nagaraja,
-    *Order Statistics* (2003), section 7.1. Raises ValueError when `j` is not in 1..n//2.
+    `P(j <= B <= n - j)` with B binomial(n, 1/2), exact. Thompson (1936); David and Nagaraja, *Order
+    Statistics* (2003), section 7.1. Each binomial coefficient follows from its neighbour; of those from the
+    middle to a usual coverage there are about as many as the root of `n`.
     """
-    if not 1 <= j <= n // 2:
-        raise ValueError(f"j={j} does not name a pair of order statistics of {n} values")
     # Whole numbers, divided once: 2**1024 and beyond is no float.
     cases: int = 2**n
-    return (cases - 2 * sum(math.comb(n, i) for i in range(j))) / cases
+    ways = math.comb(n, n // 2)
+    enclosing = 2 * ways if n % 2 else ways
+    for j in range(n // 2, 0, -1):
+        yield j, enclosing / cases
+        ways = ways * j // (n - j + 1)
+        enclosing += 2 * ways
 
 
 def interval(values: Sequence[float], at_least: float = COVERAGE) -> Interval | None:
@@ -94,13 +99,14 @@ def interval(values: Sequence[float], at_least: float = COVERAGE) -> Interval | 
     96 to 99 %, and be wider with 8 repeats than with 6.
     """
     n = len(values)
-    d = _last_rank(n, at_least)
-    if not d:
+    outer = _least_pair(n, at_least)
+    if outer is None:
         return None
+    d, covered, next_covered = outer
     ordered = sorted(values)
-    if d + 1 > n // 2:
-        return Interval(ordered[d - 1], ordered[n - d], coverage(n, d))
-    share = (coverage(n, d) - at_least) / (coverage(n, d) - coverage(n, d + 1))
+    if next_covered is None:
+        return Interval(ordered[d - 1], ordered[n - d], covered)
+    share = (covered - at_least) / (covered - next_covered)
     weight = (n - d) * share / (d + (n - 2 * d) * share)
     low = ordered[d - 1] + weight * (ordered[d] - ordered[d - 1])
     high = ordered[n - d] - weight * (ordered[n - d] - ordered[n - d - 1])
@@ -108,16 +114,17 @@ def interval(values: Sequence[float], at_least: float = COVERAGE) -> Interval | 
 
 
 @cache
-def _last_rank(n: int, at_least: float) -> int:
-    """The largest rank whose pair of order statistics covers `at_least`; 0 if none does.
+def _least_pair(n: int, at_least: float) -> tuple[int, float, float | None] | None:
+    """The largest rank whose pair covers `at_least`, its coverage, and that of the next rank if there is one.
 
-    Coverage falls with the rank: by bisection, as each is a sum of huge whole numbers.
+    None if no pair covers as much.
     """
-    low, high = 0, n // 2
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (low, middle - 1) if coverage(n, middle) < at_least else (middle, high)
-    return low
+    inner: float | None = None
+    for j, covered in coverages(n):
+        if covered >= at_least:
+            return j, covered, inner
+        inner = covered
+    return None
 
 
 def summarise(values: Sequence[float | None]) -> Repeats:
