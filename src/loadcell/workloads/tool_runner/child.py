@@ -167,9 +167,9 @@ def _guardian(directory: Path) -> tuple[int, int]:
                 os.killpg(group, signal.SIGKILL)
         if group:
             for _ in range(_LOOKS):
-                found = _end_strays(directory)
+                ended = _end_strays(directory)
                 time.sleep(_LOOK_AGAIN_S)
-                if not (found or _end_strays(directory)):
+                if not (ended or _end_strays(directory)):
                     break
         shutil.rmtree(directory, ignore_errors=True)
     finally:
@@ -179,13 +179,13 @@ def _guardian(directory: Path) -> tuple[int, int]:
 def _end_strays(directory: Path) -> bool:
     """End what has left its group: whoever was given this directory. True if there was somebody."""
     mark = f"directory={directory}".encode()
-    found = False
+    ended = False
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if mark in (process / "environ").read_bytes().split(b"\0"):
                 os.kill(int(process.name), signal.SIGKILL)
-                found = True
-    return found
+                ended = True
+    return ended
 
 
 def _finished(process: subprocess.Popen[bytes], output: supervision.LineReader) -> bool:
