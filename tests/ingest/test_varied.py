@@ -52,3 +52,13 @@ def test_the_printed_rate_is_taken_and_not_one_of_rounded_values(time: str, rate
     count = round(rate * (3600 if time.endswith("h") else 1.0))
     (measured,) = read(WRK.format(port=1, count=count, time=time, rate=rate).splitlines(True)).measured
     assert measured.throughput_per_s == pytest.approx(rate)
+
+
+def test_settings_that_are_cut_or_written_alike_in_ids_are_no_repeats(tmp_path: Path) -> None:
+    long = "http://127.0.0.1:1/" + "catalogue/" * 12
+    urls = (f"{long}1", f"{long}2", "http://127.0.0.1:1/a?b", "http://127.0.0.1:1/a-b", f"{long}1")
+    text = WRK.format(port=1, count=6000, time="60.00s", rate="100.00")
+    run = read_run(imported(tmp_path, "".join(text.replace("http://127.0.0.1:1/", url) for url in urls))).run
+    assert [treatment.levels["url"] for treatment in run.treatments] == list(urls[:4])
+    assert len({treatment.id for treatment in run.treatments}) == 4
+    assert run.repeats == 2

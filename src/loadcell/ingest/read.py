@@ -5,7 +5,6 @@ arranges their executions: treatments, repeats, and the samples of monitors that
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from pathlib import Path
 from loadcell.ingest.base import ImportProblemError, Measured, NotItsOutputError, Source
 from loadcell.ingest.readers import Read, Reader, all_readers, names, reader
 from loadcell.ingest.text import BLOCK_BYTES, OnProgress, Output
+from loadcell.ingest.treatment_ids import Level, TreatmentIds
 from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
 IMPORT_FOLDER = MessageCode("import.folder", path=str)
@@ -198,9 +198,6 @@ def _joined(files: Sequence[Path], tool: str) -> list[tuple[Path, tuple[Path, ..
     return [(path, tuple(continuations[str(path)])) for path in firsts]
 
 
-#: A level of a factor: a number of clients, a file, a part, or a setting that the tool printed.
-Level = str | int | float
-
 CLIENTS, PART, FILE = "load.clients", "part", "file"
 
 
@@ -226,12 +223,9 @@ class Execution:
     source: Source
     levels: Mapping[str, Level]
     repeat: int
+    #: An id that is safe in a file name.
+    treatment: str
     watched: tuple[Watched, ...] = ()
-
-    @property
-    def treatment(self) -> str:
-        """An id that is safe in a file name."""
-        return treatment_id(self.levels)
 
 
 @dataclass(frozen=True)
@@ -265,17 +259,17 @@ def arrange(sources: Sequence[Source], *, by_file: bool, settings: Sequence[str]
         for key in (FILE, PART, *settings, CLIENTS)
         if len({repr(levels.get(key)) for levels in all_levels}) > 1
     ]
-    seen: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
+    ids = TreatmentIds()
     executions = []
     factors: dict[str, dict[Level, None]] = {key: {} for key in keys}
     for (source, measured_part), levels in zip(measured, all_levels, strict=True):
         levels_of_source = {key: level for key in keys if (level := levels.get(key)) is not None}
         for key, level in levels_of_source.items():
             factors[key].setdefault(level)
-        seen[treatment_id(levels_of_source)] += 1
-        executions.append(
-            Execution(measured_part, source, levels_of_source, seen[treatment_id(levels_of_source)])
-        )
+        treatment = ids.of(levels_of_source)
+        repeats[treatment] += 1
+        executions.append(Execution(measured_part, source, levels_of_source, repeats[treatment], treatment))
     return Arranged(tuple(executions), {key: tuple(levels) for key, levels in factors.items()})
 
 
@@ -306,12 +300,6 @@ def _levels(
         levels[FILE] = source.path.stem
     levels |= {key: measured.settings[key] for key in settings if key in measured.settings}
     return levels
-
-
-def treatment_id(levels: Mapping[str, Level]) -> str:
-    """`clients=5,part=cpu`; `all` where nothing varies."""
-    text = ",".join(f"{key.rpartition('.')[2]}={level}" for key, level in levels.items()) or "all"
-    return re.sub(r"[^\w=,.+-]", "-", text)[:80]
 
 
 def watching(sources: Sequence[Source]) -> list[Source]:
